@@ -11,10 +11,13 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# The only files that may import mlflow: the tracker, the models-from-code file that MLflow itself runs,
-# and the command that starts its user interface.
-TRACKER = ("connection", "experiments", "runs", "pyfunc", "logged_models", "registry", "registration")
-MLFLOW = {*(f"qe.tracking.{name}" for name in TRACKER), "qe.production.pyfunc_model", "qe.cli.ui"}
+# The only files that may import mlflow: the tracker with its user interface, and the models-from-code file
+# that MLflow itself runs.
+TRACKER = (
+    "connection", "experiments", "list_view", "logged_models", "pyfunc", "registration", "registry", "runs",
+    "web_ui",
+)  # fmt: skip
+MLFLOW = {*(f"qe.tracking.{name}" for name in TRACKER), "qe.production.pyfunc_model"}
 # Every room, the lowest first: a module imports from its own room and from rooms before it. The extractors
 # lie in `features` itself; docs/architecture.md says what each room is for.
 ROOMS = (

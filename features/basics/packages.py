@@ -25,6 +25,12 @@ def versions(*packages: str) -> dict[str, str]:
     return installed
 
 
+def installed() -> dict[str, str]:
+    """All distributions that Python finds, with their versions, by name."""
+    found = ((each.metadata["Name"], each.version) for each in importlib.metadata.distributions())
+    return dict(sorted((name, version) for name, version in found if name))
+
+
 def install(extra: str) -> str:
     """How to install an extra.
 

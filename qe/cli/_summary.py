@@ -1,6 +1,7 @@
 """What a finished run looks like in a terminal."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from qe.evaluation.pairs import json_name
 from qe.evaluation.word_level import TITLES
 from qe.statistics.metric import METRICS
 from qe.statistics.result import LEVEL
-from qe.training.score_tables import scores_table
+from qe.training.score_tables import front_table, scores_table
 from qe.training.train import Outcome
 from qe.training.verdict import verdict
 
@@ -33,7 +34,10 @@ def print_outcome(outcome: Outcome) -> None:
     say(verdict(report))
     best = report["search"]["best"]
     parameters = {**best["learner_params"], **best["selector_params"]}
-    say(f"best of {_trials(report['search'])}: {best['learner']} {settings(parameters)}", *notes(report))
+    taken = f"trial {report['search']['best_trial']}, chosen" if report["search"]["chosen"] else "best"
+    say(f"{taken} of {_trials(report['search'])}: {best['learner']} {settings(parameters)}", *notes(report))
+    if report["search"]["front"]:
+        show(front_table(report["search"]))
     if report["registration"]:
         entry = report["registration"]
         alias = "champion" if entry["champion"] else "challenger" if entry["challenger"] else "waits"
@@ -43,8 +47,10 @@ def print_outcome(outcome: Outcome) -> None:
 
 def _trials(search: Mapping[str, Any]) -> str:
     more = {"passed over": search["passed_over"], "failed": len(search["failures"])}
-    others = ", ".join(f"{number} more {how}" for how, number in more.items() if number)
-    return f"{search['trials']} trials" + (f" ({others})" if others else "")
+    others = [f"{number} more {how}" for how, number in more.items() if number]
+    if not re.fullmatch("[0-9]+ trials?", search["ended"]):
+        others.append(f"the search ended: {search['ended']}")
+    return f"{search['trials']} trials" + (f" ({', '.join(others)})" if others else "")
 
 
 def notes(report: Mapping[str, Any]) -> list[str]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from qe.config.experiment import Experiment
     from qe.production.promotion import Decision, Labelled
     from qe.training.plan import Plan
+    from qe.training.sweep import Setting
     from qe.training.train import Outcome
 
 
@@ -27,7 +28,24 @@ def train(
     ] = None,
     data_root: DataRoot = None,
     settings: Overrides = None,
+    each: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--each",
+            metavar="KEY=VALUE,...",
+            help="A run for every value, such as learner.kind=ridge,lightgbm or seed=0..4; repeatable: for "
+            "every combination.",
+        ),
+    ] = None,
     resume: Annotated[bool, run_option("--resume", help="Go on with a run that was stopped.")] = False,
+    trial: Annotated[
+        int | None,
+        run_option(
+            "--trial",
+            min=1,
+            help="With --resume: fit the candidate of this trial (its number in trials.tsv), not the best.",
+        ),
+    ] = None,
     overwrite: Overwrite = False,
     promote: Annotated[
         bool,
@@ -61,12 +79,21 @@ def train(
     Example:
 
         qe train experiments/wmt12/baseline.yaml --data-root ../shared/data --output output/baseline
+
+        qe train output/demo/demo.yaml --each learner.kind=ridge,svr_rbf --each seed=0..2 -o output/sweep
     """
     from features.basics.errors import InputError
 
     if print_resolved and not only_check:
         raise InputError("--print goes with --check")
-    plans = _checked(experiments, data_root, settings or ())
+    if trial is not None and (not resume or len(experiments) > 1):
+        raise InputError(
+            "--trial chooses from a search that is there", remedy="give --resume, and one experiment"
+        )
+    if each and len(experiments) > 1:
+        raise InputError("--each changes one experiment", remedy="give one file")
+    swept = _swept(experiments[0], each, data_root, settings or ()) if each else []
+    plans = [plan for _, plan in swept] or _checked(experiments, data_root, settings or ())
     if print_resolved:
         _print_resolved(plans, as_json)
         return
@@ -96,7 +123,15 @@ def train(
     with progress_bar(quiet or as_json) as progress:
         if len(loaded) == 1:
             outcomes = [
-                run(plans[0], folder, cache=cache, resume=resume, overwrite=overwrite, progress=progress)
+                run(
+                    plans[0],
+                    folder,
+                    cache=cache,
+                    resume=resume,
+                    overwrite=overwrite,
+                    trial=trial,
+                    progress=progress,
+                )
             ]
         else:
             outcomes, boards = train_all(
@@ -116,6 +151,8 @@ def train(
     else:
         for board in boards:
             show(leaderboard_table(board))
+        if swept:
+            _show_spread([(setting, outcome) for (setting, _), outcome in zip(swept, outcomes, strict=True)])
     for decision in decisions if not as_json else ():
         print_decision(decision)
 
@@ -138,6 +175,24 @@ def _checked(paths: "Sequence[Path]", data_root: Path | None, settings: "Sequenc
     if twice:
         raise InputError(f"several experiments are named {sorted(twice)}", remedy="names must differ")
     return plans
+
+
+def _swept(
+    path: Path, each: "Sequence[str]", data_root: Path | None, settings: "Sequence[str]"
+) -> "list[tuple[Setting, Plan]]":
+    """The plans of a sweep, each with what it sets."""
+    from qe.training.sweep import plans_of
+
+    return plans_of(path, each, data_root=data_root, overrides=settings)
+
+
+def _show_spread(outcomes: "Sequence[tuple[Setting, Outcome]]") -> None:
+    from qe.display.terminal import show
+    from qe.training.sweep import spread_table
+
+    table = spread_table(outcomes)
+    if table is not None:
+        show(table)
 
 
 def _print_resolved(plans: "Sequence[Plan]", as_json: bool) -> None:

@@ -6,19 +6,20 @@ from typing import Annotated
 
 import typer
 
-VIEW = "/#/experiments?workflowType=machine_learning"
-
 
 def ui(
     host: Annotated[
         str, typer.Option(help="Address to listen on; the default is this machine only.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 5000,
+    opens: Annotated[
+        bool,
+        typer.Option("--open/--no-open", help="Open the address in a browser, if there is a screen for one."),
+    ] = True,
 ) -> None:
-    """Open the MLflow UI on the store that mlflow.yaml names, at the list of its experiments.
+    """Open the MLflow UI on the store that mlflow.yaml names, at the list of its runs.
 
-    The address that is printed opens MLflow's view for model training; its own default is the one for traces
-    of language models, which is empty here.
+    The address that is printed shows the runs with their figures in columns, the evaluation metric first.
 
     Example:
 
@@ -29,7 +30,7 @@ def ui(
     from qe.production.listening import bound
     from qe.tracking.address import absolute, check_reachable, is_database
     from qe.tracking.connection import follow_moved
-    from qe.tracking.settings import artifact_root, tracking_uri
+    from qe.tracking.settings import tracking_uri
 
     uri = absolute(tracking_uri())
     if not is_database(uri):
@@ -41,18 +42,32 @@ def ui(
     check_reachable(uri)
     bound(host, port).close()
     follow_moved(uri)
-    print(
-        f"MLflow UI of {without_passwords(uri)} (stop with Ctrl-C): http://{host}:{port}{VIEW}",
-        file=sys.stderr,
-        flush=True,
-    )
-    command = [sys.executable, "-m", "mlflow", "ui", "--host", host, "--port", str(port), "--workers", "1"]
-    # Not as arguments: these are shown to whoever lists processes, and the address may have a password.
-    os.environ["MLFLOW_BACKEND_STORE_URI"] = os.environ["MLFLOW_REGISTRY_STORE_URI"] = uri
-    os.environ["MLFLOW_DEFAULT_ARTIFACT_ROOT"] = artifact_root()
-    os.environ.setdefault("MLFLOW_ARTIFACTS_DESTINATION", artifact_root())
-    # MLflow's jobs (judges of language models) would be eight more processes beside the server.
-    os.environ.setdefault("MLFLOW_SERVER_ENABLE_JOB_EXECUTION", "false")
-    # The server imports modules from where it starts: not from the working directory, which may be anybody's.
-    os.chdir(sys.prefix)
-    os.execv(sys.executable, command)
+    from qe.tracking.list_view import view
+
+    address = f"http://{host}:{port}{view()}"
+    print(f"MLflow UI of {without_passwords(uri)} (stop with Ctrl-C): {address}", file=sys.stderr, flush=True)
+    _serve(host, port, address if opens and _has_screen() else None)
+
+
+def _has_screen() -> bool:
+    """Whether a browser could be shown; in a terminal alone, a text browser would take it."""
+    known = ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY")
+    return sys.platform in ("darwin", "win32") or any(os.environ.get(name) for name in known)
+
+
+def _serve(host: str, port: int, address: str | None) -> None:
+    """Serves until a signal ends it; opens an address once it is up."""
+    import webbrowser
+    from socket import socket
+
+    import uvicorn
+
+    from qe.tracking.web_ui import application
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket] | None = None) -> None:
+            await super().startup(sockets)
+            if address is not None and self.started:
+                webbrowser.open(address)
+
+    Server(uvicorn.Config(application(), host=host, port=port, log_level="warning")).run()

@@ -15,6 +15,7 @@ from pydantic import (
     Field,
     PlainSerializer,
     PrivateAttr,
+    WithJsonSchema,
     model_validator,
 )
 
@@ -25,6 +26,7 @@ from features.storage.strict_yaml import read_mapping
 from qe.config.extending import extended, told
 from qe.config.families import readable_configs
 from qe.config.overrides import override
+from qe.config.run_name import run_name
 from qe.config.schema import Section, Seed, drafted
 from qe.display.summary import entries, summarised
 from qe.display.table import Table
@@ -219,19 +221,49 @@ class StrategySection(Section):
     space: dict[str, Any] | None = None
 
 
-class SearchSection(Section):
-    """The study: sampler, number of trials, objectives.
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+_MANY = 10_000  # trials, where another budget ends the search
 
-    failures  the share of the trials that may fail by their numbers before the search stops
+
+def _seconds(value: Any) -> Any:
+    """`90s`, `20m`, `1.5h` or `2d` as seconds."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return value
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?([smhd])", value) if isinstance(value, str) else None
+    if found is None:
+        raise ValueError("give a number with a unit, such as 90s, 20m or 1.5h")
+    return float(found[1]) * _UNITS[found[2]]
+
+
+_WRITTEN = {"type": ["number", "string"], "pattern": r"^[0-9]+(\.[0-9]+)? ?[smhd]$"}
+Duration = Annotated[
+    float, BeforeValidator(_seconds), Field(gt=0, allow_inf_nan=False), WithJsonSchema(_WRITTEN)
+]
+
+
+class SearchSection(Section):
+    """The study: sampler, budgets, objectives.
+
+    trials        how many, at most; 30, unless `time` or `without_gain` ends the search
+    time          how long the search may take, such as `20m`; the trial that passes it is the last one
+    without_gain  trials since the best one, after which the search ends
+    failures      the share of the trials that may fail by their numbers before the search stops
     """
 
     sampler: Literal["tpe", "random", "grid"] = "tpe"
-    trials: int = Field(30, ge=1)
+    trials: int | None = Field(None, ge=1)
+    time: Duration | None = None
+    without_gain: int | None = Field(None, ge=1)
     objective: Annotated[tuple[str, ...], BeforeValidator(_as_list)] = ("mae",)
     seed: Seed = 0
     storage: Address | None = Field(None, repr=False)
     warm_start: tuple[Path, ...] = ()
     failures: float = Field(0.5, ge=0, lt=1)
+
+    @property
+    def most_trials(self) -> int:
+        """How many trials there are at most."""
+        return self.trials or (30 if self.time is None and self.without_gain is None else _MANY)
 
 
 class EvaluationSection(Section):
@@ -350,7 +382,6 @@ _WITH_PATHS: Sequence[tuple[str, type[BaseModel]]] = (
     ("dataset", DatasetSection),
     ("resources", ResourcesSection),
 )
-_MODEL = ("learner", "selection", "features", "trees", "weight")  # settings that make another model
 
 
 @summarised
@@ -437,15 +468,19 @@ class Experiment(Section):
 
     @property
     def run_name(self) -> str:
-        """The name, and what of the model was set otherwise than in the file; at most 200 characters.
+        """What was set otherwise than in the file, else the name; at most 30 characters.
 
         >>> dataset = {"format": "wmt12", "path": "x"}
         >>> file = {"name": "a", "dataset": dataset, "features": [{"kind": "surface"}]}
-        >>> made(file, Path(), overrides=["learner.kind=ridge", "search.trials=9"]).run_name
-        'a, learner.kind=ridge'
+        >>> made(file, Path(), overrides=["learner.kind=ridge", "seed=3", "search.trials=9"]).run_name
+        'ridge, seed=3'
         """
-        name = ", ".join([self.name, *(text for text in self._changed if text.startswith(_MODEL))])
-        return name if len(name) <= 200 else f"{name[:199]}…"
+        return run_name(self.name, self._changed)
+
+    @property
+    def said(self) -> str:
+        """The description, if the model is still the one that it is of."""
+        return "" if run_name("", self._changed) else self.description
 
     def settings(self) -> dict[str, Any]:
         """The experiment as JSON values, with all defaults; a single dataset is no list."""

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import mlflow
 from mlflow.exceptions import MlflowException
@@ -11,9 +12,14 @@ from qe.tracking.address import is_database
 from qe.tracking.connection import one_at_a_time
 from qe.tracking.settings import TrackingSettings, artifact_root
 
-# The UI opens on the runs of model training, not on its pages for language model applications.
+# Of model training: MLflow's word for experiments whose runs are models, not traces of applications.
 _KIND = {"mlflow.experimentKind": "custom_model_development"}
 _ID, _NAME, _RUN = "MLFLOW_EXPERIMENT_ID", "MLFLOW_EXPERIMENT_NAME", "MLFLOW_RUN_ID"
+
+
+def is_ours(experiment: Any) -> bool:
+    """Whether an experiment was made for qe, not by the user for what else they do."""
+    return all(experiment.tags.get(name) == value for name, value in _KIND.items())
 
 
 def parent_run() -> str | None:

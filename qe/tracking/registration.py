@@ -11,10 +11,14 @@ from mlflow.exceptions import MlflowException
 from mlflow.utils.mlflow_tags import MLFLOW_MODEL_VERSIONS
 
 from qe.display.numbers import number
+from qe.statistics.metric import title_of
 from qe.tracking.connection import connected, one_at_a_time
 from qe.tracking.logged_models import Described, log_model
 from qe.tracking.registry import CHALLENGER, CHAMPION, aliased, entries, make_champion, set_alias
 from qe.tracking.runs import Run
+
+# Tags of logged models, by which versions are told apart and compared; people read those of versions.
+_FOLDS, _CONTENT = "fingerprint.folds", "fingerprint.content"
 
 
 @dataclass(frozen=True)
@@ -63,10 +67,10 @@ def register(
     entry = _registered(run, name, content)
     if entry is None:
         model_id = log_model(run, directory, columns=columns, described=described)
+        run.client.set_logged_model_tags(model_id, {_FOLDS: data, _CONTENT: content})
     else:
-        model_id = str(entry.source).removeprefix("models:/")
+        model_id = _model_of(entry)
     judged = {"metric": metric, "value": repr(value)}
-    judged |= {"fingerprint.folds": data, "fingerprint.content": content}
     with one_at_a_time(mlflow.get_tracking_uri()):
         version = str(entry.version) if entry else _new_version(run, name, model_id, described, judged, about)
         reason = _placed(name, version, higher_is_better)
@@ -77,9 +81,23 @@ def register(
 
 def _registered(run: Run, name: str, content: str) -> Any:
     """The version that a run has registered of a model made from the same; None if there is none."""
-    versions = entries(name).values()
-    mine = [e for e in versions if e.run_id == run.id and e.tags.get("fingerprint.content") == content]
-    return mine[-1] if mine else None
+    mine = [entry for entry in entries(name).values() if entry.run_id == run.id]
+    same = [entry for entry in mine if _fingerprints(entry).get(_CONTENT) == content]
+    return same[-1] if same else None
+
+
+def _model_of(entry: Any) -> str:
+    """The id of the logged model behind a version."""
+    return str(entry.source).removeprefix("models:/")
+
+
+def _fingerprints(entry: Any) -> dict[str, str]:
+    """What a version was made from and measured on; nothing if its logged model is gone."""
+    try:
+        tags = mlflow.get_logged_model(_model_of(entry)).tags
+    except MlflowException:
+        return {}
+    return {name: tags[name] for name in (_FOLDS, _CONTENT) if name in tags}
 
 
 def _new_version(
@@ -108,7 +126,12 @@ def _new_version(
 def _placed(name: str, version: str, higher_is_better: bool) -> str:
     """Gives a new version the alias that is its due; the answer says why that one, or none."""
     champion, challenger = aliased(name, CHAMPION), aliased(name, CHALLENGER)
-    versions = {number: dict(entry.tags) for number, entry in entries(name).items()}
+    versions = {
+        number: {**entry.tags, **_fingerprints(entry)}
+        if number in (version, champion, challenger)
+        else entry.tags
+        for number, entry in entries(name).items()
+    }
     own = versions[version]
     if version == champion:
         return "the first model of this name" if len(versions) == 1 else "as before"
@@ -135,11 +158,11 @@ def _gain(own: Mapping[str, str], other: Mapping[str, str], higher_is_better: bo
 
 
 def _comparable(own: Mapping[str, str], other: Mapping[str, str]) -> bool:
-    return all(own[key] == other.get(key) for key in ("metric", "fingerprint.folds"))
+    return all(own[key] == other.get(key) for key in ("metric", _FOLDS))
 
 
 def _compared(own: Mapping[str, str], other: Mapping[str, str]) -> str:
     if not _comparable(own, other):
         return "measured on other data or by another metric"
     value, before = (number(float(tags["value"]), 4) for tags in (own, other))
-    return f"{own['metric']} {value} against {before} on the same folds"
+    return f"{title_of(own['metric'])} {value} against {before} on the same folds"

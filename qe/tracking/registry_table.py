@@ -10,7 +10,7 @@ from qe.tracking.registry import Version
 _COLUMNS = (
     Column("model", once=True), Column("version"), Column("alias"), Column("learner", drop=3),
     Column("data", drop=2), Column("metric"), Column("created", drop=1), Column("experiment", drop=4),
-    Column("90 % coverage", "coverage", drop=5), Column("features", drop=6), Column("promotion", drop=7),
+    Column("90 % coverage", "coverage", drop=5), Column("promotion", drop=6),
 )  # fmt: skip
 
 
@@ -22,10 +22,9 @@ def versions_table(versions: Sequence[Version]) -> Table:
 def _row(version: Version) -> list[str]:
     tags, coverage = version.tags, version.metrics.get("intervals/coverage 90 percent")
     return [
-        version.name, version.version, ", ".join(version.aliases), tags.get("learner", ""),
-        tags.get("dataset", ""), _score(version), version.created, tags.get("experiment", ""),
-        "" if coverage is None else number(coverage), tags.get("features", ""),
-        tags.get("promotion.decision", ""),
+        version.name, version.version, ", ".join(version.aliases), tags.get("model", ""),
+        tags.get("data", ""), _score(version), version.created, tags.get("experiment", ""),
+        "" if coverage is None else number(coverage), tags.get("promotion.decision", ""),
     ]  # fmt: skip
 
 

@@ -110,7 +110,10 @@ class Run:
         """Logs a table that the UI opens under Artifacts (`mlflow.log_table` would append on a resumed run).
 
         path  ends in `.json`
+
+        The UI shows nothing below a header with dots: they become blanks.
         """
+        rows = rows.rename(columns=lambda header: str(header).replace(".", " "))
         with TemporaryDirectory() as scratch:
             file = Path(scratch) / Path(path).name
             file.write_text(rows.to_json(orient="split", index=False, force_ascii=False), "utf-8")
@@ -120,6 +123,10 @@ class Run:
         entry = {"path": path, "type": "table"}
         if entry not in known:
             self.tags({MLFLOW_LOGGED_ARTIFACTS: json.dumps([*known, entry])})
+
+    def values(self, content: Mapping[str, Any], path: str) -> None:
+        """Logs JSON values as a file."""
+        self.client.log_dict(self.id, dict(content), path)
 
     def describe(self, text: str) -> None:
         """What the run's page says of it, in Markdown."""
@@ -132,16 +139,28 @@ class Run:
         self.client.log_inputs(self.id, [DatasetInput(source._to_mlflow_entity(), tags)])
         return Data(source.name, source.digest)
 
-    def children(self) -> set[str]:
-        """The names of its child runs."""
+    def children(self) -> dict[str, str]:
+        """Name -> id of its child runs."""
         tag = f"tags.mlflow.parentRunId = '{self.id}'"
-        names, token = set[str](), None
+        known, token = dict[str, str](), None
         while True:
             page = self.client.search_runs([self.experiment_id], tag, max_results=1000, page_token=token)
-            names |= {str(run.info.run_name) for run in page}
+            known |= {str(run.info.run_name): str(run.info.run_id) for run in page}
             token = page.token
             if not token:
-                return names
+                return known
+
+    @contextmanager
+    def nested(self, name: str) -> Iterator["Run"]:
+        """A child run, ended when the block ends; if there is one of that name, it goes on."""
+        known = self.children().get(name)
+        if known is None:
+            tags = {MLFLOW_PARENT_RUN_ID: self.id}
+            known = str(self.client.create_run(self.experiment_id, tags=tags, run_name=name).info.run_id)
+        else:
+            self.client.update_run(known, status="RUNNING")
+        with _ended(self.client, known):
+            yield Run(known, self.experiment_id, self.client)
 
     def child(
         self, name: str, params: Mapping[str, Any], metrics: Mapping[str, float], started: datetime | None,
@@ -187,8 +206,14 @@ class Untracked(Run):
     def dataset(self, table: pd.DataFrame, name: str, targets: str | None, context: str) -> Data:
         return Data(name, "")
 
-    def children(self) -> set[str]:
-        return set()
+    def children(self) -> dict[str, str]:
+        return {}
+
+    def values(self, content: Mapping[str, Any], path: str) -> None: ...
+
+    @contextmanager
+    def nested(self, name: str) -> Iterator[Run]:
+        yield self
 
     def child(self, *_: Any, **__: Any) -> None: ...
 

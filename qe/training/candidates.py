@@ -34,6 +34,7 @@ def search_candidates(
     *,
     journal: Path | None = None,
     shared: bool = False,
+    chosen: int | None = None,
     on_trial: search.OnTrial | None = None,
     progress: Progress = silent,
 ) -> tuple[search.SearchResult, Objective]:
@@ -41,6 +42,7 @@ def search_candidates(
 
     journal   the study's file, from which a killed search goes on
     shared    whether the study is that of `search.storage`, where the experiment names one
+    chosen    the number of the trial to take; default: the best
     on_trial  called after every trial that this process has finished
     """
     experiment, section = prepared.experiment, prepared.experiment.search
@@ -57,6 +59,7 @@ def search_candidates(
         shared=shared and section.storage is not None,
         identity=identity(prepared, objective.space),
         where=address,
+        chosen=chosen,
         on_trial=on_trial,
         progress=progress,
     )

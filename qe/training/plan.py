@@ -54,7 +54,7 @@ class Plan:
             return 1
         if experiment.search.sampler == "grid":
             return math.prod(len(values) for values in grid(self.searched).values())
-        return experiment.search.trials
+        return experiment.search.most_trials
 
     def to_json(self) -> dict[str, Any]:
         """JSON values."""

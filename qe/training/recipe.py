@@ -20,16 +20,3 @@ def recipe(seed: int, dataset: str, feature_set: FeatureSet, parts: Mapping[str,
         "features": feature_set.fingerprint,
         "resources": {name: entry["fingerprint"] for name, entry in parts.items()},
     }
-
-
-def recipe_tags(made: Mapping[str, Any], name: str, feature_set: FeatureSet) -> dict[str, str]:
-    """A recipe as MLflow shows it; `name` is the dataset's."""
-    return {
-        "working_directory_commit": made["working_directory_commit"],
-        "dataset": name,
-        "dataset_fingerprint": made["dataset"],
-        "features_fingerprint": made["features"],
-        "n_features": str(len(feature_set.names)),
-        **{f"resource.{part}": fingerprint for part, fingerprint in made["resources"].items()},
-        **{f"version.{library}": version for library, version in made["versions"].items()},
-    }

@@ -30,7 +30,8 @@ from qe.training.importance import permutation_importance
 from qe.training.importance_plot import feature_importance
 from qe.training.recipe import recipe
 from qe.training.result import TrainingResult
-from qe.training.search_plot import study_history
+from qe.training.search_parameters import importances, slices
+from qe.training.search_plot import pareto_front, study_history
 from qe.training.space import Space
 from qe.training.words import reliability_bins, word_section, write_words
 
@@ -72,15 +73,18 @@ def assemble(result: TrainingResult) -> dict[str, Any]:
         },
         "search": {
             "trials": len(search.finished),
+            "ended": search.ended,
             "passed_over": search.passed_over,
             "failures": search.failures,
             "reproducible": search.reproducible,
             "notes": [search.note] if search.note else [],
             "objective": list(search.metrics),
+            "chosen": search.chosen,
             "best": search.best.settings(),
             "best_trial": search.best_number,
             "best_values": dict(zip(search.metrics, search.best_trial.values, strict=True)),
             "fold_values": search.best_trial.user_attrs["fold_values"],
+            "importances": importances(search),
             "front": search.front() if len(search.metrics) > 1 else None,
         },
         "cross_validation": {
@@ -276,6 +280,11 @@ def _write_plots(folder: Path, result: TrainingResult, progress: Progress) -> No
         "maximize" if METRICS.get(metric).higher_is_better else "minimize"
     )
     drawn["study_history"] = study_history(history, None, direction, metric)
+    shares = importances(search)
+    if shares:
+        drawn["search_parameters"] = slices(search, shares)
+    if len(search.metrics) > 1:
+        drawn["pareto_front"] = pareto_front(search)
     for name, figure in drawn.items():
         save(figure, folder / f"{name}.png")
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from qe.display.numbers import interval, p_value, signed
+from qe.display.numbers import interval, p_value, settings, signed
 from qe.display.table import Column, Table
 from qe.evaluation.evaluate import CLASS_METRICS
 from qe.evaluation.pairs import json_name
@@ -50,3 +50,21 @@ def differences_table(section: Mapping[str, Any], system: str, metric: str) -> T
     columns = [Column("against"), Column(kind.title, "difference"), Column("95 % interval", "interval")]
     title = "Differences to the baselines, with p-values corrected for their number"
     return Table(title, [*columns, Column("p")], rows)
+
+
+def front_table(search: Mapping[str, Any]) -> Table:
+    """The trials that no other beats on every objective, best by the first one first.
+
+    search  the part of report.json
+    """
+    metrics = search["objective"]
+    kinds = [METRICS.get(metric) for metric in metrics]
+    sign = -1 if kinds[0].higher_is_better else 1
+    pairs = list(zip(kinds, metrics, strict=True))
+    rows = [
+        [str(one["trial"]), *(kind.shown(one[metric]) for kind, metric in pairs), settings(one["params"])]
+        for one in sorted(search["front"], key=lambda one: sign * one[metrics[0]])
+    ]
+    columns = [Column(kind.title, metric) for kind, metric in pairs]
+    title = f"Pareto front; `--resume --trial N` fits another than {search['best_trial']}"
+    return Table(title, [Column("trial"), *columns, Column("parameters", drop=1)], rows)

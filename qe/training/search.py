@@ -16,6 +16,7 @@ from qe.config.spaces import grid
 from qe.display.numbers import number
 from qe.models.pipeline import Candidate
 from qe.statistics.metric import METRICS, title_of
+from qe.training.budget import spent
 from qe.training.drawing import drawing
 from qe.training.failures import CandidateFailed
 from qe.training.objective import FAILURE, Objective
@@ -53,6 +54,8 @@ class SearchResult:
 
     reproducible  whether the seed alone gives the same study again, however often it was stopped
     note          what was lost of a study that a crash had damaged; empty if nothing was
+    ended         why the search ended
+    chosen        whether somebody chose the trial, and not the rule
     """
 
     best: Candidate
@@ -61,6 +64,8 @@ class SearchResult:
     metrics: tuple[str, ...]
     reproducible: bool = True
     note: str = ""
+    ended: str = ""
+    chosen: bool = False
 
     @property
     def trials(self) -> list[FrozenTrial]:
@@ -127,10 +132,11 @@ def run(
     shared: bool = False,
     identity: Identity | None = None,
     where: object = None,
+    chosen: int | None = None,
     on_trial: OnTrial | None = None,
     progress: Progress = silent,
 ) -> SearchResult:
-    """Searches until `section.trials` trials of the study have ended; earlier ones of the study count.
+    """Searches until a budget of the section is spent; earlier trials of the study count.
 
     A study that was killed goes on as if it had not been: trials that were running are closed as failed, and
     the same parameters are drawn again. `warm_start` holds parameters (by their names in the study) to try
@@ -139,9 +145,10 @@ def run(
 
     identity  what the values of trials depend on; a study of another one is refused
     where     what messages call the storage
+    chosen    the number of the trial to take, as reports number them; default: the best
 
     Raises InputError if the study belongs to another experiment, if more trials fail than `section.failures`
-    allows, or if no trial could be finished.
+    allows, if no trial could be finished, or none has the number.
     """
     with quiet():
         study = optuna.create_study(
@@ -155,9 +162,10 @@ def run(
             _close_interrupted(study)
         first = [params for n, params in enumerate(warm_start) if params not in warm_start[:n]]
         study.sampler = drawing(objective.space, section, seed, first, shared=shared)
-        reproducible = not shared and _drawn_alike(study, f"{section.sampler} {section.seed} {seed} {first}")
-        _optimize(study, objective, section, on_trial, progress)
-        return _result(study, objective, reproducible)
+        alike = not shared and _drawn_alike(study, f"{section.sampler} {section.seed} {seed} {first}")
+        ended = _optimize(study, objective, section, on_trial, progress)
+        # Where a search ends by the clock depends on the machine.
+        return _result(study, objective, alike and section.time is None, ended, chosen)
 
 
 def _drawn_alike(study: optuna.Study, by: str) -> bool:
@@ -173,19 +181,21 @@ def _optimize(
     section: SearchSection,
     on_trial: OnTrial | None,
     progress: Progress,
-) -> None:
-    """Runs trials until enough have ended, those of other processes included."""
+) -> str:
+    """Runs trials until a budget is spent, by other processes too; which one."""
     total = _trials(objective.space, section)
 
     def report(study: optuna.Study, trial: FrozenTrial) -> None:
-        if on_trial and trial.state == TrialState.COMPLETE:
-            on_trial(Finished(_place(trial, finished(study)), trial, _best(study, objective)))
+        best = _best(study, objective)
+        if on_trial and best is not None and trial.state == TrialState.COMPLETE:
+            on_trial(Finished(_place(trial, finished(study)), trial, best))
         progress(_stage(study, objective), len(ended(study)), total)
 
     progress(_stage(study, objective), len(ended(study)), total)
-    while len(ended(study)) < total:
+    while not (over := spent(ended(study), _best(study, objective), section, total)):
         study.optimize(objective, n_trials=1, callbacks=[report], catch=(CandidateFailed,))
         _check_failures(study, section.failures, total)
+    return over
 
 
 def _check_failures(study: optuna.Study, share: float, total: int) -> None:
@@ -201,16 +211,31 @@ def _check_failures(study: optuna.Study, share: float, total: int) -> None:
         )
 
 
-def _result(study: optuna.Study, objective: Objective, reproducible: bool) -> SearchResult:
-    if not finished(study):
+def _result(
+    study: optuna.Study, objective: Objective, reproducible: bool, over: str, chosen: int | None
+) -> SearchResult:
+    best = _best(study, objective)
+    if best is None:
         raise InputError(
             "no trial of the search could be finished: nothing was left to learn from, or all failed",
             where="search",
             remedy="give the search more trials, or widen its spaces",
         )
-    best = _best(study, objective)
-    settings = best.user_attrs["candidate"]
-    return SearchResult(Candidate(**settings), best, study, objective.metrics, reproducible)
+    taken = best if chosen is None else _numbered(study, chosen)
+    settings, own = taken.user_attrs["candidate"], chosen is not None
+    return SearchResult(
+        Candidate(**settings), taken, study, objective.metrics, reproducible, ended=over, chosen=own
+    )
+
+
+def _numbered(study: optuna.Study, number: int) -> FrozenTrial:
+    """The finished trial of a number. Raises InputError if there is none."""
+    trials = finished(study)
+    if not 1 <= number <= len(trials):
+        raise InputError(
+            f"there is no trial {number}", where="--trial", remedy=f"give one of 1 to {len(trials)}"
+        )
+    return trials[number - 1]
 
 
 def _place(trial: FrozenTrial, trials: Sequence[FrozenTrial]) -> int:
@@ -218,9 +243,9 @@ def _place(trial: FrozenTrial, trials: Sequence[FrozenTrial]) -> int:
     return 1 + [one.number for one in trials].index(trial.number)
 
 
-def _best(study: optuna.Study, objective: Objective) -> FrozenTrial:
-    """The best trial by the first objective; of equal ones the earliest."""
-    return min(finished(study), key=lambda trial: objective.sign * trial.values[0])
+def _best(study: optuna.Study, objective: Objective) -> FrozenTrial | None:
+    """The best trial by the first objective; of equal ones the earliest. None before one has finished."""
+    return min(finished(study), key=lambda trial: objective.sign * trial.values[0], default=None)
 
 
 def _trials(space: Space, section: SearchSection) -> int:
@@ -231,7 +256,7 @@ def _trials(space: Space, section: SearchSection) -> int:
         if len(space.learners) > 1 or len(space.selectors) > 1:
             raise InputError("a grid takes one learner and one selector", where="search.sampler")
         return math.prod(len(values) for values in grid(space.distributions()).values())
-    return section.trials
+    return section.most_trials
 
 
 def _close_interrupted(study: optuna.Study) -> None:
@@ -241,9 +266,10 @@ def _close_interrupted(study: optuna.Study) -> None:
 
 
 def _stage(study: optuna.Study, objective: Objective) -> str:
-    if not finished(study):
+    best = _best(study, objective)
+    if best is None:
         return "trials"
-    values = zip(objective.metrics, _best(study, objective).values, strict=True)
+    values = zip(objective.metrics, best.values, strict=True)
     return "trials · best " + ", ".join(
         f"{title_of(metric)} {number(value, METRICS.get(metric).digits + 1)}" for metric, value in values
     )

@@ -18,6 +18,8 @@ from qe.display.drawing import (
     legend,
 )
 from qe.display.numbers import number
+from qe.statistics.metric import title_of
+from qe.training.search import SearchResult
 
 
 def study_history(
@@ -84,3 +86,21 @@ def _best_so_far(values: FloatArray, direction: str) -> FloatArray:
     """NaN until the first value."""
     best = np.fmax if direction == "maximize" else np.fmin
     return np.asarray(best.accumulate(values), np.float64)
+
+
+def pareto_front(result: SearchResult) -> Figure:
+    """All trials by the first two objectives, and the front: those that no other beats on every objective."""
+    table, front = result.history(), [one["trial"] for one in result.front()]
+    across, up = result.metrics[:2]
+    figure, axes = canvas(6.4, 5.2)
+    axes.plot(table[across], table[up], "o", color=GREY, markersize=5, mew=0, label="trial")
+    best = table[table["trial"].isin(front)].sort_values(across)
+    axes.plot(best[across], best[up], "o-", color=VERMILLION, markersize=6, label="front")
+    for _, row in best.iterrows():
+        axes.annotate(
+            f"{row['trial']:.0f}", (row[across], row[up]), xytext=(4, 4), textcoords="offset points"
+        )
+    axes.set(xlabel=title_of(across), ylabel=title_of(up))
+    legend(axes, "best")
+    headline(axes, "Pareto front", f"{len(best)} of {len(table)} trials, with their numbers")
+    return figure

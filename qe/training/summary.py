@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from qe.display.numbers import Shown, settings
+from qe.display.numbers import Shown, p_value, settings, signed
 from qe.evaluation.pairs import json_name
 from qe.statistics.metric import METRICS
+from qe.statistics.result import LEVEL
 
+_FAMILIES = 4  # named in one line
 PARTS = {
     "test": "on the test split",
     "nested": "in nested cross-validation",
@@ -31,31 +33,65 @@ def best_of(report: Mapping[str, Any]) -> dict[str, Any]:
     return chosen
 
 
-def summary(report: Mapping[str, Any]) -> str:
-    """What the experiment is, what won, and how good it is beside the baselines."""
+def model_line(report: Mapping[str, Any]) -> str:
+    """What the model is: learner, selector, number and families of its features."""
+    best, features = report["search"]["best"], report["features"]
+    kinds = dict.fromkeys(
+        str(entry.get("kind", entry.get("set"))) for entry in report["experiment"]["features"]
+    )
+    names = ", ".join(list(kinds)[:_FAMILIES])
+    more = f" and {len(kinds) - _FAMILIES} more" if len(kinds) > _FAMILIES else ""
+    trees = " and trees" if features["trees"] else ""
+    selector = "" if best["selector"] == "none" else f", chosen by {best['selector']}"
+    plural = "" if features["n"] == 1 else "s"
+    return f"{best['learner']} on {features['n']} feature{plural} ({names}{more}){trees}{selector}"
+
+
+def summary(report: Mapping[str, Any], said: str = "", links: str = "") -> str:
+    """The verdict, what won, and how good it is in every part, in Markdown.
+
+    said   what the experiment's file says of it, if that is still true
+    links  to the files of the run
+    """
     metric, name = report["experiment"]["evaluation"]["metric"], report["experiment"]["name"]
-    search, label = report["search"], report["data"]["label"]
+    label = report["data"]["label"]
     direction = "higher is better" if label["higher_is_better"] else "lower is better"
     lines = [
-        f"* {_winner(search['best'])}, best of {search['trials']} trials; {report['features']['n']} features",
+        f"* {model_line(report)}; best of {report['search']['trials']} trials",
+        *([f"* with {_params(report['search']['best'])}"] if _params(report["search"]["best"]) else []),
         f"* predicts {label['name']} ({direction}) of {report['data']['name']}",
     ]
     for part, where in PARTS.items():
         if report[part] is not None:
             lines.append(f"* {where}: {_figure(report[part], name, metric)}")
     lines += [f"* {leak}" for leak in report["data"].get("leaks", ())]
-    return "\n".join([f"**{report['experiment']['description'] or name}**", "", *lines])
+    told = [said] if said else []
+    return "\n\n".join([_verdict(report, name, metric), *([links] if links else []), "\n".join(lines), *told])
 
 
-def _winner(best: Mapping[str, Any]) -> str:
-    selector = (
-        "" if best["selector"] == "none" else f" after {best['selector']}{_params(best['selector_params'])}"
-    )
-    return f"{best['learner']}{_params(best['learner_params'])}{selector}"
+def _verdict(report: Mapping[str, Any], name: str, metric: str) -> str:
+    """The best figure with its interval, against the best baseline, and against the last champion."""
+    part = next(part for part in PARTS if report[part] is not None)
+    section, kind = report[part], METRICS.get(metric)
+    sentences = [f"**{kind.title} {shown(section['systems'][name], metric)} {PARTS[part]}**"]
+    against = [c for c in section["comparisons"] if (c["system"], c["metric"]) == (name, json_name(metric))]
+    if against:
+        # The baseline that is hardest to beat.
+        sign = 1 if kind.higher_is_better else -1
+        best = min(against, key=lambda one: sign * one["difference"])
+        p = p_value(best["p_corrected"], LEVEL, best["undecided"])
+        difference = signed(best["difference"], kind.digits)
+        told = p if p.startswith("<") else f"= {p}"
+        sentences.append(f"{difference} against the baseline {best['baseline'].strip('()')} (p {told})")
+    entry = report.get("registration")
+    if entry:
+        sentences.append(f"version {entry['version']}: {entry['reason']}")
+    return "; ".join(sentences)
 
 
-def _params(params: Mapping[str, Any]) -> str:
-    return f" ({settings(params)})" if params else ""
+def _params(best: Mapping[str, Any]) -> str:
+    """The parameters of learner and selector."""
+    return ", ".join(settings(best[key]) for key in ("learner_params", "selector_params") if best[key])
 
 
 def _figure(section: Mapping[str, Any], name: str, metric: str) -> str:

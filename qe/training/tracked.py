@@ -1,35 +1,38 @@
 """Tracked: what an experiment leaves in MLflow, under names for people."""
 
 import json
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from features.basics.packages import installed
 from features.storage.files import digest
 from qe.config.experiment import Experiment
 from qe.data.dataset import Split
 from qe.evaluation.evaluate import CLASS_METRICS
-from qe.evaluation.pairs import json_name
 from qe.models.model import Model
 from qe.statistics.metric import METRICS, title_of
 from qe.tracking import logged_models, registration
+from qe.tracking.list_view import show_columns
 from qe.tracking.runs import Data, Run, Untracked
 from qe.tracking.runs import run as run_of
 from qe.tracking.settings import load_settings, registered_model
 from qe.training import figures, search
 from qe.training.preparation import Prepared
-from qe.training.recipe import recipe, recipe_tags
+from qe.training.recipe import recipe
 from qe.training.result import TrainingResult
-from qe.training.summary import best_of, summary, value_of
+from qe.training.space import Space
+from qe.training.summary import best_of, model_line, summary, value_of
 from qe.training.tables import figures_table, segment_tables
 
 # Part of a report -> the group of its metrics in MLflow, which draws what stands before a slash together.
 PARTS = {"cross_validation": "cross-validation", "nested": "nested cross-validation", "test": "test"}
-_SHOWN = ("delta_avg", "mae", "rmse", "pearson", "spearman")
+_SHOWN = ("pearson", "spearman", "delta_avg", "mae", "rmse")
+_COLUMNS = 2  # metrics beside the experiment's own that the list of runs shows of each part
 MOST_CHILDREN = 30  # trials with a child run each; later ones only if they are the best so far
 _LEVEL = 0.9  # of the prediction intervals, or the nearest that the run measures
 _FILES = ("report.json", "predictions.tsv", "trials.tsv", "model.txt")
@@ -53,7 +56,6 @@ def started(
         return nullcontext(Untracked())
     return run_of(
         experiment.run_name,
-        description=experiment.description,
         resume=resume,
         parent=parent,
         tags=experiment.tracking.tags,
@@ -73,7 +75,7 @@ def log_start(run: Run, prepared: Prepared) -> dict[str, Data]:
     dataset, feature_set = prepared.dataset, prepared.extraction.feature_set
     run.params(prepared.experiment.settings())
     made_with = recipe(prepared.experiment.seed, dataset.fingerprint, feature_set, prepared.parts)
-    run.tags(recipe_tags(made_with, dataset.name, feature_set))
+    run.values({**made_with, "installed": installed()}, "recipe.json")
     training = _log_data(run, prepared, prepared.training, dataset.name, "training")
     others = {
         name: _log_data(run, prepared, split, f"{dataset.name}/{name}", name)
@@ -92,9 +94,21 @@ def _log_data(run: Run, prepared: Prepared, split: Split, name: str, context: st
     return run.dataset(pd.DataFrame(columns), name, label if label in columns else None, context)
 
 
-def trial_logger(run: Run, metrics: tuple[str, ...]) -> search.OnTrial:
-    """Logs how the search goes on as stepped metrics of the run, and finished trials as child runs.
+@contextmanager
+def search_logger(run: Run, prepared: Prepared) -> Iterator[search.OnTrial | None]:
+    """What logs trials, in a child run of the search; None if there is nothing to search."""
+    experiment = prepared.experiment
+    if Space(experiment.learner, experiment.selection).single:
+        yield None
+        return
+    with run.nested("search") as searched:
+        yield trial_logger(searched, experiment.search.objective)
 
+
+def trial_logger(run: Run, metrics: tuple[str, ...]) -> search.OnTrial:
+    """Logs how the search goes on as stepped metrics of a run, and finished trials as its child runs.
+
+    run  of the search alone: the run of the experiment has final figures
     Of a long search those that are the best so far alone, so that they do not fill the list of runs.
     """
 
@@ -106,15 +120,10 @@ def trial_logger(run: Run, metrics: tuple[str, ...]) -> search.OnTrial:
         run.metrics({f"search/best {name} so far": value for name, value in best.items()}, number)
         if number > MOST_CHILDREN and not finished.is_best:
             return
-        per_fold = {
-            f"folds/{title(name)} {i}": value
-            for name, folds in trial.user_attrs["fold_values"].items()
-            for i, value in enumerate(folds, start=1)
-        }
         run.child(
             f"trial {number}",
             {**trial.user_attrs["candidate"], "trial": number},
-            {**values, **per_fold, "seconds": trial.user_attrs["seconds"]},
+            {**values, "seconds": trial.user_attrs["seconds"]},
             trial.datetime_start,
             trial.datetime_complete,
         )
@@ -129,9 +138,9 @@ def register(
     experiment, dataset, training = prepared.experiment, prepared.dataset, prepared.training
     described = logged_models.Described(
         experiment.name,
-        summary(report),
+        summary(report, experiment.said),
         best_of(report),
-        {**experiment.tracking.tags, **_version_tags(prepared, model, report)},
+        {**experiment.tracking.tags, **_version_tags(prepared, report)},
     )
     if not experiment.tracking.enabled:
         return "", None
@@ -166,18 +175,13 @@ def _languages(prepared: Prepared) -> str:
     return f"{segments.source_tokenizer.language} to {segments.target_tokenizer.language}"
 
 
-def _version_tags(prepared: Prepared, model: Model, report: Mapping[str, Any]) -> dict[str, str]:
-    best, names = report["search"]["best"], prepared.extraction.feature_set.names
+def _version_tags(prepared: Prepared, report: Mapping[str, Any]) -> dict[str, str]:
+    """What people ask of a version; the registry adds the metric and its value."""
+    label = prepared.dataset.scale.name
     return {
         "experiment": prepared.experiment.name,
-        "dataset": prepared.dataset.name,
-        "label": prepared.dataset.scale.name,
-        "languages": _languages(prepared),
-        "learner": best["learner"],
-        "selector": best["selector"],
-        "features": str(len(names)),
-        "fingerprint.dataset": prepared.dataset.fingerprint,
-        "fingerprint.features": model.feature_set.fingerprint,
+        "data": f"{prepared.dataset.name}: {label}, {_languages(prepared)}",
+        "model": model_line(report),
     }
 
 
@@ -203,17 +207,18 @@ def log_end(
 ) -> None:
     """The winner, the figures of run and model, tables that can be opened, and the files of the run."""
     run.params({"best": best_of(report)})
-    run.describe(summary(report))
-    for part, group in PARTS.items():
-        if report[part] is not None:
-            values = {f"{group}/{name}": value for name, value in _figures(report, part).items()}
-            run.metrics(values, model_id=model_id, data=data[part])
+    run.describe(summary(report, result.prepared.experiment.said, _links(run)))
+    metric = report["experiment"]["evaluation"]["metric"]
+    shown = [part for part in PARTS if report[part] is not None]
+    for part in shown:  # the page of a run has metrics in the order in which they came
+        run.metrics(_judged(report, part, metric), model_id=model_id, data=data[part])
+    for part in shown:
+        values = {f"{PARTS[part]}/{name}": value for name, value in _figures(report, part).items()}
+        run.metrics(values, model_id=model_id, data=data[part])
+    show_columns(run, _columns(report, metric))
     run.metrics(_intervals(report["intervals"]), model_id=model_id)
     run.metrics(_words(report["words"] or {}), model_id=model_id, data=data["cross_validation"])
     run.metrics({"seconds": report["seconds"]})
-    for metric, values in report["search"]["fold_values"].items():
-        for step, value in enumerate(values, start=1):
-            run.metrics({f"folds/{title(metric)}": value}, step)
     _log_repeats(run, result)
     run.table(figures_table(report, PARTS), "tables/figures.json")
     run.table(result.search.history(), "tables/trials.json")
@@ -228,34 +233,57 @@ def log_end(
         run.artifact(output / "words", "words")
 
 
+def _links(run: Run) -> str:
+    """To the files of the run, as its page in the UI reads them."""
+    files = f"#/experiments/{run.experiment_id}/runs/{run.id}/artifacts"
+    return f"[report]({files}/report.json), [all figures]({files}/tables/figures.json)" if run.id else ""
+
+
 def _figures(report: Mapping[str, Any], part: str) -> dict[str, float]:
-    """Figures of a part; for the experiment's metric with interval, baselines and oracles."""
-    section, metric = report[part], report["experiment"]["evaluation"]["metric"]
-    systems, own = section["systems"], report["experiment"]["name"]
-    classes = (name for name in CLASS_METRICS if name in systems[own])
-    shown = dict.fromkeys((metric, *classes, *_SHOWN))
-    values = {title(name): value_of(systems[own], name) for name in shown}
-    low, high = systems[own]["ci"].get(json_name(metric)) or (None, None)
-    values |= {f"{title(metric)} 95 percent low": low, f"{title(metric)} 95 percent high": high}
-    for name in section["baselines"]:
-        values[f"{title(metric)} of baseline {name.strip('()')}"] = value_of(systems[name], metric)
-    for name, oracle in (section.get("oracles") or {}).items():
-        if name != "effort":  # the labels themselves: their error is 0
-            values[f"{title(metric)} of oracle {name}"] = oracle.get(metric)
-    return {name: float(value) for name, value in values.items() if value is not None}
+    """The model's main figures; intervals, baselines and oracles are in `tables/figures.json`."""
+    own, metric = report["experiment"]["name"], report["experiment"]["evaluation"]["metric"]
+    scores = report[part]["systems"][own]
+    shown = dict.fromkeys((metric, *_main_metrics(scores)))
+    values = {title(name): value_of(scores, name) for name in shown}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _main_metrics(scores: Mapping[str, Any]) -> list[str]:
+    """Those of classes, where labels are classes; then those of numbers."""
+    return [*(name for name in CLASS_METRICS if name in scores), *_SHOWN]
+
+
+def _judged(report: Mapping[str, Any], part: str, metric: str) -> dict[str, float]:
+    """The figure that the experiment is judged by, under a name that stands first wherever MLflow sorts.
+
+    In nested cross-validation if there is one, else in cross-validation; and on the test split.
+    """
+    value = value_of(report[part]["systems"][report["experiment"]["name"]], metric)
+    hidden = value is None or (part == "cross_validation" and report["nested"] is not None)
+    return {} if hidden or value is None else {_headline(metric, part): value}
+
+
+def _headline(metric: str, part: str) -> str:
+    return f"{title(metric)} on test" if part == "test" else title(metric)
+
+
+def _columns(report: Mapping[str, Any], metric: str) -> list[str]:
+    """The metrics that the list of runs shows: the experiment's own, then others of each part."""
+    parts = [part for part in PARTS if report[part] is not None and part != "nested"]
+    scores = report["cross_validation"]["systems"][report["experiment"]["name"]]
+    others = [title(name) for name in _main_metrics(scores) if name != metric][:_COLUMNS]
+    first = [_headline(metric, part) for part in parts]
+    return [*first, *(f"{PARTS[part]}/{name}" for part in parts for name in others)]
 
 
 def _intervals(report: Mapping[str, Any]) -> dict[str, float]:
-    """Coverage and mean width of one level; other levels, and the bands of each, stand in report.json."""
-    values: dict[str, float | None] = {}
-    for split, entries in {"": report["coverage"], **report["splits"]}.items():
-        for entry in sorted(entries, key=lambda entry: abs(entry["level"] - _LEVEL))[:1]:
-            where = f"{100 * entry['level']:g} percent" + (f" on {split}" if split else "")
-            values |= {
-                f"intervals/coverage {where}": entry["coverage"],
-                f"intervals/width {where}": entry["width"],
-            }
-    return {name: value for name, value in values.items() if value is not None}
+    """Coverage of one level; widths, other levels and splits, and the bands of each, are in report.json."""
+    nearest = sorted(report["coverage"], key=lambda entry: abs(entry["level"] - _LEVEL))[:1]
+    return {
+        f"intervals/coverage {100 * entry['level']:g} percent": entry["coverage"]
+        for entry in nearest
+        if entry["coverage"] is not None
+    }
 
 
 def _words(report: Mapping[str, Any]) -> dict[str, float]:

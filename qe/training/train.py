@@ -88,6 +88,7 @@ def train(
     resume: bool = False,
     overwrite: bool = False,
     keep_same: bool = False,
+    trial: int | None = None,
     parent: str | None = None,
     progress: Progress = silent,
 ) -> Outcome:
@@ -95,7 +96,8 @@ def train(
 
     Killed at any point, `resume` goes on without losing a finished trial. Where the same experiment on the
     same data has finished, nothing is done; to `overwrite` does it again, unless asked to `keep_same`.
-    `dataset` takes the place of what the experiment's section names.
+    `dataset` takes the place of what the experiment's section names. `trial` is the number of the trial to
+    fit; default: the best.
 
     Raises InputError for data or settings that cannot be used, before anything is written, for a folder that
     holds anything else than a run to go on with or to `overwrite`, and while another process trains there.
@@ -104,7 +106,7 @@ def train(
         load_settings()  # fail early on bad settings
     with locked_folder(output, "train", also=("demo",), before=(STATE,)):
         state = RunState.open(output, resume, overwrite, keep_same=keep_same)
-        return _trained(plan, output, state, cache, dataset, parent, progress)
+        return _trained(plan, output, state, cache, dataset, trial, parent, progress)
 
 
 def _trained(
@@ -113,6 +115,7 @@ def _trained(
     state: RunState,
     cache: Path,
     dataset: Dataset | None,
+    trial: int | None,
     parent: str | None,
     progress: Progress,
 ) -> Outcome:
@@ -120,14 +123,14 @@ def _trained(
     started, clock = time.perf_counter(), Clock(progress)
     with clock.part("data and resources"):
         prepared = prepare(plan, cache, progress, calibrating=True, dataset=dataset, clock=clock)
-    state.claim(_fingerprint(prepared), _inputs(prepared), _command(prepared))
+    state.claim(_fingerprint(prepared), _inputs(prepared), _command(prepared, trial))
     if state.unchanged:
         report = read_json("the report", output / "report.json", "start anew with --overwrite")
         return Outcome(report, Model.load(output / "model"), output, state.run_id or "", unchanged=True)
     with tracked.started(experiment, resume=state.run_id, parent=parent) as run:
         state.begin(run.id or None)
         data = tracked.log_start(run, prepared)
-        result = _result(prepared, state, run, clock, progress)
+        result = _result(prepared, state, run, clock, trial, progress)
         with clock.part("report and plots"):
             report = reporting.assemble(result)
             report["model"] = reporting.model_notes(result.model, output)
@@ -152,13 +155,12 @@ def _inputs(prepared: Prepared) -> list[Path]:
 
 
 def _result(
-    prepared: Prepared, state: RunState, run: runs.Run, clock: Clock, progress: Progress
+    prepared: Prepared, state: RunState, run: runs.Run, clock: Clock, trial: int | None, progress: Progress
 ) -> TrainingResult:
     """Searches, fits and predicts."""
-    log = tracked.trial_logger(run, prepared.experiment.search.objective)
-    with clock.part("search"):
+    with clock.part("search"), tracked.search_logger(run, prepared) as log:
         result, objective = search_candidates(
-            prepared, journal=state.journal, shared=True, on_trial=log, progress=progress
+            prepared, journal=state.journal, shared=True, chosen=trial, on_trial=log, progress=progress
         )
     with clock.part("guard"):
         guard, unseen = guard_of(prepared, progress)
@@ -204,16 +206,16 @@ def contribute(plan: Plan, *, cache: Path, progress: Progress = silent) -> int:
     return len(result.trials)
 
 
-def _command(prepared: Prepared) -> str:
+def _command(prepared: Prepared, trial: int | None) -> str:
     """All that was asked for, and by which version."""
     settings = json.dumps(prepared.experiment.settings(), sort_keys=True)
-    return digest(version(), settings, _fingerprint(prepared))
+    return digest(version(), settings, _fingerprint(prepared), *([] if trial is None else [trial]))
 
 
 def _fingerprint(prepared: Prepared) -> str:
-    """What a run depends on; the number of trials may grow, and where the study lies may change."""
+    """What a run depends on; budgets of the search may grow, and where the study lies may change."""
     settings = prepared.experiment.settings()
-    for key in ("trials", "storage", "failures"):
+    for key in ("trials", "time", "without_gain", "storage", "failures"):
         settings["search"].pop(key)
     keys = ("seed", "split", "weights", "weight_power", "auxiliary_labels", "selection", "learner", "search")
     relevant = {key: settings[key] for key in keys}

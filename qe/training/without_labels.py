@@ -25,7 +25,7 @@ from qe.models.pipeline import Candidate
 from qe.resources.cache import resources_for
 from qe.tracking import logged_models, runs
 from qe.training.extraction import Extraction
-from qe.training.recipe import recipe, recipe_tags
+from qe.training.recipe import recipe
 
 FEWEST: Final = 20  # segments: means and deviations of fewer say nothing
 SCALE: Final = LabelScale("quality", None, None, True)
@@ -89,7 +89,7 @@ def _log(experiment: Experiment, segments: Segments, made: Unlabelled) -> None:
         experiment.run_name, description=experiment.description, tags=experiment.tracking.tags
     ) as run:
         run.params(experiment.settings())
-        run.tags(recipe_tags(made.model.about["recipe"], experiment.name, made.model.feature_set))
+        run.values(made.model.about["recipe"], "recipe.json")
         data = pd.DataFrame({"source": segments.source, "target": segments.target})
         run.dataset(data, experiment.name, None, "training")
         columns = made.model.columns()

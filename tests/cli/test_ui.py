@@ -1,7 +1,8 @@
-"""`qe ui` in a headless browser: the run with its metrics, its plots and its model."""
+"""`qe ui` in a headless browser that clicks: the list of runs, a run, its tables, a comparison, a model."""
 
+import json
 import os
-import shutil
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,89 +11,152 @@ from typing import Any
 
 import psutil
 import pytest
+from mlflow.entities import Metric
 
 from qe.cli import main
-from qe.cli.ui import VIEW
+from tests.browser import Page, browser
 from tests.conftest import ROOT
 from tests.patience import PATIENCE
 from tests.production.test_serving_mlflow import free_port, wait_until_up
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+COLUMNS = ["MAE", "MAE on test", "cross-validation/Pearson", "cross-validation/Spearman", "test/Pearson",
+           "test/Spearman"]  # fmt: skip
+# What the headers of the list of runs show, from left to right.
+_HEADERS = """JSON.stringify([...document.querySelectorAll(".ag-header-cell")]
+  .map(cell => [cell.getBoundingClientRect().x, cell.innerText.trim()])
+  .sort((one, other) => one[0] - other[0]).map(([x, text]) => text))"""
+_PLAGUES = ("Ask questions about", "UI telemetry", "Detect Issues", "Prompts")
+
+
+class Served:
+    """A running `qe ui`: its process, the address that it printed, and the one that it opened."""
+
+    def __init__(self, folder: Path, scratch: Path) -> None:
+        port = free_port()
+        opener = scratch / "browser"
+        opener.write_text(f'#!/bin/sh\necho "$1" > {scratch}/opened\n')
+        opener.chmod(0o755)
+        environment = os.environ | {"MLFLOW_TRACKING_URI": f"sqlite:///{folder / 'mlflow.db'}"}
+        environment |= {"MLFLOW_EXPERIMENT_NAME": "tests", "BROWSER": f"{opener} %s"}
+        self.log, self.scratch = scratch / "log", scratch
+        with self.log.open("w") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "qe", "ui", "--port", str(port)],
+                env=environment, cwd=folder, stdout=log, stderr=log, start_new_session=True,
+            )  # fmt: skip
+        self.root = f"http://127.0.0.1:{port}"
+        wait_until_up(f"{self.root}/health", self.process)
+
+    @property
+    def printed(self) -> str:
+        return re.findall(r"http://127\S+", self.log.read_text())[0]
+
+    @property
+    def opened(self) -> str:
+        return (self.scratch / "opened").read_text().strip()
 
 
 @pytest.fixture(scope="module")
-def server(demo_run: Any) -> Iterator[tuple[str, int]]:
-    """The address of a running `qe ui`, and its process."""
-    port = free_port()
-    environment = {**os.environ, "MLFLOW_TRACKING_URI": f"sqlite:///{demo_run.output / 'mlflow.db'}"}
-    command = [sys.executable, "-m", "qe", "ui", "--port", str(port)]
-    process = subprocess.Popen(
-        command, env=environment, cwd=demo_run.output, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )  # fmt: skip
+def server(demo_run: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    served = Served(demo_run.output, tmp_path_factory.mktemp("served"))
     try:
-        wait_until_up(f"http://127.0.0.1:{port}/health", process)
-        yield f"http://127.0.0.1:{port}", process.pid
+        yield served
     finally:
-        os.killpg(process.pid, 15)
-        process.wait(PATIENCE)
+        os.killpg(served.process.pid, 15)
+        served.process.wait(PATIENCE)
 
 
-@pytest.fixture
-def address(server: tuple[str, int]) -> str:
-    return server[0]
+@pytest.fixture(scope="module")
+def page(server: Served, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    with browser(tmp_path_factory.mktemp("profile")) as opened:
+        yield opened
 
 
-def page(url: str, profile: Path) -> str:
-    """The page's document after its scripts have run."""
-    if CHROMIUM is None:
-        pytest.skip("no chromium on this machine (Debian: apt-get install chromium)")
-    flags = "--headless --no-sandbox --disable-gpu --disable-background-networking --disable-component-update"
-    command = [CHROMIUM, *flags.split(), "--disable-sync", f"--user-data-dir={profile}"]
-    command += [
-        "--window-size=1500,1400",
-        "--virtual-time-budget=60000",
-        "--timeout=900000",
-        "--dump-dom",
-        url,
-    ]
-    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True).stdout
+def headers(page: Page, first: str) -> list[str]:
+    page.wait(first)
+    shown = [text for text in json.loads(page.run(_HEADERS)) if text]
+    return shown[shown.index(first) :]
 
 
-def test_the_run_is_listed_with_its_metrics(
-    address: str, demo_run: Any, demo_client: Any, tmp_path: Path
+def test_the_address_that_is_printed_lists_the_runs_with_their_figures(server: Served, page: Page) -> None:
+    """Without a click: the evaluation metric first; trials are folded away under their run."""
+    page.open(server.printed)
+    shown = page.wait("demo", "matching run")
+    assert headers(page, "MAE")[: len(COLUMNS)] == COLUMNS
+    assert "trial 1" not in shown and not [plague for plague in _PLAGUES if plague in shown]
+
+
+def test_that_address_is_opened_once_the_server_is_up(server: Served) -> None:
+    assert server.opened == server.printed
+
+
+def test_the_experiment_opens_on_its_runs_by_clicking(server: Served, page: Page) -> None:
+    """From MLflow's own first page; its default is the page of usage of applications of language models."""
+    page.open(f"{server.root}/#/")
+    page.wait("Welcome to MLflow")
+    page.click("tests")
+    shown = page.wait("matching run", "demo")
+    assert "/runs" in page.address and not [plague for plague in _PLAGUES if plague in shown]
+
+
+def test_a_run_begins_with_its_verdict_and_its_evaluation_metric(
+    server: Served, page: Page, demo_run: Any
+) -> None:
+    page.open(server.printed)
+    page.click("demo")
+    shown = page.wait("on the test split", "MAE on test", "svr_rbf on 17 features")
+    verdict = f"MAE {demo_run.report['test']['systems']['demo']['mae']:.3f} ["
+    assert verdict in shown and shown.index(verdict) < shown.index("svr_rbf on 17 features")
+    assert shown.index("\nMAE\n") < shown.index("cross-validation/")
+    links = json.loads(page.run('JSON.stringify([...document.querySelectorAll("a")].map(a => a.href))'))
+    (report,) = [link for link in links if link.endswith(f"{demo_run.run_id}/artifacts/report.json")]
+    page.open(report)
+    page.wait("predictions.tsv", "cross_validation")
+
+
+@pytest.mark.parametrize(("table", "texts"), [
+    ("trials.json", ("svr_rbf C", "svr_rbf gamma")),
+    ("figures.json", ("baseline", "delta_avg")),
+    ("test.json", ("prediction", "inside")),
+])  # fmt: skip
+def test_tables_open_with_their_values(
+    table: str, texts: tuple[str, ...], server: Served, page: Page, demo_run: Any, demo_client: Any
 ) -> None:
     experiment = demo_client.get_run(demo_run.run_id).info.experiment_id
-    listed = page(f"{address}/#/experiments/{experiment}/runs", tmp_path)
-    assert ">demo<" in listed
-    overview = page(f"{address}/#/experiments/{experiment}/runs/{demo_run.run_id}", tmp_path)
-    mae = demo_run.report["cross_validation"]["systems"]["demo"]["mae"]
-    assert "cross-validation/MAE" in overview and f"{mae:.4f}"[:5] in overview
+    page.open(f"{server.root}/#/experiments/{experiment}/runs/{demo_run.run_id}/artifacts")
+    page.click("tables")
+    page.click(table)
+    shown = page.wait(*texts)
+    if table == "trials.json":
+        best = demo_run.report["search"]["best"]["learner_params"]["C"]
+        assert str(best)[:5] in shown
 
 
-def test_its_plots_and_its_model_are_there(
-    address: str, demo_run: Any, demo_client: Any, tmp_path: Path
+def test_a_comparison_shows_the_evaluation_metric_first(
+    server: Served, page: Page, demo_run: Any, demo_client: Any
 ) -> None:
-    experiment = demo_client.get_run(demo_run.run_id).info.experiment_id
-    artifacts = page(f"{address}/#/experiments/{experiment}/runs/{demo_run.run_id}/artifacts", tmp_path)
-    for name in ("plots", "report.json", "predictions.tsv"):
-        assert name in artifacts
-    model = page(f"{address}/#/models/qe-demo", tmp_path)
-    assert "Version 1" in model and "champion" in model
+    first = demo_client.get_run(demo_run.run_id)
+    second = demo_client.create_run(first.info.experiment_id, run_name="ridge")
+    figures = [Metric(name, value + 0.1, 0, 0) for name, value in first.data.metrics.items()]
+    demo_client.log_batch(second.info.run_id, metrics=figures)
+    demo_client.set_terminated(second.info.run_id)
+    pair = json.dumps([demo_run.run_id, second.info.run_id], separators=(",", ":"))
+    page.open(f"{server.root}/#/compare-runs?runs={pair}&experiments=[%22{first.info.experiment_id}%22]")
+    shown = page.wait("cross-validation/MAE", "test/MAE")
+    compared = re.findall(r"^(MAE on test|MAE|cross-validation/\w+|test/\w+)\b", shown, re.MULTILINE)
+    assert list(dict.fromkeys(compared))[:2] == ["MAE", "MAE on test"]
 
 
-def test_the_address_that_is_printed_shows_model_training(
-    address: str, demo_run: Any, tmp_path: Path
-) -> None:
-    shown = page(f"{address}{VIEW}", tmp_path)
-    assert "Experiments" in shown and ">tests<" in shown
-    assert "Prompts" not in shown and "Traces" not in shown  # of the view for language models
+def test_the_model_and_its_data_are_there(server: Served, page: Page) -> None:
+    page.open(f"{server.root}/#/models/qe-demo")
+    assert "champion" in page.wait("Version 1", "champion")
+    page.open(server.printed)
+    page.wait("data (", "Training")
 
 
-def test_one_process_serves(server: tuple[str, int]) -> None:
-    """Beside the one that started it: no workers of job queues, which only cost time."""
-    (started,) = psutil.Process(server[1]).children(recursive=True)
-    assert "uvicorn" in started.cmdline()
+def test_one_process_serves(server: Served) -> None:
+    """No workers, nor job queues, which only cost time."""
+    assert psutil.Process(server.process.pid).children(recursive=True) == []
 
 
 @pytest.mark.slow

@@ -46,7 +46,7 @@ def register(
         return registration.register(
             run, folder, name=name, columns=model.columns(), metric="mae", value=value,
             higher_is_better=False, data=data, content=content,
-            described=Described("x", tags={"dataset": "abc", "features": "17", "experiment": "x"}),
+            described=Described("x", tags={"data": "abc", "model": "ridge", "experiment": "x"}),
         )  # fmt: skip
 
 
@@ -69,9 +69,9 @@ def test_the_best_that_waits_is_challenger(demo_run: Any, poor: Path) -> None:
     first = register(name, poor, 0.8)
     assert first.champion and first.reason == "the first model of this name"
     second = register(name, poor, 0.5)
-    assert second.challenger and "champion version 1 (mae 0.5000 against 0.8000" in second.reason
+    assert second.challenger and "champion version 1 (MAE 0.5000 against 0.8000" in second.reason
     third = register(name, poor, 0.6)
-    assert not third.challenger and "challenger version 2 is no worse (mae 0.5000 against" in third.reason
+    assert not third.challenger and "challenger version 2 is no worse (MAE 0.5000 against" in third.reason
     fourth = register(name, poor, 0.4)
     assert fourth.challenger and registry.aliased(name, "challenger") == "4"
     other = register(name, poor, 0.7, data="newer")
@@ -244,7 +244,7 @@ def test_the_commands(
     assert "champion" in listed and "mae 0.8000" in listed and "0.900" in listed and "promoted" in listed
     assert run(["models", "--json"]) == 0
     versions = [v for v in json.loads(capsys.readouterr().out) if v["name"] == two]
-    assert [v["aliases"] for v in versions] == [[], ["champion"]] and versions[1]["tags"]["features"] == "17"
+    assert [v["aliases"] for v in versions] == [[], ["champion"]] and versions[1]["tags"]["model"] == "ridge"
     assert run(["promote", two, "--rollback"]) == 0
     assert "version 1 is champion again; version 2 is not" in capsys.readouterr().out
     assert run(["promote", two]) == 2

@@ -3,7 +3,7 @@
 from qe.tracking.registry import Version
 from qe.tracking.registry_table import versions_table
 
-TAGS = {"learner": "svr_rbf", "dataset": "wmt12", "metric": "mae", "value": "0.5612", "experiment": "demo"}
+TAGS = {"model": "svr_rbf", "data": "wmt12", "metric": "mae", "value": "0.5612", "experiment": "demo"}
 VERSION = Version("qe-demo", "1", ("challenger",), TAGS, {}, "run", "2026-11-26T01:40:00")
 
 

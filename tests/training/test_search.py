@@ -2,6 +2,7 @@
 
 import itertools
 import threading
+import time
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -26,6 +27,9 @@ from qe.training.drawing import drawing
 from qe.training.failures import CandidateFailed
 from qe.training.fold_data import FoldData
 from qe.training.objective import Objective
+from qe.training.score_tables import front_table
+from qe.training.search_parameters import importances, slices
+from qe.training.search_plot import pareto_front
 from qe.training.space import Space
 from qe.training.study import claim, earlier_trials, ended, journal
 
@@ -411,7 +415,7 @@ def test_a_learner_whose_parameters_name_features_sees_their_names() -> None:
     """As `experiments/no-labels` name theirs: the mean of two columns, one turned round."""
     parts = folds()
     first, second = parts[0].train.columns[:2]
-    candidate = Candidate("unsupervised_mean", {"negative": [second]})
+    candidate = Candidate("unsupervised_mean", {"negative": [second], "standardise": False})
     for fold in parts:
         kept = fold.train[[first, second]], fold.held_out[[first, second]]
         named = FoldData(kept[0], fold.scores, fold.weights, kept[1], fold.gold, fold.rows)
@@ -419,3 +423,83 @@ def test_a_learner_whose_parameters_name_features_sees_their_names() -> None:
         predicted = named.fitted(candidate, 0)(held_out)
         expected = held_out[first] - held_out[second]
         assert np.corrcoef(predicted, expected)[0, 1] > 1 - 1e-9
+
+
+def timed(seconds: float) -> type[Objective]:
+    """An objective whose trials take so long by the clock, and no time."""
+
+    @dataclass(frozen=True)
+    class Timed(Objective):
+        def __call__(self, trial: optuna.Trial) -> tuple[float, ...]:
+            values = super().__call__(trial)
+            started = trial.datetime_start
+            assert started is not None
+            time.sleep(seconds)
+            return values
+
+    return Timed
+
+
+def test_a_search_ends_when_its_time_is_over_however_often_it_was_stopped(tmp_path: Path) -> None:
+    """Trials of a second or more, a budget of two: a run that goes on has no second budget."""
+    slow = timed(1.0)(folds(), Space([ridge()], [StrategySection(kind="none")]), ("mae",), SCALE, seed=0)
+    path, asked = tmp_path / "study.journal", section(time="2s")
+    assert search.run(slow, section(trials=1), storage=journal(path)).ended == "1 trial"
+    result = search.run(slow, asked, storage=journal(path))
+    assert len(result.trials) <= 2 and result.ended.startswith("its time is over (2s), after ")
+    assert not result.reproducible
+    spent = len(result.trials)
+    assert len(search.run(slow, asked, storage=journal(path)).trials) == spent
+    longer = search.run(slow, section(time="10m", trials=spent + 1), storage=journal(path))
+    assert longer.ended == f"{spent + 1} trials" and len(longer.trials) == spent + 1
+
+
+def test_a_search_ends_after_trials_without_gain() -> None:
+    result = search.run(objective([ridge()]), section(without_gain=4))
+    history = result.history()["mae"]
+    assert len(history) == history.idxmin() + 1 + 4 < 10_000
+    assert result.ended == f"4 trials without gain, of {len(history)}"
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("20m", 1200), ("1.5h", 5400), ("2 d", 172_800)])
+def test_a_duration_has_a_unit(text: str, seconds: float) -> None:
+    assert section(time=text).time == seconds
+
+
+@pytest.mark.parametrize("text", ["20", "m", "-5m", "20 minutes", True, ["20m"]])
+def test_no_other_text_is_a_duration(text: object) -> None:
+    with pytest.raises(ValueError, match="give a number with a unit|greater than 0"):
+        section(time=text)
+
+
+def test_a_trial_of_somebodys_choice_is_taken() -> None:
+    searched = objective([ridge()], ("mae", "delta_avg"))
+    result = search.run(searched, section(trials=4), chosen=2)
+    second = result.finished[1]
+    assert result.best_number == 2 and result.chosen
+    assert result.best == Candidate(**second.user_attrs["candidate"])
+    with pytest.raises(InputError, match="there is no trial 9"):
+        search.run(objective([ridge()]), section(trials=3), chosen=9)
+
+
+def test_importances_find_the_parameter_that_matters() -> None:
+    """The penalty decides; the width of the insensitive band, far below the noise, does not."""
+    space: dict[str, object] = {"C": {"low": 1e-4, "high": 1.0, "log": True}, "epsilon": [0.001, 0.0011]}
+    learner = StrategySection(kind="svr_linear", space=space)
+    result = search.run(objective([learner]), section(trials=16, sampler="random"))
+    shares = importances(result)
+    assert list(shares) == ["svr_linear.C", "svr_linear.epsilon"] and shares["svr_linear.C"] > 0.9
+    assert sum(shares.values()) == pytest.approx(1)
+    assert len(slices(result, shares).axes) == 2
+    assert importances(search.run(objective([learner]), section(trials=4))) == {}
+
+
+def test_the_front_is_drawn_and_told() -> None:
+    result = search.run(objective([ridge()], ("delta_avg", "mae")), section(trials=8))
+    found = {"objective": ["delta_avg", "mae"], "front": result.front(), "best_trial": result.best_number}
+    rows = front_table(found).rows
+    assert {row[0] for row in rows} == {str(one["trial"]) for one in result.front()}
+    values = [one["delta_avg"] for one in result.front()]
+    assert rows[0][1] == f"{max(values):.3f}"
+    numbers = {text.get_text() for text in pareto_front(result).axes[0].texts}
+    assert {row[0] for row in rows} <= numbers

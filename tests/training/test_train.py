@@ -95,6 +95,11 @@ def test_a_run_leaves_report_predictions_model_and_plots(demo_run: Any) -> None:
     }  # fmt: skip
 
 
+def children(client: Any, run_id: str) -> list[Any]:
+    experiment_id = client.get_run(run_id).info.experiment_id
+    return list(client.search_runs([experiment_id], f"tags.mlflow.parentRunId = '{run_id}'"))
+
+
 def test_mlflow_holds_the_run_its_trials_and_its_model(demo_run: Any, demo_client: Any) -> None:
     client = demo_client
     run = client.get_run(demo_run.run_id)
@@ -103,30 +108,37 @@ def test_mlflow_holds_the_run_its_trials_and_its_model(demo_run: Any, demo_clien
     assert {f"{part}/{name}" for part in ("cross-validation", "test") for name in ("MAE", "DeltaAvg")} <= set(
         metrics
     )
-    assert len(metrics) < 36 and not [name for name in metrics if name.split("/")[-1] == "n"]
-    assert run.data.params["learner.0.kind"] == "svr_rbf" and run.data.tags["dataset_fingerprint"]
+    assert len(metrics) < 16 and not [name for name in metrics if name.startswith("search/")]
+    assert [name for name in run.data.tags if not name.startswith("mlflow.")] == []
+    assert run.data.params["learner.0.kind"] == "svr_rbf"
+    recipe = mlflow.artifacts.load_dict(f"{run.info.artifact_uri}/recipe.json")
+    installed = recipe.pop("installed")
+    assert installed["sacremoses"] and installed["mlflow"] == mlflow.__version__ and len(installed) > 50
+    assert recipe == {key: demo_run.report["recipe"][key] for key in recipe}
+    assert recipe["versions"]["numpy"] == np.__version__ and recipe["dataset"] and recipe["resources"]
     used = {i.dataset.name: i.tags[0].value for i in run.inputs.dataset_inputs}
     assert used == {"data": "training", "data/test": "test"}
     files = {f.path for f in client.list_artifacts(demo_run.run_id)}
     assert {"report.json", "predictions.tsv", "plots"} <= files
-    children = client.search_runs([run.info.experiment_id], f"tags.mlflow.parentRunId = '{demo_run.run_id}'")
-    assert len(children) == 4 and all("folds/MAE 3" in child.data.metrics for child in children)
+    (search,) = children(client, demo_run.run_id)
+    trials = children(client, search.info.run_id)
+    assert search.info.run_name == "search" and search.info.status == "FINISHED"
+    assert len(trials) == 4 and all(trial.data.metrics.keys() == {"MAE", "seconds"} for trial in trials)
     champion = client.get_model_version_by_alias("qe-demo", "champion")
     assert champion.run_id == demo_run.run_id and champion.tags["metric"] == "mae"
 
 
-def test_the_run_carries_the_winner_baselines_oracles_and_intervals(demo_run: Any, demo_client: Any) -> None:
+def test_the_run_carries_the_winner_and_the_figures_that_matter(demo_run: Any, demo_client: Any) -> None:
     run, report = demo_client.get_run(demo_run.run_id), demo_run.report
     best, params, metrics = report["search"]["best"], run.data.params, run.data.metrics
     assert (params["best.learner"], params["best.selector"]) == ("svr_rbf", "none")
     assert float(params["best.svr_rbf.C"]) == best["learner_params"]["C"]
-    scores = report["test"]["systems"]
-    assert metrics["test/MAE of baseline length"] == scores["(length)"]["mae"]
-    assert metrics["test/MAE of oracle hter"] == report["test"]["oracles"]["hter"]["mae"]
-    bounds = [metrics[f"test/MAE 95 percent {end}"] for end in ("low", "high")]
-    assert bounds == scores["demo"]["ci"]["mae"]
-    measured = {entry["level"]: entry["coverage"] for entry in report["intervals"]["splits"]["test"]}
-    assert metrics["intervals/coverage 90 percent on test"] == measured[0.9]
+    tested, validated = (report[part]["systems"]["demo"] for part in ("test", "cross_validation"))
+    assert metrics["test/MAE"] == metrics["MAE on test"] == tested["mae"]
+    assert metrics["cross-validation/MAE"] == metrics["MAE"] == validated["mae"]
+    assert sorted(metrics)[:2] == ["MAE", "MAE on test"]  # the order of the page that compares runs
+    measured = {entry["level"]: entry["coverage"] for entry in report["intervals"]["coverage"]}
+    assert metrics["intervals/coverage 90 percent"] == measured[0.9]
 
 
 def test_the_search_is_stepped_and_trials_are_numbered_as_in_the_report(
@@ -134,19 +146,17 @@ def test_the_search_is_stepped_and_trials_are_numbered_as_in_the_report(
 ) -> None:
     history = pd.read_csv(demo_run.output / "trials.tsv", sep="\t")
     assert history["trial"].tolist() == [1, 2, 3, 4]
-    stepped = demo_client.get_metric_history(demo_run.run_id, "search/MAE")
+    (search,) = children(demo_client, demo_run.run_id)
+    stepped = demo_client.get_metric_history(search.info.run_id, "search/MAE")
     assert [(one.step, one.value) for one in stepped] == list(
         zip(history["trial"], history["mae"], strict=True)
     )
-    best = demo_client.get_metric_history(demo_run.run_id, "search/best MAE so far")
+    best = demo_client.get_metric_history(search.info.run_id, "search/best MAE so far")
     assert [one.value for one in best] == history["mae"].cummin().tolist()
     search_report = demo_run.report["search"]
     assert search_report["best_trial"] == 1 + history["mae"].idxmin()
     trial = f"trial {search_report['best_trial']}"
-    (child,) = demo_client.search_runs(
-        [demo_client.get_run(demo_run.run_id).info.experiment_id],
-        f"tags.mlflow.parentRunId = '{demo_run.run_id}' and tags.mlflow.runName = '{trial}'",
-    )
+    (child,) = [one for one in children(demo_client, search.info.run_id) if one.info.run_name == trial]
     assert child.data.metrics["MAE"] == search_report["best_values"]["mae"]
 
 
@@ -167,6 +177,8 @@ def test_segments_and_figures_can_be_opened_as_tables(demo_run: Any, demo_client
     scores = demo_run.report["test"]["systems"]["(length)"]
     assert row["kind"] == "baseline" and [row["low"], row["high"]] == pytest.approx(scores["ci"]["mae"])
     assert set(figures["kind"]) == {"model", "baseline", "oracle"}
+    trials = mlflow.load_table("tables/trials.json", run_ids=[demo_run.run_id])
+    assert "svr_rbf C" in trials and not [name for name in trials if "." in name]
 
 
 def test_logged_model_and_version_are_described(demo_run: Any, demo_client: Any) -> None:
@@ -175,12 +187,22 @@ def test_logged_model_and_version_are_described(demo_run: Any, demo_client: Any)
     model = mlflow.get_logged_model(demo_run.report["registration"]["model_id"])
     assert model.name == "demo" and model.params["learner"] == "svr_rbf"
     mae = demo_run.report["test"]["systems"]["demo"]["mae"]
-    for text in (version.description, model.tags["mlflow.note.content"]):
-        assert "17 baseline features" in text and f"on the test split: MAE {mae:.3f}" in text
+    note = demo_client.get_run(demo_run.run_id).data.tags["mlflow.note.content"]
+    for text in (note, version.description, model.tags["mlflow.note.content"]):
+        verdict, *_ = text.splitlines()
+        assert verdict.startswith(f"**MAE {mae:.3f} [") and "on the test split**" in verdict
+        assert "against the baseline length (p " in verdict
+        assert "svr_rbf on 17 features (baseline17)" in text and "\n\nThe 17 baseline" in text
+    assert "version 1: the first model of this name" in note and "/artifacts/report.json)" in note
     measured = {(metric.key, metric.dataset_name): metric.value for metric in model.metrics}
     assert measured["test/MAE", "data/test"] == mae
     tags = version.tags
-    assert (tags["learner"], tags["languages"], tags["features"]) == ("svr_rbf", "en to es", "17")
+    assert {name: tags[name] for name in ("experiment", "data", "model")} == {
+        "experiment": "demo",
+        "data": "data: effort, en to es",
+        "model": "svr_rbf on 17 features (baseline17)",
+    }
+    assert tags.keys() == {"experiment", "data", "model", "metric", "value"}
     assert demo_client.get_registered_model("qe-demo").description.startswith("Predicts effort")
 
 
@@ -203,7 +225,7 @@ def test_a_later_model_waits_and_has_one_version_however_often_it_is_resumed(
     outcome = train(check(loaded), tmp_path / "worse", cache=demo_run.output / "cache")
     entry = outcome.report["registration"]
     assert not entry["champion"] and entry["challenger"]
-    assert "`qe promote` decides against champion version 1 (mae 0." in entry["reason"]
+    assert "`qe promote` decides against champion version 1 (MAE 0." in entry["reason"]
     again = train(check(loaded), tmp_path / "worse", cache=demo_run.output / "cache", resume=True)
     assert again.run_id == outcome.run_id and again.report["registration"] == entry
     model = demo_client.get_registered_model("qe-demo")

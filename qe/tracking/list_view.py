@@ -1,0 +1,50 @@
+"""The list of runs as people want to see it: which columns, in which order, and its address."""
+
+import json
+import os
+from collections.abc import Sequence
+from typing import Final
+
+import mlflow
+
+from qe.tracking.connection import connected
+from qe.tracking.experiments import is_ours
+from qe.tracking.runs import Run
+from qe.tracking.settings import load_settings
+
+MODEL_TRAINING: Final = "workflowType=machine_learning"
+_KEY: Final = "qe"
+_STATE: Final = f"mlflow.sharedViewState.{_KEY}"  # tag of an experiment: what MLflow calls a shared view
+_FIRST: Final = ("attributes.`Run Name`", "runDateAndNestInfo")
+_WIDEST, _CHARACTER, _BESIDE = 210, 7, 40  # pixels of a column: at most, by character, for what else it has
+
+
+def show_columns(run: Run, metrics: Sequence[str]) -> None:
+    """Makes these metrics the columns of the list, first ones first, in an experiment that is ours."""
+    if run.id and is_ours(run.client.get_experiment(run.experiment_id)):
+        run.client.set_experiment_tag(run.experiment_id, _STATE, json.dumps(_state(metrics)))
+
+
+def _state(metrics: Sequence[str]) -> dict[str, object]:
+    columns = [f"metrics.`{name}`" for name in metrics]
+    return {
+        "selectedColumns": [*columns, "attributes.`Dataset`"],
+        "columnOrder": [*_FIRST, *columns],
+        "columnWidths": {
+            column: min(_WIDEST, _BESIDE + _CHARACTER * len(name))
+            for column, name in zip(columns, metrics, strict=True)
+        },
+    }
+
+
+@connected()
+def view() -> str:
+    """What follows host and port in the address of the list; of all experiments, while there is none yet."""
+    settings, _ = load_settings()
+    experiment = mlflow.get_experiment_by_name(
+        os.environ.get("MLFLOW_EXPERIMENT_NAME") or settings.experiment
+    )
+    if experiment is None:
+        return f"/#/experiments?{MODEL_TRAINING}"
+    shared = f"&viewStateShareKey={_KEY}" if _STATE in experiment.tags else ""
+    return f"/#/experiments/{experiment.experiment_id}/runs?{MODEL_TRAINING}{shared}"

@@ -1,0 +1,50 @@
+"""Budgets of a search: trials, time, trials without gain. All of them are of the study, however often it was
+stopped and however many processes work on it.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from optuna.trial import FrozenTrial
+
+from qe.config.experiment import SearchSection
+
+
+def spent(trials: Sequence[FrozenTrial], best: FrozenTrial | None, section: SearchSection, total: int) -> str:
+    """Why a search is over; nothing while it goes on.
+
+    trials  those that ended
+    best    the best of them, if one has a value
+    total   how many there are at most
+    """
+    since = 0 if best is None else sum(trial.number > best.number for trial in trials)
+    taken = seconds_of(trials)
+    if len(trials) >= total:
+        return "1 trial" if total == 1 else f"{total} trials"
+    if section.time is not None and taken >= section.time:
+        return f"its time is over ({in_units(section.time)}), after {len(trials)} trials"
+    if section.without_gain is not None and since >= section.without_gain:
+        return f"{since} trials without gain, of {len(trials)}"
+    return ""
+
+
+def seconds_of(trials: Sequence[FrozenTrial]) -> float:
+    """The seconds in which at least one trial was computed: neither pauses nor other processes count."""
+    spans = [(t.datetime_start, t.datetime_complete) for t in trials]
+    seconds, until = 0.0, datetime.min
+    for start, end in sorted((start, end) for start, end in spans if start and end):
+        seconds += max(0.0, (end - max(start, until)).total_seconds())
+        until = max(until, end)
+    return seconds
+
+
+def in_units(seconds: float) -> str:
+    """A duration as experiments write it.
+
+    >>> in_units(1200.0), in_units(90.0), in_units(45.0)
+    ('20m', '1.5m', '45s')
+    """
+    for unit, size in (("h", 3600), ("m", 60)):
+        if seconds >= size and (10 * seconds / size) % 1 == 0:
+            return f"{seconds / size:g}{unit}"
+    return f"{seconds:g}s"
