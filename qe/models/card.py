@@ -35,6 +35,6 @@ class Card:
         if model.guard is not None:
             lines.append("Rows unlike the training translations are marked, and lose score.")
         if self.robustness is not None and self.robustness.of("destroying"):
-            lines.append(f"Of spoilt translations: {told(self.robustness)}.")
+            lines.append(f"Spoilt translations: {told(self.robustness)}.")
         lines.append("    qe score --model THIS_FOLDER --input FILE --output scores.tsv")
         return "\n\n".join(lines) + "\n"

@@ -249,7 +249,7 @@ def _figures(report: Mapping[str, Any], part: str) -> dict[str, float]:
 
 
 def _main_metrics(scores: Mapping[str, Any]) -> list[str]:
-    """Those of classes, where labels are classes; then those of numbers."""
+    """Metrics of classes, if labels are classes; then metrics of numbers."""
     return [*(name for name in CLASS_METRICS if name in scores), *_SHOWN]
 
 

@@ -64,7 +64,7 @@ def _parameters(catalogue: Catalogue[Any], name: str) -> Iterator[Parameter]:
 
 
 def told(distribution: Distribution) -> str:
-    """Where a search draws from, in words.
+    """The values that a search draws from, in words.
 
     >>> told(IntRange(1, 9)), told(FloatRange(0.1, 1.0, log=True)), told(Choice(["a", "b"]))
     ('1 to 9', '0.1 to 1, logarithmic', 'a, b')
