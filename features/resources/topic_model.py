@@ -108,13 +108,6 @@ class TopicModel(Resource):
         expected = self._expected[begin : begin + len(vocabulary)]
         return infer(bags, expected, float(self.settings["alpha"])), np.diff(bags.offsets) > 0
 
-    def top_words(self, topic: int, n: int = 10) -> tuple[list[str], list[str]]:
-        """The most probable source and target words of a topic."""
-        ranked = np.argsort(-np.asarray(self.weights[:, topic]), kind="stable").tolist()
-        size = len(self.source)
-        first = [self.source.word(i) for i in ranked if i < size][:n]
-        return first, [self.target.word(i - size) for i in ranked if i >= size][:n]
-
 
 def _content_words(tokens: Tokens, common: float, rare: int) -> Vocabulary:
     """Words of letters that are neither in too many nor in too few segments, frequent ones first."""

@@ -1,6 +1,5 @@
 """The answers of a robustness battery as a table."""
 
-from qe.data.perturbation import PERTURBATIONS
 from qe.display.numbers import Shown, count, number, percent, signed
 from qe.display.table import Column, Row, Table
 from qe.models.robustness import Answer, Robustness
@@ -28,11 +27,6 @@ def title_of(name: str) -> str:
     'copy of source'
     """
     return name.replace("_", " ")
-
-
-def meaning_of(name: str) -> str:
-    """What a perturbation does, in one line: the first of its file's docstring."""
-    return PERTURBATIONS.documentation(name).partition("\n")[0]
 
 
 def _row(answer: Answer) -> Row:

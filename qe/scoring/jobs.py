@@ -208,14 +208,6 @@ def _fingerprint(model: Model, source: Sequence[Path], chunk: int, kind: str, as
     return digest(model.identity, inputs, chunk, kind, model.feature_set.fingerprint, asked)
 
 
-def score_rows(model: Model, rows: Sequence[Row], start: int = 0) -> list[dict[str, Any]]:
-    """One output row per input row, in order; a row that cannot be scored says why.
-
-    `start` numbers rows that bring no id of their own (from 1).
-    """
-    return Scorer(model).score(rows, start).rows
-
-
 def score_frame(model: Model, table: pd.DataFrame) -> pd.DataFrame:
     """`score` and `reason` for a DataFrame, with its index.
 

@@ -138,22 +138,3 @@ def correlation_randomization(
     difference = metric.score(labels, sides[0]) - metric.score(labels, sides[1])
     p = float("nan") if np.isnan(difference) else result.p
     return replace(result, difference=difference, p=p, test=metric.exchange_name)
-
-
-def reference_tests(system: FloatArray, baseline: FloatArray) -> dict[str, float]:
-    """Two-sided p of the paired t, Wilcoxon signed-rank and sign tests on per-segment scores (n,).
-
-    For metrics that are means of segment scores. 1 where no segment differs; NaN for the t test of one
-    segment.
-    """
-    differences = np.asarray(system, np.float64) - np.asarray(baseline, np.float64)
-    changed = differences[differences != 0]
-    if len(changed) == 0:
-        return {"paired t": 1.0, "wilcoxon": 1.0, "sign": 1.0}
-    with np.errstate(divide="ignore", invalid="ignore"):
-        t = differences.mean() / (differences.std(ddof=1) / np.sqrt(len(differences)))
-    return {
-        "paired t": float(2 * stats.t.sf(abs(t), len(differences) - 1)),
-        "wilcoxon": float(stats.wilcoxon(changed).pvalue),
-        "sign": float(stats.binomtest(int((changed > 0).sum()), len(changed)).pvalue),
-    }

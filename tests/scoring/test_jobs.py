@@ -15,7 +15,8 @@ import pytest
 from features.basics.errors import InputError
 from qe.models.model import Model
 from qe.scoring.input import read_rows
-from qe.scoring.jobs import score_file, score_frame, score_rows
+from qe.scoring.jobs import score_file, score_frame
+from qe.scoring.scorer import Scorer
 from tests.patience import PATIENCE
 
 
@@ -128,9 +129,9 @@ def test_a_missing_column_is_named_before_anything_is_written(demo_model: Path, 
 
 
 def test_a_row_is_scored_as_in_any_batch(demo_model: Path, rows: list[dict[str, str]]) -> None:
-    model = Model.load(demo_model)
-    together = score_rows(model, [(dict(r), "") for r in rows[:30]])
-    alone = [score_rows(model, [(dict(r), "")])[0] for r in rows[:30]]
+    scorer = Scorer(Model.load(demo_model))
+    together = scorer.score([(dict(r), "") for r in rows[:30]], 0).rows
+    alone = [scorer.score([(dict(r), "")], 0).rows[0] for r in rows[:30]]
     assert [a["score"] for a in alone] == pytest.approx([t["score"] for t in together], abs=1e-12)
 
 

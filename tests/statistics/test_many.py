@@ -13,7 +13,6 @@ from qe.statistics.corrections import CORRECTIONS, correct, experimentwise_error
 from qe.statistics.correlations import (
     correlation_randomization,
     heavy_tails,
-    reference_tests,
     williams_test,
     zou_interval,
 )
@@ -213,16 +212,6 @@ def test_heavy_tails_break_williams_but_not_the_studentised_test() -> None:
         rejected += [test.p <= 0.05 for test in tests]
     williams, studentised = rejected / 300
     assert williams > 0.2 and studentised < 0.085
-
-
-def test_reference_tests_are_scipy() -> None:
-    rng = np.random.default_rng(6)
-    a, b = rng.normal(0.3, 1, 50), rng.normal(0, 1, 50)
-    outcome = reference_tests(a, b)
-    assert outcome["paired t"] == pytest.approx(stats.ttest_rel(a, b).pvalue)
-    assert outcome["wilcoxon"] == pytest.approx(stats.wilcoxon(a - b).pvalue)
-    assert outcome["sign"] == pytest.approx(stats.binomtest(int((a > b).sum()), 50).pvalue)
-    assert reference_tests(a, a) == {"paired t": 1.0, "wilcoxon": 1.0, "sign": 1.0}
 
 
 def test_power_of_a_mean_has_a_closed_form() -> None:
