@@ -154,6 +154,14 @@ Baseline = Annotated[
     list[str] | None,
     test_option(metavar="NAME...", help="Compare the others with these systems only."),
 ]
+Resamples = Annotated[
+    int | None,
+    test_option(
+        min=0,
+        max=MOST_SAMPLES,
+        help="Resamples; 0: no intervals, no tests. (default: what the comparisons need)",
+    ),
+]
 Group = Annotated[
     list[str] | None,
     test_option(

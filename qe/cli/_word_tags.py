@@ -8,17 +8,16 @@ import typer
 
 from qe.cli._common import emit
 from qe.cli._options import (
-    MOST_SAMPLES,
     TESTS,
     Baseline,
     Correct,
     Family,
     Json,
     Quiet,
+    Resamples,
     input_option,
     output_option,
     seed_option,
-    test_option,
 )
 
 _tags_option = partial(typer.Option, rich_help_panel="probabilities as tags")
@@ -67,14 +66,7 @@ def words(
         _tags_option(metavar="mcc|f1_mult", help="What thresholds are best by."),
     ] = "mcc",
     baseline: Baseline = None,
-    samples: Annotated[
-        int | None,
-        test_option(
-            min=0,
-            max=MOST_SAMPLES,
-            help="Resamples; 0: no intervals, no tests. (default: what the comparisons need)",
-        ),
-    ] = None,
+    samples: Resamples = None,
     seed: Annotated[int, seed_option("Seed of the resamples.", TESTS)] = 0,
     correct: Correct = "holm",
     family: Family = "metric",

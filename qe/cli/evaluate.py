@@ -11,7 +11,6 @@ from qe.cli._buckets import BucketOptions
 from qe.cli._common import emit, group_files, groups
 from qe.cli._options import (
     INPUT,
-    MOST_SAMPLES,
     TESTS,
     Bands,
     Baseline,
@@ -27,6 +26,7 @@ from qe.cli._options import (
     LowerIsBetter,
     Margin,
     Quiet,
+    Resamples,
     input_option,
     output_option,
     seed_option,
@@ -68,14 +68,7 @@ def evaluate(
             help="Approximate randomization, paired bootstrap (win-ratio: Koehn 2004), randomized Tukey HSD.",
         ),
     ] = "ar",
-    samples: Annotated[
-        int | None,
-        test_option(
-            min=0,
-            max=MOST_SAMPLES,
-            help="Resamples; 0: no intervals, no tests. (default: what the comparisons need)",
-        ),
-    ] = None,
+    samples: Resamples = None,
     seed: Annotated[int, seed_option("Seed of the resamples.", TESTS)] = 0,
     correct: Correct = "holm",
     family: Family = "metric",

@@ -1,18 +1,20 @@
-from collections.abc import Mapping, Sequence
+"""Difficulty: how large the error of a prediction will be, by features and the prediction itself."""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from features.basics.array_types import FloatArray, IntArray
-from features.storage.arrays import finite, typed
+from qe.models.linear import LinearFunction, inputs
 
 PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # of the ridge, per row
 _NARROWEST, _WIDEST = 0.5, 2.0  # bounds of the predicted error, as shares of the mean error
 
 
 @dataclass(frozen=True, eq=False)
-class Difficulty:
+class Difficulty(LinearFunction):
     """Predicts the absolute error of a prediction: ridge regression on the features and the prediction.
 
     medians       (k,) stand in for undefined features
@@ -22,34 +24,14 @@ class Difficulty:
     mean          mean absolute error; what is predicted stays between half and twice of it
     """
 
-    medians: FloatArray
-    centre: FloatArray
-    coefficients: FloatArray
-    intercept: float
     mean: float
 
     def predict(self, features: FloatArray, predicted: FloatArray) -> FloatArray:
         """(n,) expected absolute errors, positive (1 where the rows fitted to had no errors)."""
         if self.mean == 0:
             return np.ones(len(predicted))
-        centred = inputs(features, predicted, self.medians) - self.centre
-        raw = self.intercept + (centred * self.coefficients).sum(axis=1)
+        raw = self.value(features, predicted)
         return np.asarray(np.clip(raw, _NARROWEST * self.mean, _WIDEST * self.mean))
-
-    def to_json(self) -> dict[str, Any]:
-        return {name: np.asarray(value).tolist() for name, value in vars(self).items()}
-
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> Self:
-        """Raises Damaged if arrays do not fit each other."""
-        names = ("medians", "centre", "coefficients")
-        medians, centre, coefficients = (np.array(content[name], np.float64) for name in names)
-        typed("medians", medians, np.float64, None)
-        typed("centre", centre, np.float64, len(medians) + 2)
-        typed("coefficients", coefficients, np.float64, len(medians) + 2)
-        numbers = np.array([content["intercept"], content["mean"]], np.float64)
-        finite("intercept and mean", numbers)
-        return cls(medians, centre, coefficients, *numbers.tolist())
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,9 +86,3 @@ def medians_of(features: FloatArray) -> FloatArray:
     medians = np.zeros(features.shape[1])
     medians[~empty] = np.nanmedian(features[:, ~empty], axis=0)
     return medians
-
-
-def inputs(features: FloatArray, predicted: FloatArray, medians: FloatArray) -> FloatArray:
-    """(n, k + 2) features, medians where they are undefined, the prediction and its square."""
-    filled = np.where(np.isnan(features), medians, features)
-    return np.column_stack([filled, predicted, predicted**2])

@@ -1,21 +1,20 @@
 """DensityRatio: how much more often such segments occur where the model will work than in its training."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from features.basics.array_types import FloatArray
-from features.storage.arrays import finite, typed
-from qe.models.difficulty import inputs, medians_of
+from qe.models.difficulty import medians_of
+from qe.models.linear import LinearFunction, inputs
 
 _PENALTIES = (1e-4, 1e-3, 1e-2, 0.1, 1.0)  # scikit-learn's C: from next to no shift to all that the rows say
 _MOST = 20.0  # weights stay between a twentieth and twenty times the mean: a few rows are not to decide all
 
 
 @dataclass(frozen=True, eq=False)
-class DensityRatio:
+class DensityRatio(LinearFunction):
     """The ratio of two densities, by logistic regression that tells the two sets of segments apart.
 
     medians       (k,) stand in for undefined features
@@ -25,11 +24,6 @@ class DensityRatio:
 
     Source: Tibshirani, Barber, Candes and Ramdas 2019, section 2.3.
     """
-
-    medians: FloatArray
-    centre: FloatArray
-    coefficients: FloatArray
-    intercept: float
 
     @classmethod
     def fit(
@@ -65,20 +59,5 @@ class DensityRatio:
 
     def weights(self, features: FloatArray, predicted: FloatArray) -> FloatArray:
         """(n,) density of new segments over that of calibration rows, from 1/20 to 20."""
-        table = inputs(features, predicted, self.medians) - self.centre
-        raw = self.intercept + (table * self.coefficients).sum(axis=1)
+        raw = self.value(features, predicted)
         return np.asarray(np.exp(np.clip(raw, -np.log(_MOST), np.log(_MOST))))
-
-    def to_json(self) -> dict[str, Any]:
-        return {name: np.asarray(value).tolist() for name, value in vars(self).items()}
-
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> Self:
-        """Raises Damaged if arrays do not fit each other."""
-        names = ("medians", "centre", "coefficients")
-        medians, centre, coefficients = (np.array(content[name], np.float64) for name in names)
-        typed("medians", medians, np.float64, None)
-        typed("centre", centre, np.float64, len(medians) + 2)
-        typed("coefficients", coefficients, np.float64, len(medians) + 2)
-        finite("intercept", np.array([content["intercept"]], np.float64))
-        return cls(medians, centre, coefficients, float(content["intercept"]))

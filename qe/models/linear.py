@@ -1,0 +1,53 @@
+"""Linear functions of a segment's features, the prediction and its square, as models keep them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+import numpy as np
+
+from features.basics.array_types import FloatArray
+from features.storage.arrays import finite, typed
+
+
+@dataclass(frozen=True, eq=False)
+class LinearFunction:
+    """A linear function of k features, the prediction and its square.
+
+    medians       (k,) stand in for undefined features
+    centre        (k + 2,) mean of each input on the rows fitted to
+    coefficients  (k + 2,) change of the value per unit of each input
+    intercept     value at the centre
+    """
+
+    medians: FloatArray
+    centre: FloatArray
+    coefficients: FloatArray
+    intercept: float
+
+    def value(self, features: FloatArray, predicted: FloatArray) -> FloatArray:
+        """(n,) values for (n, k) features and (n,) predictions."""
+        centred = inputs(features, predicted, self.medians) - self.centre
+        return np.asarray(self.intercept + (centred * self.coefficients).sum(axis=1))
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: np.asarray(value).tolist() for name, value in vars(self).items()}
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Self:
+        """Raises Damaged if arrays do not fit each other, or numbers are not finite."""
+        arrays, names = ("medians", "centre", "coefficients"), [entry.name for entry in fields(cls)]
+        medians, centre, coefficients = (np.array(content[name], np.float64) for name in arrays)
+        typed("medians", medians, np.float64, None)
+        typed("centre", centre, np.float64, len(medians) + 2)
+        typed("coefficients", coefficients, np.float64, len(medians) + 2)
+        rest = names[len(arrays) :]
+        numbers = np.array([content[name] for name in rest], np.float64)
+        finite(" and ".join(rest), numbers)
+        return cls(medians, centre, coefficients, *numbers.tolist())
+
+
+def inputs(features: FloatArray, predicted: FloatArray, medians: FloatArray) -> FloatArray:
+    """(n, k + 2) features, medians where they are undefined, the prediction and its square."""
+    filled = np.where(np.isnan(features), medians, features)
+    return np.column_stack([filled, predicted, predicted**2])
