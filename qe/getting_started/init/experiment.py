@@ -10,7 +10,7 @@ from features.basics.errors import InputError
 from features.storage import strict_yaml
 from features.storage.files import atomic_file, read_lines
 from features.storage.outputs import check_output, locked_file
-from qe.config.experiment import Experiment, made
+from qe.config.experiment import Experiment, SplitSection, made
 from qe.data.dataset import Split
 from qe.getting_started.init.table import LabelledTable, Wishes, read_labelled
 from qe.getting_started.init.text import Choices, Folds, written
@@ -18,7 +18,7 @@ from qe.resources.cache import rows_of_own_corpus
 from qe.resources.encoders.listed import listed
 from qe.training.check import check
 
-FOLDS = 5
+FOLDS = SplitSection.model_validate({}).folds
 SMALLEST_OWN_CORPUS = 300  # rows, of which a third is the corpus
 _SPLITS = ("train", "dev", "test", "blind")  # names that a run's figures and files have, too
 MOST_OF_SVR = 2_000  # rows; with more, boosted trees were better and far quicker (docs/init.md)
