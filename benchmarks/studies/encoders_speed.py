@@ -54,7 +54,7 @@ def lines(path: Path) -> tuple[str, ...]:
 def measured(folder: Path, segments: Segments) -> dict[str, float]:
     """Processor seconds: of the family, of the runs of onnxruntime inside, and of the plain loop."""
     extractor = Encoder(folder).fit(segments.take(range(20)), {"scores": np.arange(20.0)})
-    encoder: Any = extractor._encoder
+    encoder: Any = extractor._encoder.encoder  # type: ignore[attr-defined]
     timed = Timed(encoder.session)
     vars(encoder)["session"] = timed
     rest = segments.take(range(20, len(segments)))
