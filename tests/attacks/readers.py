@@ -250,7 +250,7 @@ def translated(path: Path) -> None:
     file = opened(path, ("en", "es"))
     again = path.with_name(f"again{path.suffix}")
     if isinstance(file, Sheet):
-        file.add({"score": "score"}, {row.number: {"score": 1.0} for row in file.rows})
+        file.add({"score": "added"}, {row.number: {"score": 1.0} for row in file.rows})
         file.save(again)
     else:
         again.write_bytes(file.with_notes(["score 1"] * len(file.rows)))
