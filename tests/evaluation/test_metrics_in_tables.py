@@ -8,6 +8,7 @@ from qe.evaluation.evaluate import CLASS_METRICS, DEFAULT_METRICS, evaluate, met
 from qe.evaluation.report_tables import notes, report_tables
 from qe.statistics.metric import METRICS
 from qe.training.score_tables import differences_table, scores_table
+from tests.display.whole import check_whole
 
 NUMBER = LabelScale("da", 1.0, 5.0, True)
 CLASSES = LabelScale("critical", 0.0, 1.0, False, ("NOT", "ERR"))
@@ -28,7 +29,11 @@ def test_a_metric_is_in_every_table(metric: str) -> None:
     section = report.to_json()
     scores = scores_table("Scores", section, metric)
     assert scores.columns[1].title == kind.title and len(scores.rows) == len(SYSTEMS)
-    assert [row[0] for row in differences_table(section, "own", metric).rows] == ["mean"]
+    differences = differences_table(section, "own", metric)
+    assert [row[0] for row in differences.rows] == ["mean"]
+    for table in (scores, differences, *report_tables(report)):
+        for width in (60, 80, 120, 200):
+            check_whole(table, width)
 
 
 def test_classes_have_metrics_of_their_own() -> None:
