@@ -7,7 +7,7 @@ import pytest
 from qe.training.verdict import verdict
 
 
-def tested(baseline: str, p: float | None, difference: float, undecided: str | None) -> dict[str, Any]:
+def compared(baseline: str, p: float | None, difference: float, undecided: str | None) -> dict[str, Any]:
     pair = {"system": "mine", "baseline": baseline, "metric": "mae"}
     return {**pair, "difference": difference, "p_corrected": p, "undecided": undecided}
 
@@ -20,7 +20,7 @@ def report(p: float | None, difference: float, undecided: str | None = None, **p
             "length": {"mae": 0.7},
         },
         "baselines": ["mean", "length"],
-        "comparisons": [tested("mean", 0.5, -9.0, None), tested("length", p, difference, undecided)],
+        "comparisons": [compared("mean", 0.5, -9.0, None), compared("length", p, difference, undecided)],
     }
     experiment = {"name": "mine", "evaluation": {"metric": "mae"}}
     return {"experiment": experiment, "test": section, "nested": None, "cross_validation": section, **parts}
