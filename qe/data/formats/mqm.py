@@ -1,0 +1,184 @@
+"""MQM annotations as published for the WMT metrics tasks: one row per error that a rater marked."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from features.basics.errors import InputError
+from features.text.tokenizer import Tokenizer
+from qe.data.columns import make_split
+from qe.data.dataset import Dataset, LabelScale, Split
+from qe.data.delimited import Wanted
+from qe.data.format import Example, Format
+from qe.data.reading import Column, Reading
+from qe.data.tables import Layout, read_table
+
+SCALE = LabelScale("mqm", -25.0, 0.0, higher_is_better=True)
+WEIGHTS: Mapping[str, float] = {
+    "major": 5.0,
+    "minor": 1.0,
+    "neutral": 0.0,
+    "no-error": 0.0,
+    "major/non-translation": 25.0,
+    "minor/fluency/punctuation": 0.1,
+}
+_COLUMNS = ("system", "doc", "seg_id", "rater", "source", "target", "category", "severity")
+_MARK = re.compile(r"</?v>")
+
+
+@dataclass
+class _Segment:
+    """A translation: its document, texts and line, penalties by rater, marked characters (blanks aside)."""
+
+    document: str
+    source: str
+    target: str
+    line: int
+    penalties: dict[str, float] = field(default_factory=dict)
+    marked: set[int] = field(default_factory=set)
+
+
+@dataclass(frozen=True)
+class Mqm(Format):
+    """A TSV of MQM annotations (google/wmt-mqm-human-evaluation), or one per split.
+
+    Columns: system, doc, seg_id, rater, source, target, category, severity; `<v>` and `</v>` stand around
+    what is wrong. The label is the mean over the raters of minus the weights of their errors, -25 .. 0,
+    higher is better; what is worse than -25 is -25. Words that some rater marked as an error of some weight
+    are BAD.
+
+    splits     split -> file under `path`; without it, `path` itself is the file
+    weights    severity, or severity/category with the beginning of a category -> weight; they go before and
+               beside the usual ones: major 5, minor 1, neutral and no-error 0, major/non-translation 25,
+               minor/fluency/punctuation 0.1
+    tokenizer  `moses`, or `whitespace` for text that is tokenised already
+
+    Source: Freitag et al. 2021, "Experts, Errors, and Context", table 12 (weights).
+    """
+
+    example: ClassVar[Example] = Example(
+        section="""dataset:
+  format: mqm
+  path: mqm.tsv
+  source_language: en
+  target_language: de
+""",
+        files={
+            "mqm.tsv": "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity\n"
+            "A\tnews\t1\t1\trater1\tthe red house\tdas <v>rot</v> Haus\tFluency/Grammar\tMinor\n"
+            "A\tnews\t2\t2\trater1\tit rains\tes regnet\tNo-error\tNo-error\n",
+        },
+    )
+
+    source_language: str
+    target_language: str
+    splits: Mapping[str, str] = field(default_factory=dict)
+    weights: Mapping[str, float] = field(default_factory=dict)
+    tokenizer: Literal["moses", "whitespace"] = "moses"
+
+    def read_with(self, reading: Reading, path: Path) -> Dataset:
+        files = {name: path / file for name, file in self.splits.items()} or {"train": path}
+        splits = {}
+        for name, file in files.items():
+            split = reading.attempt(partial(self._split, reading, name, file))
+            if split is not None:
+                splits[name] = split
+        return Dataset(path.resolve().name, splits, SCALE, reading.provenance, tuple(reading.notes))
+
+    def _split(self, reading: Reading, name: str, file: Path) -> Split:
+        found = self._segments(reading, file)
+        tokenizers = (
+            Tokenizer(self.source_language, self.tokenizer),
+            Tokenizer(self.target_language, self.tokenizer),
+        )
+        rows, lines = list(found.values()), [one.line for one in found.values()]
+        texts = {
+            "id": ["/".join(key) for key in found],
+            "doc_id": [one.document for one in rows],
+            "source": [one.source for one in rows],
+            "target": [one.target for one in rows],
+            "scores": [repr(_score(one)) for one in rows],
+        }
+        tags = [_tags(one, tokenizers[1]) for one in rows]
+        if None not in tags and any(one.marked for one in rows):
+            texts["word_tags"] = [tag or "" for tag in tags]
+        columns = {column: Column(cells, file, lines) for column, cells in texts.items()}
+        return make_split(reading, name, columns, SCALE, tokenizers)
+
+    def _segments(self, reading: Reading, file: Path) -> dict[tuple[str, str, str], _Segment]:
+        """(system, document, segment) -> what its raters marked, in the order of the file."""
+        table = read_table(reading, file, Layout("tsv", Wanted("tab", quoting=False)))
+        missing = [name for name in _COLUMNS if name not in table]
+        if missing:
+            raise InputError(
+                f"no column '{missing[0]}'",
+                where=f"{file}:1",
+                remedy=f"MQM annotations have {', '.join(_COLUMNS)}; here are {', '.join(table)}",
+            )
+        found: dict[tuple[str, str, str], _Segment] = {}
+        lines = table["system"].lines
+        for line, *cells in zip(lines, *(table[name].texts for name in _COLUMNS), strict=True):
+            row = dict(zip(_COLUMNS, cells, strict=True))
+            weight = self._weight(row["severity"], row["category"], f"{file}:{line}")
+            source, target = (_MARK.sub("", row[side]) for side in ("source", "target"))
+            key = (row["system"], row["doc"], row["seg_id"])
+            one = found.setdefault(key, _Segment(row["doc"], source, target, line))
+            if (source, target) != (one.source, one.target):
+                raise InputError(
+                    f"another text than in line {one.line}, of the same system, document and segment",
+                    where=f"{file}:{line}",
+                )
+            one.penalties[row["rater"]] = one.penalties.get(row["rater"], 0.0) + weight
+            if weight:
+                one.marked |= _marked(row["target"])
+        return found
+
+    def _weight(self, severity: str, category: str, where: str) -> float:
+        """The weight of the longest name that fits."""
+        known = {name.casefold(): weight for name, weight in {**WEIGHTS, **self.weights}.items()}
+        severity, category = severity.strip().casefold(), category.strip().casefold()
+        full = f"{severity}/{category}"
+        fitting = [name for name in known if name == severity or ("/" in name and full.startswith(name))]
+        if not fitting:
+            raise InputError(
+                f"no weight for the severity '{severity}'",
+                where=where,
+                remedy=f"name it under `weights`; known: {', '.join(known)}",
+            )
+        return known[max(fitting, key=len)]
+
+
+def _score(one: _Segment) -> float:
+    return max(SCALE.low or 0.0, -float(np.mean([*one.penalties.values()])))
+
+
+def _marked(text: str) -> set[int]:
+    """Places of the characters between `<v>` and `</v>`, counted without blanks."""
+    places: set[int] = set()
+    count, inside = 0, False
+    for part in re.split(r"(</?v>)", text):
+        if _MARK.fullmatch(part):
+            inside = part == "<v>"
+            continue
+        size = len("".join(part.split()))
+        places |= set(range(count, count + size)) if inside else set()
+        count += size
+    return places
+
+
+def _tags(one: _Segment, tokenizer: Tokenizer) -> str | None:
+    """OK or BAD of gap, word, gap, ...; gaps are OK. None if tokens are not the text's own characters."""
+    tags, count = ["OK"], 0
+    tokens = tokenizer.split(one.target)
+    if "".join(tokens) != "".join(one.target.split()):
+        return None
+    for token in tokens:
+        bad = not one.marked.isdisjoint(range(count, count + len(token)))
+        tags += ["BAD" if bad else "OK", "OK"]
+        count += len(token)
+    return " ".join(tags)
