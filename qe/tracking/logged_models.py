@@ -73,12 +73,16 @@ def log_model(run: Run, directory: Path, *, columns: Sequence[str], described: D
     return str(logged.model_id)
 
 
-@connected(reading=True)
 def model_directory(uri: str) -> Path:
     """The model directory behind an MLflow URI (`models:/NAME@champion`, `models:/NAME/3`, `runs:/...`).
 
     Raises InputError if there is no such model, or one that this project did not log.
     """
+    with connected(reading=uri.startswith(("models:", "runs:"))):
+        return _model_directory(uri)
+
+
+def _model_directory(uri: str) -> Path:
     try:
         local = Path(mlflow.artifacts.download_artifacts(artifact_uri=uri))
     except (MlflowException, OSError) as error:
