@@ -173,7 +173,7 @@ def test_segments_and_figures_can_be_opened_as_tables(demo_run: Any, demo_client
     held = (table["90 % low"] <= table["gold"]) & (table["gold"] <= table["90 % high"])
     assert held.tolist() == table["inside"].tolist()
     figures = mlflow.load_table("tables/figures.json", run_ids=[demo_run.run_id])
-    row = figures.query("part == 'test' and system == 'length' and metric == 'mae'").iloc[0]
+    row = figures.query("part == 'test' and system == '(length)' and metric == 'mae'").iloc[0]
     scores = demo_run.report["test"]["systems"]["(length)"]
     assert row["kind"] == "baseline" and [row["low"], row["high"]] == pytest.approx(scores["ci"]["mae"])
     assert set(figures["kind"]) == {"model", "baseline", "oracle"}
