@@ -27,7 +27,7 @@ from qe.data.score_files import read_scores
 from qe.data.translation_files.opened import opened
 from qe.data.translation_files.xlsx import Sheet
 from qe.language.annotators._brackets import read_trees
-from qe.language.annotators._conllu import heads_of, read_conllu
+from qe.language.annotators._conllu import read_conllu
 from qe.language.annotators._entities import read_entities
 from qe.people.effort.texts import read_conllu as read_annotated
 from qe.people.judgements.reading import chosen_pairs, read_judgements
@@ -158,7 +158,7 @@ def judgements(path: Path) -> None:
 
 def treebank(path: Path) -> None:
     for sentence in read_conllu([path]):
-        heads_of(sentence.words, sentence.where)
+        sentence.heads()
         sentence.in_text()
 
 
