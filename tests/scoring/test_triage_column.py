@@ -12,7 +12,7 @@ from qe.cli import main
 from qe.data.dataset import LabelScale
 from qe.models.held_out import HeldOut
 from qe.production.thresholds import Thresholds
-from qe.production.triage import read_costs, triage
+from qe.production.triage import ACTIONS, read_costs, triage
 from qe.scoring.jobs import score_file
 from qe.scoring.scorer import Options
 
@@ -54,11 +54,13 @@ def test_every_row_gets_its_action_and_a_resume_with_other_thresholds_is_refused
     summary = score_file(demo_model, [rows], tmp_path / "o.parquet", options=options, workers=2, chunk=300)
     table = pd.read_parquet(tmp_path / "o.parquet")
     expected = np.where(
-        table["score"] >= 3.8, "publish", np.where(table["score"] < 3, "retranslate", "post-edit")
+        (table["score"] >= 3.8) & (table["unlike"] == ""),
+        "publish",
+        np.where(table["score"] < 3, "retranslate", "post-edit"),
     )
     assert table["action"].tolist() == expected.tolist() and len(set(expected)) == 3
     assert summary.actions == table["action"].value_counts().to_dict()
-    assert list(table.columns) == ["id", "score", "action", "reason"]
+    assert list(table.columns) == ["id", "score", "action", "unlike", "reason"]
     (tmp_path / "x.tsv.partial").mkdir()
     (tmp_path / "x.tsv.partial" / "job.json").write_text(json.dumps({"fingerprint": "of another table"}))
     with pytest.raises(InputError, match="other options"):
@@ -71,7 +73,7 @@ def test_a_row_without_a_score_has_no_action(demo_model: Path, tmp_path: Path) -
     options = Options(triage=Thresholds(None, None, SCALE))
     score_file(demo_model, [tmp_path / "in.tsv"], tmp_path / "o.jsonl", options=options, workers=1)
     row = json.loads((tmp_path / "o.jsonl").read_text())
-    assert row == {"id": "1", "score": None, "action": None, "reason": "empty target"}
+    assert row == {"id": "1", "score": None, "action": None, "unlike": None, "reason": "empty target"}
 
 
 def test_the_command_says_which_scores_get_which_action(
@@ -97,9 +99,10 @@ def test_the_command_says_which_scores_get_which_action(
     assert ended.value.code == 0
     chosen = Thresholds.given(costs, demo_model, SCALE)
     counts = pd.read_csv(output, sep="\t")["action"].value_counts()
-    told = {line.split()[0]: line.split(maxsplit=3) for line in capsys.readouterr().out.splitlines()[-3:]}
+    printed = [line.replace(" %", "%") for line in capsys.readouterr().out.splitlines()]
+    told = {line.split()[0]: line.split(maxsplit=3) for line in printed if line.startswith(ACTIONS)}
     assert {action: int(words[1].replace(",", "")) for action, words in told.items()} == {
-        action: counts.get(action, 0) for action in ("publish", "post-edit", "retranslate")
+        action: counts.get(action, 0) for action in ACTIONS
     }
     assert {action: words[3] for action, words in told.items()} == chosen.rules()
 
