@@ -103,7 +103,7 @@ def test_a_job_fails_by_its_conditions(
     assert (tmp_path / "s.tsv").exists()
     header, *lines = rows.read_text("utf-8").splitlines()
     rows.write_text("\n".join([header, *lines[20:]]) + "\n", "utf-8")
-    assert ended(*given) == 1
+    assert ended(*given, "--overwrite") == 1
     assert "failed: none of 5 rows was scored" in capsys.readouterr().err
 
 
