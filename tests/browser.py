@@ -66,7 +66,9 @@ class Page:
         return json.loads(text)
 
     def open(self, address: str) -> None:
-        self._ask("Page.navigate", url=address)
+        """Loads a page anew, whatever the one before had open."""
+        for each in ("about:blank", address):
+            self._ask("Page.navigate", url=each)
 
     def run(self, script: str) -> Any:
         """The value of a JavaScript expression."""

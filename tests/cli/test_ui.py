@@ -92,7 +92,7 @@ def test_that_address_is_opened_once_the_server_is_up(server: Served) -> None:
 
 def test_the_experiment_opens_on_its_runs_by_clicking(server: Served, page: Page) -> None:
     """From MLflow's own first page; its default is the page of usage of applications of language models."""
-    page.open(f"{server.root}/#/")
+    page.open(server.root)
     page.wait("Welcome to MLflow")
     page.click("tests")
     shown = page.wait("matching run", "demo")
