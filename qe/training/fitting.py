@@ -1,5 +1,7 @@
 """Fitting: the chosen candidate on all training rows, and what it predicts for the other splits."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from features.basics.array_types import FloatArray
@@ -7,6 +9,7 @@ from features.basics.progress import Progress, silent
 from features.core.segments import Column
 from features.core.tree_columns import numbers
 from qe.data.dataset import Split
+from qe.data.splits import Fold
 from qe.evaluation.coverage import Coverage, coverage
 from qe.models.companions import CalibrationRows, Companions, Conditions, make_companions
 from qe.models.guard.guard import FEWEST, Guard
@@ -15,7 +18,7 @@ from qe.models.model import Model
 from qe.models.pipeline import Candidate, fit
 from qe.training.calibration import group_column, grouping_of
 from qe.training.preparation import Prepared
-from qe.training.reading import scores_of
+from qe.training.reading import folds_of, scores_of
 from qe.training.row_weights import weights_of
 
 
@@ -28,6 +31,29 @@ def guard_of(prepared: Prepared, progress: Progress = silent) -> tuple[Guard | N
     if not experiment.guard or len(training) < FEWEST:
         return None, np.zeros(len(training))
     return Guard.fit(training.segments, experiment.seed, progress)
+
+
+def guarded(
+    prepared: Prepared,
+    guard: Guard,
+    unseen: FloatArray,
+    out_of_fold: FloatArray,
+    nested: FloatArray | None,
+) -> tuple[FloatArray, FloatArray | None]:
+    """(repeats, n) out-of-fold and (n,) nested predictions as the guard lowers them, each fold by itself.
+
+    unseen  (n,) log-odds of the training rows by a guard that has not seen them
+    """
+    scale, experiment = prepared.dataset.scale, prepared.experiment
+
+    def lowered(scores: FloatArray, folds: Sequence[Fold]) -> FloatArray:
+        held_out = [rows for _, rows in folds]
+        return scale.clip(guard.held_out_lowered(scores, unseen, held_out, scale))
+
+    repeats = np.stack([lowered(*each) for each in zip(out_of_fold, prepared.repeats, strict=True)])
+    if nested is None or experiment.split.outer is None:
+        return repeats, None
+    return repeats, lowered(nested, folds_of(prepared.training, experiment, experiment.split.outer))
 
 
 def fit_model(prepared: Prepared, best: Candidate, guard: Guard | None = None) -> Model:

@@ -25,7 +25,14 @@ from qe.tracking.settings import load_settings
 from qe.training import reporting, tracked
 from qe.training.candidates import nested_predictions, out_of_fold_predictions, search_candidates
 from qe.training.clock import Clock
-from qe.training.fitting import companions_of, coverage_of_splits, fit_model, guard_of, predict_splits
+from qe.training.fitting import (
+    companions_of,
+    coverage_of_splits,
+    fit_model,
+    guard_of,
+    guarded,
+    predict_splits,
+)  # fmt: skip
 from qe.training.plan import Plan
 from qe.training.preparation import Prepared, prepare
 from qe.training.result import TrainingResult
@@ -169,10 +176,9 @@ def _result(
     with clock.part("nested cross-validation"):
         nested = nested_predictions(prepared, progress)
     if guard is not None:
-        guard = guard.for_scores(out_of_fold[0], prepared.scores, unseen, prepared.dataset.scale)
-        clip = prepared.dataset.scale.clip
-        out_of_fold = clip(guard.lowered(out_of_fold, unseen))
-        nested = None if nested is None else clip(guard.lowered(nested, unseen))
+        model_guard = guard.for_scores(out_of_fold[0], prepared.dataset.scale)
+        out_of_fold, nested = guarded(prepared, guard, unseen, out_of_fold, nested)
+        guard = model_guard
     with clock.part("the model"):
         model = fit_model(prepared, result.best, guard)
         companions = companions_of(prepared, model, out_of_fold[0])

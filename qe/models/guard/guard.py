@@ -30,10 +30,10 @@ _FOLDS: Final = 5
 _KIND: Final = 500  # rows of each kind of rubbish, at most
 _POINTS: Final = 2_001  # of the held-out distribution
 MARKED: Final = 0.99
-# From the median of translations on scores lose as much as brings them nearest to the labels, within these
-# standard deviations of the scores (less if few rows taught the guard). Beyond what held-out translations
-# reach they go to the worst score. Chosen on held-out translations of five models.
-_SLOPES: Final = (0.25, 0.5)
+# From the median of held-out translations to the last, scores lose so many of their standard deviations (less
+# if few rows taught the guard). Beyond what held-out translations reach they go to the worst score. Chosen on
+# held-out translations of five models.
+_SLOPE: Final = 0.3
 _SHRUNK: Final = 100  # training rows with which the slope is half as steep
 _SURE: Final = 1.64  # standard errors of the quantile from which scores go to the worst
 _OUTLIERS: Final = 2  # held-out rows that may lie beyond it even where few rows make the quantile unsure
@@ -135,22 +135,26 @@ class Guard:
         """(n,) the share of held-out translations with smaller log-odds."""
         return np.asarray(np.interp(decided, self.held_out, np.linspace(0, 1, len(self.held_out))))
 
-    def for_scores(
-        self, scores: FloatArray, labels: FloatArray, decided: FloatArray, scale: LabelScale
-    ) -> Self:
-        """The guard for a model.
-
-        scores   (n,) of training rows by models that had not seen them
-        labels   (n,) of these rows
-        decided  (n,) log-odds of these rows by a guard that had not seen them
-        """
+    def for_scores(self, scores: FloatArray, scale: LabelScale) -> Self:
+        """The guard for models with such (n,) scores of rows that they had not seen; no label is used."""
         worst = scores.min() if scale.higher_is_better else scores.max()
-        ramp, errors = self._ramp(decided), scale.sign * (labels - scores)
-        varied = float(ramp.var())
-        wanted = -float(np.cov(ramp, errors, ddof=0)[0, 1]) / varied if varied else 0.0
-        slope = float(np.clip(wanted, *(share * scores.std() for share in _SLOPES)))
-        slope *= self.rows / (self.rows + _SHRUNK)
+        slope = _SLOPE * float(scores.std()) * self.rows / (self.rows + _SHRUNK)
         return replace(self, worst=float(worst), slope=slope, sign=scale.sign)
+
+    def held_out_lowered(
+        self, scores: FloatArray, unseen: FloatArray, folds: Sequence[NDArray[np.int64]], scale: LabelScale
+    ) -> FloatArray:
+        """(n,) out-of-fold scores lowered as a model's are: each fold by its own scores alone.
+
+        So the label of a row reaches its prediction by no way, not even by models of the other folds.
+
+        unseen  (n,) log-odds of the rows by a guard that had not seen them
+        folds   the rows of each
+        """
+        lowered = scores.copy()
+        for rows in folds:
+            lowered[rows] = self.for_scores(scores[rows], scale).lowered(scores[rows], unseen[rows])
+        return lowered
 
     def _ramp(self, decided: FloatArray) -> FloatArray:
         """(n,) 0 up to the median of held-out translations, then evenly to 1."""

@@ -143,7 +143,7 @@ def test_signs_of_odd_texts_are_numbers(texts: tuple[Segments, Segments]) -> Non
 def test_few_rows_lose_little(texts: tuple[Segments, Segments]) -> None:
     guard, unseen = Guard.fit(texts[0].take(range(30)))
     scores = np.linspace(2, 4, 30)
-    guard = guard.for_scores(scores, scores, unseen, LabelScale("x", 1, 5, True))
+    guard = guard.for_scores(scores, LabelScale("x", 1, 5, True))
     scores = np.full(30, 3.0)
     assert np.sort(np.abs(guard.lowered(scores, unseen) - scores))[-3] < 0.1  # two may be outliers
     worse = replace(guard, worst=0.6, sign=-1.0)  # of labels such as HTER
@@ -151,14 +151,13 @@ def test_few_rows_lose_little(texts: tuple[Segments, Segments]) -> None:
     assert guard.see(texts[1].take([0])).outside[0] < MARKED
 
 
-def test_the_slope_is_what_the_labels_ask_for(
-    fitted: tuple[Guard, np.ndarray], texts: tuple[Segments, Segments]
-) -> None:
+def test_out_of_fold_scores_are_lowered_fold_by_fold(fitted: tuple[Guard, np.ndarray]) -> None:
     guard, unseen = fitted
     scale, scores = LabelScale("x", None, None, True), np.random.default_rng(0).normal(size=800)
-    ramp = np.clip(2 * guard.outside(unseen) - 1, 0, 1)
-    shrunk = 800 / 900
-    for wanted, expected in ((0.4, 0.4), (0.0, 0.25 * scores.std()), (9.0, 0.5 * scores.std())):
-        chosen = guard.for_scores(scores, scores - wanted * ramp, unseen, scale)
-        assert chosen.slope == pytest.approx(expected * shrunk)
-        assert chosen.worst == scores.min()
+    chosen = guard.for_scores(scores, scale)
+    assert chosen.slope == pytest.approx(0.3 * scores.std() * 800 / 900) and chosen.worst == scores.min()
+    folds = [np.arange(0, 800, 2), np.arange(1, 800, 2)]
+    lowered = guard.held_out_lowered(scores, unseen, folds, scale)
+    moved = np.where(np.arange(800) % 2, scores + 9, scores)  # what the other fold's model may do
+    assert np.array_equal(guard.held_out_lowered(moved, unseen, folds, scale)[folds[0]], lowered[folds[0]])
+    assert np.corrcoef(lowered, chosen.lowered(scores, unseen))[0, 1] > 0.99
