@@ -186,6 +186,7 @@ def test_the_command_warns_and_writes_a_report(
         "--workers",
         "1",
         "--quiet",
+        "--overwrite",
     ]
     for name, order in (("same", ("source", "target")), ("swapped", ("target", "source"))):
         path = write_tsv(tmp_path / f"{name}.tsv", new_rows[:500], order)

@@ -209,8 +209,10 @@ def test_scoring_adds_the_interval(demo_model: Path, tmp_path: Path) -> None:
     lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert list(lines[0]) == ["id", "score", "low", "high", "reason"]
     model = Model.load(demo_model)
-    features = model.features(model.segments({k: [r[k] for r in rows] for k in ("source", "target")}))
-    low, high = Intervals.load(demo_model).bounds(features.to_numpy(), model.predict_features(features), 0.9)
+    segments = model.segments({k: [r[k] for r in rows] for k in ("source", "target")})
+    features = model.features(segments)
+    scores, _ = model.judge(segments, features)
+    low, high = Intervals.load(demo_model).bounds(features.to_numpy(), scores, 0.9)
     assert [(line["low"], line["high"]) for line in lines[:30]] == list(zip(low, high, strict=True))
     assert lines[30] == {"id": "31", "score": None, "low": None, "high": None, "reason": "empty target"}
 
@@ -300,8 +302,9 @@ def test_another_labelled_split_calibrates(small_task: Path, trained: Train) -> 
         "source": (data / "test.source").read_text("utf-8").splitlines(),
         "target": (data / "test.target").read_text("utf-8").splitlines(),
     }
-    features = outcome.model.features(outcome.model.segments(columns))
-    predicted = outcome.model.predict_features(features)
+    segments = outcome.model.segments(columns)
+    features = outcome.model.features(segments)
+    predicted, _ = outcome.model.judge(segments, features)
     intervals = Intervals.load(outcome.output / "model")
     scores = np.abs(gold - predicted) / intervals.difficulty.predict(features.to_numpy(), predicted)
     np.testing.assert_allclose(intervals.scores, np.sort(scores), rtol=1e-12)
