@@ -241,7 +241,7 @@ def test_the_commands(
     assert json.loads(capsys.readouterr().out)["promoted"] is True
     assert run(["models", two]) == 0
     listed = capsys.readouterr().out
-    assert "champion" in listed and "mae 0.8000" in listed and "0.900" in listed and "promoted" in listed
+    assert "champion" in listed and "MAE 0.8000" in listed and "0.900" in listed and "promoted" in listed
     assert run(["models", "--json"]) == 0
     versions = [v for v in json.loads(capsys.readouterr().out) if v["name"] == two]
     assert [v["aliases"] for v in versions] == [[], ["champion"]] and versions[1]["tags"]["model"] == "ridge"
