@@ -218,6 +218,7 @@ def log_end(
     show_columns(run, _columns(report, metric))
     run.metrics(_intervals(report["intervals"]), model_id=model_id)
     run.metrics(_words(report["words"] or {}), model_id=model_id, data=data["cross_validation"])
+    run.metrics(_robustness(report["robustness"]), model_id=model_id)
     run.metrics({"seconds": report["seconds"]})
     _log_repeats(run, result)
     run.table(figures_table(report, PARTS), "tables/figures.json")
@@ -284,6 +285,13 @@ def _intervals(report: Mapping[str, Any]) -> dict[str, float]:
         for entry in nearest
         if entry["coverage"] is not None
     }
+
+
+def _robustness(section: Mapping[str, Any] | None) -> dict[str, float]:
+    """The share of destroyed translations that score below their original; each kind is in report.json."""
+    below = {} if section is None else section["destroyed_below"]
+    names = {"mean": "robustness/destroyed below original", "least": "robustness/worst kind"}
+    return {names[key]: below[key] for key in names if below.get(key) is not None}
 
 
 def _words(report: Mapping[str, Any]) -> dict[str, float]:

@@ -88,12 +88,14 @@ def test_what_cannot_be_measured(segments: Segments, kinds: tuple[str, ...], say
         measure(by_length, segments, SCALE, kinds=kinds)
 
 
-def test_a_run_reports_what_its_model_makes_of_spoilt_translations(demo_run: Any) -> None:
+def test_a_run_reports_what_its_model_makes_of_spoilt_translations(demo_run: Any, demo_client: Any) -> None:
     section = json.loads((demo_run.output / "report.json").read_text("utf-8"))["robustness"]
     assert section["of"] == "test" and section["rows"] == 80
     assert {each["name"] for each in section["perturbations"]} <= set(PERTURBATIONS.names)
     assert set(names("destroying")) - {each["name"] for each in section["perturbations"]} == set()
     assert section["destroyed_below"]["mean"] >= 0.95 and section["destroyed_below"]["least"] >= 0.85
+    logged = demo_client.get_run(demo_run.run_id).data.metrics
+    assert logged["robustness/destroyed below original"] == section["destroyed_below"]["mean"]
     assert (demo_run.output / "plots" / "robustness.png").stat().st_size > 10_000
 
 
