@@ -289,9 +289,8 @@ def _intervals(report: Mapping[str, Any]) -> dict[str, float]:
 
 def _robustness(section: Mapping[str, Any] | None) -> dict[str, float]:
     """The share of destroyed translations that score below their original; each kind is in report.json."""
-    below = {} if section is None else section["destroyed_below"]
-    names = {"mean": "robustness/destroyed below original", "least": "robustness/worst kind"}
-    return {names[key]: below[key] for key in names if below.get(key) is not None}
+    share = None if section is None else section["destroyed_below"]["mean"]
+    return {} if share is None else {"robustness/destroyed below original": share}
 
 
 def _words(report: Mapping[str, Any]) -> dict[str, float]:
