@@ -91,7 +91,7 @@ def test_a_run_leaves_report_predictions_model_and_plots(demo_run: Any) -> None:
     names = {p.stem for p in (output / "plots").glob("*.png")}
     assert names == {
         "predicted_against_gold", "residuals", "delta_avg", "feature_importance", "study_history",
-        "interval_coverage", "interval_coverage_test",
+        "interval_coverage", "interval_coverage_test", "robustness",
     }  # fmt: skip
 
 
