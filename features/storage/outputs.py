@@ -20,6 +20,12 @@ def check_output(path: Path, inputs: Iterable[Path] = ()) -> None:
     check_apart(path, inputs)
 
 
+def check_outside(output: Path, folder: Path) -> None:
+    """Raises InputError for an output within a folder that holds nothing else, such as a model's."""
+    if any(_same(folder, above) for above in output.absolute().resolve().parents):
+        raise InputError(f"would be a part of {folder}", where=output, remedy=_ELSEWHERE)
+
+
 def check_apart(output: Path, inputs: Iterable[Path]) -> None:
     """Raises InputError if to write `output` would replace an input, or a part of one.
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from features.basics.errors import InputError, shown
 from features.storage.files import atomic_file
-from features.storage.outputs import check_output
+from features.storage.outputs import check_output, check_outside
 from qe.data.tables import Layout
 from qe.data.translation_files.kinds import translation_kind
 from qe.data.translation_files.opened import Opened, opened
@@ -51,6 +51,7 @@ def score_in_place(
     """
     _check_kinds(source, output)
     check_output(output, [source, model])
+    check_outside(output, model)
     scorer = Scorer.load(model, options or Options(cache=0), identity=identity)
     wanted = (scorer.options.key, sorted((columns or {}).items()), layout or Layout(), suffix)
     made = finished_output(scorer.model, [source], output, wanted)

@@ -22,7 +22,7 @@ from features.basics.threads import processes
 from features.storage.checksums import checksum
 from features.storage.damage import read_json, whole
 from features.storage.files import atomic_file, digest
-from features.storage.outputs import check_output, locked_file
+from features.storage.outputs import check_output, check_outside, locked_file
 from qe.data.tables import Layout
 from qe.display.summary import summarised
 from qe.models.drift import Counts, DriftReport, Profile
@@ -119,6 +119,7 @@ def score_file(
     """
     kind = tables.kind_of(output)
     check_output(output, [*source, model_path])
+    check_outside(output, model_path)
     scorer = Scorer.load(model_path, options or Options(), identity=identity)
     given = open_input(source, replace(layout or Layout(), languages=languages_of(scorer.model)))
     asked_for = Names(columns or {}, None if layout is None else layout.decimal)
