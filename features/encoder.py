@@ -279,6 +279,8 @@ class _Loaded:
 
 def _joint(pairs: EncodedPairs, centres: Mapping[str, FloatArray]) -> FloatArray:
     """(n, 4 d) source, target, |difference| and product of centred vectors of length 1."""
+    if not pairs.first.shape[1]:  # nothing was encoded: no text has words
+        return np.full((len(pairs.first), 4 * len(centres["target"])), np.nan)
     target = _unit(_unit(pairs.first) - centres["target"])
     source = _unit(_unit(pairs.second) - centres["source"])
     return np.hstack([source, target, np.abs(source - target), source * target])

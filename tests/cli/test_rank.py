@@ -155,7 +155,7 @@ def test_tracking_logs_figures_tables_and_plots(
     ]
     captured = run(arguments, 0, capsys)
     json.loads(captured.out)
-    run_id = captured.err.strip().removeprefix("MLflow run ")
+    run_id = captured.err.split("MLflow run ")[1].split()[0]
     with connected():
         client = mlflow.MlflowClient()
     logged = client.get_run(run_id)

@@ -21,7 +21,7 @@ def test_the_page_states_the_defaults_of_the_sections() -> None:
     split, search = SplitSection.model_validate({}), SearchSection.model_validate({})
     assert stated()["split"] == f"{split.folds} {split.by} folds"
     objective = " and ".join(search.objective).upper()
-    assert stated()["search"] == f"{search.trials} {search.sampler.upper()} trials on {objective}"
+    assert stated()["search"] == f"{search.most_trials} {search.sampler.upper()} trials on {objective}"
     assert stated()["intervals"] == f"`{IntervalsSection.model_validate({}).method}`"
     evaluation = EvaluationSection.model_validate({})
     metric, correction = evaluation.metric.upper(), evaluation.correct.capitalize()

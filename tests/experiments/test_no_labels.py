@@ -8,7 +8,8 @@ from features.core.extractor import FittedExtractor
 from features.core.feature_set import configured, expand, parts_needed
 from qe.config import experiment
 
-FILES = sorted((Path(__file__).resolve().parents[2] / "experiments" / "no-labels").glob("*.yaml"))
+FOLDER = Path(__file__).resolve().parents[2] / "experiments" / "no-labels"
+FILES = sorted(path for path in FOLDER.glob("*.yaml") if not path.stem.endswith("-encoder"))
 
 
 def test_there_is_one_for_each_data_set() -> None:

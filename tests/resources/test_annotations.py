@@ -107,7 +107,7 @@ def annotations(fingerprint: str, tag: str) -> Annotations:
         return [block_of([(w, w, tag, tag) for w in tokens.words(i)]) for i in range(len(tokens))]
 
     return Annotations(
-        {"annotation": {"target": CorpusAnnotation("test", fingerprint, lambda c, s: iter(made(c, s)))}}
+        {"tags": {"target": CorpusAnnotation("test", fingerprint, lambda c, s: iter(made(c, s)))}}
     )
 
 

@@ -467,7 +467,8 @@ def test_track_logs_recipe_scores_and_files(
     told = json.loads(captured.out)
     from mlflow import MlflowClient
 
-    logged = MlflowClient().get_run(captured.err.split()[-1])
+    client = MlflowClient("sqlite:///runs.db")
+    logged = client.get_run(captured.err.split("MLflow run ")[1].split()[0])
     assert logged.data.params["samples"] == "50"
     assert logged.data.metrics["new.ter.mean"] == told["systems"]["new"]["ter"]["mean"]
     assert logged.data.metrics["new.ter.p"] == told["comparisons"][0]["p"]

@@ -73,6 +73,7 @@ def settings(**changes: Any) -> dict[str, Any]:
     columns = ("id", "scores", "annotation_source", "annotation_target")
     return {
         "name": "trees",
+        "guard": False,
         "dataset": {
             "format": "table", "path": ".", "splits": {"train": "train.jsonl", "test": "test.jsonl"},
             "label": {"name": "effort", "low": 1, "high": 5, "higher_is_better": True},
