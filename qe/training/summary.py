@@ -74,7 +74,11 @@ def _verdict(report: Mapping[str, Any], name: str, metric: str) -> str:
     part = next(part for part in PARTS if report[part] is not None)
     section, kind = report[part], METRICS.get(metric)
     sentences = [f"**{kind.title} {shown(section['systems'][name], metric)} {PARTS[part]}**"]
-    against = [c for c in section["comparisons"] if (c["system"], c["metric"]) == (name, json_name(metric))]
+    own = (name, json_name(metric))
+    against = [
+        c for c in section["comparisons"]
+        if (c["system"], c["metric"]) == own and c["difference"] is not None
+    ]  # fmt: skip
     if against:
         # The baseline that is hardest to beat.
         sign = 1 if kind.higher_is_better else -1

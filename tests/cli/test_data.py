@@ -48,7 +48,13 @@ def test_json(shared_data: Callable[[str], Path], capsys: pytest.CaptureFixture[
     assert run("check", path, "--set", "pair=ro-en", "--set", "label=hter", "--json") == 0
     report = json.loads(capsys.readouterr().out)
     assert report["splits"]["dev"]["labels"]["mean"] == pytest.approx(0.195, abs=6e-4)
-    assert report["label"] == {"name": "hter", "low": 0, "high": 1, "higher_is_better": False, "classes": None}
+    assert report["label"] == {
+        "name": "hter",
+        "low": 0,
+        "high": 1,
+        "higher_is_better": False,
+        "classes": None,
+    }
     assert report["splits"]["test20"]["labels"] is None and report["overlaps"]["dev in train"]["source"] == 1
 
 

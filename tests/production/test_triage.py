@@ -194,7 +194,7 @@ def run(arguments: list[str]) -> int:
 def test_the_command(files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*files, "--plot", str(tmp_path / "triage.png"), "--samples", "100"]) == 0
     printed = capsys.readouterr().out
-    assert "predicted at least" in printed and "saved of the cheapest single treatment" in printed
+    assert "predicted" in printed and "saved" in printed and "cheapest" in printed
     assert (tmp_path / "triage.png").is_file()
     assert run([*files, "--json", "--samples", "100"]) == 0
     content = json.loads(capsys.readouterr().out)

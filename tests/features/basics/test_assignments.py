@@ -45,7 +45,7 @@ def test_a_path_that_is_there_may_hold_an_equals_sign(tmp_path: Path) -> None:
 
 
 def test_nothing_else_takes_assignments_apart() -> None:
-    """Buckets: their file may be left out (KIND, KIND=FILE); names of runs: what is set has been read before."""
+    """Buckets: their file may be left out (KIND, KIND=FILE); names of runs: what is set was read before."""
     readers = [
         path.relative_to(ROOT).as_posix()
         for path in (ROOT / "qe").rglob("*.py")
