@@ -86,7 +86,7 @@ def remembered(resources: TokenResources, segments: Segments, use: frozenset[str
 
 def _memory_of(resources: TokenResources) -> TokenMemory:
     parts = resources.resources
-    key = (*resources.described_by, *map(id, parts))
+    key = (*resources.described_by, *sorted(map(id, parts)))  # knowledge is named in any order
     with _memories_lock:
         if key not in _memories:
             _memories[key] = TokenMemory()

@@ -297,7 +297,8 @@ def test_the_verb(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_verb_that_lists(tmp_path: Path) -> None:
+def test_the_verb_that_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
     done = qe("list", "--json")
     assert done.returncode == 0, done.stderr
     parts = {part["name"]: part for part in json.loads(done.stdout)}
