@@ -220,7 +220,7 @@ class Parser:
         if self.kind == "jsonl":
             return json_rows(line for line, _ in lines)
         fields = (_fields(line, self.kind, self.name, number) for line, number in lines)
-        return rows_of(self.header, fields)
+        return rows_of(self.header, (each or [""] for each in fields))  # as the other engine counts
 
     def _id(self, row: Mapping[str, Any], number: int) -> str:
         value = row.get(ID)
