@@ -18,7 +18,7 @@ EXAMPLES = dict(re.findall(r"```python (\S+)\n(.*?)```", GUIDE.read_text("utf-8"
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The project with the examples in it; what was compiled comes along."""
     copy = tmp_path_factory.mktemp("project")
-    for folder in ("benchmarks", "docs", "experiments", "features", "qe", "tests"):
+    for folder in (".ci", "benchmarks", "docs", "experiments", "features", "qe", "tests"):
         shutil.copytree(ROOT / folder, copy / folder)
     for path in ROOT.iterdir():
         if path.suffix in (".lock", ".md", ".toml", ".yaml", ".yml", ".cff", "") and path.is_file():

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, Final
 
+from features.basics.assignments import assigned
 from features.storage import strict_yaml
 
 _LONGEST: Final = 30  # characters; a list of runs shows no more
@@ -34,13 +35,13 @@ def run_name(name: str, changed: Iterable[str]) -> str:
     >>> len(run_name("demo", ["features=[surface, baseline17, lm, word_quality]"]))
     30
     """
-    told = [_told(text) for text in changed if text.partition("=")[0].split(".")[0] not in _OTHER]
+    pairs = (assigned(text, "key=value", "--set", empty=True) for text in changed)
+    told = [_told(key, given) for key, given in pairs if key.split(".")[0] not in _OTHER]
     shown = ", ".join(told) or name
     return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…"
 
 
-def _told(text: str) -> str:
-    key, _, given = text.partition("=")
+def _told(key: str, given: str) -> str:
     section, last = key.split(".")[0], key.split(".")[-1]
     value = strict_yaml.parse(given, f"--set {key}")
     if section == "features" and isinstance(value, dict):

@@ -30,7 +30,7 @@ def table(path: Path) -> None:
 
 
 def judged(path: Path) -> None:
-    from_tables(path, "score", [str(path)], ["score"], [])
+    from_tables(path, None, [str(path)], None, [])
 
 
 # name of a file, its content, its reader, what is said

@@ -136,7 +136,10 @@ def run(arguments: list[Any], code: int, capsys: pytest.CaptureFixture[str]) -> 
 
 
 @pytest.mark.slow
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
     for name, column in zip(("gold", "a", "b"), pilot(60), strict=True):
         (tmp_path / f"{name}.txt").write_text("".join(f"{value:.4f}\n" for value in column))
     given = [
@@ -148,7 +151,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     ]
     given += ["--metrics", "mae", "--simulations", "100", "--samples", "59", "--gain", "mae=0.1"]
     told = run([*given, "--output", tmp_path / "out"], 0, capsys).out
-    assert "gain seen in 60" in told and "a pilot of 60" in told
+    assert "gain seen in 60 segments" in told and "a pilot of 60" in told
     report = json.loads((tmp_path / "out" / "power.json").read_text())
     assert json.loads(run([*given, "--json"], 0, capsys).out) == report
     assert report["metrics"][0]["needed"] > 60 and report["recipe"]["simulations"] == 100

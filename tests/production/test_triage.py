@@ -191,10 +191,13 @@ def run(arguments: list[str]) -> int:
 
 
 @pytest.mark.slow
-def test_the_command(files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command(
+    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
     assert run([*files, "--plot", str(tmp_path / "triage.png"), "--samples", "100"]) == 0
     printed = capsys.readouterr().out
-    assert "predicted" in printed and "saved" in printed and "cheapest" in printed
+    assert "predicted at least" in printed and "saved of the cheapest single treatment" in printed
     assert (tmp_path / "triage.png").is_file()
     assert run([*files, "--json", "--samples", "100"]) == 0
     content = json.loads(capsys.readouterr().out)

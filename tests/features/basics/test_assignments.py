@@ -45,10 +45,10 @@ def test_a_path_that_is_there_may_hold_an_equals_sign(tmp_path: Path) -> None:
 
 
 def test_nothing_else_takes_assignments_apart() -> None:
-    """Buckets: their file may be left out (KIND, KIND=FILE); names of runs: what is set was read before."""
+    """Buckets alone: their file may be left out (KIND, KIND=FILE)."""
     readers = [
         path.relative_to(ROOT).as_posix()
         for path in (ROOT / "qe").rglob("*.py")
         if 'partition("=")' in path.read_text("utf-8")
     ]
-    assert sorted(readers) == ["qe/cli/_application.py", "qe/cli/_buckets.py", "qe/config/run_name.py"]
+    assert sorted(readers) == ["qe/cli/_application.py", "qe/cli/_buckets.py"]
