@@ -1,7 +1,7 @@
 """How near every word lies to the other side in the space of an encoder, and what its state says."""
 
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Final, Self
 
@@ -20,8 +20,7 @@ from features.encoding.words import WordStates, word_states
 from features.resources.aligner import Aligner
 from features.storage.files import digest
 from features.text.tokens import Tokens
-from features.word_level.columns import Columns, matrix, shifted, spread
-from features.word_level.keys import gap_sides
+from features.word_level.columns import Columns, shifted, spread
 from features.word_level.knowledge import LearnedKnowledge, Seen
 from features.word_level.links import aligned_links
 from features.word_level.tokens import TokenTable
@@ -63,18 +62,7 @@ class EncoderKnowledge(LearnedKnowledge):
     def extended(self, table: TokenTable, seen: Seen) -> TokenTable:
         states = _States.of(self._states, seen.segments, seen.aligner)
         words = {**_cosines(states, table), **self._components(states)}
-        gaps: Columns = {}
-        for name in _OF_GAPS:
-            gaps[f"left_{name}"], gaps[f"right_{name}"] = gap_sides(
-                np.asarray(words[name], np.float64), table.offsets, np.nan
-            )
-        return replace(
-            table,
-            word_names=(*table.word_names, *words),
-            gap_names=(*table.gap_names, *gaps),
-            words=np.hstack([table.words, matrix(words, len(table.words))]),
-            gaps=np.hstack([table.gaps, matrix(gaps, len(table.gaps))]),
-        )
+        return table.with_columns(words, table.beside_gaps({name: words[name] for name in _OF_GAPS}))
 
     def save(self, path: Path) -> None:
         for kind, projection in self._learned.items():

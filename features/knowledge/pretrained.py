@@ -1,12 +1,12 @@
 """What parallel text alone says of every word and gap, for models that learn from labels."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from features.learned.synthetic_word_quality import SyntheticWordQuality
-from features.word_level.columns import Columns, Floats, matrix, shifted
+from features.word_level.columns import Columns, Floats, shifted
 from features.word_level.knowledge import Seen, TokenKnowledge
 from features.word_level.pooling import Parameters
 from features.word_level.scaling import Matrix
@@ -31,13 +31,7 @@ class PretrainedKnowledge(TokenKnowledge):
             "synthetic_previous": shifted(words, table.offsets, -1),
             "synthetic_next": shifted(words, table.offsets, 1),
         }
-        return replace(
-            table,
-            word_names=(*table.word_names, *of_words),
-            gap_names=(*table.gap_names, "synthetic"),
-            words=np.hstack([table.words, matrix(of_words, len(words))]),
-            gaps=np.hstack([table.gaps, matrix({"synthetic": gaps}, len(gaps))]),
-        )
+        return table.with_columns(of_words, {"synthetic": gaps})
 
     def beginnings(
         self, side: str, names: Sequence[str], width: int, outcomes: Matrix

@@ -1,7 +1,5 @@
 """What the decoder said of the tokens of a batch: columns for word-level quality."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from features.core.segments import Segments
@@ -9,8 +7,7 @@ from features.decoder_output.means import SubwordMeans
 from features.decoder_output.statistics import ascending
 from features.decoder_output.tokens import DecoderTokens
 from features.text.tokens import Tokens, segment_mean, segment_min
-from features.word_level.columns import Columns, Floats, Longs, matrix, shifted, spread
-from features.word_level.keys import gap_sides
+from features.word_level.columns import Columns, Floats, Longs, shifted, spread
 from features.word_level.tokens import TokenTable
 
 # What a gap sees of the words at its sides.
@@ -28,18 +25,7 @@ def with_decoder(
 ) -> TokenTable:
     """The table and the decoder's columns beside its own; `own`: `means` were learned from these segments."""
     words = decoder_columns(segments.target_tokens, decoder, means, own=own)
-    gaps: Columns = {}
-    for name in GAP_COLUMNS:
-        gaps[f"left_{name}"], gaps[f"right_{name}"] = gap_sides(
-            np.asarray(words[name], np.float64), table.offsets, np.nan
-        )
-    return replace(
-        table,
-        word_names=(*table.word_names, *words),
-        gap_names=(*table.gap_names, *gaps),
-        words=np.hstack([table.words, matrix(words, len(table.words))]),
-        gaps=np.hstack([table.gaps, matrix(gaps, len(table.gaps))]),
-    )
+    return table.with_columns(words, table.beside_gaps({name: words[name] for name in GAP_COLUMNS}))
 
 
 def decoder_columns(tokens: Tokens, decoder: DecoderTokens, means: SubwordMeans, *, own: bool) -> Columns:

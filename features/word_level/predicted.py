@@ -1,14 +1,11 @@
 """Columns of token tables: how well each word is predicted by its source and its neighbours."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from features.core.segments import Segments
 from features.resources.aligner import Aligner
 from features.resources.predictor import Predictions, Predictor
-from features.word_level.columns import Columns, Floats, matrix, shifted
-from features.word_level.keys import gap_sides
+from features.word_level.columns import Columns, Floats, shifted
 from features.word_level.tokens import TokenTable
 
 _NAMES = ("log", "rank", "margin", "entropy")
@@ -42,14 +39,5 @@ def with_columns(table: TokenTable, own: Columns, prefix: str) -> TokenTable:
     for name in ("log", "margin"):
         for by in (-1, 1):
             words[f"{prefix}{name}{by:+d}"] = shifted(own[f"{prefix}{name}"], table.offsets, by)
-    gaps: Columns = {}
-    for name in ("log", "margin", "entropy"):
-        sides = gap_sides(np.asarray(own[f"{prefix}{name}"], np.float64), table.offsets, np.nan)
-        gaps[f"left_{prefix}{name}"], gaps[f"right_{prefix}{name}"] = sides
-    return replace(
-        table,
-        word_names=(*table.word_names, *words),
-        gap_names=(*table.gap_names, *gaps),
-        words=np.hstack([table.words, matrix(words, len(table.words))]),
-        gaps=np.hstack([table.gaps, matrix(gaps, len(table.gaps))]),
-    )
+    beside = {f"{prefix}{name}": own[f"{prefix}{name}"] for name in ("log", "margin", "entropy")}
+    return table.with_columns(words, table.beside_gaps(beside))

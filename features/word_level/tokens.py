@@ -127,6 +127,24 @@ class TokenTable:
             offsets=offsets,
         )
 
+    def with_columns(self, words: Columns, gaps: Columns) -> "TokenTable":
+        """The table with more columns, of its words and of its gaps."""
+        return replace(
+            self,
+            word_names=(*self.word_names, *words),
+            gap_names=(*self.gap_names, *gaps),
+            words=np.hstack([self.words, matrix(words, len(self.words))]),
+            gaps=np.hstack([self.gaps, matrix(gaps, len(self.gaps))]),
+        )
+
+    def beside_gaps(self, words: Columns) -> Columns:
+        """Columns of words as columns `left_NAME` and `right_NAME` of the gaps; NaN where no word stands."""
+        gaps: Columns = {}
+        for name, values in words.items():
+            sides = gap_sides(np.asarray(values, np.float64), self.offsets, np.nan)
+            gaps[f"left_{name}"], gaps[f"right_{name}"] = sides
+        return gaps
+
     def word_inputs(self, resources: TokenResources) -> Inputs:
         target, source = resources.target_vectors.vectors, resources.source_vectors.vectors
         own = [target[rows] for rows in self.word_rows[:, :3].T]

@@ -1,7 +1,7 @@
 """TrainingText: words and gaps looked up in texts of the training segments: post-edits, references."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ import numpy as np
 from features.core.segments import Segments
 from features.core.translations import translated
 from features.resources.aligner import Aligner
-from features.word_level.columns import Columns, Longs, matrix
+from features.word_level.columns import Columns, Longs
 from features.word_level.context_counts import ContextCounts, Parts, part_of
 from features.word_level.keys import NOTHING, Keys, beside, gap_sides, hashes, neighbours, paired, taken
 from features.word_level.links import aligned_links
@@ -74,13 +74,7 @@ def with_text(table: TokenTable, text: TrainingText, *, own: bool) -> TokenTable
     gap_part = part_of(np.repeat(np.arange(n), np.diff(table.gap_offsets)), n) if own else None
     words = _word_columns(table, text, part)
     gaps = _gap_columns(table, text, gap_part)
-    return replace(
-        table,
-        word_names=(*table.word_names, *words),
-        gap_names=(*table.gap_names, *gaps),
-        words=np.hstack([table.words, matrix(words, len(table.words))]),
-        gaps=np.hstack([table.gaps, matrix(gaps, len(table.gaps))]),
-    )
+    return table.with_columns(words, gaps)
 
 
 def contexts(keys: Mapping[str, Keys], offsets: Longs) -> dict[str, Keys]:

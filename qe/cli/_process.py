@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from io import UnsupportedOperation
 from typing import Any, TextIO, cast
 
+from features.basics.environment import restored
 from features.basics.errors import InputError, visible
 from features.basics.threads import THREADS, cores
 
@@ -207,7 +208,7 @@ def thread_limits() -> Iterator[None]:
     What the user has set stays; all is as before when the block ends. Raises InputError for a wrong
     QE_THREADS.
     """
-    with _restored(THREADS, _LIBRARIES):
+    with restored(THREADS, _LIBRARIES):
         os.environ.setdefault(_LIBRARIES, str(cores()))
         yield
 
@@ -221,23 +222,9 @@ def use_threads(number: int | None) -> None:
 @contextmanager
 def safe_children() -> Iterator[None]:
     """Python processes that are started in the block import nothing from the working directory."""
-    with _restored("PYTHONSAFEPATH"):
+    with restored("PYTHONSAFEPATH"):
         os.environ["PYTHONSAFEPATH"] = "1"
         yield
-
-
-@contextmanager
-def _restored(*names: str) -> Iterator[None]:
-    """Variables of the environment are as before when the block ends."""
-    before = {name: os.environ.get(name) for name in names}
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
 
 
 def without_telemetry() -> None:

@@ -6,7 +6,7 @@ and variables are theirs, and stay.
 
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -14,6 +14,7 @@ from pathlib import Path
 import mlflow
 from mlflow.telemetry.client import get_telemetry_client, set_telemetry_client
 
+from features.basics.environment import restored
 from features.basics.errors import InputError
 from features.basics.passwords import without_passwords
 from features.storage.outputs import locked_file
@@ -100,7 +101,7 @@ def _pointed_at(uri: str) -> Iterator[None]:
     if before == uri:
         yield
         return
-    with _variables({}, keep=(_TRACKING,)):
+    with restored(_TRACKING):
         mlflow.set_tracking_uri(uri)
         try:
             yield
@@ -152,7 +153,9 @@ def quiet() -> Iterator[None]:
     """
     loggers = [logging.getLogger(name) for name in ("mlflow", "alembic")]
     levels = [logger.level for logger in loggers]
-    with _variables({name: value for name, value in _SILENT.items() if name not in os.environ}):
+    new = {name: value for name, value in _SILENT.items() if name not in os.environ}
+    with restored(*new):
+        os.environ.update(new)
         try:
             for logger in loggers:
                 logger.setLevel(logging.ERROR)
@@ -175,18 +178,3 @@ def _without_telemetry() -> Iterator[None]:
     finally:
         if reporter is not None:
             client._set_telemetry_client(reporter)
-
-
-@contextmanager
-def _variables(values: Mapping[str, str], keep: tuple[str, ...] = ()) -> Iterator[None]:
-    """Variables of the environment set; these, and those to `keep`, as before when the block ends."""
-    before = {name: os.environ.get(name) for name in (*values, *keep)}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value

@@ -12,7 +12,7 @@ from qe.tracking.address import is_database
 from qe.tracking.connection import one_at_a_time
 from qe.tracking.settings import TrackingSettings, artifact_root
 
-# Of model training: MLflow's word for experiments whose runs are models, not traces of applications.
+# Model training: MLflow's word for experiments whose runs are models, not traces of applications.
 _KIND = {"mlflow.experimentKind": "custom_model_development"}
 _ID, _NAME, _RUN = "MLFLOW_EXPERIMENT_ID", "MLFLOW_EXPERIMENT_NAME", "MLFLOW_RUN_ID"
 

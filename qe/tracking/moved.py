@@ -7,7 +7,7 @@ from pathlib import Path
 
 from features.basics.errors import InputError
 
-# Where MLflow keeps paths of artifacts.
+# The columns in which MLflow keeps paths of artifacts.
 _COLUMNS = (
     ("experiments", "artifact_location"),
     ("runs", "artifact_uri"),

@@ -164,7 +164,7 @@ def run(
         study.sampler = drawing(objective.space, section, seed, first, shared=shared)
         alike = not shared and _drawn_alike(study, f"{section.sampler} {section.seed} {seed} {first}")
         ended = _optimize(study, objective, section, on_trial, progress)
-        # Where a search ends by the clock depends on the machine.
+        # The end of a search by the clock depends on the machine.
         return _result(study, objective, alike and section.time is None, ended, chosen)
 
 

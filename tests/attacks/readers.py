@@ -246,7 +246,7 @@ def table(path: Path) -> None:
 
 
 def translated(path: Path) -> None:
-    """As `qe score FILE` in place: read, a note or a cell put at every segment, written, and read again."""
+    """The way of `qe score FILE` in place: read, a note or a cell put at every segment, read again."""
     file = opened(path, ("en", "es"))
     again = path.with_name(f"again{path.suffix}")
     if isinstance(file, Sheet):

@@ -87,7 +87,7 @@ def test_norms_are_those_of_the_vectors_before_anything_is_scaled(folder: Path) 
 
 
 def joint(segments: Segments, train: Segments) -> np.ndarray:
-    """As the docstring says, by numpy; the means are those of the training texts."""
+    """The docstring's formula by numpy; the means are those of the training texts."""
     both = []
     for side in ("source", "target"):
         own, learned = (np.array([hidden(t).mean(0) for t in getattr(c, side)]) for c in (segments, train))

@@ -86,7 +86,7 @@ def test_models_of_tags_are_read_from_no_file(tmp_path: Path) -> None:
 
 
 def test_counts_elsewhere_are_of_the_same_units(tmp_path: Path) -> None:
-    """As Spark counts: what a builder takes by the name of its kind reaches it, the annotation too."""
+    """Counting on Spark: what a builder takes by the name of its kind reaches it, the annotation too."""
     seen: list[Tokens] = []
 
     def build(

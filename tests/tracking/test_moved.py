@@ -32,7 +32,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def places() -> dict[str, str]:
-    """Where runs, models and versions of the store have their artifacts, and what the first run holds."""
+    """The places of artifacts of runs, models and versions in the store, and what the first run holds."""
     client = mlflow.MlflowClient()
     (experiment,) = [e for e in client.search_experiments() if e.name == "qe"]
     run = client.search_runs([experiment.experiment_id], order_by=["start_time"])[0]

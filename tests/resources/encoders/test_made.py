@@ -40,7 +40,7 @@ def test_it_reads_two_languages_alike(e5: Path) -> None:
     import tokenizers
 
     tokenizer = tokenizers.Tokenizer.from_file(str(e5 / "tokenizer.json"))
-    # As XLM-R's tokenizer has them (its paper's code): marks 0 and 2, "▁Hello" 35378, "▁world" 8999.
+    # XLM-R's own pieces (its paper's code): marks 0 and 2, "▁Hello" 35378, "▁world" 8999.
     assert tokenizer.encode("Hello world").ids == [0, 35378, 8999, 2]
     origin = origin_of(e5)
     assert origin is not None and (origin.licence, origin.revision) == ("MIT", "0.3.0")

@@ -35,7 +35,7 @@ def definition(gold: Floats, predicted: Floats) -> Floats:
 
 
 def all_metrics(two_classes: bool = False) -> list[Metric]:
-    """Of numbers, or of two classes."""
+    """The metrics of numbers, or those of two classes."""
     made = (METRICS.get(name)() for name in METRICS.names)
     return [metric for metric in made if (metric.kind == "classes") == two_classes]
 
