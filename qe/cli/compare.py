@@ -225,9 +225,10 @@ def compare(
 
 def _doubt(metrics: Mapping[str, Any], lines: list[str]) -> None:
     """One line on stderr where text is tokenized already, or is not, against what the metrics take."""
+    from qe.systems.metric_options import tokenizations_of
     from qe.systems.usual_tokens import doubt
 
-    taken = [getattr(metrics[name], "tokenize", "") for name in metrics if name.startswith(("bleu", "nist"))]
+    taken = tokenizations_of(metrics.values())
     if said := next(filter(None, (doubt(tokenize, lines) for tokenize in taken)), ""):
         typer.echo(f"qe compare: {said}", err=True)
 

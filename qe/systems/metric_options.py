@@ -1,6 +1,6 @@
 """Metrics as written on the command line: `name` or `name:option=value,option=value`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from features.basics.errors import unknown_name
@@ -37,6 +37,16 @@ def metrics_for(
             raise unknown_name("tokenization", tokenize, TOKENIZATIONS)
         return {name: metric(name, {"tokenize": tokenize, "language": language or "en"}) for name in names}
     return {name: _usual(name, language, texts) for name in names}
+
+
+def tokenizations_of(metrics: Iterable[TextMetric]) -> list[str]:
+    """What the metrics take as tokens, of those that split text themselves unless told otherwise.
+
+    >>> tokenizations_of([metric("bleu:tokenize=intl"), metric("ter"), metric("chrf")])
+    ['intl']
+    """
+    usual = ((metric, metric.usual("en").get("tokenize", "none")) for metric in metrics)
+    return [vars(metric)["tokenize"] for metric, tokenize in usual if tokenize != "none"]
 
 
 def _usual(name: str, language: str | None, texts: Sequence[str]) -> TextMetric:

@@ -176,9 +176,9 @@ def _result(
     with clock.part("nested cross-validation"):
         nested = nested_predictions(prepared, progress)
     if guard is not None:
-        model_guard = guard.for_scores(out_of_fold[0], prepared.dataset.scale)
+        of_pipelines = out_of_fold[0]
         out_of_fold, nested = guarded(prepared, guard, unseen, out_of_fold, nested)
-        guard = model_guard
+        guard = guard.for_scores(of_pipelines, prepared.dataset.scale)
     with clock.part("the model"):
         model = fit_model(prepared, result.best, guard)
         companions = companions_of(prepared, model, out_of_fold[0])
