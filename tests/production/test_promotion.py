@@ -226,8 +226,13 @@ def run(arguments: list[str]) -> int:
 
 
 def test_the_commands(
-    two: str, labelled: promotion.Labelled, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    two: str,
+    labelled: promotion.Labelled,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
     lines = [
         f"{c['source']}\t{c['target']}\t{g}" for (c, _), g in zip(labelled.rows, labelled.gold, strict=True)
     ]
