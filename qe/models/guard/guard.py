@@ -19,11 +19,12 @@ from qe.data.dataset import LabelScale
 from qe.data.perturbation import names, perturbed
 from qe.models.description import REMEDY
 from qe.models.guard.columns import COLUMNS, columns
+from qe.models.guard.decoder_text import mismatch
 from qe.models.guard.detector import Detector
 from qe.models.guard.knowledge import Knowledge
 
 _FOLDER, _JSON, _HELD_OUT = "guard", "guard.json", "held_out.npy"
-_NUMBERS: Final = ("rows", "worst", "slope", "sign")
+_NUMBERS: Final = ("rows", "differs", "worst", "slope", "sign")
 FEWEST: Final = 20  # training rows below which there is no guard
 _MOST: Final = 10_000  # training rows that it is learned from
 _FOLDS: Final = 5
@@ -39,6 +40,8 @@ _SURE: Final = 1.64  # standard errors of the quantile from which scores go to t
 _OUTLIERS: Final = 2  # held-out rows that may lie beyond it even where few rows make the quantile unsure
 _REACH: Final = 0.2  # how far beyond it scores are the worst, in parts of the way from median to maximum
 _BEND: Final = 0.7
+_DECODER: Final = "the decoder's subwords make another text"
+_ANOTHER: Final = 0.1  # letters beyond what training rows have, from which the score is the worst
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,11 +51,13 @@ class Seen:
     decided  (n,) the detector's log-odds
     outside  (n,) the share of held-out translations that lie closer to the training rows
     unusual  (n, columns) how unusual each sign is
+    another  (n,) which rows have subwords of another text
     """
 
     decided: FloatArray
     outside: FloatArray
     unusual: FloatArray
+    another: NDArray[np.bool_]
 
     @property
     def marked(self) -> NDArray[np.bool_]:
@@ -61,10 +66,12 @@ class Seen:
 
     def reasons(self, most: int = 2) -> list[str]:
         """For each row that is marked the signs that say so, the most unusual first; else nothing."""
-        order = np.argsort(-self.unusual, axis=1, kind="stable")[:, :most]
+        order = np.argsort(-self.unusual, axis=1, kind="stable")
         return [
-            "; ".join(COLUMNS[i].told for i in row.tolist()) if marked else ""
-            for row, marked in zip(order, self.marked, strict=True)
+            "; ".join([*[_DECODER] * another, *(COLUMNS[i].told for i in row.tolist())][:most])
+            if marked
+            else ""
+            for row, another, marked in zip(order, self.another.tolist(), self.marked, strict=True)
         ]
 
 
@@ -74,6 +81,7 @@ class Guard:
 
     held_out  the detector's log-odds of translations that it had not seen, ascending quantiles
     rows      training rows that it was learned from
+    differs   the share of letters in which a decoder's subwords differ from training translations, at most
     worst     the worst score of a training row by a model that has not seen it
     slope     how much scores lose from the median of translations to the last one
     sign      1 if higher scores are better, else -1
@@ -83,6 +91,7 @@ class Guard:
     detector: Detector
     held_out: FloatArray
     rows: int
+    differs: float = 0.0
     worst: float = 0.0
     slope: float = 0.0
     sign: float = 1.0
@@ -117,7 +126,8 @@ class Guard:
         for fold, unaware in enumerate(apart):
             decided[folds == fold] = unaware.decide(real[folds == fold])
         known = np.quantile(decided, np.linspace(0, 1, _POINTS))
-        guard = cls(Knowledge.learn(chosen), detector, known, len(chosen))
+        differs = float(np.quantile(mismatch(chosen), MARKED))
+        guard = cls(Knowledge.learn(chosen), detector, known, len(chosen), differs)
         unseen = np.empty(len(segments))
         unseen[sample] = decided
         others = np.setdiff1d(np.arange(len(segments)), sample)
@@ -128,8 +138,19 @@ class Guard:
     def see(self, segments: Segments) -> Seen:
         """What it says of a batch; a row's values do not depend on the rows beside it."""
         signs = columns(segments, self.knowledge)
-        decided = self.detector.decide(signs)
-        return Seen(decided, self.outside(decided), self.detector.unusual(signs))
+        beyond = mismatch(segments) - self.differs
+        decided = np.maximum(self.detector.decide(signs), self._decided_of(beyond))
+        return Seen(decided, self.outside(decided), self.detector.unusual(signs), beyond > 0)
+
+    def _decided_of(self, beyond: FloatArray) -> FloatArray:
+        """(n,) log-odds of rows whose subwords differ from the translation by so much more than is usual.
+
+        They are marked; from `_ANOTHER` on their scores are the worst.
+        """
+        middle, first, last = np.quantile(self.held_out, [0.5, MARKED, 1])
+        worst = last + _REACH * (last - middle)
+        share = np.clip(beyond / _ANOTHER, 0, 1)
+        return np.where(beyond > 0, first + share * (worst - first), -np.inf)
 
     def outside(self, decided: FloatArray) -> FloatArray:
         """(n,) the share of held-out translations with smaller log-odds."""
@@ -194,9 +215,9 @@ class Guard:
             typed("held_out", held_out, np.float64, None)
             rising("held_out", held_out, None, None)
             numbers = json.loads((inner / _JSON).read_text("utf-8"))
-            worst, slope, sign = (float(numbers[name]) for name in _NUMBERS[1:])
+            differs, worst, slope, sign = (float(numbers[name]) for name in _NUMBERS[1:])
             rows, detector = max(int(numbers["rows"]), 1), Detector.load(inner)
-            return cls(Knowledge.load(inner), detector, held_out, rows, worst, slope, sign)
+            return cls(Knowledge.load(inner), detector, held_out, rows, differs, worst, slope, sign)
 
 
 def rubbish_of(segments: Segments, seed: int, most: int) -> Sequence[Segments]:

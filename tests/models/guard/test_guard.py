@@ -118,7 +118,7 @@ def test_saved_and_loaded_it_says_the_same(
     assert (loaded.see(texts[1]).decided == fitted[0].see(texts[1]).decided).all()
     assert Guard.load(tmp_path / "guard") is None
     (tmp_path / "guard" / "guard.json").write_text(
-        json.dumps({"rows": 1, "worst": "x", "slope": 0, "sign": 1})
+        json.dumps({"rows": 1, "differs": 0, "worst": "x", "slope": 0, "sign": 1})
     )
     with pytest.raises(InputError, match="guard"):
         Guard.load(tmp_path)
@@ -138,6 +138,41 @@ def test_signs_of_odd_texts_are_numbers(texts: tuple[Segments, Segments]) -> Non
     signs = columns(Segments(tuple("x y z" for _ in odd), odd, Tokenizer("en"), Tokenizer("es")), knowledge)
     assert signs.shape == (len(odd), len(COLUMNS)) and np.isfinite(signs).all()
     assert columns(Segments((), (), Tokenizer("en"), Tokenizer("es")), knowledge).shape == (0, len(COLUMNS))
+
+
+def _with_subwords(segments: Segments) -> Segments:
+    """The same rows, and the subwords of a decoder that wrote these translations."""
+    written = (" ".join(word[:3] + "@@ " + word[3:] for word in t.split()) for t in segments.target)
+    return replace(segments, subwords=tuple(text.replace("&", "&amp;") for text in written))
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text.casefold()))
+
+
+def test_subwords_of_another_text_are_noticed(texts: tuple[Segments, Segments]) -> None:
+    learned, held_out = map(_with_subwords, texts)
+    guard = Guard.fit(learned.take(range(100)))[0]
+    assert not guard.see(held_out).another.any()
+    noticed = set()
+    for name in names():
+        changed, _ = perturbed(held_out, name)
+        seen = guard.see(changed)
+        own = [_letters(text.replace("@@ ", "")) for text in changed.subwords or ()]
+        differs = np.array([a != _letters(b) for a, b in zip(own, changed.target, strict=True)], np.bool_)
+        assert (seen.another == differs).all() and seen.marked[differs].all(), name
+        assert all("subwords make another text" in seen.reasons()[i] for i in np.flatnonzero(differs))
+        noticed |= {name} if differs.any() else set()
+    unnoticed = {"marks_appended", "upper_case", *names("harmless")}
+    assert set(names("destroying")) - unnoticed <= noticed and not noticed & unnoticed
+
+
+def test_a_decoder_whose_subwords_never_fit_the_text_marks_no_row(texts: tuple[Segments, Segments]) -> None:
+    learned, held_out = (
+        replace(each, subwords=tuple("und " + t for t in each.target))
+        for each in (texts[0].take(range(100)), texts[1])
+    )
+    assert Guard.fit(learned)[0].see(held_out).another.mean() <= 0.05
 
 
 def test_few_rows_lose_little(texts: tuple[Segments, Segments]) -> None:

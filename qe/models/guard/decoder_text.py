@@ -1,0 +1,34 @@
+"""Decoder text: how far the subwords of a decoder are from the translation that they should make."""
+
+import html
+import unicodedata
+
+import numpy as np
+from rapidfuzz.distance import Levenshtein
+
+from features.basics.array_types import FloatArray
+from features.core.segments import Segments
+
+_MARKERS = ("@@", "\u0120", "\u2581")  # BPE, GPT's and SentencePiece's: no part of the text
+
+
+def mismatch(segments: Segments) -> FloatArray:
+    """(n,) share of letters and digits to change until the subwords make the translation; 0 without subwords.
+
+    Case, blanks, marks, HTML entities and the markers of subwords do not count.
+    """
+    if segments.subwords is None:
+        return np.zeros(len(segments))
+    pairs = zip(segments.subwords, segments.target, strict=True)
+    return np.array([_distance(subwords, target) for subwords, target in pairs], np.float64)
+
+
+def _distance(subwords: str, target: str) -> float:
+    for marker in _MARKERS:
+        subwords = subwords.replace(marker, " ")
+    return float(Levenshtein.normalized_distance(_letters(subwords), _letters(target)))
+
+
+def _letters(text: str) -> str:
+    composed = unicodedata.normalize("NFKC", html.unescape(text)).casefold()
+    return "".join(filter(str.isalnum, composed))
