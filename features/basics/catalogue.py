@@ -7,7 +7,8 @@ import pkgutil
 from pathlib import Path
 from typing import Generic, TypeVar, cast
 
-from features.basics.errors import unknown_name
+from features.basics.errors import InputError, unknown_name
+from features.basics.plugins import entry_point, is_foreign
 
 T = TypeVar("T")
 
@@ -15,7 +16,8 @@ T = TypeVar("T")
 class Catalogue(Generic[T]):
     """The strategies of one package, or several: module name -> the one public subclass of `base` it defines.
 
-    Modules whose name starts with `_` and subpackages are not entries.
+    Modules whose name starts with `_` and subpackages are not entries. With `plugins`, `DISTRIBUTION:NAME` is
+    what another distribution brings (features.basics.plugins); `names` are our own alone.
 
     >>> from features.core.bundle import RESOURCES
     >>> RESOURCES.get("lexikon")
@@ -23,14 +25,33 @@ class Catalogue(Generic[T]):
     features.basics.errors.InputError: unknown resource 'lexikon'; known: ...
     """
 
-    def __init__(self, package: str, base: type, noun: str, *more: str) -> None:
-        self.packages, self.base, self.noun = (package, *more), base, noun
+    def __init__(self, package: str, base: type, noun: str, *more: str, plugins: bool = False) -> None:
+        self.packages, self.base, self.noun, self._plugins = (package, *more), base, noun, plugins
         self._listed: tuple[tuple[object, ...], dict[str, str]] = (), {}
 
     @property
     def names(self) -> tuple[str, ...]:
         """All known names, sorted; nothing is imported but the package itself."""
         return tuple(sorted(self._homes))
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there is such an entry; nothing of a distribution is imported."""
+        if not (self._plugins and is_foreign(name)):
+            return name in self._homes
+        try:
+            entry_point(self.noun, str(name))
+        except InputError:
+            return False
+        return True
+
+    def unknown(self, name: object) -> InputError:
+        """What to say of a name that is not in the catalogue."""
+        if self._plugins and is_foreign(name):
+            try:
+                entry_point(self.noun, str(name))
+            except InputError as error:
+                return error
+        return unknown_name(self.noun, name, self.names)
 
     @property
     def _homes(self) -> dict[str, str]:
@@ -94,6 +115,8 @@ class Catalogue(Generic[T]):
 
         Raises InputError for an unknown name, with the known ones and the nearest.
         """
+        if self._plugins and is_foreign(name):
+            return self._foreign(name)
         module = importlib.import_module(f"{self._home(name)}.{name}")
         defined = [
             value
@@ -108,3 +131,9 @@ class Catalogue(Generic[T]):
                 f"{module.__name__} must define exactly one public {self.base.__name__}, found {defined}"
             )
         return cast(type[T], defined[0])
+
+    def _foreign(self, name: str) -> type[T]:
+        found = entry_point(self.noun, name).load()
+        if not (inspect.isclass(found) and issubclass(found, self.base)):
+            raise InputError(f"the {self.noun} '{name}' is no class made from {self.base.__name__}")
+        return cast(type[T], found)

@@ -154,7 +154,7 @@ class Configured:
                     catalogue.get(kind)
                 except InputError as error:
                     yield InputError(f"'{name}.{number}': {error}", where=self.what)
-        if all(isinstance(kind, str) and kind in catalogue.names for kind in kinds):
+        if all(isinstance(kind, str) and kind in catalogue for kind in kinds):
             for inner in self.inner(name):
                 yield from inner.errors()
 

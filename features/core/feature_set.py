@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _SETS = Path(__file__).resolve().parent.parent / "sets"
-EXTRACTORS: Catalogue[Extractor] = Catalogue("features", Extractor, "extractor")
+EXTRACTORS: Catalogue[Extractor] = Catalogue("features", Extractor, "extractor", plugins=True)
 
 
 def configured(config: Mapping[str, Any]) -> Configured:

@@ -1,7 +1,7 @@
 """Evaluation from Python: gold labels and predictions in, a report out."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,6 +12,7 @@ from features.basics.errors import InputError, shown
 from features.basics.progress import Progress, silent
 from qe.data.dataset import DIRECTION, LabelScale
 from qe.data.directions import higher_is_better as direction_of
+from qe.data.frames import AnyTable, as_pandas
 from qe.evaluation.evaluate import DEFAULT_METRICS, Report
 from qe.evaluation.evaluate import evaluate as run
 from qe.evaluation.pairs import Test
@@ -19,14 +20,11 @@ from qe.statistics.buckets import Buckets
 from qe.statistics.family import Scope
 from qe.statistics.groups import Groups
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 @checked
 def evaluate(
     gold: "ArrayLike",
-    predictions: "Mapping[str, ArrayLike] | pd.DataFrame",
+    predictions: Mapping[str, ArrayLike] | AnyTable,
     *,
     higher_is_better: bool | None = None,
     low: float | None = None,
@@ -50,7 +48,7 @@ def evaluate(
     ----------
     gold : array-like of shape (n,)
         Labels; finite. A column of a table has a name, which the report shows.
-    predictions : mapping of str to array-like of shape (n,), or DataFrame
+    predictions : mapping of str to array-like of shape (n,), or a table of pandas, polars or Arrow
         Predictions of each system, on the scale of the labels.
     higher_is_better : bool, default=None
         Direction of the labels. None: as their name says (`hter`, `da`, `z_mean`, ...).
@@ -98,6 +96,8 @@ def evaluate(
     >>> evaluate([1, 2, 3, 4], {"a": [1, 2, 3, 4]}, higher_is_better=True, samples=0).score("a", "spearman")
     1.0
     """
+    if not isinstance(predictions, Mapping) and hasattr(predictions, "__arrow_c_stream__"):
+        predictions = as_pandas(predictions)
     if not hasattr(predictions, "items"):
         raise InputError(
             f"predictions must be given by name, but got {shown(predictions)}",

@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from features.basics.arguments import checked
+from qe.data.frames import Given, as_pandas, like
 from qe.display.summary import summarised
 from qe.display.table import Table
 from qe.models.description import one_model
@@ -36,13 +35,13 @@ class LoadedModel:
 
     @checked
     def predict(
-        self, table: pd.DataFrame, *, interval: float | None = None, explain: int = 0, words: bool = False
-    ) -> pd.DataFrame:
+        self, table: Given, *, interval: float | None = None, explain: int = 0, words: bool = False
+    ) -> Given:
         """Scores translations.
 
         Parameters
         ----------
-        table : DataFrame of n rows
+        table : DataFrame of n rows, or any table that Arrow can read (polars, PyArrow, ...)
             The columns of `columns`, by their names or by headers in use (`src`, `mt`, ...).
         interval : float, default=None
             Share of true labels that the bounds `low` and `high` shall hold, such as 0.9. None: no bounds.
@@ -53,7 +52,7 @@ class LoadedModel:
 
         Returns
         -------
-        DataFrame of n rows, with the index of `table`
+        table of n rows, of the kind of `table`; a DataFrame has its index
             `score` is on the scale of the labels, NaN for a row that cannot be scored; `reason` says why, and
             is empty else. With `interval`: `low`, `high`. With `explain`: `because`. With `words`: `tokens`,
             `bad` (P(BAD) of every target word) and `gaps` (of every gap between words); and, if the model has
@@ -66,20 +65,20 @@ class LoadedModel:
             For a column that is missing, and for what the model does not offer.
         """
         options = Options(level=interval, explain=explain, tokens=words, drift=False)
-        return frame_of(Scorer.load(self.folder, options, self.model), table)
+        return like(table, frame_of(Scorer.load(self.folder, options, self.model), as_pandas(table)))
 
     @checked
-    def features(self, table: pd.DataFrame) -> pd.DataFrame:
+    def features(self, table: Given) -> Given:
         """Computes the features of translations.
 
         Parameters
         ----------
-        table : DataFrame of n rows
+        table : DataFrame of n rows, or any table that Arrow can read (polars, PyArrow, ...)
             The columns of `columns`, by their names or by headers in use (`src`, `mt`, ...).
 
         Returns
         -------
-        DataFrame of shape (n, k), with the index of `table`
+        table of shape (n, k), of the kind of `table`; a DataFrame has its index
             NaN is "undefined for this segment".
 
         Raises
@@ -87,9 +86,10 @@ class LoadedModel:
         qe.InputError
             For a column that is missing.
         """
-        names = names_of(self.model, list(map(str, table.columns)))
-        columns = {name: table[names.header(name)].astype(str).tolist() for name in self.columns}
-        return self.model.features(self.model.segments(columns)).set_axis(table.index)
+        frame = as_pandas(table)
+        names = names_of(self.model, list(map(str, frame.columns)))
+        columns = {name: frame[names.header(name)].astype(str).tolist() for name in self.columns}
+        return like(table, self.model.features(self.model.segments(columns)).set_axis(frame.index))
 
     def summary(self) -> Table:
         """The model, and its folder."""

@@ -22,6 +22,7 @@ def train(
     cache: str | Path | None = None,
     resume: bool = False,
     overwrite: bool = False,
+    workers: int = 1,
     progress: Progress = silent,
 ) -> Outcome:
     """Runs one experiment and returns its report and model.
@@ -42,6 +43,8 @@ def train(
         Whether to go on with a run that was killed.
     overwrite : bool, default=False
         Whether to start anew over an unfinished run.
+    workers : int, default=1
+        Processes that search. What is tried then depends on which is faster.
     progress : callable, default=silent
         Called with (stage, done, total).
 
@@ -67,5 +70,6 @@ def train(
         cache=default_cache() if cache is None else Path(cache),
         resume=resume,
         overwrite=overwrite,
+        workers=workers,
         progress=progress,
     )

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
@@ -15,10 +14,11 @@ from features.core.bundle import Bundle
 from features.core.feature_set import FeatureSet
 from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
+from qe.data.frames import AnyTable, Given, as_pandas, like
 
 
 class FeatureExtractor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Turns a table with `source` and `target` into named feature columns.
+    """Turns a table with `source` and `target`, of pandas, polars or Arrow, into named feature columns.
 
     Nothing is learned: `fit` checks the settings and loads the resources.
 
@@ -46,6 +46,7 @@ class FeatureExtractor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Examples
     --------
+    >>> import pandas as pd
     >>> table = pd.DataFrame({"source": ["a house ."], "target": ["una casa ."]})
     >>> extractor = FeatureExtractor(["surface"], source_language="en", target_language="es")
     >>> extractor.fit_transform(table)["tokens_source"].tolist()
@@ -67,8 +68,9 @@ class FeatureExtractor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.target_language = target_language
         self.tokenizer = tokenizer
 
-    def fit(self, X: pd.DataFrame, y: Any = None) -> Self:
+    def fit(self, X: AnyTable, y: Any = None) -> Self:
         """Loads the resources; `y` is not used."""
+        table = as_pandas(X)
         configs = [{"kind": f} if isinstance(f, str) else dict(f) for f in self.features]
         bundle = None if self.resources is None else Bundle(Path(self.resources))
         feature_set = FeatureSet.make(configs, bundle)
@@ -77,8 +79,8 @@ class FeatureExtractor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError(f"{kinds} learns from labels, inside folds", remedy="use qe.train")
         self.tokenizers_ = self._own_tokenizers() if bundle is None else bundle.tokenizers
         self.feature_set_ = feature_set
-        self.n_features_in_ = len(X.columns)
-        self.feature_names_in_ = np.asarray(X.columns, dtype=object)
+        self.n_features_in_ = len(table.columns)
+        self.feature_names_in_ = np.asarray(table.columns, dtype=object)
         return self
 
     def _own_tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
@@ -90,17 +92,19 @@ class FeatureExtractor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         return Tokenizer(self.source_language, kind), Tokenizer(self.target_language, kind)
 
-    def transform(self, X: pd.DataFrame) -> pd.DataFrame:
-        """Returns the (n, k) feature columns, with the index of `X`."""
+    def transform(self, X: Given) -> Given:
+        """Returns the (n, k) feature columns as the kind of table that `X` is; a DataFrame has its index."""
         check_is_fitted(self, "feature_set_")
+        table = as_pandas(X)
         for column in ("source", "target"):
-            if column not in X.columns:
+            if column not in table.columns:
                 raise InputError(
-                    f"features need the column '{column}'", remedy=f"the table has {list(X.columns)}"
+                    f"features need the column '{column}'", remedy=f"the table has {list(table.columns)}"
                 )
-        known = {name: X[name].astype(str).tolist() for name in Segments.column_names() if name in X.columns}
+        names = [name for name in Segments.column_names() if name in table.columns]
+        known = {name: table[name].astype(str).tolist() for name in names}
         segments = Segments.from_columns(known, *self.tokenizers_)
-        return self.feature_set_.extract(segments).set_axis(X.index)
+        return like(X, self.feature_set_.extract(segments).set_axis(table.index))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """(k,) the names of the columns."""

@@ -10,6 +10,7 @@ from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
+from qe.data.frames import AnyTable, as_pandas
 from qe.resources.cache import default_cache
 from qe.scoring.rows import unusable
 from qe.training.check import check
@@ -20,7 +21,7 @@ from qe.training.without_labels_experiment import DECODER, unlabelled_experiment
 
 @checked
 def train_without_labels(
-    translations: pd.DataFrame,
+    translations: AnyTable,
     output: str | Path,
     *,
     source_language: str,
@@ -37,7 +38,7 @@ def train_without_labels(
 
     Parameters
     ----------
-    translations : DataFrame of n >= 20 rows
+    translations : table of n >= 20 rows, of pandas, polars or Arrow
         Columns `source` and `target`; with `subwords` and `token_log_probabilities` also what the decoder
         said of its output.
     output : str or Path
@@ -66,7 +67,7 @@ def train_without_labels(
         For rows that cannot be scored, for fewer than 20, and if there is no parallel text, no encoder and
         nothing that a decoder said.
     """
-    columns = _columns(translations)
+    columns = _columns(as_pandas(translations))
     kind: Literal["moses", "whitespace"] = "whitespace" if tokenized else "moses"
     tokenizers = Tokenizer(source_language, kind), Tokenizer(target_language, kind)
     name = f"unsupervised-{source_language}-{target_language}"

@@ -21,7 +21,7 @@ _HELP = {"help_option_names": ["-h", "--help"]}
 
 
 _NUMBERS = {int: integer, float: real}
-_NOTHING_COMPUTED = {"completion", "init", "models", "schema", "ui"}
+_NOTHING_COMPUTED = {"cache", "completion", "init", "models", "schema", "ui"}
 
 
 class Application(typer.Typer):

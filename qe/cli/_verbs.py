@@ -14,9 +14,9 @@ GROUPS = {
     "start": "demo init train evaluate score report ui",
     "decide": "triage promote select suggest power robustness",
     "MT systems and metrics": "compare rank correlate",
-    "corpora and annotation": "filter labels align annotate resources encoders features data",
+    "corpora and annotation": "filter labels align annotate resources encoders features data cache",
     "production": "serve models distill unsupervised",
-    "research": "ablate effort terrorcat",
+    "research": "ablate reproduce effort terrorcat",
     "tools": "learners selectors schema completion",
 }
 

@@ -1,5 +1,6 @@
-"""`qe models`: list registered models with metrics and data; sign models."""
+"""`qe models`: list registered models with metrics and data; delete, sign."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,8 +10,10 @@ from qe.cli._application import Application
 from qe.cli._options import Json
 
 if TYPE_CHECKING:
-    pass
+    from qe.tracking.registry import Version
 
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A registered model.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be deleted.")]
 Model = Annotated[str, typer.Argument(help="Model folder, or models:/NAME@champion.")]
 
 
@@ -19,7 +22,7 @@ app = Application(default="list")
 
 @app.callback()
 def models() -> None:
-    """List registered models; sign models, and verify signatures.
+    """List registered models, delete versions; sign models, and verify signatures.
 
     Example:
 
@@ -54,6 +57,61 @@ def list_(
         show(versions_table(versions))
     else:
         print("no models are registered yet; `qe train` registers what it trains")
+
+
+@app.command()
+def delete(
+    name: Name,
+    versions: Annotated[list[str], typer.Argument(metavar="VERSION ...", help="Numbers of versions.")],
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Delete versions of a registered model; none that an alias names.
+
+    The files go when MLflow collects them (`mlflow gc`). Output folders of runs stay.
+
+    Example:
+
+        qe models delete qe-demo 2 3
+    """
+    from qe.tracking.housekeeping import chosen
+
+    _delete(chosen(name, versions), dry_run, as_json)
+
+
+@app.command(name="keep-last")
+def keep_last(
+    name: Name,
+    number: Annotated[int, typer.Argument(metavar="N", min=0, help="How many of the newest stay.")],
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Delete all versions but the last N, those with an alias, and the one that a rollback goes back to.
+
+    Example:
+
+        qe models keep-last qe-demo 5
+    """
+    from qe.tracking.housekeeping import to_delete
+
+    _delete(to_delete(name, number), dry_run, as_json)
+
+
+def _delete(versions: "Sequence[Version]", dry_run: bool, as_json: bool) -> None:
+    from qe.tracking.housekeeping import delete as delete_versions
+
+    if not dry_run:
+        delete_versions(versions)
+    if as_json:
+        import json
+
+        print(json.dumps({"deleted": not dry_run, "versions": [v.uri for v in versions]}, indent=1))
+        return
+    what = "would be deleted" if dry_run else "deleted"
+    for version in versions:
+        print(f"{version.uri}: {what}")
+    if not versions:
+        print("no version to delete")
 
 
 @app.command()

@@ -67,6 +67,9 @@ def train(
     worker: Annotated[
         bool, run_option("--worker", help="Only add trials to the study at search.storage, then stop.")
     ] = False,
+    workers: Annotated[
+        int, run_option("--workers", min=1, max=1024, help="Processes that search, on this machine.")
+    ] = 1,
     cache_dir: CacheDir = None,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -90,6 +93,8 @@ def train(
         raise InputError(
             "--trial chooses from a search that is there", remedy="give --resume, and one experiment"
         )
+    if worker and workers > 1:
+        raise InputError("--worker is one process", remedy="start it several times, or leave it out")
     if each and len(experiments) > 1:
         raise InputError("--each changes one experiment", remedy="give one file")
     swept = _swept(experiments[0], each, data_root, settings or ()) if each else []
@@ -130,6 +135,7 @@ def train(
                     resume=resume,
                     overwrite=overwrite,
                     trial=trial,
+                    workers=workers,
                     progress=progress,
                 )
             ]
@@ -140,6 +146,7 @@ def train(
                 cache=cache,
                 resume=resume,
                 overwrite=overwrite,
+                workers=workers,
                 on_outcome=on_outcome,
                 progress=progress,
             )

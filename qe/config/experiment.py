@@ -279,6 +279,12 @@ class EvaluationSection(Section):
     correct: Literal["none", "bonferroni", "holm", "bh"] = "holm"
 
 
+class WeightsSection(Section):
+    """Weights of rows in the data: the header of a table, or `row_weights` where that is mapped."""
+
+    column: str = Field(min_length=1)
+
+
 Level = Annotated[float, Field(gt=0, lt=1)]
 
 
@@ -396,6 +402,7 @@ class Experiment(Section):
     `weights: annotators` weighs rows by the number of annotators raised to `weight_power`: 1 is right where
     annotators differ by independent noise alone; more where the rows that many judged are also closer to the
     rows to be scored (on MLQE-PE en-de, held-out training rows judged by six want about 2.5).
+    `weights: {column: NAME}` takes the numbers of a column of the data in their place.
 
     `auxiliary_labels: {hter: 0.5}` mixes HTER of the post-edits into the label that is learned, half as much
     as that label; `{da: 0.5}` direct assessments; `auto` chooses how much inside the rows learned from. All
@@ -421,7 +428,7 @@ class Experiment(Section):
     trees: tuple[dict[str, Any], ...] = ()
     split: SplitSection = Field(default_factory=lambda: SplitSection.model_validate({}))
     guard: bool = True
-    weights: Literal["none", "annotators"] = "none"
+    weights: Literal["none", "annotators"] | WeightsSection = "none"
     weight_power: float = Field(1.0, gt=0)
     auxiliary_labels: dict[Literal["hter", "da"], AuxiliaryWeight] = Field(default_factory=dict, max_length=1)
     selection: Annotated[tuple[StrategySection, ...], BeforeValidator(_as_list)] = (
@@ -510,6 +517,24 @@ def load(path: Path, *, data_root: Path | None = None, overrides: Sequence[str] 
     """
     content, files = read(path, data_root)
     return made(content, data_root or path.parent, where=path, overrides=overrides, files=files)
+
+
+def of_settings(settings: Mapping[str, Any], overrides: Sequence[str] = ()) -> Experiment:
+    """The experiment whose `settings` (all keys, with defaults) these are; reports hold them.
+
+    Raises InputError as `load` does.
+    """
+    usual = Experiment.model_validate(NOTHING).settings()
+    return made(
+        {key: _stated(value, usual.get(key)) for key, value in settings.items()}, Path(), overrides=overrides
+    )
+
+
+def _stated(value: Any, usual: Any) -> Any:
+    """A section without the keys that have their defaults."""
+    if not (isinstance(value, Mapping) and isinstance(usual, Mapping)):
+        return value
+    return {key: inner for key, inner in value.items() if key not in usual or usual[key] != inner}
 
 
 def draft(

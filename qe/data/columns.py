@@ -17,8 +17,15 @@ from qe.data.reading import Column, Reading, equal_lengths, known_keys
 HTER = LabelScale("hter", 0.0, None, higher_is_better=False)
 LABEL_KEYS = ("name", "low", "high", "higher_is_better", "classes")
 SIDE_TEXT = ("post_edit", "reference", "word_tags", "source_tags")
-NUMBERS = ("scores", "judges", "weights", "annotators", "direct_assessment")
+ROW_WEIGHTS = "row_weights"
+NUMBERS = ("scores", "judges", "weights", "annotators", "direct_assessment", ROW_WEIGHTS)
 LABEL_COLUMNS = (*NUMBERS, *SIDE_TEXT)
+# Columns of one number a segment, beside the label: what messages call it, and its low end.
+_SINGLE: Mapping[str, tuple[str, float | None]] = {
+    "annotators": ("number of annotators", 0),
+    "direct_assessment": ("direct assessment", None),
+    ROW_WEIGHTS: ("weight of the row", 0),
+}
 COLUMNS = (*Segments.column_names(), *LABEL_COLUMNS)
 
 Label = Mapping[str, Any] | str
@@ -106,22 +113,16 @@ def make_split(
     scores = reading.labels(columns["scores"], scale) if "scores" in columns else None
     if scores is None and compute_hter and "post_edit" in columns:
         scores = _hter(reading, segments, columns["post_edit"])
+    further: dict[str, Any] = {key: tuple(columns[key].texts) for key in SIDE_TEXT if key in columns}
+    for key, (noun, low) in _SINGLE.items():
+        if key in columns:
+            further[key] = reading.numbers(columns[key], noun, low, None)
     split = Split(
         segments,
         scores=scores,
         judges=reading.matrix(columns["judges"], "judge", *judge_range) if "judges" in columns else None,
         weights=reading.matrix(columns["weights"], "weight", 0, None) if "weights" in columns else None,
-        annotators=(
-            reading.numbers(columns["annotators"], "number of annotators", 0, None)
-            if "annotators" in columns
-            else None
-        ),
-        direct_assessment=(
-            reading.numbers(columns["direct_assessment"], "direct assessment", None, None)
-            if "direct_assessment" in columns
-            else None
-        ),
-        **{key: tuple(columns[key].texts) for key in SIDE_TEXT if key in columns},
+        **further,
     )
     if split.judges is not None and split.weights is not None and split.judges.shape != split.weights.shape:
         raise InputError(

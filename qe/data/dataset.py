@@ -17,6 +17,7 @@ from features.storage.files import digest
 from features.text.tokenizer import Tokenizer
 from qe.data.classes import Pair, classes_of, numbers_of
 from qe.data.directions import higher_is_better as higher_is_better_of
+from qe.data.frames import AnyTable, as_pandas
 from qe.data.headers import HEADERS, header_of
 from qe.display.summary import summarised, table_by
 from qe.display.table import Table
@@ -70,6 +71,7 @@ class Split:
     weights     (n, j) the judges' weights
     annotators  (n,) number of annotators behind each label
     direct_assessment  (n,) judgements of quality beside another label, higher is better
+    row_weights  (n,) how much each row counts in learning, from 0
 
     word_probabilities  P(BAD) of the places that have tags in `word_tags`, of which a model was the annotator
     """
@@ -82,6 +84,7 @@ class Split:
     weights: FloatArray | None = None
     annotators: FloatArray | None = None
     direct_assessment: FloatArray | None = None
+    row_weights: FloatArray | None = None
     word_tags: tuple[str, ...] | None = None
     source_tags: tuple[str, ...] | None = None
     word_probabilities: tuple[str, ...] | None = None
@@ -97,7 +100,7 @@ class Split:
     def _columns(self) -> list[tuple[str, Any]]:
         names = (
             "scores", "post_edit", "reference", "judges", "weights", "annotators", "word_tags", "source_tags",
-            "word_probabilities", "direct_assessment",
+            "word_probabilities", "direct_assessment", "row_weights",
         )  # fmt: skip
         return [(name, value) for name in names if (value := getattr(self, name)) is not None]
 
@@ -171,7 +174,7 @@ class Dataset:
     @classmethod
     def from_frame(
         cls,
-        tables: "pd.DataFrame | Mapping[str, pd.DataFrame]",
+        tables: AnyTable | Mapping[str, AnyTable],
         label: str = "score",
         *,
         name: str = "data",
@@ -186,11 +189,11 @@ class Dataset:
 
         Parameters
         ----------
-        tables : DataFrame, or mapping of str to DataFrame
+        tables : table of pandas, polars or Arrow, or mapping of str to such tables
             Splits by name; one table is the split `train`. Columns `source`, `target`, the label, and others
-            that segments or splits have (`id`, `doc_id`, `post_edit`, ...), by their names or by the headers
-            in use (`src`, `mt`, `pe`, ...). A split without the label is blind; rows without it are left out
-            if most have one.
+            that segments or splits have (`id`, `doc_id`, `post_edit`, `row_weights`, ...), by their names or
+            by the headers in use (`src`, `mt`, `pe`, ...). A split without the label is blind; rows without
+            it are left out if most have one.
         label : str, default='score'
             Header of the labels. A label of two classes (`OK` and `BAD`, true and false) is 0 and 1.
         name : str, default='data'
@@ -209,7 +212,8 @@ class Dataset:
         qe.InputError
             For columns that are missing, labels that are no numbers, and a direction that nobody has said.
         """
-        given = tables if isinstance(tables, Mapping) else {"train": tables}
+        named = tables if isinstance(tables, Mapping) else {"train": tables}
+        given = {split: as_pandas(table) for split, table in named.items()}
         if not given:
             raise InputError("there are no tables", remedy="give a table, or a mapping of splits to tables")
         label = _label(label, given)
@@ -298,6 +302,8 @@ def _split_of(
         for c in ("post_edit", "reference", "word_tags", "source_tags")
         if c in rows.columns
     }
+    if "row_weights" in rows.columns:
+        further["row_weights"] = _weights(rows["row_weights"], name)
     split = Split(
         Segments.from_columns(texts, *tokenizers), None if scores is None else scores[kept], **further
     )
@@ -316,6 +322,15 @@ def _numbers(column: "pd.Series", label: str, name: str, classes: Pair | None) -
     if (np.abs(numbers) > LARGEST).any():
         value = numbers[np.abs(numbers) > LARGEST][0]
         raise InputError(f"the label '{label}' of '{name}' is {value:g}, beyond {LARGEST:g}")
+    return numbers
+
+
+def _weights(column: "pd.Series", name: str) -> FloatArray:
+    """Weights of rows. Raises InputError for what is no number from 0."""
+    numbers = np.array([_number(value) for value in column], np.float64)
+    for value, weight in zip(column, numbers, strict=True):
+        if not 0 <= weight <= LARGEST:
+            raise InputError(f"row_weights of '{name}' must be numbers from 0, but one is {shown(value)}")
     return numbers
 
 

@@ -65,6 +65,11 @@ def make_format(name: str, options: Mapping[str, Any]) -> Format:
     return FORMATS.get(name)(**options)
 
 
+def option_names(name: str) -> tuple[str, ...]:
+    """The keys of `dataset:` that a format has. Raises InputError for an unknown format."""
+    return tuple(entry.name for entry in fields(FORMATS.get(name)) if entry.init)  # type: ignore[arg-type]
+
+
 def option_errors(name: str, options: Mapping[str, Any]) -> Iterator[InputError]:
     """Everything that is wrong with the keys of `dataset:`: names, types, what is missing."""
     try:

@@ -20,7 +20,7 @@ CONFIDENCE = 0.95
 
 def json_name(metric: str) -> str:
     """What a metric is called in JSON reports."""
-    return (METRICS.get(metric).json_key if metric in METRICS.names else "") or metric
+    return (METRICS.get(metric).json_key if metric in METRICS else "") or metric
 
 
 def check_test(test: str) -> None:

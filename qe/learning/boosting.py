@@ -1,14 +1,16 @@
 """LightGBM behind scikit-learn's interface, with what the LightGBM learners share."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from annotated_types import Ge, Le, Lt
 from lightgbm import LGBMRegressor
 from numpy.typing import ArrayLike
+from sklearn.model_selection import ShuffleSplit
 
 from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
 from features.basics.hints import Count, NotNegative, Positive, Share
 from features.storage.damage import Damaged
 from qe.config.ranges import Part, Threads
@@ -24,6 +26,7 @@ REPRODUCIBLE: dict[str, Any] = {
 TRUSTED_TYPES = ("collections.OrderedDict", "lightgbm.basic.Booster", "qe.learning.boosting.BoostedTrees")
 
 
+VALIDATION = 0.2  # of the training rows, for early stopping
 Leaves = Annotated[int, Ge(2), Le(131_072)]
 _MOST_THREADS = 1024  # more than any machine has: OpenMP ends the process where it cannot start them
 
@@ -38,7 +41,15 @@ def check_settings(model: Any) -> None:
 
 
 class BoostedTrees(LGBMRegressor):
-    """LGBMRegressor on plain arrays: LightGBM refuses column names that hold `,`, `:`, `[` or `"`."""
+    """LGBMRegressor on plain arrays: LightGBM refuses column names that hold `,`, `:`, `[` or `"`.
+
+    early_stopping_round  trees without gain on a fifth of the training rows, drawn by the seed, after which
+                          no more are added; then that many are fitted on all rows. 0: `n_estimators` trees
+    monotone_constraints  feature -> 1 if predictions must not fall as it grows, -1 if they must not rise
+    """
+
+    _names: Sequence[str] = ()
+    _stops = False
 
     # https://lightgbm.readthedocs.io/en/stable/Parameters.html, by the names of scikit-learn's interface
     stated: ClassVar[Mapping[str, Any]] = {
@@ -79,14 +90,58 @@ class BoostedTrees(LGBMRegressor):
         "path_smooth": NotNegative,
         "tweedie_variance_power": Annotated[float, Ge(1), Lt(2)],
         "verbose": int,
+        "early_stopping_round": Annotated[int, Ge(0)],
+        "monotone_constraints": Mapping[str, Literal[-1, 0, 1]],
+        "monotone_constraints_method": Literal["basic", "intermediate", "advanced"],
     }  # fmt: skip
 
     def fit(  # type: ignore[override]  # scikit-learn's arguments, without LightGBM's evaluation sets
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, **more: Any
     ) -> Self:
+        """Fits all rows; with `early_stopping_round`, as many trees as held-out rows among them want."""
         weights = None if sample_weight is None else np.asarray(sample_weight)
-        super().fit(np.asarray(X, np.float64), np.asarray(y), sample_weight=weights, **more)
+        self._names = [str(name) for name in getattr(X, "columns", ())]
+        rows, labels, most = np.asarray(X, np.float64), np.asarray(y), self.n_estimators
+        try:
+            if self.get_params().get("early_stopping_round"):
+                self.n_estimators = self._trees_needed(rows, labels, weights)
+            super().fit(rows, labels, sample_weight=weights, **more)
+        finally:
+            self.n_estimators = most
         return self
+
+    def _trees_needed(self, rows: FloatArray, labels: FloatArray, weights: FloatArray | None) -> int:
+        """The number of trees after which the error of a part of the rows was lowest."""
+        part = ShuffleSplit(1, test_size=VALIDATION, random_state=self.random_state)
+        train, held_out = next(part.split(rows))
+        counts = np.ones(len(rows)) if weights is None else weights
+        self._stops = True
+        try:
+            super().fit(
+                rows[train], labels[train], sample_weight=counts[train],
+                eval_X=rows[held_out], eval_y=labels[held_out], eval_sample_weight=[counts[held_out]],
+            )  # fmt: skip
+        finally:
+            self._stops = False
+        return max(1, int(self.best_iteration_))
+
+    def _process_params(self, stage: str) -> dict[str, Any]:
+        """What LightGBM itself gets: constraints by columns, stopping where rows are held out."""
+        params: dict[str, Any] = super()._process_params(stage)
+        signs = params.pop("monotone_constraints", None)
+        if not self._stops:
+            params.pop("early_stopping_round", None)
+        if signs and stage == "fit":
+            params["monotone_constraints"] = self._in_order(signs)
+        return params
+
+    def _in_order(self, signs: Mapping[str, int]) -> list[int]:
+        if not self._names:
+            raise InputError(
+                "`monotone_constraints` name features, but these columns have no names",
+                remedy="set them for the learner itself, not for a member of another",
+            )
+        return [signs.get(name, 0) for name in self._names]
 
     def check_arrays(self) -> None:
         """Raises Damaged for settings that LightGBM cannot be run with; its trees are checked as text."""

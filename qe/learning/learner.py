@@ -1,7 +1,7 @@
 """Learner: a scikit-learn estimator and its search space. Think twice before adding here."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sklearn.base import BaseEstimator
@@ -35,6 +35,10 @@ class Learner(ABC):
     def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
         """An unfitted regressor. `seed` feeds whatever is random in it."""
 
+    def named(self, params: Mapping[str, Any]) -> Sequence[str]:
+        """Names of features among the parameters, which must be names of columns; by default none."""
+        return ()
+
     def suggest(
         self,
         trial: "optuna.trial.BaseTrial",
@@ -46,4 +50,4 @@ class Learner(ABC):
         return {name: draw(trial, prefix + name, distribution) for name, distribution in chosen.items()}
 
 
-LEARNERS: Catalogue[Learner] = Catalogue("qe.learning.learners", Learner, "learner")
+LEARNERS: Catalogue[Learner] = Catalogue("qe.learning.learners", Learner, "learner", plugins=True)

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import has_fit_parameter
 
 from features.basics.catalogue import Catalogue
-from features.basics.errors import InputError, did_you_mean, shown, unknown_name
+from features.basics.errors import InputError, did_you_mean, shown
 from features.basics.hints import Mistake, mistakes
 from features.basics.packages import missing
 from qe.config.distributions import Choice, Distribution, FloatRange, IntRange
@@ -31,8 +31,8 @@ class NameIn:
     catalogue: Catalogue[Any]
 
     def mistakes(self, value: Any, place: str) -> Iterator[Mistake]:
-        if value not in self.catalogue.names:
-            yield place, unknown_name(self.catalogue.noun, value, self.catalogue.names).args[0]
+        if value not in self.catalogue:
+            yield place, str(self.catalogue.unknown(value))
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,8 @@ def strategy_mistakes(
     place   where it stands
     inside  where its parameters stand
     """
-    if kind not in catalogue.names:
-        yield f"{place}.kind", unknown_name(catalogue.noun, kind, catalogue.names).args[0]
+    if kind not in catalogue:
+        yield f"{place}.kind", str(catalogue.unknown(kind))
         return
     try:
         make = constructor(catalogue, kind)

@@ -27,4 +27,4 @@ class Selector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     space: ClassVar[Mapping[str, Distribution]] = {}
 
 
-SELECTORS: Catalogue[Selector] = Catalogue("qe.learning.selectors", Selector, "selector")
+SELECTORS: Catalogue[Selector] = Catalogue("qe.learning.selectors", Selector, "selector", plugins=True)

@@ -1,15 +1,16 @@
 """model.json: what a model is, with the checksums of its other files and its own."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
 from features.basics.errors import InputError
 from features.basics.hints import described, fits
 from features.basics.packages import DISTRIBUTION
+from features.basics.plugins import kinds_in
 from features.storage.checksums import checksums, identity_of, is_sealed, regular_files, sealed, verify
 from features.storage.damage import Damaged, read_json, whole
 from features.storage.files import atomic_file, sha256
@@ -31,6 +32,7 @@ class Description:
     """The keys of model.json.
 
     limits    the lowest and the highest score; None: no limit
+    plugins   distribution -> version, of those that brought a learner, a selector or an extractor
     files     relative path -> SHA-256 of every other file
     checksum  SHA-256 of all other keys
     """
@@ -50,6 +52,13 @@ class Description:
     trees: list[dict[str, Any]]
     files: dict[str, str]
     checksum: str
+    plugins: dict[str, str] = field(default_factory=dict)
+
+
+def kinds_of(candidate: Candidate, features: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The names of the strategies that a model is made of, at any depth."""
+    params = [candidate.learner_params, candidate.selector_params]
+    return [candidate.learner, candidate.selector, *kinds_in([*params, *features])]
 
 
 def from_json(kind: type[Kind], content: Any, where: str = "") -> Kind:

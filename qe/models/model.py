@@ -13,8 +13,7 @@ from sklearn.pipeline import Pipeline
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.basics.packages import DISTRIBUTION
-from features.basics.packages import versions as installed_versions
+from features.basics.plugins import check_versions, versions_of
 from features.core.bundle import Bundle
 from features.core.extractor import Extractor, FittedExtractor
 from features.core.feature_set import EXTRACTORS, FeatureSet, parts_needed
@@ -37,6 +36,7 @@ from qe.models.description import FORMAT, REMEDY, Description
 from qe.models.guard.guard import Guard, Seen
 from qe.models.pipeline import Candidate
 from qe.models.pipeline_file import load_pipeline, save_pipeline
+from qe.models.versions import warn_of_versions
 
 _PIPELINE, _RESOURCES, _FITTED = "pipeline.skops", "resources", "fitted"
 _ORDINARY = "look at the values; if they are ordinary, the model is damaged: train it again"
@@ -149,7 +149,12 @@ class Model:
             for companion in (*companions, *([] if self.guard is None else [self.guard])):
                 companion.save(temporary)
             columns = keep_annotators(self.made_columns, temporary)
-            description.write(temporary, self._description() | {"made_columns": columns})
+            description.write(temporary, self._description() | self._plugins() | {"made_columns": columns})
+
+    def _plugins(self) -> dict[str, Any]:
+        """The distributions that brought a strategy, if any did."""
+        installed = versions_of(description.kinds_of(self.candidate, self.feature_set.configs))
+        return {"plugins": installed} if installed else {}
 
     def _description(self) -> dict[str, Any]:
         return {
@@ -183,10 +188,13 @@ class Model:
     @classmethod
     def _loaded(cls, path: Path) -> Self:
         described = description.read(path)
+        kinds = description.kinds_of(described.candidate, described.features)
+        check_versions(described.plugins, kinds, path)
         source, target = described.tokenizers
         with whole(description.NAME, path / description.NAME, REMEDY):
             made_columns = kept_annotators(described.made_columns, path)
             check_made_columns(made_columns, (source.language, target.language))
+        warn_of_versions(described.about, path)
         bundle = _bundle(path, described)
         feature_set = _feature_set(described, bundle, path)
         trees = [tree.name for tree in feature_set.trees]
@@ -311,9 +319,3 @@ def _feature_set(described: Description, bundle: Bundle | None, path: Path) -> F
             remedy="restore the resources/ folder of the model, or train it again",
         )
     return feature_set
-
-
-def versions() -> dict[str, str]:
-    """The versions that a figure depends on."""
-    packages = ("numpy", "scipy", "pandas", "scikit-learn", "lightgbm", "optuna", "mlflow")
-    return installed_versions(DISTRIBUTION, *packages)

@@ -11,7 +11,7 @@ from features.basics.errors import InputError
 from features.storage.damage import read_json, whole
 from features.storage.files import atomic_file, sha256
 from qe.models import description
-from qe.models.model import versions
+from qe.models.versions import versions
 from qe.scoring.jobs import ScoredFile
 
 KIND = "scoring job"

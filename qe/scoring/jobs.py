@@ -1,6 +1,7 @@
 """Batch scoring: rows in, one row out for each, in chunks; resumable; all cores."""
 
 import json
+import logging
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,6 +20,7 @@ from features.basics.limits import own_memory
 from features.basics.packages import version
 from features.basics.progress import Progress, silent
 from features.basics.threads import processes
+from features.basics.workers import WorkerDied, WorkerPool
 from features.storage.checksums import checksum
 from features.storage.damage import read_json, whole
 from features.storage.files import atomic_file, digest
@@ -35,7 +37,6 @@ from qe.scoring.kept import Kept
 from qe.scoring.naming import Names
 from qe.scoring.rows import Row, chunks
 from qe.scoring.scorer import Options, Scorer
-from qe.scoring.workers import WorkerDied, WorkerPool
 
 CHUNK = 5000
 
@@ -308,6 +309,7 @@ class _Worker:
 
     @classmethod
     def start(cls, path: Path, identity: str | None, options: Options, rest: tuple[Any, ...]) -> None:
+        logging.getLogger("qe.models").setLevel(logging.ERROR)  # the job has warned
         cls.work = _Work(Scorer.load(path, options, identity=identity), *rest)
 
     @classmethod

@@ -121,7 +121,7 @@ def finite_pair(gold: FloatArray, predicted: FloatArray) -> tuple[FloatArray, Fl
     return left, right
 
 
-METRICS: Catalogue[Metric] = Catalogue("qe.statistics.metrics", Metric, "metric")
+METRICS: Catalogue[Metric] = Catalogue("qe.statistics.metrics", Metric, "metric", plugins=True)
 
 
 def title_of(metric: str) -> str:
@@ -130,4 +130,4 @@ def title_of(metric: str) -> str:
     >>> title_of("delta_avg"), title_of("chrf")
     ('DeltaAvg', 'chrf')
     """
-    return METRICS.get(metric).title if metric in METRICS.names else metric
+    return METRICS.get(metric).title if metric in METRICS else metric

@@ -33,5 +33,5 @@ def _score(version: Version) -> str:
     if "value" not in version.tags:
         return ""
     metric, value = version.tags.get("metric", ""), float(version.tags["value"])
-    digits = METRICS.get(metric).digits + 1 if metric in METRICS.names else 4
+    digits = METRICS.get(metric).digits + 1 if metric in METRICS else 4
     return Shown(title_of(metric), number(value, digits), value=value)

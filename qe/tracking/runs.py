@@ -323,3 +323,13 @@ def _metrics(
         for k, v in values.items()
         if v == v and abs(v) != float("inf")
     ]
+
+
+@connected(reading=True)
+def fetched(run_id: str, name: str) -> Path:
+    """An artifact of a run, as a file here. Raises InputError if there is none."""
+    try:
+        return Path(mlflow.artifacts.download_artifacts(run_id=run_id, artifact_path=name))
+    except (MlflowException, OSError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise InputError(f"the run has no {name} ({reason})", where=f"runs:/{run_id}") from None

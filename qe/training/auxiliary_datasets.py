@@ -19,7 +19,7 @@ from qe.training.extraction import Extraction
 from qe.training.plan import Plan
 from qe.training.reading import drawn
 from qe.training.rescaling import rescaled
-from qe.training.row_weights import weights_of
+from qe.training.row_weights import known, weights_of
 
 NOTE = (
     "{place} ({name}): {n} segments help to learn, each with the weight {weight:g}, labels '{label}'{others};"
@@ -79,7 +79,7 @@ def auxiliary(
         left_out=left_out,
         together=", or are in the first dataset" if section.together else "",
     )
-    importance = section.weight * _annotators(split, first.experiment)
+    importance = section.weight * _weights(split, first.experiment)
     made = Auxiliary(
         place, section, split, dataset.scale, first.dataset.scale, importance, extraction,
         dataset.name, dataset.provenance, dataset.files(section.path),
@@ -170,7 +170,7 @@ def _named(split: Split, place: str, documents: bool) -> Split:
     return replace(split, segments=replace(segments, id=ids, doc_id=doc_id))
 
 
-def _annotators(split: Split, experiment: Experiment) -> FloatArray:
-    """(n,) weights by numbers of annotators, where the experiment asks for them and they are known."""
-    weights = None if split.annotators is None else weights_of(split, experiment)
+def _weights(split: Split, experiment: Experiment) -> FloatArray:
+    """(n,) weights of the rows, where the experiment asks for them and they are known."""
+    weights = weights_of(split, experiment) if known(split, experiment) else None
     return np.ones(len(split)) if weights is None else weights

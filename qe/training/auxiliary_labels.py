@@ -88,7 +88,8 @@ class AuxiliaryLabels:
             if self.given == "auto"
             else ()
         )
-        how = (self.experiment.weights, self.experiment.weight_power)
+        settings = self.experiment.settings()
+        how = (settings["weights"], settings["weight_power"])
         split = self.experiment.split.model_dump(mode="json", include={"by", "block", "seed"})
         features = [str(family) for family in self.experiment.features] if self.given == "auto" else []
         return digest(

@@ -20,15 +20,17 @@ def train_all(
     cache: Path,
     resume: bool = False,
     overwrite: bool = False,
+    workers: int = 1,
     on_outcome: Callable[[Outcome], None] | None = None,
     progress: Progress = silent,
 ) -> tuple[list[Outcome], list[Leaderboard]]:
     """Runs the experiments one after the other into `output/NAME`, then ranks those of the same dataset.
 
-    With `resume`, experiments whose report is there already are trained again only where they changed.
+    `workers` processes search for each. With `resume`, experiments whose report is there already are trained
+    again only where they changed.
     """
     with locked_folder(output, "train", before=(f"*/{STATE}",)):
-        return _trained(plans, output, cache, resume, overwrite, on_outcome, progress)
+        return _trained(plans, output, cache, resume, overwrite, workers, on_outcome, progress)
 
 
 def _trained(
@@ -37,6 +39,7 @@ def _trained(
     cache: Path,
     resume: bool,
     overwrite: bool,
+    workers: int,
     on_outcome: Callable[[Outcome], None] | None,
     progress: Progress,
 ) -> tuple[list[Outcome], list[Leaderboard]]:
@@ -49,6 +52,7 @@ def _trained(
                 cache=cache,
                 resume=resume,
                 overwrite=overwrite,
+                workers=workers,
                 parent=run.id or None,
                 progress=progress,
             )

@@ -1,6 +1,7 @@
 """Candidates: the search over learners, selectors and parameters, on the folds of an experiment."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,8 @@ from qe.training.reading import folds_of, scores_of
 from qe.training.space import Space
 from qe.training.study import earlier_trials, mended, storage_at
 
+Helped = Callable[[str], AbstractContextManager[None]]
+
 
 def search_candidates(
     prepared: Prepared,
@@ -36,6 +39,7 @@ def search_candidates(
     shared: bool = False,
     chosen: int | None = None,
     on_trial: search.OnTrial | None = None,
+    helped: Helped | None = None,
     progress: Progress = silent,
 ) -> tuple[search.SearchResult, Objective]:
     """The study over the folds of the training rows.
@@ -43,27 +47,55 @@ def search_candidates(
     journal   the study's file, from which a killed search goes on
     shared    whether the study is that of `search.storage`, where the experiment names one
     chosen    the number of the trial to take; default: the best
-    on_trial  called after every trial that this process has finished
+    on_trial  called after every trial that this process, or one that helps it, has finished
+    helped    address of the study -> a block in which other processes of the run add trials, too
     """
     experiment, section = prepared.experiment, prepared.experiment.search
     objective = _objective(experiment, prepared.dataset, _data(prepared))
     address = section.storage if shared and section.storage else None if journal is None else str(journal)
     note = mended(address) if address else ""
+    if helped is not None and address is not None and not objective.space.single:
+        with helped(address):
+            added = _contributed(prepared, objective, address, progress)
+        if on_trial:
+            for each in added():
+                on_trial(each)
     result = search.run(
         objective,
         section,
-        name=experiment.name,
         storage=None if address is None else storage_at(address),
-        seed=experiment.seed,
-        warm_start=[p for path in section.warm_start for p in earlier_trials(path, objective.space)],
         shared=shared and section.storage is not None,
-        identity=identity(prepared, objective.space),
-        where=address,
         chosen=chosen,
         on_trial=on_trial,
         progress=progress,
+        **_known(prepared, objective, address),
     )
     return replace(result, note=note), objective
+
+
+def contribute(prepared: Prepared, address: str) -> None:
+    """Adds trials to the study at an address, beside other processes of the run, until enough are begun."""
+    _contributed(prepared, _objective(prepared.experiment, prepared.dataset, _data(prepared)), address)
+
+
+def _contributed(
+    prepared: Prepared, objective: Objective, address: str, progress: Progress = silent
+) -> Callable[[], list[search.Finished]]:
+    section, known = prepared.experiment.search, _known(prepared, objective, address)
+    return search.contribute(objective, section, storage=storage_at(address), progress=progress, **known)
+
+
+def _known(prepared: Prepared, objective: Objective, address: str | None) -> dict[str, Any]:
+    """Whose the study is, where it lies, and what is tried first."""
+    experiment = prepared.experiment
+    earlier = [p for path in experiment.search.warm_start for p in earlier_trials(path, objective.space)]
+    return {
+        "name": experiment.name,
+        "seed": experiment.seed,
+        "warm_start": earlier,
+        "identity": identity(prepared, objective.space),
+        "where": address,
+    }
 
 
 def _data(prepared: Prepared) -> list[FoldData]:

@@ -158,7 +158,7 @@ def _right(configs: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
     """The extractors, those of sets too, whose names are known."""
     for config in configs:
         try:
-            yield from (each for each in expand([config]) if each["kind"] in EXTRACTORS.names)
+            yield from (each for each in expand([config]) if each["kind"] in EXTRACTORS)
         except InputError:  # told of with the features
             continue
 
@@ -183,7 +183,7 @@ def _of_trees(experiment: Experiment) -> Iterator[str]:
     if not experiment.trees:
         return
     for section in experiment.learner:
-        if section.kind in LEARNERS.names and not LEARNERS.get(section.kind).takes_trees:
+        if section.kind in LEARNERS and not LEARNERS.get(section.kind).takes_trees:
             yield f"learner: '{section.kind}' takes no trees; svr_tree_kernels does, for example"
     for section in experiment.selection:
         if section.kind != "none":
@@ -314,7 +314,7 @@ def _of_strategies(experiment: Experiment) -> Iterator[str]:
 def _without_weights(experiment: Experiment) -> Iterator[str]:
     """The learners that cannot weigh rows."""
     for section in experiment.learner:
-        if section.kind in LEARNERS.names and not takes_weights(LEARNERS, section.kind):
+        if section.kind in LEARNERS and not takes_weights(LEARNERS, section.kind):
             yield section.kind
 
 
@@ -324,8 +324,8 @@ def _of_search(experiment: Experiment) -> Iterator[str]:
         yield "search.objective: there is none"
     metrics = [("search.objective", name) for name in section.objective]
     for place, name in (*metrics, ("evaluation.metric", experiment.evaluation.metric)):
-        if name not in METRICS.names:
-            yield f"{place}: {unknown_name(METRICS.noun, name, METRICS.names)}"
+        if name not in METRICS:
+            yield f"{place}: {METRICS.unknown(name)}"
     for path in section.warm_start:
         if not (path / "study.journal").is_file():
             yield f"search.warm_start: no study (study.journal) in {path}; name an output folder of qe train"

@@ -112,7 +112,7 @@ def searched(experiment: Experiment) -> dict[str, Distribution]:
         (SELECTORS, experiment.selection),
     )
     for catalogue, sections in known:
-        for section in (each for each in sections if each.kind in catalogue.names):
+        for section in (each for each in sections if each.kind in catalogue):
             try:
                 space = _space(section, catalogue.get(section.kind).space)
             except (InputError, ModuleNotFoundError):  # told of with the strategy

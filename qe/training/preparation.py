@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError
+from features.basics.errors import InputError, unknown_name
 from features.basics.progress import Progress, silent
 from features.core.apart import Apart
 from features.core.bundle import Bundle
@@ -21,6 +21,7 @@ from qe.data.dataset import Dataset, Split
 from qe.data.repeated import leaks
 from qe.data.splits import Fold
 from qe.evaluation.oracles import SplitOracles, split_oracles
+from qe.learning.learner import LEARNERS
 from qe.resources.cache import resources_for
 from qe.resources.own_texts import own_texts
 from qe.training.auxiliary import (
@@ -166,6 +167,7 @@ def prepare(
     dataset = translated(given, experiment, cache, progress)
     rows = rows_of(plan, dataset, calibrating)
     made = _features(plan, rows, cache, progress)
+    _check_names(experiment, made.feature_set)
     extraction = _extraction(experiment, made, cache, progress, clock or Clock())
     static = partial(extraction.static, rows.training.segments)
     labels = AuxiliaryLabels.of(experiment, dataset, rows.training, static)
@@ -245,6 +247,16 @@ def _auxiliaries(
         made.append(each)
         notes.append(note)
     return tuple(made), notes
+
+
+def _check_names(experiment: Experiment, features: FeatureSet) -> None:
+    """Raises InputError if parameters of a learner name a feature that there is not."""
+    for section in experiment.learner:
+        for name in LEARNERS.get(section.kind)().named(section.params):
+            if name not in features.names:
+                raise InputError(
+                    f"the learner '{section.kind}': {unknown_name('feature', name, features.names)}"
+                )
 
 
 def _check_parses(experiment: Experiment, dataset: Dataset, training: Split, extraction: Extraction) -> None:

@@ -11,10 +11,11 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.text.tokenizer import Tokenizer
-from qe.config.experiment import DatasetSection, Experiment
+from qe.config.experiment import DatasetSection, Experiment, WeightsSection
 from qe.config.schema import MOST_SEED
+from qe.data.columns import ROW_WEIGHTS
 from qe.data.dataset import Dataset, Split, concatenate
-from qe.data.format import make_format
+from qe.data.format import make_format, option_names
 from qe.data.splits import Fold, make_folds
 
 
@@ -35,7 +36,15 @@ def read_dataset(
     """
     section = experiment.dataset if section is None else section
     check_path(section, place)
-    return tokenized(make_format(section.format, section.options()).read(section.path), experiment)
+    options = with_weights(section.format, section.options(), experiment.weights)
+    return tokenized(make_format(section.format, options).read(section.path), experiment)
+
+
+def with_weights(name: str, options: dict[str, Any], weights: str | WeightsSection) -> dict[str, Any]:
+    """Keys of a format, with the column that weighs rows among its `columns`, if it takes some."""
+    if isinstance(weights, str) or weights.column == ROW_WEIGHTS or "columns" not in option_names(name):
+        return options
+    return {**options, "columns": {**options.get("columns", {}), ROW_WEIGHTS: weights.column}}
 
 
 def tokenized(dataset: Dataset, experiment: Experiment) -> Dataset:

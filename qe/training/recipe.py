@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from features.core.feature_set import FeatureSet
-from qe.models.model import versions
+from qe.models.versions import versions
 from qe.tracking.checkout import working_directory_commit
 
 

@@ -151,28 +151,86 @@ def run(
     allows, if no trial could be finished, or none has the number.
     """
     with quiet():
-        study = optuna.create_study(
-            study_name=name, storage=storage, directions=objective.directions, load_if_exists=True
-        )
-        if identity is not None:
-            claim(study, identity, where)
-        if shared:
-            optuna.storages.fail_stale_trials(study)
-        else:
-            _close_interrupted(study)
-        first = [params for n, params in enumerate(warm_start) if params not in warm_start[:n]]
-        study.sampler = drawing(objective.space, section, seed, first, shared=shared)
-        alike = not shared and _drawn_alike(study, f"{section.sampler} {section.seed} {seed} {first}")
+        study = _opened(objective, name, storage, identity, where)
+        alike = _drawing(study, objective, section, seed, warm_start, shared=shared)
         ended = _optimize(study, objective, section, on_trial, progress)
         # The end of a search by the clock depends on the machine.
         return _result(study, objective, alike and section.time is None, ended, chosen)
+
+
+def contribute(
+    objective: Objective,
+    section: SearchSection,
+    *,
+    name: str,
+    storage: optuna.storages.BaseStorage,
+    seed: int = 0,
+    warm_start: Sequence[Mapping[str, Any]] = (),
+    identity: Identity | None = None,
+    where: object = None,
+    progress: Progress = silent,
+) -> Callable[[], list[Finished]]:
+    """Adds trials to a study beside other processes of the same run, until enough are done or begun.
+
+    What it returns tells, once all of them are over, the trials that have finished since.
+    """
+    with quiet():
+        study = _opened(objective, name, storage, identity, where)
+        before = {trial.number for trial in finished(study)}
+        _drawing(study, objective, section, seed, warm_start, shared=True)
+        _optimize(study, objective, section, None, progress, beside=True)
+        return lambda: [each for each in _told(study, objective) if each.trial.number not in before]
+
+
+def _told(study: optuna.Study, objective: Objective) -> list[Finished]:
+    """The finished trials in their order, each with the best of those up to it."""
+    trials, told = finished(study), []
+    for place, trial in enumerate(trials, start=1):
+        best = min(trials[:place], key=lambda one: objective.sign * one.values[0])
+        told.append(Finished(place, trial, best))
+    return told
+
+
+def _opened(
+    objective: Objective,
+    name: str,
+    storage: optuna.storages.BaseStorage | None,
+    identity: Identity | None,
+    where: object,
+) -> optuna.Study:
+    """The study, which belongs to this experiment."""
+    study = optuna.create_study(
+        study_name=name, storage=storage, directions=objective.directions, load_if_exists=True
+    )
+    if identity is not None:
+        claim(study, identity, where)
+    return study
+
+
+def _drawing(
+    study: optuna.Study,
+    objective: Objective,
+    section: SearchSection,
+    seed: int,
+    warm_start: Sequence[Mapping[str, Any]],
+    *,
+    shared: bool,
+) -> bool:
+    """Gives a study its sampler, and closes trials that nobody works on; whether all are drawn alike."""
+    if shared:
+        optuna.storages.fail_stale_trials(study)
+    else:
+        _close_interrupted(study)
+    first = [params for n, params in enumerate(warm_start) if params not in warm_start[:n]]
+    study.sampler = drawing(objective.space, section, seed, first, shared=shared)
+    return _drawn_alike(study, _SEVERAL if shared else f"{section.sampler} {section.seed} {seed} {first}")
 
 
 def _drawn_alike(study: optuna.Study, by: str) -> bool:
     """Whether all trials of the study are drawn by the same sampler, seeds and first parameters."""
     known = study.user_attrs.get(_DRAWN, by)
     study.set_user_attr(_DRAWN, by if known == by else _SEVERAL)
-    return bool(known == by)
+    return bool(known == by != _SEVERAL)
 
 
 def _optimize(
@@ -181,8 +239,12 @@ def _optimize(
     section: SearchSection,
     on_trial: OnTrial | None,
     progress: Progress,
+    beside: bool = False,
 ) -> str:
-    """Runs trials until a budget is spent, by other processes too; which one."""
+    """Runs trials until a budget is spent, by other processes too; which one.
+
+    beside  whether other processes of this run work on the study: what they have begun counts, too
+    """
     total = _trials(objective.space, section)
 
     def report(study: optuna.Study, trial: FrozenTrial) -> None:
@@ -193,6 +255,8 @@ def _optimize(
 
     progress(_stage(study, objective), len(ended(study)), total)
     while not (over := spent(ended(study), _best(study, objective), section, total)):
+        if beside and len(ended(study)) + len(_running(study)) >= total:
+            return ""
         study.optimize(objective, n_trials=1, callbacks=[report], catch=(CandidateFailed,))
         _check_failures(study, section.failures, total)
     return over
@@ -261,8 +325,13 @@ def _trials(space: Space, section: SearchSection) -> int:
 
 def _close_interrupted(study: optuna.Study) -> None:
     """Trials that a killed process left running are closed; they do not count."""
-    for trial in study.get_trials(deepcopy=False, states=[TrialState.RUNNING]):
+    for trial in _running(study):
         study.tell(trial.number, state=TrialState.FAIL)
+
+
+def _running(study: optuna.Study) -> list[FrozenTrial]:
+    trials: list[FrozenTrial] = study.get_trials(deepcopy=False, states=[TrialState.RUNNING])
+    return trials
 
 
 def _stage(study: optuna.Study, objective: Objective) -> str:

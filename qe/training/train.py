@@ -33,6 +33,7 @@ from qe.training.fitting import (
     guarded,
     predict_splits,
 )  # fmt: skip
+from qe.training.helpers import Helpers
 from qe.training.plan import Plan
 from qe.training.preparation import Prepared, prepare
 from qe.training.result import TrainingResult
@@ -96,6 +97,7 @@ def train(
     overwrite: bool = False,
     keep_same: bool = False,
     trial: int | None = None,
+    workers: int = 1,
     parent: str | None = None,
     progress: Progress = silent,
 ) -> Outcome:
@@ -104,7 +106,7 @@ def train(
     Killed at any point, `resume` goes on without losing a finished trial. Where the same experiment on the
     same data has finished, nothing is done; to `overwrite` does it again, unless asked to `keep_same`.
     `dataset` takes the place of what the experiment's section names. `trial` is the number of the trial to
-    fit; default: the best.
+    fit; default: the best. `workers` processes search, this one among them; they try different points.
 
     Raises InputError for data or settings that cannot be used, before anything is written, for a folder that
     holds anything else than a run to go on with or to `overwrite`, and while another process trains there.
@@ -113,23 +115,24 @@ def train(
         load_settings()  # fail early on bad settings
     with locked_folder(output, "train", also=("demo",), before=(STATE,)):
         state = RunState.open(output, resume, overwrite, keep_same=keep_same)
-        return _trained(plan, output, state, cache, dataset, trial, parent, progress)
+        helpers = Helpers(plan, dataset, cache, workers)
+        return _trained(helpers, output, state, trial, parent, progress)
 
 
 def _trained(
-    plan: Plan,
+    helpers: Helpers,
     output: Path,
     state: RunState,
-    cache: Path,
-    dataset: Dataset | None,
     trial: int | None,
     parent: str | None,
     progress: Progress,
 ) -> Outcome:
-    experiment = plan.experiment
+    plan, experiment = helpers.plan, helpers.plan.experiment
     started, clock = time.perf_counter(), Clock(progress)
     with clock.part("data and resources"):
-        prepared = prepare(plan, cache, progress, calibrating=True, dataset=dataset, clock=clock)
+        prepared = prepare(
+            plan, helpers.cache, progress, calibrating=True, dataset=helpers.dataset, clock=clock
+        )
     state.claim(_fingerprint(prepared), _inputs(prepared), _command(prepared, trial))
     if state.unchanged:
         report = read_json("the report", output / "report.json", "start anew with --overwrite")
@@ -137,7 +140,7 @@ def _trained(
     with tracked.started(experiment, resume=state.run_id, parent=parent) as run:
         state.begin(run.id or None)
         data = tracked.log_start(run, prepared)
-        result = _result(prepared, state, run, clock, trial, progress)
+        result = _result(prepared, state, run, clock, trial, helpers, progress)
         with clock.part("report and plots"):
             report = reporting.assemble(result)
             report["model"] = reporting.model_notes(result.model, output)
@@ -162,13 +165,20 @@ def _inputs(prepared: Prepared) -> list[Path]:
 
 
 def _result(
-    prepared: Prepared, state: RunState, run: runs.Run, clock: Clock, trial: int | None, progress: Progress
+    prepared: Prepared,
+    state: RunState,
+    run: runs.Run,
+    clock: Clock,
+    trial: int | None,
+    helpers: Helpers,
+    progress: Progress,
 ) -> TrainingResult:
     """Searches, fits and predicts."""
     with clock.part("search"), tracked.search_logger(run, prepared) as log:
         result, objective = search_candidates(
-            prepared, journal=state.journal, shared=True, chosen=trial, on_trial=log, progress=progress
-        )
+            prepared, journal=state.journal, shared=True, chosen=trial, on_trial=log,
+            helped=helpers.at if helpers.workers > 1 else None, progress=progress,
+        )  # fmt: skip
     with clock.part("guard"):
         guard, unseen = guard_of(prepared, progress)
     with clock.part("out-of-fold predictions"):

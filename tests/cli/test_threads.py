@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from features.basics import threads
+from features.basics import threads, workers
 from qe.cli import main
 from qe.cli._application import _NOTHING_COMPUTED
 from qe.cli._verbs import command, verbs
-from qe.scoring import workers
 
 
 def options(verb: Any, path: str) -> set[str]:

@@ -13,12 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import optuna
+import pandas as pd
 import pytest
 
 from features.basics.errors import InputError
 from qe.config import experiment
+from qe.data.dataset import Dataset
 from qe.getting_started.demo.run import EXPERIMENT
 from qe.training.check import check
+from qe.training.helpers import Helpers
 from qe.training.study import storage_at
 from qe.training.train import train
 from tests.patience import PATIENCE
@@ -184,3 +187,39 @@ def test_a_worker_without_shared_storage_is_told(demo_run: Any) -> None:
     command += ["--data-root", str(demo_run.output)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2 and "a worker needs a study that processes share" in done.stderr
+
+
+def test_workers_of_one_run_try_different_points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Data in memory reach the other process, too; every trial is in the report, and no number is missing."""
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
+    words = ["the", "red", "house", "walks", "never", "often", "to", "green", "trees"]
+    rows = [(" ".join(words[: 2 + i % 7]), " ".join(words[i % 3 :]), 50 + (7 * i) % 40) for i in range(60)]
+    table = pd.DataFrame(rows, columns=["source", "target", "score"])
+    told = {"source_language": "en", "target_language": "de", "higher_is_better": True}
+    made = experiment.made(
+        {
+            "name": "together", "dataset": {"format": "in_memory", "path": "."}, "features": ["surface"],
+            "split": {"folds": 3}, "learner": {"kind": "ridge"}, "search": {"trials": 12}, "tracking": "off",
+            "evaluation": {"samples": 100, "robustness": False}, "guard": False,
+        },
+        tmp_path,
+    )  # fmt: skip
+    plan, data = check(made, in_memory=True), Dataset.from_frame(table, **told)
+    outcome = train(plan, tmp_path / "out", cache=tmp_path / "cache", dataset=data, workers=2)
+    trials = pd.read_csv(tmp_path / "out" / "trials.tsv", sep="\t")
+    assert 12 <= len(trials) <= 13 and trials["trial"].tolist() == list(range(1, len(trials) + 1))
+    assert trials["ridge.alpha"].nunique() == len(trials)
+    assert not outcome.report["search"]["reproducible"]
+    study = optuna.load_study(
+        study_name="together", storage=storage_at(str(tmp_path / "out" / "study.journal"))
+    )
+    assert all(trial.state.is_finished() for trial in study.trials)
+
+
+def test_a_mistake_of_a_helper_is_the_runs(tmp_path: Path) -> None:
+    """What another process cannot do is told, with its reason."""
+    content = {"name": "x", "features": ["surface"], "learner": {"kind": "ridge"}}
+    data = {"dataset": {"format": "in_memory", "path": "gone"}}
+    plan = check(experiment.made({**content, **data}, tmp_path), in_memory=True)
+    with pytest.raises(InputError, match="no such dataset"), Helpers(plan, None, tmp_path, 2).at("x.journal"):
+        pass

@@ -21,8 +21,8 @@ class ParallelText(Format):
 
     splits     split -> column -> file; columns are those of Segments (`source`, `target`, `id`, `doc_id`,
                `pseudo_reference`, `alignment`, ...) and of Split (`scores`, `post_edit`, `reference`,
-               `annotators`, `word_tags`, `source_tags`, `direct_assessment`; `judges`, on the label's scale,
-               and `weights` hold several numbers a line).
+               `annotators`, `word_tags`, `source_tags`, `direct_assessment`, `row_weights`; `judges`, on the
+               label's scale, and `weights` hold several numbers a line).
                A split without `scores` is blind.
     label      {name, low, high, higher_is_better}, or `hter`: computed from target and post_edit where
                there are no `scores`

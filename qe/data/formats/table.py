@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 from features.basics.errors import InputError
 from features.text.tokenizer import Tokenizer
-from qe.data.columns import COLUMNS, LABEL_COLUMNS, Label, label_scale, make_split
+from qe.data.columns import COLUMNS, LABEL_COLUMNS, ROW_WEIGHTS, Label, label_scale, make_split
 from qe.data.dataset import Dataset, LabelScale, Split
 from qe.data.delimited import Wanted
 from qe.data.format import Example, Format
@@ -30,9 +30,9 @@ class Table(Format):
     splits     split -> file under `path`; without it, `path` itself is the file
     columns    our column -> the file's. Ours are those of Segments (`source`, `target`, `id`, `doc_id`,
                `pseudo_reference`, ...) and of Split (`scores`, `post_edit`, `reference`, `annotators`,
-               `word_tags`, `source_tags`, `direct_assessment`; `judges` and `weights` take a list). `source`
-               and `target` stand for themselves where they are not mapped; nothing else is read without
-               being mapped.
+               `word_tags`, `source_tags`, `direct_assessment`, `row_weights`; `judges` and `weights` take a
+               list). `source` and `target` stand for themselves where they are not mapped; nothing else is
+               read without being mapped. Splits without the column of `row_weights` are noted.
     blind      splits without scores, whose tables need no label columns
     kind       tsv, csv, jsonl, parquet, xlsx, xliff or tmx; null: by the file's name
     delimiter  of TSV and CSV: a character, tab, comma, semicolon or pipe; null: as the file shows
@@ -136,6 +136,9 @@ class Table(Format):
             names = [theirs] if isinstance(theirs, str) else list(theirs)
             missing = [name for name in names if name not in table]
             if missing and blind and ours in LABEL_COLUMNS:
+                continue
+            if missing and ours == ROW_WEIGHTS:
+                reading.note(file, 1, f"no column '{missing[0]}' of row weights")
                 continue
             if missing:
                 raise InputError(

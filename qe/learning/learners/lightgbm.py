@@ -11,7 +11,7 @@ from qe.learning.learner import Learner
 
 
 class LightGBM(Learner):
-    """Boosted trees: the parameters of `lightgbm.LGBMRegressor`, `objective` included.
+    """Boosted trees: parameters of `lightgbm.LGBMRegressor`, `objective` included, and of BoostedTrees.
 
     Deterministic for one `seed`; one thread by default (`n_jobs`), since folds run in parallel.
 
@@ -28,7 +28,11 @@ class LightGBM(Learner):
         "reg_lambda": FloatRange(1e-3, 100.0, log=True),
     }
     scale: ClassVar[bool] = False
+    takes_names: ClassVar[bool] = True
     trusted_types: ClassVar[tuple[str, ...]] = TRUSTED_TYPES
+
+    def named(self, params: Mapping[str, Any]) -> list[str]:
+        return list(params.get("monotone_constraints", ()))
 
     def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
         return BoostedTrees(**{**REPRODUCIBLE, "random_state": seed, **params})

@@ -10,7 +10,7 @@ import numpy as np
 
 from features.basics.errors import InputError
 from qe.models.held_out import HeldOut
-from qe.models.model import versions
+from qe.models.versions import versions
 from qe.production.server.answers import Answer, Refused, json_answer
 from qe.production.server.extras import Extras, asked_for
 from qe.production.server.limits import Limits

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import lightgbm
 import numpy as np
 import optuna
 import pandas as pd
@@ -15,7 +16,7 @@ from sklearn.cross_decomposition import PLSRegression
 from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import matthews_corrcoef
-from sklearn.model_selection import KFold, cross_val_predict, cross_val_score
+from sklearn.model_selection import KFold, ShuffleSplit, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
@@ -488,3 +489,43 @@ def test_logistic_with_labels_between_the_ends_is_the_fractional_logit() -> None
 def test_logistic_with_hardly_a_label_of_the_other_class(labels: list[float]) -> None:
     X = np.random.default_rng(0).normal(size=(8, 2))
     assert np.isfinite(LogisticRegressor().fit(X, np.array(labels)).predict(X)).all()
+
+
+def test_trees_stop_where_held_out_rows_want_it() -> None:
+    """As many trees as LightGBM's own early stopping finds on the same held-out rows."""
+    X, y = data(200)
+    make = {"n_estimators": 400, "learning_rate": 0.2, "early_stopping_round": 5}
+    stopped = LEARNERS.get("lightgbm")().estimator(seed=3, **make).fit(X, y)
+    part = ShuffleSplit(1, test_size=0.2, random_state=3)
+    train, held_out = next(part.split(X))
+    plain = {"deterministic": True, "force_row_wise": True, "subsample_freq": 1, "verbose": -1, "n_jobs": 1}
+    own = lightgbm.LGBMRegressor(n_estimators=400, learning_rate=0.2, random_state=3, **plain)
+    own.fit(
+        X[train],
+        y[train],
+        eval_X=X[held_out],
+        eval_y=y[held_out],
+        callbacks=[lightgbm.early_stopping(5, verbose=False)],
+    )
+    assert 1 <= own.best_iteration_ < 100
+    assert stopped.booster_.num_trees() == own.best_iteration_
+    assert stopped.n_estimators == 400  # a parameter stays what it was
+    again = clone(stopped).fit(X, y, sample_weight=np.ones(len(y)))
+    np.testing.assert_array_equal(again.predict(X), stopped.predict(X))
+
+
+def test_predictions_do_not_rise_with_a_constrained_feature() -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.uniform(size=(300, 2)), columns=["free", "odd, name"])
+    y = np.sin(9 * table["odd, name"]) + table["free"]
+    learner = LEARNERS.get("lightgbm")()
+    steps = pd.DataFrame({"free": 0.5, "odd, name": np.linspace(0, 1, 200)})
+    free = learner.estimator().fit(table, y).predict(steps)
+    params = {"monotone_constraints": {"odd, name": -1, "dropped by a selector": 1}}
+    bound = learner.estimator(**params).fit(table, y)
+    assert (np.diff(free) > 0.01).any() and (np.diff(bound.predict(steps)) <= 0).all()
+    assert list(learner.named(params)) == ["odd, name", "dropped by a selector"]
+    loaded = skops.io.loads(skops.io.dumps(bound), trusted=[*learner.trusted_types])
+    np.testing.assert_array_equal(loaded.predict(steps), bound.predict(steps))
+    with pytest.raises(InputError, match="these columns have no names"):
+        learner.estimator(**params).fit(table.to_numpy(), y)

@@ -20,7 +20,7 @@ Result = TypeVar("Result")
 _Call = tuple[Callable[..., Any], tuple[Any, ...]]
 
 # `-P`: nothing is imported from the folder in which the job runs, unless the parent would.
-_SERVE: Final = "import sys; sys.path[:] = sys.argv[1:]; from qe.scoring.workers import serve; serve()"
+_SERVE: Final = "import sys; sys.path[:] = sys.argv[1:]; from features.basics.workers import serve; serve()"
 
 
 class WorkerDied(Exception):

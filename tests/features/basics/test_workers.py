@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from features.basics.errors import InputError
-from qe.scoring.workers import WorkerDied, WorkerPool
+from features.basics.workers import WorkerDied, WorkerPool
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -112,7 +112,7 @@ def test_a_script_without_a_main_guard_is_run_once(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
         "import os\n"
-        "from qe.scoring.workers import WorkerPool\n"
+        "from features.basics.workers import WorkerPool\n"
         "print('begun')\n"
         "with WorkerPool(2, os.getpid, ()) as pool:\n"
         "    print(pool.submit(os.getcwd).result())\n"

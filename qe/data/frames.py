@@ -1,0 +1,56 @@
+"""Tables of pandas, polars, Arrow and others: they come in, and answers go out as the same kind."""
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+
+from features.basics.errors import InputError, shown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class AnyTable(Protocol):
+    """Whatever gives its rows by Arrow's C stream: tables of pandas, polars, PyArrow, DuckDB, ..."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+
+Given = TypeVar("Given", bound=AnyTable)
+
+
+def as_pandas(table: AnyTable) -> "pd.DataFrame":
+    """The table as a DataFrame; one of pandas as it is. Raises InputError for what is no table."""
+    import pandas as pd
+    import pyarrow as pa
+
+    if isinstance(table, pd.DataFrame):
+        return table
+    if not hasattr(table, "__arrow_c_stream__"):
+        raise InputError(f"expected a table of pandas, polars or Arrow, but got {shown(table)}")
+    return cast("pd.DataFrame", pa.table(table).to_pandas())
+
+
+def like(given: Given, frame: "pd.DataFrame") -> Given:
+    """A DataFrame as the kind of table that was given: of pandas, of polars, else of PyArrow.
+
+    NaN is null outside pandas.
+    """
+    import pandas as pd
+    import pyarrow as pa
+
+    if isinstance(given, pd.DataFrame):
+        return cast(Given, frame)
+    objects = [name for name in frame.columns if frame[name].dtype == object]
+    plain = frame.assign(**{str(name): [_plain(cell) for cell in frame[name]] for name in objects})
+    table: Any = pa.Table.from_pandas(plain, preserve_index=False).replace_schema_metadata(None)
+    return cast(Given, sys.modules["polars"].DataFrame(table) if _of_polars(given) else table)
+
+
+def _of_polars(table: object) -> bool:
+    return type(table).__module__.partition(".")[0] == "polars"
+
+
+def _plain(cell: Any) -> Any:
+    """A sequence as a list, which Arrow knows."""
+    return list(cell) if isinstance(cell, Sequence) and not isinstance(cell, str) else cell

@@ -1,0 +1,45 @@
+"""Versions of packages: those that a figure depends on, and those that other columns may come from."""
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from features.basics.packages import DISTRIBUTION
+from features.basics.packages import versions as installed
+
+# What columns of features are made with; another version may make others of the same texts.
+MAKERS = (
+    "jieba", "langcodes", "numba", "onnxruntime", "pythainlp", "rapidfuzz", "regex", "sacremoses",
+    "simplemma", "snowballstemmer", "sudachipy", "tokenizers",
+)  # fmt: skip
+_LEARNING = ("numpy", "scipy", "pandas", "scikit-learn", "lightgbm", "optuna", "mlflow")
+_log = logging.getLogger("qe.models")
+
+
+def versions() -> dict[str, str]:
+    """The versions that a figure depends on."""
+    return installed(DISTRIBUTION, *_LEARNING, *MAKERS)
+
+
+def warn_of_versions(about: Mapping[str, Any], path: Path) -> None:
+    """Warns (logger `qe.models`) if packages that make columns are not those of a model's training."""
+    others = differing(about)
+    if others:
+        told = ", ".join(
+            f"{name} {then} (here {now or 'not installed'})" for name, (then, now) in others.items()
+        )
+        _log.warning("%s: trained with %s: scores may differ; install these, or train again", path, told)
+
+
+def differing(about: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
+    """Package -> version that a model was trained with, and the one here (empty: none), where they differ."""
+    recipe = about.get("recipe")  # of models without labels
+    recorded = about.get("versions") or (recipe.get("versions") if isinstance(recipe, Mapping) else None)
+    then = recorded if isinstance(recorded, Mapping) else {}
+    now = installed(*MAKERS)
+    return {
+        name: (str(then[name]), now.get(name, ""))
+        for name in MAKERS
+        if name in then and then[name] != now.get(name)
+    }

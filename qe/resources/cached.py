@@ -1,0 +1,98 @@
+"""What lies in the cache, how large it is and when it was last used; the old of it is removed."""
+
+import os
+import shutil
+import time
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from qe.display.numbers import number
+from qe.display.table import Column, Table
+
+# Folder of the cache -> what is in it. All of it is made again when it is needed.
+KINDS = {
+    "resources": "bundles built from corpora",
+    "features": "columns of features",
+    "annotations": "texts that programs annotated",
+    "translations": "texts that programs translated",
+    "numba": "compiled code",
+    "checked": "checksums of files that were checked",
+}
+_DAY = 86_400
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One file or folder of the cache.
+
+    size  bytes
+    used  seconds since 1970: when it was last written, or read if the file system records that
+    """
+
+    kind: str
+    path: Path
+    size: int
+    used: float
+
+    @property
+    def days(self) -> float:
+        """Days since it was used."""
+        return max(0.0, time.time() - self.used) / _DAY
+
+
+def cached(cache: Path, kinds: Collection[str] = tuple(KINDS)) -> list[Entry]:
+    """The entries of the cache, the largest first; what is not of qe's making is none."""
+    found = [_entry(kind, path) for kind in KINDS if kind in kinds for path in _within(cache / kind)]
+    return sorted(found, key=lambda entry: -entry.size)
+
+
+def old(entries: Sequence[Entry], days: float) -> list[Entry]:
+    """The entries that nobody has used for so many days."""
+    return [entry for entry in entries if entry.days >= days]
+
+
+def remove(entries: Sequence[Entry]) -> int:
+    """Removes entries; returns the bytes that are free. A folder loses its name before its files go."""
+    for entry in entries:
+        if entry.path.is_dir() and not entry.path.is_symlink():
+            leaving = entry.path.with_name(f".{entry.path.name}.{os.getpid()}.old")
+            entry.path.rename(leaving)
+            shutil.rmtree(leaving)
+        else:
+            entry.path.unlink(missing_ok=True)
+    return sum(entry.size for entry in entries)
+
+
+def cache_table(cache: Path, entries: Sequence[Entry]) -> Table:
+    """A row per kind: entries, size, days since the oldest and the newest was used."""
+    columns = [
+        Column("kind"), Column("what it is", drop=1), Column("entries"), Column("MB"),
+        Column("oldest use", "days since the entry was used that is unused longest"),
+    ]  # fmt: skip
+    rows = [_row(kind, [entry for entry in entries if entry.kind == kind]) for kind in KINDS]
+    total = sum(entry.size for entry in entries) / 1e6
+    return Table(f"{cache}: {number(total, 0)} MB", columns, [row for row in rows if row])
+
+
+def _row(kind: str, entries: Sequence[Entry]) -> list[str]:
+    if not entries:
+        return []
+    size, days = sum(entry.size for entry in entries), max(entry.days for entry in entries)
+    return [kind, KINDS[kind], str(len(entries)), number(size / 1e6, 1), f"{number(days, 0)} days"]
+
+
+def _within(folder: Path) -> Iterator[Path]:
+    """What lies in a folder, without files that are being written, and locks."""
+    if folder.is_dir():
+        yield from (path for path in sorted(folder.iterdir()) if not path.name.startswith("."))
+
+
+def _entry(kind: str, path: Path) -> Entry:
+    files = [path] if path.is_symlink() or path.is_file() else [path, *path.rglob("*")]
+    stats = [file.lstat() for file in files]
+    used = max(
+        max(stat.st_mtime, stat.st_atime if file.is_file() else 0.0)
+        for file, stat in zip(files, stats, strict=True)
+    )
+    return Entry(kind, path, sum(stat.st_size for stat in stats), used)

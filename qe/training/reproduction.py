@@ -1,0 +1,181 @@
+"""Reproduction: a finished run is trained anew by what it says of itself, and the figures are compared."""
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from features.basics.errors import InputError
+from features.basics.progress import Progress, silent
+from features.storage.damage import read_json, whole
+from qe.config.experiment import IN_MEMORY, Experiment, of_settings
+from qe.display.numbers import general, number
+from qe.display.table import Column, Table
+from qe.tracking.runs import fetched
+from qe.training.check import check
+from qe.training.train import train
+
+# What of a report is no figure: how it was made, how long it took, and where it went.
+_NO_FIGURES = frozenset(
+    {"experiment", "recipe", "time", "seconds", "registration", "promotion", "importances"}
+)
+_COMMIT = "working_directory_commit"  # of the recipe: where the command was given
+_ANEW = "name an output folder of `qe train`, or the id of its run in MLflow"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Something that is not what it was; `place` as `test.systems.demo.mae`."""
+
+    place: str
+    then: Any
+    now: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Reproduction:
+    """figures      how many were compared
+    differences  those that differ
+    made_with    what else differs: data, features, resources, versions
+    notes        what could not be done as it was
+    """
+
+    figures: int
+    differences: Sequence[Difference]
+    made_with: Sequence[Difference]
+    notes: Sequence[str]
+
+    @property
+    def same(self) -> bool:
+        return not self.differences
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON values."""
+        return {
+            "figures": self.figures,
+            "same": self.same,
+            "differences": [vars(each) for each in self.differences],
+            "made_with": [vars(each) for each in self.made_with],
+            "notes": list(self.notes),
+        }
+
+    def table(self) -> Table:
+        """What differs: a row each, the recipe first."""
+        columns = [Column("what"), Column("then"), Column("now"), Column("difference", drop=1)]
+        rows = [_row(each) for each in (*self.made_with, *self.differences)]
+        title = f"{len(self.differences)} of {self.figures} figures differ"
+        return Table(title, columns, rows, notes=list(self.notes))
+
+
+def report_of(run: str) -> dict[str, Any]:
+    """The report of a finished run: of its output folder, or of its id in MLflow.
+
+    Raises InputError if there is none.
+    """
+    identity = re.fullmatch(r"(?:runs:/)?([0-9a-f]{32})", run)
+    path = fetched(identity[1], "report.json") if identity else Path(run) / "report.json"
+    if not path.is_file():
+        raise InputError("holds no finished run (report.json)", where=run, remedy=_ANEW)
+    return read_json("the report", path, _ANEW)
+
+
+def reproduce(
+    run: str,
+    output: Path,
+    *,
+    cache: Path,
+    overrides: Sequence[str] = (),
+    progress: Progress = silent,
+) -> Reproduction:
+    """Trains a run (`report_of`) anew into `output`, untracked, and compares the two reports.
+
+    overrides  settings that are others now, such as `dataset.path=...` for data that were moved
+
+    Raises InputError if there is no finished run, or one of data in memory.
+    """
+    then = report_of(run)
+    with whole("the report", Path(run), _ANEW):
+        experiment, notes = _experiment(then, overrides)
+        searched = then["search"]
+        trial = searched["best_trial"] if searched["chosen"] and not notes else None
+    now = train(check(experiment), output, cache=cache, trial=trial, progress=progress).report
+    left_out = {"search"} if notes else set()
+    return compared(then, now, left_out, notes)
+
+
+def compared(
+    then: Mapping[str, Any], now: Mapping[str, Any], left_out: set[str], notes: Sequence[str] = ()
+) -> Reproduction:
+    """The figures of two reports side by side, without some parts."""
+    before, after = (dict(_figures(report, left_out)) for report in (then, now))
+    recipes = (dict(_leaves(report["recipe"], "")) for report in (then, now))
+    return Reproduction(len(before), _differences(before, after), _differences(*recipes), notes)
+
+
+def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[Difference]:
+    """The places at which values are others; NaN is NaN."""
+    pairs = [(place, then.get(place), now.get(place)) for place in dict.fromkeys([*then, *now])]
+    return [Difference(*pair) for pair in pairs if pair[0] != _COMMIT and not _equal(*pair[1:])]
+
+
+def _experiment(report: Mapping[str, Any], overrides: Sequence[str]) -> tuple[Experiment, list[str]]:
+    """The run's experiment, untracked and with a study of its own; and what is not as it was."""
+    settings, search = dict(report["experiment"]), report["search"]
+    if _of_memory(settings["dataset"]):
+        raise InputError("was trained on data in memory, which are not there any more", where="dataset")
+    settings |= {"tracking": "off", "search": {**settings["search"], "storage": None}}
+    notes = []
+    if not search["reproducible"]:
+        best = search["best"]
+        settings["learner"] = {"kind": best["learner"], "params": best["learner_params"], "space": {}}
+        settings["selection"] = {"kind": best["selector"], "params": best["selector_params"], "space": {}}
+        notes.append("the search depended on the clock, or on several processes: its winner is fitted anew")
+    return of_settings(settings, overrides), notes
+
+
+def _of_memory(dataset: Any) -> bool:
+    sections = dataset if isinstance(dataset, list) else [dataset]
+    return any(section["format"] == IN_MEMORY for section in sections)
+
+
+def _figures(report: Mapping[str, Any], left_out: set[str]) -> Iterator[tuple[str, Any]]:
+    """Place -> number, of all that is measured."""
+    parts = {key: value for key, value in report.items() if key not in _NO_FIGURES | left_out}
+    for place, value in _leaves(parts, ""):
+        names = place.split(".")
+        if (
+            isinstance(value, int | float)
+            and not _NO_FIGURES.intersection(names)
+            and "seconds" not in names[-1]
+        ):
+            yield place, value
+
+
+def _leaves(value: Any, place: str) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping):
+        entries = [(str(key), inner) for key, inner in value.items()]
+    elif isinstance(value, list | tuple):
+        entries = [(str(i), inner) for i, inner in enumerate(value)]
+    else:
+        yield place, value
+        return
+    for key, inner in entries:
+        yield from _leaves(inner, f"{place}.{key}" if place else key)
+
+
+def _equal(one: Any, other: Any) -> bool:
+    if isinstance(one, float) and isinstance(other, float) and math.isnan(one) and math.isnan(other):
+        return True
+    return bool(one == other)
+
+
+def _row(each: Difference) -> list[str]:
+    numbers = [value for value in (each.then, each.now) if isinstance(value, int | float)]
+    change = number(numbers[1] - numbers[0], 6) if len(numbers) == 2 else ""
+    return [each.place, _told(each.then), _told(each.now), change]
+
+
+def _told(value: Any) -> str:
+    return "none" if value is None else general(value) if isinstance(value, float) else str(value)

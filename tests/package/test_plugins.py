@@ -1,0 +1,141 @@
+"""Strategies of other distributions: named by the experiment, recorded in the model, required on load."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import qe
+from features.basics.errors import InputError
+from features.core.feature_set import EXTRACTORS
+from qe.learning.learner import LEARNERS
+from qe.statistics.metric import METRICS
+
+MODULE = '''
+from dataclasses import dataclass
+import numpy as np
+from sklearn.linear_model import HuberRegressor
+from features.core.extractor import Extractor, Feature
+from qe.learning.learner import Learner
+from qe.statistics.metrics.mae import Mae
+
+class Huber(Learner):
+    """Huber's loss."""
+    space = {}
+    trusted_types = ("sklearn.linear_model._huber.HuberRegressor",)
+    def estimator(self, *, seed=0, **params):
+        return HuberRegressor(**params)
+
+class Twice(Mae):
+    """Twice the mean absolute error."""
+    title = "2 MAE"
+    def score(self, gold, predicted):
+        return 2 * super().score(gold, predicted)
+
+@dataclass(frozen=True)
+class Exclamations(Extractor):
+    """How many exclamation marks the target has."""
+    @property
+    def features(self):
+        return [Feature("exclamations", "exclamation marks of the target", "acme", "marks")]
+    def extract(self, segments):
+        return np.array([text.count("!") for text in segments.target], float).reshape(-1, 1)
+
+NOT_ONE = 3
+'''
+ENTRIES = """[mtqe.learner]
+huber = acme_qe:Huber
+wrong = acme_qe:NOT_ONE
+[mtqe.metric]
+twice = acme_qe:Twice
+[mtqe.extractor]
+exclamations = acme_qe:Exclamations
+"""
+
+
+def install(folder: Path, version: str) -> None:
+    """The distribution acme-qe, as pip would leave it."""
+    (folder / "acme_qe.py").write_text(MODULE)
+    for old in folder.glob("acme_qe-*.dist-info/*"):
+        old.unlink()
+    for old in folder.glob("acme_qe-*.dist-info"):
+        old.rmdir()
+    info = folder / f"acme_qe-{version}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: acme-qe\nVersion: {version}\n")
+    (info / "entry_points.txt").write_text(ENTRIES)
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    folder = tmp_path / "site"
+    folder.mkdir()
+    install(folder, "1.2")
+    monkeypatch.syspath_prepend(str(folder))
+    yield folder
+    sys.modules.pop("acme_qe", None)
+
+
+def trained(folder: Path) -> Any:
+    rng = np.random.default_rng(0)
+    texts = ["a " * rng.integers(2, 9) + "!" * rng.integers(0, 4) for _ in range(60)]
+    table = pd.DataFrame(
+        {"source": texts, "target": texts, "score": [t.count("!") + len(t) / 50 for t in texts]}
+    )
+    data = qe.Dataset.from_frame(table, source_language="en", target_language="de", higher_is_better=True)
+    settings = {
+        "name": "foreign", "features": ["surface", "acme-qe:exclamations"], "split": {"folds": 3},
+        "learner": {"kind": "acme-qe:huber"}, "search": {"objective": "acme-qe:twice"}, "tracking": "off",
+        "evaluation": {"samples": 100, "robustness": False}, "guard": False,
+    }  # fmt: skip
+    return qe.train(qe.load_experiment(settings), folder / "out", dataset=data, cache=folder / "cache"), table
+
+
+def test_an_experiment_names_strategies_of_a_distribution(site: Path, tmp_path: Path) -> None:
+    outcome, table = trained(tmp_path)
+    assert "exclamations" in outcome.report["features"]["names"]
+    values = outcome.report["search"]["best_values"]["acme-qe:twice"]
+    folds = outcome.report["search"]["fold_values"]["acme-qe:twice"]
+    assert values == pytest.approx(np.mean(folds))
+    loaded = qe.load_model(outcome.output / "model")
+    assert np.isfinite(loaded.predict(table)["score"]).all()
+    install(site, "1.3")
+    with pytest.raises(
+        InputError, match=r"trained with acme-qe 1.2, but 1.3 is installed; pip install acme-qe==1.2"
+    ):
+        qe.load_model(outcome.output / "model")
+    for path in site.glob("*.dist-info/*"):
+        path.unlink()
+    for path in site.glob("*.dist-info"):
+        path.rmdir()
+    with pytest.raises(InputError, match="'acme-qe', which is not installed; pip install acme-qe==1.2"):
+        qe.load_model(outcome.output / "model")
+
+
+def test_nothing_is_imported_before_it_is_asked_for(site: Path) -> None:
+    assert "acme-qe:huber" in LEARNERS and "acme-qe:twice" in METRICS and "acme-qe:exclamations" in EXTRACTORS
+    assert "acme-qe:huber" not in LEARNERS.names and "acme-qe:other" not in LEARNERS
+    assert "acme_qe" not in sys.modules
+    assert LEARNERS.get("acme-qe:huber").__name__ == "Huber"
+
+
+def test_what_is_wrong_with_a_name_is_told(site: Path) -> None:
+    with pytest.raises(
+        InputError, match="learner of the distribution 'acme-qe' 'hubr'; known: huber, wrong; did you"
+    ):
+        LEARNERS.get("acme-qe:hubr")
+    with pytest.raises(
+        InputError, match="needs the distribution 'acme', which is not installed; pip install acme"
+    ):
+        LEARNERS.get("acme:huber")
+    with pytest.raises(InputError, match="'acme-qe:wrong' is no class made from Learner"):
+        LEARNERS.get("acme-qe:wrong")
+    settings = {"name": "x", "features": ["surface", "acme-qe:no"], "learner": {"kind": "acme:huber"}}
+    data = {"dataset": {"format": "in_memory", "path": "."}, "evaluation": {"metric": "a:b"}}
+    with pytest.raises(InputError) as told:
+        qe.check_experiment(qe.load_experiment({**settings, **data}))
+    assert all(part in str(told.value) for part in ("acme-qe", "'acme', which", "'a', which"))

@@ -1,0 +1,101 @@
+"""`qe reproduce`: the figures of a run come back, and what differs is told."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from features.basics.errors import InputError
+from features.storage.files import atomic_file
+from qe.cli import main
+from qe.config import experiment
+from qe.config.experiment import of_settings
+from qe.getting_started.demo.run import EXPERIMENT
+from qe.training.check import check
+from qe.training.reproduction import compared, report_of, reproduce
+from qe.training.train import train
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def run(demo_run: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small run of its own, untracked."""
+    folder = tmp_path_factory.mktemp("run") / "out"
+    overrides = [
+        "search.trials=3", "tracking=off", "evaluation={samples: 100, robustness: false}", "split.folds=3",
+        "intervals.levels=[0.9]",
+    ]  # fmt: skip
+    made = experiment.load(EXPERIMENT, data_root=demo_run.output, overrides=overrides)
+    train(check(made), folder, cache=demo_run.output / "cache")
+    return folder
+
+
+def test_settings_make_the_experiment_again() -> None:
+    """All experiments of the project, their settings with all defaults written out."""
+    paths = sorted((ROOT / "experiments").rglob("*.yaml"))
+    assert len(paths) > 20
+    for path in paths:
+        loaded = experiment.load(path)
+        assert of_settings(loaded.settings()).settings() == loaded.settings(), path
+
+
+def test_all_figures_come_back(run: Path, demo_run: Any, tmp_path: Path) -> None:
+    found = reproduce(str(run), tmp_path / "again", cache=demo_run.output / "cache")
+    assert found.same and not found.made_with and found.figures > 100
+    assert found.to_json()["differences"] == []
+
+
+def test_what_differs_is_told(
+    run: Path,
+    demo_run: Any,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    report = report_of(str(run))
+    was = report["test"]["systems"]["demo"]["mae"]
+    report["test"]["systems"]["demo"]["mae"] = was + 0.25
+    report["recipe"]["versions"]["regex"] = "2020.1.1"
+    (tmp_path / "old").mkdir()
+    with atomic_file(tmp_path / "old" / "report.json") as temporary:
+        temporary.write_text(json.dumps(report), "utf-8")
+    with pytest.raises(SystemExit) as ended:
+        main(["reproduce", str(tmp_path / "old"), "--cache-dir", str(demo_run.output / "cache"), "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert ended.value.code == 1 and not told["same"]
+    assert [(each["place"], each["then"], each["now"]) for each in told["differences"]] == [
+        ("test.systems.demo.mae", was + 0.25, was)
+    ]
+    assert [each["place"] for each in told["made_with"]] == ["versions.regex"]
+
+
+def test_a_search_that_depended_on_the_clock_has_its_winner_fitted(
+    run: Path, demo_run: Any, tmp_path: Path
+) -> None:
+    report = report_of(str(run))
+    report["search"]["reproducible"] = False
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "report.json").write_text(json.dumps(report), "utf-8")
+    found = reproduce(str(tmp_path / "old"), tmp_path / "again", cache=demo_run.output / "cache")
+    assert [each.place for each in found.differences] in ([], ["cross_validation.selected_on_these_folds"])
+    assert "its winner is fitted anew" in found.notes[0]
+
+
+def test_undefined_figures_are_equal_and_absent_ones_differ() -> None:
+    then = {"recipe": {}, "test": {"a": float("nan"), "b": 1.0}, "seconds": 3.0}
+    now = {"recipe": {}, "test": {"a": float("nan"), "c": 1.0}, "seconds": 4.0}
+    found = compared(then, now, set())
+    assert [(each.place, each.then, each.now) for each in found.differences] == [
+        ("test.b", 1.0, None), ("test.c", None, 1.0),
+    ]  # fmt: skip
+
+
+def test_data_in_memory_are_not_there_any_more(run: Path, tmp_path: Path) -> None:
+    report = report_of(str(run))
+    report["experiment"]["dataset"] = {"format": "in_memory", "path": "."}
+    (tmp_path / "report.json").write_text(json.dumps(report), "utf-8")
+    with pytest.raises(InputError, match="data in memory"):
+        reproduce(str(tmp_path), tmp_path / "again", cache=tmp_path)
