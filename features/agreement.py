@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -43,6 +43,8 @@ class Agreement(Extractor):
 
     Raises InputError for words without a part of speech or a head.
     """
+
+    plain: ClassVar[str] = "whether words agree in number, gender and person"
 
     sides: Sides = "target"
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numba
 import numpy as np
@@ -45,6 +45,8 @@ class AlignmentFeatures(Extractor):
 
     Raises InputError for an unknown setting, and for links outside a segment.
     """
+
+    plain: ClassVar[str] = "how the words of source and translation pair up"
 
     aligner: Aligner
     links: Literal["aligner", "column"] = "aligner"

@@ -15,6 +15,8 @@ class BackTranslation(SecondTranslation):
     Source: DCU-SYMC at WMT12, section 2.1; SJTU at WMT12, section 3.2. `qe data translate` makes the column.
     """
 
+    plain: ClassVar[str] = "how well the translation leads back to the source"
+
     column: ClassVar[str] = "back_translation"
     compared: ClassVar[str] = "back-translation against source"
 

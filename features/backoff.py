@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,6 +135,8 @@ class Backoff(Extractor):
 
     Everything is NaN for an empty text.
     """
+
+    plain: ClassVar[str] = "how usual the wording of the {text} is"
 
     source_lm5: LanguageModel
     target_lm: LanguageModel

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,8 @@ class BagOfWords(FittedExtractor):
 
     Rows are weighted by the number of annotators where the training data says it. An empty text gets NaN.
     """
+
+    plain: ClassVar[str] = "which words the {text} has"
 
     penalty: Positive = 3.0
     minimum: Count = 2

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,8 @@ class Baseline17(Extractor):
 
     Raises InputError for an unknown `compat`.
     """
+
+    plain: ClassVar[str] = "how frequent the words of the source are"
 
     source_lm: LanguageModel
     target_lm: LanguageModel
@@ -199,8 +201,10 @@ def first_in_text(tokens: Tokens) -> NDArray[np.bool_]:
     return first
 
 
-def _column(name: str, description: str, unit: str, of: Callable[[_Given], FloatArray]) -> Column[_Given]:
-    return Column(name, description, ORIGIN.format(name[:4]), unit, of)
+def _column(
+    name: str, description: str, unit: str, of: Callable[[_Given], FloatArray], plain: str = ""
+) -> Column[_Given]:
+    return Column(name, description, ORIGIN.format(name[:4]), unit, of, plain=plain)
 
 
 def _share(name: str, order: int, quartile: Literal[1, 4]) -> Column[_Given]:
@@ -215,17 +219,44 @@ def _share(name: str, order: int, quartile: Literal[1, 4]) -> Column[_Given]:
 
 
 COLUMNS: Final = (
-    _column("1001_source_tokens", "tokens in the source", "tokens", _source_tokens),
-    _column("1002_target_tokens", "tokens in the target", "tokens", _target_tokens),
-    _column("1006_source_token_length", "mean length of source tokens", "characters", _token_length),
-    _column("1009_source_lm", "log-probability of the source, end included", "log10", _source_lm),
-    _column("1012_target_lm", "log-probability of the target, end included", "log10", _target_lm),
-    _column("1015_target_occurrences", "target tokens by distinct target words", "ratio", _occurrences),
+    _column("1001_source_tokens", "tokens in the source", "tokens", _source_tokens, "words in the source {}"),
+    _column(
+        "1002_target_tokens", "tokens in the target", "tokens", _target_tokens, "words in the translation {}"
+    ),
+    _column(
+        "1006_source_token_length",
+        "mean length of source tokens",
+        "characters",
+        _token_length,
+        "letters in a word of the source {}",
+    ),
+    _column(
+        "1009_source_lm",
+        "log-probability of the source, end included",
+        "log10",
+        _source_lm,
+        "how usual the wording of the source is",
+    ),
+    _column(
+        "1012_target_lm",
+        "log-probability of the target, end included",
+        "log10",
+        _target_lm,
+        "how usual the wording of the translation is",
+    ),
+    _column(
+        "1015_target_occurrences",
+        "target tokens by distinct target words",
+        "ratio",
+        _occurrences,
+        "times that the translation has each of its words {}",
+    ),
     _column(
         "1022_translations",
         "mean number of translations per source token with IBM 1 probability above 0.2",
         "words",
         _translations,
+        "translations that a word of the source has {}",
     ),
     _column(
         "1036_translations_by_rarity",
@@ -240,6 +271,18 @@ COLUMNS: Final = (
     _share("1054_trigrams_quartile1", 3, 1),
     _share("1057_trigrams_quartile4", 3, 4),
     _column("1058_seen_unigrams", "share of source tokens that the corpus has", "ratio", _seen),
-    _column("1074_source_punctuation", "punctuation marks in the source", "tokens", _source_marks),
-    _column("1075_target_punctuation", "punctuation marks in the target", "tokens", _target_marks),
+    _column(
+        "1074_source_punctuation",
+        "punctuation marks in the source",
+        "tokens",
+        _source_marks,
+        "punctuation marks in the source {}",
+    ),
+    _column(
+        "1075_target_punctuation",
+        "punctuation marks in the target",
+        "tokens",
+        _target_marks,
+        "punctuation marks in the translation {}",
+    ),
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,8 @@ class Casing(Extractor):
 
     Words that the corpus lacks take no part; where a sentence or title may begin, any case will do.
     """
+
+    plain: ClassVar[str] = "how words begin with capitals"
 
     source_truecaser: Truecaser
     target_truecaser: Truecaser

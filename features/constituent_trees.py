@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -43,6 +43,8 @@ class ConstituentTrees(Extractor):
 
     Raises InputError for a text that was not parsed.
     """
+
+    plain: ClassVar[str] = "how long and how nested the sentences of the {text} are"
 
     sides: Sides = "both"
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -36,6 +37,8 @@ class CorpusPrecision(Extractor):
     N-grams that a segment repeats count each time, as some corpus segment repeats them too where they are
     frequent. NaN for an empty text.
     """
+
+    plain: ClassVar[str] = "how much of the {text} is like known texts"
 
     source_ngrams5: NgramCounts
     target_ngrams5: NgramCounts

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -29,6 +29,8 @@ class DanglingDeterminers(Extractor):
 
     Raises InputError for words without a part of speech or a head.
     """
+
+    plain: ClassVar[str] = "articles without a noun"
 
     sides: Sides = "target"
 

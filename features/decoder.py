@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 import regex
@@ -311,6 +311,8 @@ class Decoder(Extractor):
 
     Raises InputError if a line has not one number more than subwords, or numbers are not finite.
     """
+
+    plain: ClassVar[str] = "how sure the MT system was of its words"
 
     marker: Marker = "bpe"
 

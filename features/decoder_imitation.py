@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
@@ -154,6 +155,8 @@ class DecoderImitation(Extractor):
     Where a decoder like the one that made the translation would have made another, the translation (or the
     source) is unusual. Everything is NaN if source or target is empty.
     """
+
+    plain: ClassVar[str] = "how far it is from the translation of another MT system"
 
     phrase_table: PhraseTable
     target_lm: LanguageModel

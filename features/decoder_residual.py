@@ -7,7 +7,7 @@ though it needs no label.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,6 +97,8 @@ class DecoderResidual(FittedExtractor):
 
     marker  how subwords join, as for `decoder`
     """
+
+    plain: ClassVar[str] = "how sure the MT system was of its words"
 
     marker: Marker = "bpe"
     means: SubwordMeans | None = field(default=None, init=False)

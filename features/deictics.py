@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -42,6 +42,8 @@ class Deictics(Extractor):
 
     Shares are NaN for a text without tokens. Raises InputError for a language without a list.
     """
+
+    plain: ClassVar[str] = "words such as this, here and now"
 
     @property
     def features(self) -> Sequence[Feature]:

@@ -4,7 +4,7 @@ each other."""
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Final
+from typing import Annotated, ClassVar, Final
 
 import numpy as np
 from annotated_types import Gt, Lt
@@ -42,6 +42,8 @@ class DependencyMatches(Extractor):
 
     Raises InputError for words without a part of speech or a head.
     """
+
+    plain: ClassVar[str] = "whether source and translation are built alike"
 
     lexicon_source_to_target: Lexicon
     lexicon_target_to_source: Lexicon

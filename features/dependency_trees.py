@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -30,6 +30,8 @@ class DependencyTrees(Extractor):
 
     Raises InputError for words without heads, or heads that go in a circle.
     """
+
+    plain: ClassVar[str] = "how long and how nested the sentences of the {text} are"
 
     sides: Sides = "both"
 

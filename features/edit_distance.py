@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
 
 import numpy as np
 
@@ -33,6 +33,8 @@ class EditDistance(Extractor):
                 `nearest`: the least over the corpus, exactly, at about 180 times the cost: no bound
                 helps that search much, as the distances of most of the corpus lie close to the least
     """
+
+    plain: ClassVar[str] = "how much of the {text} is like known texts"
 
     source_index: CorpusIndex
     target_index: CorpusIndex

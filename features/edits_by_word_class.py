@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -26,6 +27,8 @@ class EditsByWordClass(Extractor):
     Edits are those of `features.edits.edit_labels`, lower-cased; a share is NaN if there is no such word.
     Lemmas are those of the annotations; where they have none, simplemma's.
     """
+
+    plain: ClassVar[str] = "which kinds of words another translation has otherwise"
 
     @property
     def features(self) -> Sequence[Feature]:

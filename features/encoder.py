@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from annotated_types import Ge
@@ -89,6 +89,8 @@ class Encoder(FittedExtractor):
     are, and of vectors centred: less the mean of the training texts of their language. A saved model holds a
     copy of the encoder. Needs the packages of `mtqe[encoder]`.
     """
+
+    plain: ClassVar[str] = "how near source and translation are in meaning"
 
     model: str | Path
     prompt: str | Mapping[Side, str] | None = None

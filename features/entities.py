@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -34,6 +34,8 @@ class Entities(Extractor):
 
     Raises InputError for words without an entity tag.
     """
+
+    plain: ClassVar[str] = "names and numbers in source and translation"
 
     sides: Sides = "both"
 

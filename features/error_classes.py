@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -37,6 +38,8 @@ class ErrorClasses(Extractor):
 
     Raises InputError for a target language without base forms.
     """
+
+    plain: ClassVar[str] = "how far it is from another translation"
 
     @property
     def features(self) -> Sequence[Feature]:

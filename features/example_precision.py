@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal, Self, get_args
+from typing import Any, ClassVar, Final, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,8 @@ class ExamplePrecision(FittedExtractor):
     The paper takes a development set of the translation system; here it is the training rows of a fold.
     NaN for an empty text. Raises InputError if fewer than four rows can be ranked.
     """
+
+    plain: ClassVar[str] = "how like it is to translations that were judged good or bad"
 
     label: Literal["reference", "post_edit"] = "reference"
     examples: Mapping[str, NgramCounts] | None = field(default=None, init=False, repr=False)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from features.basics.array_types import FloatArray
 from features.core.columns import Column, block, features_of
@@ -21,6 +21,8 @@ class ForcedDecoding(Extractor):
     They are of the best derivation of the translation by pairs of the phrase table (Wuebker et al. 2010,
     section 4); what it leaves out costs nothing. Everything is NaN of a segment that no pair applies to.
     """
+
+    plain: ClassVar[str] = "how well known phrases explain the translation"
 
     phrase_table: PhraseTable
 

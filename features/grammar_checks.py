@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 import regex
@@ -51,6 +51,8 @@ class GrammarChecks(Extractor):
 
     Raises InputError for a target that is neither English nor Spanish, and words without a part of speech.
     """
+
+    plain: ClassVar[str] = "what the grammar checker marks"
 
     @property
     def features(self) -> Sequence[Feature]:

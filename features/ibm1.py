@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,8 @@ class IBM1Features(Extractor):
     Everything is NaN if the source or the target has no tokens. Word confidence is the largest
     translation probability that a word has from any word of the other side, or NULL.
     """
+
+    plain: ClassVar[str] = "whether the words translate each other"
 
     lexicon_source_to_target: Lexicon
     lexicon_target_to_source: Lexicon

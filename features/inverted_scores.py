@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -35,6 +35,8 @@ class InvertedScores(Extractor):
 
     NaN if the source or the back-translation is empty.
     """
+
+    plain: ClassVar[str] = "how well the translation leads back to the source"
 
     source_ngrams5: NgramCounts
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -38,6 +38,8 @@ class LinkGrammar(Extractor):
 
     Raises InputError for a text without figures, or with figures that the program cannot have given.
     """
+
+    plain: ClassVar[str] = "how well the sentences of the {text} are formed"
 
     sides: Sides = "source"
     below: Sequence[Count] = ()

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -201,6 +201,8 @@ class LanguageModelScores(Extractor):
 
     Raises InputError for an unknown setting, and where a model's order is below 5.
     """
+
+    plain: ClassVar[str] = "how usual the wording of the {text} is"
 
     source_lm5: LanguageModel
     target_lm: LanguageModel

@@ -94,6 +94,8 @@ class MachineLanguageModel(FittedExtractor):
     Raises InputError if the training translations hold no words, or `order` is above the target model's.
     """
 
+    plain: ClassVar[str] = "whether it reads as if a machine had written it"
+
     variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"corpus": "translated"},)
 
     target_lm: LanguageModel

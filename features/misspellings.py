@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,8 @@ class Misspellings(Extractor):
     The share is of the words that count, NaN without any. Raises InputError where no speller was asked, or
     where there are no entity tags that say which words to leave out.
     """
+
+    plain: ClassVar[str] = "words that the spelling checker does not know"
 
     sides: Sides = "target"
     entities: bool = False

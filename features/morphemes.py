@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import Final
+from typing import ClassVar, Final
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
@@ -28,6 +28,8 @@ class MorphemeFeatures(Extractor):
 
     Of one side: NaN for an empty text; IBM Model 1: NaN if either is empty.
     """
+
+    plain: ClassVar[str] = "whether the parts of the words translate each other"
 
     source_morphemes: Morphemes
     target_morphemes: Morphemes

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 from rapidfuzz.distance import Levenshtein
@@ -261,6 +261,8 @@ class NBest(Extractor):
 
     Raises InputError for entries that are not JSON lists of texts or hypotheses.
     """
+
+    plain: ClassVar[str] = "how far the MT system's alternatives differ"
 
     @property
     def features(self) -> Sequence[Feature]:

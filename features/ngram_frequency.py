@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,6 +137,8 @@ class NgramFrequency(Extractor):
     Shares, means and minima are NaN if the text has no n-gram of that order.
     Raises InputError if the counts do not reach `orders`.
     """
+
+    plain: ClassVar[str] = "how usual the wording of the {text} is"
 
     source_ngrams5: NgramCounts
     target_ngrams5: NgramCounts

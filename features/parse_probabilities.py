@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -29,6 +29,8 @@ class ParseProbabilities(Extractor):
 
     Raises InputError for a text that was not parsed, or whose parse has no probabilities.
     """
+
+    plain: ClassVar[str] = "how well the sentences of the {text} are formed"
 
     sides: Sides = "both"
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -51,6 +51,8 @@ class PartsOfSpeech(Extractor):
 
     Raises InputError if an annotation is missing, or does not fit the tokens.
     """
+
+    plain: ClassVar[str] = "how many nouns, verbs and other kinds of words the {text} has"
 
     function_words: bool = False
 

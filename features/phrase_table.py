@@ -56,6 +56,8 @@ class PhraseTableFeatures(Extractor):
     a table of other units.
     """
 
+    plain: ClassVar[str] = "how well known phrases explain the {text}"
+
     variants: ClassVar[Sequence[Mapping[str, Any]]] = (
         {"units": "lemma"},
         {"units": "stem"},

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, Literal, Self
+from typing import Any, ClassVar, Final, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,6 +118,8 @@ class PhraseTemplates(FittedExtractor):
     Words are lower-cased.
     An empty translation has NaN for a prediction.
     """
+
+    plain: ClassVar[str] = "which patterns of phrases the {text} has"
 
     source_splits: SourceSplits
     target_ngrams5: NgramCounts

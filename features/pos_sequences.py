@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -46,6 +46,8 @@ class PosSequences(Extractor):
 
     Raises InputError if an annotation is missing or does not fit the tokens, and for parts of words.
     """
+
+    plain: ClassVar[str] = "how usual the order of nouns, verbs and other words in the {text} is"
 
     source_pos_lm: LanguageModel
     target_pos_lm: LanguageModel

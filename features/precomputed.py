@@ -32,6 +32,8 @@ class Precomputed(Extractor):
     or NaN, and headers that differ; for names that repeat; and for a segment that no row belongs to.
     """
 
+    plain: ClassVar[str] = "figures that you have given"
+
     reads_files: ClassVar[bool] = True
 
     files: Mapping[str, str | Path]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -26,6 +26,8 @@ class PredictorScores(Extractor):
 
     Everything is NaN for an empty translation.
     """
+
+    plain: ClassVar[str] = "how predictable the words of the translation are"
 
     aligner: Aligner
     predictor: Predictor

@@ -49,6 +49,8 @@ class ProjectedDependencies(FittedExtractor):
     rows without any projected edge.
     """
 
+    plain: ClassVar[str] = "whether words that belong together in the source do so in the translation"
+
     variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"corpus": "translated"},)
 
     aligner: Aligner

@@ -16,6 +16,8 @@ class PseudoReference(SecondTranslation):
     2012). `qe data translate` makes the column.
     """
 
+    plain: ClassVar[str] = "how far it is from another translation"
+
     column: ClassVar[str] = "pseudo_reference"
     compared: ClassVar[str] = "target against pseudo-reference"
 

@@ -47,6 +47,8 @@ class SequenceLanguageModels(FittedExtractor):
     is nowhere.
     """
 
+    plain: ClassVar[str] = "whether it reads as if a machine had written it"
+
     variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"corpus": "translated"},)
 
     target_stop_words: StopWords

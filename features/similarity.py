@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,6 +81,8 @@ class Similarity(Extractor):
 
     Raises InputError for an order that a part lacks, or an unknown weighting.
     """
+
+    plain: ClassVar[str] = "how much of the {text} is like known texts"
 
     source_ngram_documents: NgramDocuments
     target_ngram_documents: NgramDocuments

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,8 @@ class SkipGrams(Extractor):
 
     Raises InputError for a pattern that does not begin and end with 1, or is longer than a part's n-grams.
     """
+
+    plain: ClassVar[str] = "how much of the {text} is like known texts"
 
     source_ngram_documents: NgramDocuments
     target_ngram_documents: NgramDocuments

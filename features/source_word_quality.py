@@ -40,6 +40,8 @@ class SourceWordQuality(TwoSides, WordLevelExtractor):
     Everything is NaN for an empty source.
     """
 
+    plain: ClassVar[str] = "words of the source that look badly translated"
+
     name: ClassVar[str] = "source_word_quality"
     judges: ClassVar[tuple[Kind, ...]] = ("source",)
 

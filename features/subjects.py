@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -30,6 +30,8 @@ class Subjects(Extractor):
 
     Raises InputError for words without a part of speech or a head.
     """
+
+    plain: ClassVar[str] = "what the subjects of the clauses are"
 
     sides: Sides = "target"
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Final, Literal, get_args
+from typing import ClassVar, Final, Literal, get_args
 
 import numpy as np
 import regex
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from features.basics.array_types import BoolArray, FloatArray
 from features.core.columns import Column, block, features_of
 from features.core.extractor import Extractor, Feature
+from features.core.plain_words import TEXTS, VALUE
 from features.core.segments import Segments
 from features.text.corpus import Side
 from features.text.tokens import Tokens, ratio, segment_mean, segment_sum
@@ -29,6 +30,7 @@ QUEST: Final = "QuEst feature {} (Specia et al. 2013)"
 OWN: Final = "this project: differences, capitals, repetitions and characters"
 NOTES: Final = "QUALITY-NOTES, first study: untranslated words among the first fifteen selected"
 
+COUNTED: Final = frozenset({"tokens", "words", "characters"})  # units that a translator counts, too
 CLOSING_OF: Final[Mapping[str, str]] = {"(": ")", "[": "]", "{": "}"}
 CLOSING: Final = frozenset(CLOSING_OF.values())
 SINGLE_QUOTES: Final = frozenset("'‘’‚‛`´")
@@ -48,6 +50,8 @@ class Surface(Extractor):
 
     Everything is counted on tokens. A ratio without anything to divide by is NaN.
     """
+
+    plain: ClassVar[str] = "lengths, punctuation and capitals"
 
     @property
     def features(self) -> tuple[Feature, ...]:
@@ -263,10 +267,21 @@ def _of_side(side: Side, function: OfText) -> Callable[[Pair], FloatArray]:
     return lambda pair: function(pair.side(side))
 
 
+def counted(what: str, side: Side) -> str:
+    """What a translator reads of a count.
+
+    >>> counted("full stops", "target")
+    'full stops in the translation {}'
+    """
+    return f"{what.replace('tokens', 'words')} in the {TEXTS[side]} {VALUE}"
+
+
 def _sides(name: str, description: str, origin: str, unit: str, function: OfText) -> Columns:
     """The feature on both sides."""
     for side in get_args(Side):
-        yield Column(f"{name}_{side}", f"{description}, {side}", origin, unit, _of_side(side, function))
+        plain = counted(description, side) if unit in COUNTED else ""
+        of = _of_side(side, function)
+        yield Column(f"{name}_{side}", f"{description}, {side}", origin, unit, of, plain=plain)
 
 
 def _difference(name: str, description: str, origin: str, unit: str, function: OfText) -> Columns:
@@ -586,6 +601,7 @@ def _copies() -> Columns:
         WLV,
         "tokens",
         lambda pair: pair.overlap(_digits).missing,
+        plain="numbers of the source that the translation lacks {}",
     )
     yield Column(
         "numbers_added",
@@ -593,6 +609,7 @@ def _copies() -> Columns:
         WLV,
         "tokens",
         lambda pair: pair.overlap(_digits).added,
+        plain="numbers of the translation that the source lacks {}",
     )
     yield Column(
         "copied",
@@ -600,6 +617,7 @@ def _copies() -> Columns:
         NOTES,
         "tokens",
         lambda pair: pair.overlap(_long_word).shared,
+        plain="words that stand in both texts as they are {}",
     )
     yield Column(
         "copied_share",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import ClassVar, Final
 
 from features.basics.array_types import FloatArray
 from features.core.columns import Column, block, features_of
@@ -18,6 +18,8 @@ _DCU: Final = "DCU-SYMC at WMT12, section 3.2 (there TreeTagger's dictionary)"
 @dataclass(frozen=True)
 class TagAmbiguity(Extractor):
     """Shares of words with several tags, and with none, in the annotated corpus."""
+
+    plain: ClassVar[str] = "words of the {text} that may be nouns, verbs or others"
 
     source_tag_dictionary: TagDictionary
     target_tag_dictionary: TagDictionary

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, get_args
+from typing import ClassVar, Final, get_args
 
 import numpy as np
 import regex
@@ -12,7 +12,7 @@ from features.basics.array_types import FloatArray
 from features.core.columns import Column, block, features_of
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.surface import MARK_KINDS, OTHER_PATTERNS, is_punctuation, is_quote
+from features.surface import COUNTED, MARK_KINDS, OTHER_PATTERNS, counted, is_punctuation, is_quote
 from features.text.corpus import Side
 from features.text.tokens import Tokens, ratio, segment_sum
 
@@ -40,6 +40,8 @@ class TokenCounts(Extractor):
     And ratios of punctuation marks, quotation marks and brackets: NaN without anything to divide by;
     absolute differences in single marks; the D of lexical diversity.
     """
+
+    plain: ClassVar[str] = "lengths, punctuation and capitals"
 
     @property
     def features(self) -> Sequence[Feature]:
@@ -203,7 +205,8 @@ def _columns() -> Iterator[Column[dict[str, Tokens]]]:
     ):
         for side in get_args(Side):
             of_side = partial(_of, side, function)
-            yield Column(f"{name}_{side}", f"{what}, {side}", origin, unit, of_side)
+            plain = counted(what, side) if unit in COUNTED else ""
+            yield Column(f"{name}_{side}", f"{what}, {side}", origin, unit, of_side, plain=plain)
     yield Column(
         "brackets_squared_difference",
         "opening and closing brackets, squared difference of target and source",

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -53,6 +54,8 @@ class Topics(Extractor):
 
     The shares of a text without any word of the model are NaN, and so are the distances.
     """
+
+    plain: ClassVar[str] = "what the {text} is about"
 
     topic_model: TopicModel
 

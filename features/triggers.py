@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -19,6 +20,8 @@ class TriggerScores(Extractor):
 
     A word has none with itself. Pairs that the corpus has too seldom, or not at all, count 0.
     """
+
+    plain: ClassVar[str] = "words that usually go together"
 
     source_triggers: Triggers
     target_triggers: Triggers

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +68,8 @@ class WordConfidence(FittedExtractor):
 
     Raises InputError for training rows without a word.
     """
+
+    plain: ClassVar[str] = "words of the translation that look wrong"
 
     lexicon_source_to_target: Lexicon
     target_lm: LanguageModel

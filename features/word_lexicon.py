@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,6 +19,8 @@ _UNDEFINED = "words without a classifier do not count; NaN if no word has one"
 @dataclass(frozen=True)
 class WordLexiconScores(Extractor):
     """Geometric mean and minimum of p(target word | source words), and their logarithms."""
+
+    plain: ClassVar[str] = "whether the words translate each other"
 
     word_lexicon: WordLexicon
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -32,6 +33,8 @@ class WordMoves(Extractor):
 
     Raises InputError for a target language without base forms.
     """
+
+    plain: ClassVar[str] = "words that another translation has in another order"
 
     @property
     def features(self) -> Sequence[Feature]:

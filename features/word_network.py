@@ -60,6 +60,8 @@ class WordNetwork(TwoSides):
     NaN.
     """
 
+    plain: ClassVar[str] = "words that look wrong"
+
     name: ClassVar[str] = "word_network"
     variants: ClassVar[Sequence[Mapping[str, Any]]] = (
         {"knowledge": ["predictor"]},

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -23,6 +23,8 @@ class WordPredictionScores(Extractor):
     NaN where source or translation has no word that the network knows. The paper's filtered network knows the
     words of its 2,254 segments; this one, the most frequent of the corpus.
     """
+
+    plain: ClassVar[str] = "how predictable the words of the translation are"
 
     word_prediction_filtered: WordPrediction
     word_prediction_hashed: WordPrediction

@@ -83,6 +83,8 @@ class WordQuality(Knowing, LookedUp, WordLevelExtractor):
     Everything is NaN for an empty translation.
     """
 
+    plain: ClassVar[str] = "words of the translation that look wrong"
+
     judges: ClassVar[tuple[Kind, ...]] = ("word", "gap")
     variants: ClassVar[Sequence[Mapping[str, Any]]] = (
         {"knowledge": ["decoder"]},

@@ -1,7 +1,7 @@
 """Column: a feature and the function that computes it, in one entry."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Generic, Self, TypeVar
 
 import numpy as np
@@ -19,6 +19,7 @@ class Column(Generic[Given]):
 
     of  from what an extractor has prepared of a batch, (n,) values; from what it has prepared of one segment,
         a number
+    plain  what it is to a translator (`Feature.plain`)
 
     >>> length = Column[list[str]]("words", "words of each text", "this project", "words", lambda texts: (
     ...     np.array([float(len(text.split())) for text in texts])))
@@ -31,10 +32,11 @@ class Column(Generic[Given]):
     origin: str
     unit: str
     of: Callable[[Given], FloatArray | float]
+    plain: str = field(default="", kw_only=True)
 
     @property
     def feature(self) -> Feature:
-        return Feature(self.name, self.description, self.origin, self.unit)
+        return Feature(self.name, self.description, self.origin, self.unit, self.plain)
 
     def under(self, stem: str, subject: str) -> Self:
         """The same column of one of several subjects: `stem_name`, "subject: description".
@@ -46,7 +48,11 @@ class Column(Generic[Given]):
 
     def after(self, prepare: Callable[[Batch], Given]) -> "Column[Batch]":
         """The same column of a batch that holds more; `prepare` takes from it what is given."""
-        return Column(self.name, self.description, self.origin, self.unit, lambda b: self.of(prepare(b)))
+
+        def of(batch: Batch) -> FloatArray | float:
+            return self.of(prepare(batch))
+
+        return Column(self.name, self.description, self.origin, self.unit, of, plain=self.plain)
 
 
 def features_of(columns: Iterable[Column[Given]]) -> tuple[Feature, ...]:

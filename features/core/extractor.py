@@ -22,12 +22,17 @@ Corpus = Literal["training", "translated"]
 
 @dataclass(frozen=True)
 class Feature:
-    """One column: its stable name, one-line description, source (paper and section), unit."""
+    """One column: its stable name, one-line description, source (paper and section), unit.
+
+    plain  what it is to a translator, who reads it in explanations: "words in the translation {}", with the
+           value for `{}`; empty: what its extractor says
+    """
 
     name: str
     description: str
     origin: str
     unit: str
+    plain: str = ""
 
 
 class Extractor(ABC):
@@ -39,8 +44,11 @@ class Extractor(ABC):
     reads_files  whether values come from files that its parameters name, and not from the segments: a saved
                  model cannot have it
     variants     settings, of those in `VARYING`, that it is listed with beside its defaults
+    plain        what its features are about, in words of translators; `{text}` stands for the text (source or
+                 translation) that a feature has in its name. Explanations add up features of one phrase
     """
 
+    plain: ClassVar[str] = ""
     reads_files: ClassVar[bool] = False
     variants: ClassVar[Sequence[Mapping[str, Any]]] = ()
 

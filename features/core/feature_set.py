@@ -17,6 +17,7 @@ from features.basics.errors import InputError, unknown_name
 from features.core.bundle import Bundle
 from features.core.configured import Configured, resources_in, type_errors
 from features.core.extractor import VARYING, Extractor, Feature, FittedExtractor
+from features.core.plain_words import phrase
 from features.core.segments import Segments
 from features.core.tree_columns import TreeColumn, make_trees, tree_table
 from features.storage.files import digest
@@ -214,6 +215,15 @@ class FeatureSet:
         return {
             feature.name: variant(config) for i, config in enumerate(self.configs) for feature in self.kept(i)
         }
+
+    def plain(self) -> list[str]:
+        """For each column what it is about, in words of translators; `{}` stands for a feature's value."""
+        said = [
+            phrase(feature, extractor.plain)
+            for i, extractor in enumerate(self.extractors)
+            for feature in self.kept(i)
+        ]
+        return [*said, *(tree.plain for tree in self.trees)]
 
     @property
     def fitted(self) -> tuple[FittedExtractor, ...]:

@@ -11,6 +11,7 @@ from features.basics.array_types import FloatArray
 from features.basics.catalogue import Catalogue
 from features.basics.errors import InputError, did_you_mean
 from features.basics.hints import described, fits
+from features.core.plain_words import TEXTS
 from features.core.segments import Segments
 from features.syntax.trees import Trees, column
 
@@ -48,6 +49,11 @@ class TreeColumn(ABC):
     @abstractmethod
     def description(self) -> str:
         """One line."""
+
+    @property
+    def plain(self) -> str:
+        """What it is about, in words of translators."""
+        return f"how the sentences of the {TEXTS[self.side]} are built"
 
     @abstractmethod
     def requires(self) -> str:

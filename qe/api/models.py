@@ -46,7 +46,7 @@ class LoadedModel:
         interval : float, default=None
             Share of true labels that the bounds `low` and `high` shall hold, such as 0.9. None: no bounds.
         explain : int, default=0
-            Number of features that moved the score most, told in `because`.
+            Number of causes that moved the score most, told in `because` in translators' words.
         words : bool, default=False
             Whether words and gaps are scored, too.
 

@@ -82,7 +82,7 @@ def score(
     ] = None,
     explain: Annotated[
         int,
-        _column_option(min=0, help="because: so many features that moved the score most (Shapley values)."),
+        _column_option(min=0, help="because: so many causes that moved the score most (Shapley values)."),
     ] = 0,
     triage: Annotated[
         Path | None,

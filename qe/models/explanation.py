@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
+from features.core.plain_words import VALUE
 from features.core.tree_columns import numbers, tree_names
 from features.storage.arrays import typed
 from features.storage.damage import Damaged, whole
@@ -180,30 +181,38 @@ class Explainer:
         return Contributions(values, attribution.base, attribution.method)
 
     def because(self, features: pd.DataFrame, top: int) -> list[str]:
-        """For each segment the `top` features that moved its score most, in words, the largest first."""
-        values = self.contributions(features).values
+        """For each segment the `top` causes that moved its score most, in translators' words, largest first.
+
+        Features of one phrase (`FeatureSet.plain`) are one cause: what they add is added up.
+        """
+        phrases = self.model.feature_set.plain()
+        causes = list(dict.fromkeys(phrases))
+        place = [causes.index(phrase) for phrase in phrases]
+        moved = np.zeros((len(features), len(causes)))
+        np.add.at(moved.T, place, self.contributions(features).values.T)
         raw = numbers(features)
-        described = [feature.description for feature in self.model.feature_set.features]
-        trees = [tree.description for tree in self.model.feature_set.trees]
 
-        def words(i: int, j: int) -> str:
-            if j >= len(described):
-                return f"{trees[j - len(described)]}: {signed(values[i, j], 2)}"
-            return _words(described[j], raw[i, j], self.background.typical[j], values[i, j])
+        def words(i: int, cause: int) -> str:
+            j = place.index(cause)  # of features with the same phrase and value, the first tells it
+            values = (raw[i, j], self.background.typical[j]) if VALUE in causes[cause] else None
+            return _words(causes[cause], values, moved[i, cause])
 
-        largest = np.argsort(-np.abs(values), axis=1, kind="stable")[:, :top]
+        largest = np.argsort(-np.abs(moved), axis=1, kind="stable")[:, :top]
         return [
-            "; ".join(words(i, j) for j in row if signed(values[i, j], 2) != "0.00")
-            or "nothing in particular"
+            "; ".join(words(i, j) for j in row if signed(moved[i, j], 2) != "0.00") or "nothing in particular"
             for i, row in enumerate(largest)
         ]
 
 
-def _words(description: str, value: float, typical: float, moved: float) -> str:
-    """One feature in words.
+def _words(phrase: str, values: tuple[float, float] | None, moved: float) -> str:
+    """One cause: its phrase, the segment's value and the usual one if it has values, what it adds.
 
-    >>> _words("tokens in the source", 41.0, 22.0, -0.314)
-    'tokens in the source 41 (typically 22): -0.31'
+    >>> _words("words in the source {}", (41.0, 22.0), -0.314)
+    'words in the source 41 (usually 22): -0.31'
+    >>> _words("how usual the wording of the source is", None, -0.314)
+    'how usual the wording of the source is: -0.31'
     """
-    seen, usual = in_words(general(value)), in_words(general(typical))
-    return f"{description} {seen} (typically {usual}): {signed(moved, 2)}"
+    if values:
+        seen, usual = (in_words(general(value)) for value in values)
+        phrase = f"{phrase.replace(VALUE, seen)} (usually {usual})"
+    return f"{phrase}: {signed(moved, 2)}"

@@ -232,7 +232,7 @@ def _segments(folder: Path, split: _Split) -> tuple[dict[str, list[ShownSegment]
     note = (
         f"No explanations: {why_not}."
         if why_not
-        else "Each with the features that moved the score of the final model most (Shapley values)."
+        else "Each with what moved the score of the final model most (Shapley values)."
     )
     return shown, note, any(segment.words for some in shown.values() for segment in some)
 

@@ -2,9 +2,9 @@
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -243,13 +243,27 @@ def test_words_name_the_largest_first() -> None:
     row = explainer.background.rows.mean(axis=0) + np.array([1.0, 2.0, 5.0, 0.0])
     (text,) = explainer.because(frame(explainer, row[None]), 2)
     assert text == (
-        f"column 1 {row[1]:.4g} (typically {typical[1]:.4g}): -4.00; "
-        f"column 0 {row[0]:.4g} (typically {typical[0]:.4g}): +1.00"
+        f"column 1 {row[1]:.4g} (usually {typical[1]:.4g}): -4.00; "
+        f"column 0 {row[0]:.4g} (usually {typical[0]:.4g}): +1.00"
     )
     (plain,) = explainer.because(frame(explainer, explainer.background.rows.mean(axis=0)[None]), 2)
     assert plain == "nothing in particular"
     row[1] = np.nan
-    assert "column 1 undefined (typically" in explainer.because(frame(explainer, row[None]), 4)[0]
+    assert "column 1 undefined (usually" in explainer.because(frame(explainer, row[None]), 4)[0]
+
+
+def test_features_of_one_phrase_are_one_cause() -> None:
+    @dataclass(frozen=True)
+    class Wording(Columns):
+        plain: ClassVar[str] = "how usual the wording is"
+
+    table, _ = data()
+    alone = trained(Candidate("ridge", {"alpha": 1e-9}), table, table @ [1.0, -2.0, 0.0, 0.5])
+    features = FeatureSet(({"kind": "columns"},), (Wording(4),))
+    together = replace(alone, model=replace(alone.model, feature_set=features))
+    row = frame(alone, table[:1])
+    total = alone.contributions(row).values.sum()
+    assert together.because(row, 3) == [f"how usual the wording is: {total:+.2f}"]
 
 
 def test_background_is_saved_without_pickle(tmp_path: Path) -> None:
@@ -269,5 +283,6 @@ def test_scoring_explains(demo_model: Path) -> None:
     scorer = Scorer.load(demo_model, Options(explain=2))
     outputs = scorer.score([*rows, ({"source": "", "target": "b"}, "")]).rows
     assert list(scorer.options.columns) == ["id", "score", "because", "reason"]
-    assert all(output["because"].count("(typically") == 2 for output in outputs[:4])
+    assert all(len(output["because"].split("; ")) == 2 for output in outputs[:4])
+    assert "usual the wording of the translation is" in str(outputs) and "log" not in str(outputs[0])
     assert outputs[4]["because"] is None and outputs[4]["reason"] == "empty source"

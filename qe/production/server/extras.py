@@ -25,7 +25,7 @@ class Extras(Section):
         default=0,
         ge=0,
         le=100,
-        description="Answer with `because`: so many features that moved the score most.",
+        description="Answer with `because`: so many causes that moved the score most.",
     )
     triage: bool = Field(
         default=False,

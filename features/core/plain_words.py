@@ -1,0 +1,24 @@
+"""What features are about, in words of translators: what explanations say."""
+
+from features.core.extractor import Feature
+
+VALUE = "{}"  # where a phrase has the value of its feature
+TEXTS = {"source": "source", "target": "translation"}  # how translators call the two texts
+
+
+def phrase(feature: Feature, family: str) -> str:
+    """What a feature is about: its own phrase, else its family's, else its description with the value.
+
+    family  `Extractor.plain`: `{text}` becomes the text that the feature's name has
+
+    >>> lm = Feature("lm_target_log10", "log10 probability", "", "log10")
+    >>> phrase(lm, "how usual the wording of the {text} is")
+    'how usual the wording of the translation is'
+    """
+    return feature.plain or (in_words(feature.name, family) if family else f"{feature.description} {VALUE}")
+
+
+def in_words(name: str, family: str) -> str:
+    """The family's phrase, of the text that a name has; of the segment if it has both, or neither."""
+    texts = [text for side, text in TEXTS.items() if side in name]
+    return family.replace("{text}", texts[0] if len(texts) == 1 else "segment")
