@@ -273,7 +273,7 @@ def counted(what: str, side: Side) -> str:
     >>> counted("full stops", "target")
     'full stops in the translation {}'
     """
-    return f"{what.replace('tokens', 'words')} in the {TEXTS[side]} {VALUE}"
+    return f"{what.replace('token', 'word')} in the {TEXTS[side]} {VALUE}"
 
 
 def _sides(name: str, description: str, origin: str, unit: str, function: OfText) -> Columns:

@@ -5,7 +5,7 @@ import re
 from markupsafe import Markup
 
 from qe.display.numbers import SIGNIFICANT, UNDEFINED, Shown
-from qe.display.sheet import Sheet
+from qe.display.sheet import Sheet, Strip
 
 _LATEX = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<=": r"$\le$",
@@ -68,8 +68,8 @@ def latex_escaped(text: str) -> str:
 
 def html(sheet: Sheet) -> str:
     """A `<table>` with its caption, and its foot below; all text is escaped."""
-    caption = Markup("<caption>{}</caption>\n").format(sheet.title) if sheet.title else Markup()
-    head = Markup().join(_cell(strip.title, strip.right, "col") for strip in sheet.strips)
+    caption = Markup("<caption><span>{}</span></caption>\n").format(sheet.title) if sheet.title else Markup()
+    head = Markup().join(_cell(_heading(strip), strip.right, "col") for strip in sheet.strips)
     rows = [Markup("<tr>{}</tr>\n").format(_html_row(sheet, row)) for row in sheet.rows]
     for gap in reversed(sheet.gaps):
         rows.insert(gap, Markup("</tbody>\n<tbody>\n"))
@@ -86,6 +86,11 @@ def _html_row(sheet: Sheet, row: tuple[str, ...]) -> Markup:
     )
 
 
+def _heading(strip: Strip) -> str:
+    """A column's title, and below it what its figures are."""
+    return Markup("{}<small>{}</small>").format(strip.title, strip.about) if strip.about else strip.title
+
+
 def _cell(text: str, right: bool, scope: str) -> Markup:
     """A heading if it has a scope; numbers that are significant are marked."""
     kinds = ["sure"] if isinstance(text, Shown) and text.endswith(SIGNIFICANT) else []
@@ -93,4 +98,4 @@ def _cell(text: str, right: bool, scope: str) -> Markup:
     tag = "th" if scope else "td"
     scoped = Markup(' scope="{}"').format(scope) if scope else Markup()
     styled = Markup(' class="{}"').format(" ".join(kinds)) if kinds else Markup()
-    return Markup("<{}{}{}>{}</{}>").format(tag, scoped, styled, str(text), tag)
+    return Markup("<{}{}{}>{}</{}>").format(tag, scoped, styled, text, tag)

@@ -27,6 +27,7 @@ class Strip:
     drop: int = 0
     latex: str = ""
     left: bool = False
+    about: str = ""
 
     @property
     def right(self) -> bool:

@@ -20,6 +20,7 @@ class Column:
     drop   0: it always stays; columns with the highest number go first where a terminal is too narrow
     once   a cell is left empty where it repeats the row above; CSV and JSON keep it
     latex  its heading in LaTeX, if that is no plain text
+    about  what its figures are, for people who do not know the title: pages have it below the heading
     """
 
     title: str
@@ -27,6 +28,7 @@ class Column:
     drop: int = 0
     once: bool = False
     latex: str = ""
+    about: str = ""
 
 
 UNBOUNDED = 1_000_000
@@ -70,7 +72,15 @@ class Table:
         """What is written: columns with their cells, sections, foot."""
         cells, shown = _transposed(self.body, self.columns), _transposed(self._merged(), self.columns)
         strips = [
-            Strip(column.title, own, told, column.key or column.title, column.drop, column.latex)
+            Strip(
+                column.title,
+                own,
+                told,
+                column.key or column.title,
+                column.drop,
+                column.latex,
+                about=column.about,
+            )
             for column, own, told in zip(self.columns, cells, shown, strict=True)
         ]
         return Sheet(self.title, strips, self.gaps, self.foot)

@@ -21,6 +21,7 @@ from qe.data.format import make_format
 from qe.display.numbers import count, number
 from qe.display.page import figures, render
 from qe.evaluation import prediction_plots
+from qe.evaluation.prediction_plots import scale_label
 from qe.reports.bands import bands_table, error_bands
 from qe.reports.score_plots import errors_by_band, png
 from qe.reports.segments import ShownSegment, words_of
@@ -32,6 +33,8 @@ from qe.training.verdict import verdict
 SHOWN = 5
 _METRICS = ("delta_avg", "mae", "rmse", "pearson", "spearman", "kendall")
 _REMEDY = "train it again"
+_IMPORTANCE = "What the model goes by: how much its error rises if the values of a feature are shuffled"
+_GAIN = "By how much the segments ranked first are better than all, for each number of quantiles (DeltaAvg)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +73,8 @@ def run_page(folder: Path) -> str:
         "run.html",
         {"number": number},
         title=str(report["experiment"]["name"]),
-        lead=f"{verdict(report)} {_lead(report)}",
+        verdict=verdict(report),
+        lead=_lead(report),
         languages=_languages(report),
         tables=_tables(report),
         notes=[
@@ -80,10 +84,8 @@ def run_page(folder: Path) -> str:
         ],
         shown=f"{len(split.table):,} labelled segments: {split.name}.",
         predictions=_prediction_figures(split, str(report["experiment"]["name"])),
-        **_errors(split),
-        importance=_kept_plots(
-            folder, {"Features by how much the error rises without them": "feature_importance"}
-        ),
+        errors=_errors(split),
+        importance=_kept_plots(folder, {_IMPORTANCE: "feature_importance"}),
         words=_kept_plots(folder, {"How often words are BAD, by P(BAD); out of fold": "reliability"}),
         segments=segments,
         segment_note=note,
@@ -177,37 +179,32 @@ def _prediction_figures(split: _Split, name: str) -> list[dict[str, str]]:
     curve = delta_avg_by_n(sign * split.gold, sign * split.predicted)
     correlation = np.corrcoef(split.gold, split.predicted)[0, 1] if len(split.gold) > 1 else np.nan
     drawn = {
-        "Predictions against gold labels; the mean absolute error is "
+        "Predictions against gold labels: a point on the line is right. The mean absolute error is "
         f"{number(float(np.abs(split.gold - split.predicted).mean()), 3)}, "
         f"Pearson's correlation {number(float(correlation), 3)}": png(
             prediction_plots.predicted_against_gold(split.gold, split.predicted, split.scale), 100
         ),
     }
     if np.isfinite(curve).any():
-        drawn[f"DeltaAvg by number of quantiles; the mean is {number(float(np.nanmean(curve)), 3)}"] = png(
+        drawn[f"{_GAIN}; the mean is {number(float(np.nanmean(curve)), 3)}"] = png(
             prediction_plots.delta_avg_by_quantiles({name: curve}, len(split.gold))
         )
     return figures(drawn)
 
 
-def _errors(split: _Split) -> dict[str, Any]:
-    """The plot and the tables of errors by band."""
-    by_score = error_bands(split.predicted, split.gold, split.predicted)
-    if split.segments is None:
-        return {"errors": [], "bands": [bands_table("By prediction", by_score, 2)]}
-    words = np.array([len(text.split()) for text in split.segments.source], np.float64)
-    by_length = error_bands(words, split.gold, split.predicted)
-    text = (
-        "Mean absolute error by source length and by prediction, with intervals; the tables have the numbers"
-    )
-    drawn = {text: png(errors_by_band(by_length, by_score, split.scale))}
-    return {
-        "errors": figures(drawn),
-        "bands": [
-            bands_table("By words in the source", by_length, 0),
-            bands_table("By prediction", by_score, 2),
-        ],
-    }
+def _errors(split: _Split) -> list[tuple[dict[str, str], str]]:
+    """The errors by band: each plot with its table."""
+    by = {"prediction": (split.predicted, f"predicted {scale_label(split.scale)}", 2)}
+    if split.segments is not None:
+        words = np.array([len(text.split()) for text in split.segments.source], np.float64)
+        by = {"source length": (words, "words in the source", 0), **by}
+    parts = []
+    for name, (values, what, digits) in by.items():
+        bands = error_bands(values, split.gold, split.predicted)
+        drawn = png(errors_by_band(bands, name, what, digits))
+        (figure,) = figures({f"Mean absolute error by {name}, with intervals": drawn})
+        parts.append((figure, bands_table(f"By {what}", bands, digits)))
+    return parts
 
 
 def _kept_plots(folder: Path, names: Mapping[str, str]) -> list[dict[str, str]]:

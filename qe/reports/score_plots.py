@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from features.basics.array_types import FloatArray
 from qe.data.dataset import LabelScale
-from qe.display.drawing import BLUE, VERMILLION, canvas, headline, legend, new_figure, plain_axes
+from qe.display.drawing import BLUE, VERMILLION, canvas, headline, legend
 from qe.display.numbers import count, interval, number
 from qe.evaluation.prediction_plots import scale_label
 from qe.reports.bands import Band
@@ -21,24 +21,18 @@ def png(figure: Figure, dpi: int = 120) -> bytes:
     return stream.getvalue()
 
 
-def errors_by_band(length: Sequence[Band], score: Sequence[Band], scale: LabelScale) -> Figure:
-    """Mean absolute error with intervals, by words of the source and by prediction."""
-    figure = new_figure(9.6, 3.9)
-    panels = figure.subplots(1, 2, sharey=True)
-    whats = ("words in the source", f"predicted {scale_label(scale)}")
-    for axes, bands, what, digits in zip(panels, (length, score), whats, (0, 2), strict=True):
-        plain_axes(axes)
-        places = np.arange(len(bands))
-        values = np.array([band.mae for band in bands])
-        reach = np.abs(np.array([band.ci for band in bands]).T - values)
-        axes.errorbar(places, values, reach, fmt="o", color=BLUE, capsize=3)
-        names = [f"{interval((band.low, band.high), digits)}\nn = {count(band.n)}" for band in bands]
-        axes.set_xticks(places, names, fontsize=8)
-        axes.set_xlabel(what)
-        axes.set_ylim(bottom=0)
-    panels[0].set_ylabel("mean absolute error (label units)")
-    headline(panels[0], "Error by length", "95 % bootstrap intervals")
-    headline(panels[1], "Error by prediction", "five bands of about equal size")
+def errors_by_band(bands: Sequence[Band], name: str, what: str, digits: int) -> Figure:
+    """Mean absolute error with intervals, by what the bands are of; `digits` are of their limits."""
+    figure, axes = canvas(7.0, 3.9)
+    places = np.arange(len(bands))
+    values = np.array([band.mae for band in bands])
+    reach = np.abs(np.array([band.ci for band in bands]).T - values)
+    axes.errorbar(places, values, reach, fmt="o", color=BLUE, capsize=3)
+    names = [f"{interval((band.low, band.high), digits)}\nn = {count(band.n)}" for band in bands]
+    axes.set_xticks(places, names)
+    axes.set(xlabel=what, ylabel="mean absolute error (label units)")
+    axes.set_ylim(bottom=0)
+    headline(axes, f"Error by {name}", "95 % bootstrap intervals; bands of about equal size")
     return figure
 
 

@@ -68,6 +68,27 @@ def scored_page(
         return _page(scored, model, drifted, costs, _made_by(of_job))
 
 
+def _verdict(
+    scores: FloatArray,
+    training: FloatArray | None,
+    rows: Sequence[Mapping[str, Any]],
+    drift: Mapping[str, Any] | None,
+) -> str:
+    """How good the file is, beside the training data; how many rows to doubt; whether it departs from it."""
+    median = f"Half of the segments score {number(float(np.median(scores)), 2)} or more"
+    usual = "" if training is None else f" (in training: {number(float(np.median(training)), 2)})"
+    counts = {"have flags": "flags", "are unlike the training data": "unlike"}
+    told = [
+        f"{count(sum(bool(row.get(key)) for row in rows))} {what}"
+        for what, key in counts.items()
+        if any(key in row for row in rows)
+    ]
+    departs = " The file departs from the training data: its scores are less sure." * bool(
+        drift and drift["warnings"]
+    )
+    return f"{'; '.join([median + usual, *told])}.{departs}"
+
+
 def _made_by(summary: Mapping[str, Any] | None) -> str:
     """Which version made the scores, and when; empty without a summary."""
     if summary is None:
@@ -99,6 +120,7 @@ def _page(
         "scored.html",
         {"number": number},
         title=scored.name,
+        verdict=_verdict(scores, training, good, drifted),
         lead=f"{len(good):,} of {len(rows):,} rows scored by {described.name}: predicted {scale.name}, "
         f"{'higher' if scale.higher_is_better else 'lower'} is better.{made_by}",
         languages=tuple(tokenizer.language for tokenizer in described.tokenizers),

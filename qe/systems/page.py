@@ -8,12 +8,14 @@ from typing import Any
 
 from qe.display.numbers import number
 from qe.display.page import figures, render
-from qe.evaluation.bucket_table import bucket_table, verdict
+from qe.evaluation.bucket_table import bucket_table
+from qe.evaluation.bucket_table import verdict as bucket_verdict
 from qe.systems import report
 from qe.systems.changes import Change, changes
 from qe.systems.results import SystemsComparison
 from qe.systems.runs_plot import DIRECTIONS
 from qe.systems.texts import Texts
+from qe.systems.verdict import verdict
 
 _DIGITS = 2  # of scores in buckets
 SHOWN = 10  # segments of each direction, system and metric
@@ -62,8 +64,9 @@ def page(
     return render(
         "qe.systems",
         "page.html",
-        {"verdict": verdict, "number": number},
+        {"verdict": bucket_verdict, "number": number},
         title=f"{', '.join(others) or 'no other system'} against {comparison.recipe['baseline']}",
+        found=verdict(comparison),
         comparison=comparison,
         table=report.table(comparison).html(),
         parted=comparison.buckets,

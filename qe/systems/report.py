@@ -11,11 +11,12 @@ from qe.systems.settings import CLAIMS
 
 _ARROWS = {True: " ↑", False: " ↓", None: ""}
 _COLUMNS = (
-    Column("metric", once=True), Column("system"), Column("mean", latex="Avg"),
-    Column("s_sel", drop=2, latex=r"$\overline{s}_{\mathrm{sel}}$"),
-    Column("s_test", drop=3, latex=r"$s_{\mathrm{test}}$"),
-    Column("s_dev", drop=1, latex=r"$s_{\mathrm{dev}}$"),
-    Column("p", drop=4, latex="$p$"), Column("p corr.", latex=r"$p_{\mathrm{corr}}$"),
+    Column("metric", once=True), Column("system"), Column("mean", latex="Avg", about="score, over all runs"),
+    Column("s_sel", drop=2, latex=r"$\overline{s}_{\mathrm{sel}}$", about="spread with other segments"),
+    Column("s_test", drop=3, latex=r"$s_{\mathrm{test}}$", about="spread over runs of training"),
+    Column("s_dev", drop=1, latex=r"$s_{\mathrm{dev}}$", about="the same on the development set"),
+    Column("p", drop=4, latex="$p$", about="chance of such a difference without a cause"),
+    Column("p corr.", latex=r"$p_{\mathrm{corr}}$", about="the same, for all tests together"),
 )  # fmt: skip
 
 

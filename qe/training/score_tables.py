@@ -27,13 +27,18 @@ def scores_table(
     known = next(iter(section["systems"].values()))
     names = CLASS_METRICS if CLASS_METRICS[0] in known else others
     rest = [name for name in names if name != metric]
-    columns = [Column("system"), Column(METRICS.get(metric).title, metric)]
-    columns += [Column(METRICS.get(m).title, m, drop=place) for place, m in enumerate(rest, start=1)]
+    columns = [Column("system"), _column(metric)]
+    columns += [_column(m, drop=place) for place, m in enumerate(rest, start=1)]
     rows = []
     for system, scores in section["systems"].items():
         told = scores if whole else {key: value for key, value in scores.items() if key != "ci"}
         rows.append([system, shown(scores, metric), *(shown(told, name) for name in rest)])
     return Table(title, columns, rows)
+
+
+def _column(metric: str, drop: int = 0) -> Column:
+    kind = METRICS.get(metric)
+    return Column(kind.title, metric, drop, about=kind.help)
 
 
 def differences_table(section: Mapping[str, Any], system: str, metric: str) -> Table:

@@ -149,6 +149,12 @@ def test_html_escapes_texts_and_marks_what_is_significant() -> None:
     assert '<td class="sure">.050*</td>' in text and "<td>.300</td>" in text
 
 
+def test_a_page_says_below_a_heading_what_its_figures_are() -> None:
+    table = Table("", [Column("system"), Column("MAE", about="mean <absolute> error")], [("a", "b")])
+    assert '<th scope="col" class="text">MAE<small>mean &lt;absolute&gt; error</small></th>' in table.html()
+    assert "absolute" not in table.text(80) + table.markdown() + table.csv() + table.latex()
+
+
 def test_csv_and_json_keep_all_digits() -> None:
     table = example()
     rows = list(csv.DictReader(io.StringIO(table.csv())))
