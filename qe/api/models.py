@@ -142,6 +142,23 @@ def model_folder(model: str, require_signature: Path | None = None) -> tuple[Pat
     return folder, identity
 
 
+def is_current(model: str, registered: str, fingerprint: str) -> bool:
+    """Whether a model that was loaded is what a path or an MLflow URI names still.
+
+    registered   `NAME/VERSION` of the one that was loaded; empty if it is not from the registry
+    fingerprint  its identity
+
+    Raises InputError if there is no model now.
+    """
+    if is_uri(model):
+        from qe.tracking.logged_models import registered_now
+
+        now = registered_now(model)
+        return now is None or "/".join(now) == registered
+    with one_model(Path(model)) as identity:
+        return identity == fingerprint
+
+
 def is_uri(model: str) -> bool:
     """Whether a model is named by an MLflow URI, and not by a path."""
     return "://" in model or model.startswith(("models:/", "runs:/"))

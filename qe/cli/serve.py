@@ -33,6 +33,14 @@ def serve(
     max_seconds: Annotated[int, typer.Option(help="Longest time for an answer; longer: 504.")] = 60,
     max_busy: Annotated[int, typer.Option(help="Requests scored at a time; more: 503.")] = 4,
     max_connections: Annotated[int, typer.Option(help="Connections open at a time.")] = 400,
+    drift_rows: Annotated[
+        int,
+        typer.Option(min=0, help="Last segments looked at beside the training data, for /metrics; 0: none."),
+    ] = 10_000,
+    refresh: Annotated[
+        float,
+        typer.Option(min=0, help="Look every so many seconds for a new model; 0: at SIGHUP alone."),
+    ] = 0.0,
     require_signature: Signed = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Log no line for each request.")] = False,
 ) -> None:
@@ -44,11 +52,15 @@ def serve(
     /metrics is for Prometheus, /docs for people. There is no authentication: put a proxy before it to serve
     other machines (docs/serving.md, docs/security.md).
 
+    SIGHUP, or --refresh 60, takes the model that the name leads to now: no request is lost, and a model that
+    cannot be loaded is told in the log while the one before goes on.
+
     Example:
 
         qe serve --model models:/qe-demo@champion --port 5002
     """
     from qe.production.listening import address_of, bound
+    from qe.production.renewal import Renewal
     from qe.production.server.hosts import Hosts
     from qe.production.server.limits import Limits
     from qe.production.serving import serve as answer_requests
@@ -64,8 +76,19 @@ def serve(
         folder, identity = model_folder(model, require_signature)
         version = registered(model, folder)
         return Service.load(
-            folder, limits, identity=identity, level=interval, triage=triage, registered=version
+            folder,
+            limits,
+            identity=identity,
+            level=interval,
+            triage=triage,
+            registered=version,
+            drift_rows=drift_rows,
         )
+
+    def current(service: "Service") -> bool:
+        from qe.api.models import is_current
+
+        return is_current(model, service.about["registered"], service.about["fingerprint"])
 
     with bound(host, port) as held:
         address = address_of(held)
@@ -74,4 +97,6 @@ def serve(
             name = service.about["model"]
             print(f"serving '{name}' on http://{address}/invocations", file=sys.stderr, flush=True)
 
-        answer_requests(load, held, limits, hosts=hosts, quiet=quiet, loaded=loaded)
+        answer_requests(
+            Renewal(load, current, refresh), held, limits, hosts=hosts, quiet=quiet, loaded=loaded
+        )

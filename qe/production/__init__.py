@@ -7,6 +7,7 @@ from features.basics.doors import door
 if TYPE_CHECKING:
     from qe.production.promotion import Decision as Decision
     from qe.production.promotion import promote as promote
+    from qe.production.renewal import Renewal as Renewal
     from qe.production.serving import serve as serve
     from qe.production.suggestion.suggest import Suggestions as Suggestions
     from qe.production.suggestion.suggest import suggest as suggest

@@ -19,20 +19,11 @@ class QualityEstimation(PythonModel):
     """
 
     def load_context(self, context: Any) -> None:
-        config = dict(context.model_config or {})
-        archive = config.pop("archive", None)
-        folder = Path(context.artifacts["model"]) if archive is None else _shipped(archive)
-        # No cache unless asked for: a server calls `predict` from several threads.
-        self.scorer = Scorer.load(folder, Options(**{"drift": False, "cache": 0, **config}))
+        # No cache: a server calls `predict` from several threads.
+        self.scorer = Scorer.load(Path(context.artifacts["model"]), Options(drift=False, cache=0))
 
     def predict(self, context: Any, model_input: pd.DataFrame, params: Any = None) -> pd.DataFrame:
         return frame_of(self.scorer, model_input)
-
-
-def _shipped(archive: str) -> Path:
-    from qe.scoring.spark.shipping import shipped
-
-    return shipped(archive)
 
 
 mlflow.models.set_model(QualityEstimation())

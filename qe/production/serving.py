@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import uvicorn
 
+from qe.production.renewal import Renewal, renewed_by_signal
 from qe.production.server.app import App
 from qe.production.server.connections import BACKLOG, Connection, Gate, check_descriptors
 from qe.production.server.hosts import LOOPBACK, Hosts
@@ -54,7 +55,7 @@ def http_server(app: App) -> uvicorn.Server:
 
 
 def serve(
-    load: Callable[[], Service],
+    renewal: Renewal,
     listening: socket.socket,
     limits: Limits,
     *,
@@ -62,13 +63,14 @@ def serve(
     quiet: bool = False,
     loaded: Callable[[Service], None] = lambda service: None,
 ) -> None:
-    """Answers requests until it is stopped (Ctrl-C, SIGTERM); not ready until `load` has returned.
+    """Answers requests until it is stopped (Ctrl-C, SIGTERM); not ready until the model is loaded.
 
-    hosts   names that are answered to
-    quiet   no line per request in the log (stderr)
-    loaded  told when the model is there
+    renewal  loads the model, and takes another one when it is there
+    hosts    names that are answered to
+    quiet    no line per request in the log (stderr)
+    loaded   told when the model is there
 
-    Raises what `load` raises, and InputError where so many connections need more descriptors than there are.
+    Raises what loading raises, and InputError where so many connections need more descriptors than there are.
     """
     check_descriptors(limits)
     app = App(limits, hosts=hosts)
@@ -77,14 +79,18 @@ def serve(
 
     def become_ready() -> None:
         try:
-            app.service = load()
-            loaded(app.service)
+            service = renewal.load()
+            app.take(service)
+            loaded(service)
         except BaseException as error:
             failures.append(error)
             server.should_exit = True
+        else:
+            renewal.watch(app)
 
     threading.Thread(target=become_ready, name="loading", daemon=True).start()
-    with logged(quiet, Throttle(dropped=app.metrics.left_out)):
+    with logged(quiet, Throttle(dropped=app.metrics.left_out)), renewed_by_signal(renewal):
         server.run(sockets=[listening])
+    renewal.end()
     if failures:
         raise failures[0]

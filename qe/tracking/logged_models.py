@@ -11,6 +11,7 @@ from mlflow.exceptions import MlflowException
 from mlflow.models import ModelSignature
 from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
 from mlflow.store.artifact.local_artifact_repo import LocalArtifactRepository
+from mlflow.store.artifact.utils.models import get_model_name_and_version
 from mlflow.types import ColSpec, DataType, Schema
 
 from features.basics.errors import InputError
@@ -109,6 +110,23 @@ def registered_as(folder: Path) -> tuple[str, str] | None:
     with whole("what MLflow says of a version", file, "name the model by its version"):
         said = strict_yaml.read(file, "description of a version")
         return str(said["model_name"]), str(said["model_version"])
+
+
+@connected(reading=True)
+def registered_now(uri: str) -> tuple[str, str] | None:
+    """Name and version in the registry that `models:/NAME@ALIAS` leads to now; None for a URI of no version.
+
+    Raises InputError if the registry has no such name, version or alias.
+    """
+    if not uri.startswith("models:/"):
+        return None
+    try:
+        named = get_model_name_and_version(mlflow.MlflowClient(), uri)  # type: ignore[no-untyped-call]
+    except MlflowException as error:
+        raise InputError(
+            f"no model at {uri} ({error})", remedy="`qe models` lists the registered ones"
+        ) from None
+    return (str(named[0]), str(named[1])) if len(named) == 2 else None
 
 
 @connected()

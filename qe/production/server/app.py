@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from qe.production.server import openapi
 from qe.production.server.answers import Answer, Refused, json_answer, json_bytes, refusal, shortened
 from qe.production.server.bodies import Bodies, Body, Gone, Message, Receive
 from qe.production.server.hosts import LOOPBACK, Hosts
@@ -80,6 +79,13 @@ class App:
         self.bodies = Bodies(self.limits)
         # Threads end with their work: one that is given up on holds its place until then.
         self.pool = ThreadPoolExecutor(self.limits.busy, thread_name_prefix="scoring")
+        if self.service is not None:
+            self.take(self.service)
+
+    def take(self, service: Service) -> None:
+        """Answers by this model from now on; requests that are being scored keep the one they began with."""
+        self.metrics.of_model(service.about, service.bounds, service.recent)
+        self.service = service
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         begun = time.perf_counter()
@@ -148,7 +154,6 @@ class App:
             raise Refused(503, "the server is stopping")
         if self.service is None:
             raise Refused(503, "the model is being loaded; try again", _AGAIN)
-        self.metrics.of_model(self.service.about, self.service.bounds)
         return self.service
 
     async def _invocations(self, request: Request) -> Answer:
@@ -181,24 +186,13 @@ class App:
         return json_answer(self.ready.about)
 
     async def _metrics(self, request: Request) -> Answer:
-        if self.service is not None:
-            self.metrics.of_model(self.service.about, self.service.bounds)
         return self.metrics.answer()
 
     async def _openapi(self, request: Request) -> Answer:
-        return self._description
+        return self.ready.description
 
     async def _docs(self, request: Request) -> Answer:
-        return self._page
-
-    @cached_property
-    def _description(self) -> Answer:
-        return json_answer(openapi.document(self.ready.about, self.limits))
-
-    @cached_property
-    def _page(self) -> Answer:
-        content = openapi.page(openapi.document(self.ready.about, self.limits)).encode("utf-8")
-        return Answer(200, content, "text/html; charset=utf-8", {"Content-Security-Policy": openapi.POLICY})
+        return self.ready.page
 
 
 def _scored(service: Service, body: bytes, kind: Kind, request: Request) -> Answer:

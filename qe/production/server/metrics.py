@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from threading import Lock
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
@@ -10,6 +9,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from qe.production.server.answers import Answer
 from qe.production.server.quality import Quality
+from qe.production.server.recent import Recent
 
 _FRESH = 1.0  # seconds
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
@@ -55,22 +55,45 @@ class Metrics:
         self._actions = Counter(
             "qe_segments_triaged", "Segments by what is to be done.", ["action"], registry=self.registry
         )
-        self._scores: Histogram | None = None
-        self._models = Lock()
-
-    def of_model(self, about: Mapping[str, Any], bounds: Sequence[float]) -> None:
-        """Names the model that answers, and begins the histogram of its scores; once."""
-        with self._models:
-            if self._scores is not None:
-                return
-            self._scores = Histogram(
-                "qe_score", "Scores that were given.", buckets=bounds or (0.0,), registry=self.registry
-            )
-        info = Gauge(
+        self._renewals = Counter(
+            "qe_model_renewals", "Looks for a new model, by what came of them.", ["outcome"],
+            registry=self.registry,
+        )  # fmt: skip
+        self._model = Gauge(
             "qe_model_info", "The model that answers; always 1.", ["name", "version", "fingerprint"],
             registry=self.registry,
         )  # fmt: skip
-        info.labels(about["model"], about["registered"], about["fingerprint"]).set(1)
+        self._drift = [
+            Gauge(f"qe_drift_{name}", text, registry=self.registry)
+            for name, text in (
+                ("segments", "The last segments that were looked at beside the training data."),
+                ("psi", "Largest population stability index of a feature in them."),
+                ("warnings", "Departures from the training data in them."),
+            )
+        ]
+        self._recent: Recent | None = None
+        self._scores: Histogram | None = None
+        self._bounds: Sequence[float] = ()
+
+    def of_model(
+        self, about: Mapping[str, Any], bounds: Sequence[float], recent: Recent | None = None
+    ) -> None:
+        """Names the model that answers; its scores are counted in a histogram with these upper bounds."""
+        self._recent = recent
+        self._model.clear()
+        self._model.labels(about["model"], about["registered"], about["fingerprint"]).set(1)
+        bounds = tuple(bounds or (0.0,))
+        if bounds == self._bounds:
+            return
+        if self._scores is not None:
+            self.registry.unregister(self._scores)
+        self._scores, self._bounds = (
+            Histogram("qe_score", "Scores that were given.", buckets=bounds, registry=self.registry),
+            bounds,
+        )
+
+    def renewed(self, outcome: str) -> None:
+        self._renewals.labels(outcome).inc()
 
     def watch(
         self,
@@ -102,6 +125,8 @@ class Metrics:
         for action, count in quality.actions.items():
             self._actions.labels(action).inc(count)
         self._outside.inc(quality.outside)
+        if quality.looks is not None and self._recent is not None:
+            self._recent.add(quality.looks)
         if self._scores is not None:
             for score in quality.scores:
                 self._scores.observe(score)
@@ -119,5 +144,15 @@ class Metrics:
         """All of them, in Prometheus' text format; for a second the same, as they take some time to make."""
         now = self._clock()
         if self._made is None or now - self._made[0] >= _FRESH:
+            self._look_back()
             self._made = (now, Answer(200, generate_latest(self.registry), CONTENT_TYPE_LATEST))
         return self._made[1]
+
+    def _look_back(self) -> None:
+        report = None if self._recent is None else self._recent.report()
+        values = (0, 0.0, 0)
+        if report is not None:
+            psi = max((shift.psi for shift in report.shifts), default=0.0)
+            values = (report.n, psi, len(report.warnings))
+        for gauge, value in zip(self._drift, values, strict=True):
+            gauge.set(value)

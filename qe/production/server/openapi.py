@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from features.basics.packages import version
 from qe.production.server.extras import Extras
@@ -43,8 +43,8 @@ def document(about: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
 def page(content: Mapping[str, Any]) -> str:
     """The document as HTML, all of it escaped; no script, and nothing from another address."""
     environment = Environment(
-        loader=PackageLoader("qe.production.server", "."), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
+        loader=ChoiceLoader([PackageLoader("qe.production.server", "."), PackageLoader("qe.display", ".")]),
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     return environment.get_template("page.html").render(api=content, policy=POLICY)
 

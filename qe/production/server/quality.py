@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from features.basics.array_types import FloatArray
+from qe.models.drift import Counts
 from qe.models.guard.guard import MARKED
 
 _BINS = 10
@@ -20,21 +21,24 @@ class Quality:
     unscored  kind of reason -> rows
     outside   rows that are marked as unlike the training data
     actions   triage action -> rows
+    looks     how the scored rows look, where the model has a profile of its training data
     """
 
     scores: Sequence[float] = ()
     unscored: Mapping[str, int] = field(default_factory=dict)
     outside: int = 0
     actions: Mapping[str, int] = field(default_factory=dict)
+    looks: Counts | None = None
 
     @classmethod
-    def of(cls, rows: Sequence[Mapping[str, Any]]) -> "Quality":
+    def of(cls, rows: Sequence[Mapping[str, Any]], looks: Counts | None = None) -> "Quality":
         """Counts of output rows of a scorer."""
         return cls(
             [row["score"] for row in rows if row["score"] is not None],
             Counter(kind_of(row["reason"]) for row in rows if row["score"] is None),
             sum((row.get("outside") or 0) >= MARKED for row in rows),
             Counter(row["action"] for row in rows if row.get("action")),
+            looks,
         )
 
 

@@ -3,22 +3,27 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
 from features.basics.errors import InputError
+from qe.models.drift import Counts, Profile
 from qe.models.held_out import HeldOut
 from qe.models.versions import versions
+from qe.production.server import openapi
 from qe.production.server.answers import Answer, Refused, json_answer
 from qe.production.server.extras import Extras, asked_for
 from qe.production.server.limits import Limits
 from qe.production.server.parsing import Kind, Parsed, parse
 from qe.production.server.quality import Quality, bounds
+from qe.production.server.recent import Recent
 from qe.production.thresholds import Thresholds
 from qe.scoring.scorer import Options, Scorer
 
+DRIFT_ROWS = 10_000
 _TRIED = 0.9  # level to ask the model's intervals for when they are loaded: any
 
 
@@ -32,6 +37,7 @@ class Service:
     defaults    extras of a request that names none
     about       what /version says
     bounds      upper bounds of a histogram of scores
+    recent      the last segments, where the model has a profile of its training data
     """
 
     scorer: Scorer
@@ -41,6 +47,7 @@ class Service:
     thresholds: Thresholds | None = None
     defaults: Extras = field(default_factory=Extras)
     bounds: Sequence[float] = ()
+    recent: Recent | None = None
 
     @classmethod
     def load(
@@ -52,11 +59,13 @@ class Service:
         level: float | None = None,
         triage: Path | None = None,
         registered: tuple[str, str] | None = None,
+        drift_rows: int = DRIFT_ROWS,
     ) -> Self:
         """The model of a folder; `level` of intervals that every answer has, `triage` a file of thresholds.
 
         identity    of the model that must lie there, if it is known
         registered  its name and version in the registry, if it comes from there
+        drift_rows  how many of the last segments are looked at beside the training data; 0: none
 
         Raises InputError if the model cannot be loaded, has no intervals though a level is given, and
         for a file without thresholds.
@@ -81,7 +90,12 @@ class Service:
         thresholds = None if triage is None else Thresholds.read(triage, scorer.model.scale)
         _warm(plain)
         about = _about(plain) | {"registered": "" if registered is None else "/".join(registered)}
-        return cls(scorer, limits, about, lacks, thresholds, Extras(interval=level), _bounds(folder, plain))
+        recent = None
+        if drift_rows and Profile.is_in(folder):
+            profile = Profile.load(folder)
+            scorer, recent = replace(scorer, profile=profile), Recent(profile, drift_rows)
+        extras = Extras(interval=level)
+        return cls(scorer, limits, about, lacks, thresholds, extras, _bounds(folder, plain), recent)
 
     def answer(self, body: bytes, kind: Kind, query: bytes) -> Answer:
         """The answer to a body. Raises Refused if there is none."""
@@ -89,12 +103,23 @@ class Service:
             parsed = parse(body, kind, self.limits)
             extras = asked_for(query, parsed.params, self.defaults)
             self._check(extras)
-            rows = self._scored(parsed, extras)
+            rows, looks = self._scored(parsed, extras)
         except InputError as error:
             raise Refused(422, str(error)) from None
         except RecursionError:
             raise Refused(422, "a value is nested too deeply") from None
-        return json_answer({"predictions": rows}, rows=len(rows), quality=Quality.of(rows))
+        return json_answer({"predictions": rows}, rows=len(rows), quality=Quality.of(rows, looks))
+
+    @cached_property
+    def description(self) -> Answer:
+        """What the server answers with this model (OpenAPI)."""
+        return json_answer(openapi.document(self.about, self.limits))
+
+    @cached_property
+    def page(self) -> Answer:
+        """The description as a page."""
+        content = openapi.page(openapi.document(self.about, self.limits)).encode("utf-8")
+        return Answer(200, content, "text/html; charset=utf-8", {"Content-Security-Policy": openapi.POLICY})
 
     def _check(self, extras: Extras) -> None:
         if extras.interval is not None and "interval" in self.lacks:
@@ -104,8 +129,10 @@ class Service:
         if extras.triage and self.thresholds is None:
             raise Refused(422, "this server has no thresholds of triage; start it with --triage")
 
-    def _scored(self, parsed: Parsed, extras: Extras) -> list[dict[str, Any]]:
-        """One object for each row: score, how far outside it lies, what was asked for, why it has none."""
+    def _scored(self, parsed: Parsed, extras: Extras) -> tuple[list[dict[str, Any]], Counts | None]:
+        """One object for each row: score, how far outside it lies, what was asked for, why it has none; and
+        how the rows look.
+        """
         options = Options(
             level=extras.interval,
             explain=extras.explain,
@@ -118,8 +145,8 @@ class Service:
         # Intervals may need columns of their own: they are asked for with them alone.
         intervals = None if extras.interval is None else self.scorer.intervals
         scorer = replace(self.scorer, options=options, intervals=intervals)
-        scored = scorer.score(parsed.needed(scorer.columns())).rows
-        return [{name: _plain(row[name]) for name in names} for row in scored]
+        scored = scorer.score(parsed.needed(scorer.columns()))
+        return [{name: _plain(row[name]) for name in names} for row in scored.rows], scored.counts
 
 
 def _plain(value: Any) -> Any:

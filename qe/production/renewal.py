@@ -1,0 +1,110 @@
+"""Renewal: a running server takes another model, at SIGHUP or when there is a new one."""
+
+import logging
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+
+from features.basics.errors import InputError
+from qe.production.server.app import App
+from qe.production.server.service import Service
+from qe.production.server.throttle import REQUESTS
+
+_log = logging.getLogger(REQUESTS)
+TAKEN, SAME, FAILED = "taken", "same", "failed"
+
+
+@dataclass(eq=False)
+class Renewal:
+    """Where the model comes from, and when it is looked for again.
+
+    load     the model that is there now
+    current  whether a loaded model is still the one that is there; asked every `seconds`
+    seconds  0: only when asked to (SIGHUP)
+
+    A model that cannot be loaded, or that needs other columns of clients, is told in the log; the one
+    before goes on.
+    """
+
+    load: Callable[[], Service]
+    current: Callable[[Service], bool] = lambda service: True
+    seconds: float = 0.0
+    asked: threading.Event = field(default_factory=threading.Event)
+    ended: threading.Event = field(default_factory=threading.Event)
+
+    def watch(self, app: App) -> None:
+        """Renews the model of `app` until `end` is called."""
+        while True:
+            asked = self.asked.wait(self.seconds or None)
+            if self.ended.is_set():
+                return
+            self.asked.clear()
+            app.metrics.renewed(self._renewed(app, asked))
+
+    def end(self) -> None:
+        self.ended.set()
+        self.asked.set()
+
+    def _renewed(self, app: App, asked: bool) -> str:
+        """Loads a model where there is a new one, or where it is asked to; what came of it."""
+        before = app.service
+        try:
+            if before is None or (not asked and self.current(before)):
+                return SAME
+            found = self.load()
+            _check_columns(before, found)
+        except Exception as error:  # whatever is wrong with the new one, the one before answers
+            _log.error("the model stays as it is: %s", error, exc_info=not isinstance(error, InputError))
+            return FAILED
+        app.take(found)
+        same = _name(found) == _name(before)
+        _log.warning("the model is %s; before it was %s", _name(found), "the same" if same else _name(before))
+        return SAME if same else TAKEN
+
+
+def _check_columns(before: Service, found: Service) -> None:
+    """Raises InputError for a model that needs columns which clients do not send."""
+    more = [name for name in found.about["columns"] if name not in before.about["columns"]]
+    if more:
+        raise InputError(
+            f"{_name(found)} needs the column '{more[0]}', which clients need not send today",
+            remedy="change the clients, then start the server anew",
+        )
+
+
+def _name(service: Service) -> str:
+    about = service.about
+    return f"{about['registered'] or about['model']} ({about['fingerprint'][:12]})"
+
+
+@contextmanager
+def renewed_by_signal(renewal: Renewal) -> Iterator[None]:
+    """SIGHUP asks for the model anew, in the block; one that says that the terminal has gone ends it as ever.
+
+    In a thread, which has no signals, nothing changes.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before, attended = signal.getsignal(signal.SIGHUP), _has_terminal()
+
+    def renew(number: int, frame: object) -> None:
+        if attended and not _has_terminal() and callable(before):
+            before(number, frame)  # type: ignore[arg-type]
+        renewal.asked.set()
+
+    signal.signal(signal.SIGHUP, renew)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def _has_terminal() -> bool:
+    with suppress(OSError):
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+        return True
+    return False
