@@ -4,7 +4,7 @@ import sys
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from qe.production.thresholds import Thresholds
     from qe.scoring.conditions import Condition
     from qe.scoring.jobs import ScoredFile
-    from qe.scoring.scorer import Options
     from qe.scoring.spark.scoring import ScoredTable
 
 
@@ -227,16 +226,29 @@ def score(
     else:
         _only_of_files({"--sheet": sheet, "--header-row": header_row != 1, "--languages": languages})
     if on_spark(engine, master):
-        _only_local({"--resume": resume, "--workers": workers, "--drift": drift, "--tokens": tokens})
-        _only_local({"--columns": columns, "--keep": keep, "--triage": triage, "--flags": flags})
-        _only_local({"--outside": outside})
-        _only_local({"--suffix": suffix, "--safe-cells": safe_cells, "--summary": summary})
-        _only_local({"--fail-if drift": any(condition.most is None for condition in conditions)})
-        options = Options(level=interval, explain=explain, cache=CACHE if cache else 0)
-        table = _score_on_spark(
-            folder, identity, input_, output, options, overwrite, chunk, master, quiet, as_json
+        _only_local({"--resume": resume, "--workers": workers, "--summary": summary})
+        _only_local(
+            {"--delimiter": delimiter, "--quoting": quoting, "--encoding": encoding, "--decimal": decimal}
         )
-        _end(conditions, table.rows, table.scored)
+        thresholds = None if triage is None else _thresholds(triage, folder, identity)
+        options = Options(
+            interval, explain, tokens, cache=(CACHE_WITH_TOKENS if tokens else CACHE) if cache else 0,
+            triage=thresholds, flags=flags, outside=outside, tag_by=tags or "f1_mult",
+        )  # fmt: skip
+        if drift is not None or any(condition.most is None for condition in conditions):
+            _check_profile(folder)
+        table = _score_on_spark(
+            folder, identity, input_, output, master, quiet, as_json,
+            [file for file in (triage, drift) if file is not None],
+            options=options, columns=name_pairs(columns or (), "--columns"), keep=keep, suffix=suffix,
+            safe=safe_cells, overwrite=overwrite, chunk=chunk,
+        )  # fmt: skip
+        _tell(table.drift, table.not_checked)
+        if drift is not None:
+            write_drift(drift, table.drift)
+        if thresholds is not None and not (quiet or as_json):
+            _show_actions(thresholds, table.actions, table.scored)
+        _end(conditions, table.rows, table.scored, () if table.drift is None else table.drift.warnings)
         return
     from features.storage.outputs import check_output
 
@@ -244,11 +256,9 @@ def score(
         check_output(Path(output), [triage])
     files = [*map(Path, input_), Path(output), folder, *([triage] if triage else [])]
     if drift is not None or any(condition.most is None for condition in conditions):
-        from qe.models.drift import Profile
-
         if drift is not None:
             check_output(drift, files)
-        Profile.load(folder)  # says so before any work where the model has none
+        _check_profile(folder)
     if summary is not None:
         check_output(summary, [*files, *([drift] if drift else [])])
     thresholds = None if triage is None else _thresholds(triage, folder, identity)
@@ -315,22 +325,32 @@ def score(
             )
     for told in done.notes if not quiet else ():
         print(visible(f"qe score: {input_[0]}: {told}"), file=sys.stderr)
-    for kind, reason in done.not_checked.items():
-        print(visible(f"qe score: {kind} are not looked for: {reason}"), file=sys.stderr)
-    if done.drift is not None:
-        for warning in done.drift.warnings:
-            print(visible(f"qe score: the input departs from the training data: {warning}"), file=sys.stderr)
+    _tell(done.drift, done.not_checked)
     if drift is not None:
         write_drift(drift, done.drift)
     if summary is not None:
         job.write(summary, done)
     _print(done, str(Path(output)), quiet, as_json, done.repeated, job.model_told() if as_json else None)
     if thresholds is not None and not (quiet or as_json):
-        from qe.display.terminal import show
-        from qe.production.triage_tables import actions_table
-
-        show(actions_table(thresholds, done.actions, done.scored))
+        _show_actions(thresholds, done.actions, done.scored)
     _end(conditions, done.rows, done.scored, () if done.drift is None else done.drift.warnings)
+
+
+def _tell(drift: "DriftReport | None", not_checked: "Mapping[str, str]") -> None:
+    """On stderr: what was not looked for, and how the input departs from the training data."""
+    from features.basics.errors import visible
+
+    for kind, reason in not_checked.items():
+        print(visible(f"qe score: {kind} are not looked for: {reason}"), file=sys.stderr)
+    for warning in () if drift is None else drift.warnings:
+        print(visible(f"qe score: the input departs from the training data: {warning}"), file=sys.stderr)
+
+
+def _show_actions(thresholds: "Thresholds", actions: "Mapping[str, int]", scored: int) -> None:
+    from qe.display.terminal import show
+    from qe.production.triage_tables import actions_table
+
+    show(actions_table(thresholds, actions, scored))
 
 
 def _end(conditions: "Sequence[Condition]", rows: int, scored: int, drift: "Sequence[str]" = ()) -> None:
@@ -358,6 +378,13 @@ def _thresholds(path: Path, model: Path, identity: str) -> "Thresholds":
 
     with description.one_model(model, identity):
         return Thresholds.given(path, model, description.read(model).scale)
+
+
+def _check_profile(model: Path) -> None:
+    """Raises InputError, before any work, for a model without a profile of its training data."""
+    from qe.models.drift import Profile
+
+    Profile.load(model)
 
 
 def _only_of_tables(options: dict[str, object]) -> None:
@@ -392,30 +419,21 @@ def _score_on_spark(
     identity: str,
     inputs: list[str],
     output: str,
-    options: "Options",
-    overwrite: bool,
-    chunk: int,
     master: str | None,
     quiet: bool,
     as_json: bool,
+    others: "Sequence[Path]",
+    **rest: Any,
 ) -> "ScoredTable":
+    """others: files that the output must not be; rest: what `score_table` takes."""
     from features.storage.outputs import check_apart
     from qe.scoring.spark.scoring import check_inputs, score_table
     from qe.scoring.spark.session import spark_session
 
     source = check_inputs(inputs)
-    check_apart(Path(output), [Path(source), model])
+    check_apart(Path(output), [Path(source), model, *others])
     with spark_session(master, quiet=quiet or as_json) as session:
-        done = score_table(
-            session,
-            model,
-            source,
-            output,
-            identity=identity,
-            options=options,
-            overwrite=overwrite,
-            chunk=chunk,
-        )
+        done = score_table(session, model, source, output, identity=identity, **rest)
     _print(done, output, quiet, as_json)
     return done
 

@@ -5,16 +5,25 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import pyarrow as pa
 
 from features.basics.errors import InputError
 from qe.scoring import tables
-from qe.scoring.input import Input
 from qe.scoring.naming import added_headers
 from qe.scoring.rows import Unreadable
 from qe.scoring.tables import Kind, Types
+
+
+class Source(Protocol):
+    """An input: its file, and its columns with their types in Parquet."""
+
+    @property
+    def path(self) -> Path: ...
+
+    @property
+    def types(self) -> Types: ...
 
 
 @dataclass(frozen=True)
@@ -30,7 +39,7 @@ class Kept:
     kind: Kind
 
     @classmethod
-    def make(cls, source: Input, added: Sequence[str], kind: Kind, id_header: str, suffix: str = "") -> Self:
+    def make(cls, source: Source, added: Sequence[str], kind: Kind, id_header: str, suffix: str = "") -> Self:
         """What stays of an input; `suffix` of the headers of what is added.
 
         Raises InputError if the input has a column of the name of one that is added, or a column that the

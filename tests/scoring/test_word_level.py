@@ -46,8 +46,11 @@ TAGS = WordTags(
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return word_models(tmp_path_factory.mktemp("word-level"))
+
+
+def word_models(folder: Path) -> Path:
     """new.tsv with 90 rows, two of them unusable, and a model that learned word-level quality."""
-    folder = tmp_path_factory.mktemp("word-level")
     data = generate(folder / "data", pairs=600, train=80, test=10, new=88)
     pairs = list(zip(read_lines(data.corpus_source), read_lines(data.corpus_target), strict=True))
     bundle = build(lambda: ParallelCorpus.from_lines(pairs), folder / "bundle", parts_needed([CONFIG]))

@@ -3,65 +3,86 @@
 import csv
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import pyarrow as pa
 
 from features.basics.errors import InputError
 from qe.scoring import tables
-from qe.scoring.rows import Row, check_header, json_rows, rows_of, unusable
+from qe.scoring.rows import Row, check_header, json_rows, rows_of
 
-ID, REASON = "id", "reason"
+ID = "id"
 _FILE, _BLOCK, _LINE = "_qe_file", "_qe_block", "_qe_line"
 _BOM: Final = b"\xef\xbb\xbf"
 _TABLE = re.compile(r"[\w`]+(\.[\w`]+)*")
 
 Split = tuple[str, int]  # a file and the byte where a task begins to read it
+Numbered = tuple[int | None, Row]  # the number of a row in the input, from 1; None where rows have no order
 
 
 @dataclass(frozen=True)
-class Counted:
-    """How many rows had which outcome ("" is usable): what Spark adds up over the tasks."""
+class Table:
+    """An input as Spark has it: lines as bytes, or columns, each with the split that it comes from.
 
-    def zero(self, value: dict[str, int]) -> dict[str, int]:
-        return {}
+    columns  that the input declares; None for JSONL, in which every row says its own
+    headers  those, or the keys of the first row
+    types    column -> its type in Parquet; none of JSONL
+    """
 
-    def addInPlace(self, left: dict[str, int], right: dict[str, int]) -> dict[str, int]:
-        for reason, count in right.items():
-            left[reason] = left.get(reason, 0) + count
-        return left
+    name: str
+    kind: str
+    frame: Any
+    columns: list[str] | None
+    headers: list[str]
+    types: tables.Types
+
+    @property
+    def path(self) -> Path:
+        return Path(self.name)
+
+    def taking(self, names: Iterable[str]) -> Self:
+        """With these columns alone of a table whose columns Spark reads one by one."""
+        if self.columns is None or self.kind not in ("table", "parquet"):
+            return self
+        names = {*names}
+        return replace(self, columns=[name for name in self.columns if name in names])
+
+    def located(self) -> tuple[Any, "Parser"]:
+        """Lines or columns with their splits, and what makes rows of them on the executors.
+
+        Raises InputError for an input that Spark cannot read, once it gets to it.
+        """
+        from pyspark.errors import AnalysisException
+
+        frame = self.frame
+        if self.kind in ("table", "parquet"):
+            taken = [frame[f"`{column}`"] for column in self.columns or ()]
+            try:
+                frame = _located(frame, *taken)
+            except AnalysisException:  # not made of files: no order, no numbers
+                frame = frame.select(*taken)
+        header = () if self.columns is None else tuple(self.columns)
+        before = _rows_before(frame, self.kind in ("tsv", "csv"))
+        return frame, Parser(self.name, self.kind, header, before)
 
 
-def read_table(session: Any, name: str, needed: Sequence[str]) -> tuple[Any, Any]:
-    """A DataFrame of strings (`id`, the needed columns, `reason`), and the outcomes counted as it is used.
+def read_table(session: Any, name: str) -> Table:
+    """A Parquet, TSV, CSV or JSONL file, a folder of them with such a name, or a table that Spark knows.
 
-    name  a Parquet, TSV, CSV or JSONL file, a folder of them with such a name, or a table that Spark knows
-
-    A row that cannot be used has a reason and no text. A row without an id gets its number in the input
-    (files in the order of their paths), from 1. TSV, CSV and JSONL are parsed by the same code as locally.
-
-    Raises InputError for an input of another kind, without a column that is needed, or (when Spark gets to
-    it) with bytes that are not UTF-8, CSV records of several lines, rows of a table without an id.
+    Raises InputError for an input of another kind, or an empty one.
     """
     kind = _kind(name)
     if kind in ("table", "parquet"):
-        frame, header = _table(session, name, kind, needed)
-    else:
-        frame, header = _lines(session, name, kind, needed)
-    outcomes = session.sparkContext.accumulator({}, Counted())
-    parser = Parser(
-        name, kind, header, tuple(needed), _rows_before(frame, bool(header) and kind in ("tsv", "csv"))
-    )
+        from pyspark.sql.pandas.types import to_arrow_schema
 
-    def parsed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch, counts in parser.batches(batches):
-            outcomes.add(counts)
-            yield batch
-
-    schema = ", ".join(f"`{column}` string" for column in (ID, *needed, REASON))
-    return frame.mapInArrow(parsed, schema), outcomes
+        frame = session.read.parquet(_escaped(name)) if kind == "parquet" else session.table(name)
+        check_header(frame.columns, name)
+        schema = to_arrow_schema(frame.schema)
+        types = dict(zip(schema.names, schema.types, strict=True))
+        return Table(name, kind, frame, list(frame.columns), list(frame.columns), types)
+    return _lines(session, name, kind)
 
 
 def _kind(name: str) -> str:
@@ -76,36 +97,21 @@ def _kind(name: str) -> str:
         raise
 
 
-def _table(session: Any, name: str, kind: str, needed: Sequence[str]) -> tuple[Any, tuple[str, ...]]:
-    """Parquet files or a table, with where each row comes from; and the columns taken."""
-    from pyspark.errors import AnalysisException
-
-    frame = session.read.parquet(_escaped(name)) if kind == "parquet" else session.table(name)
-    _check_columns(frame.columns, needed, name)
-    taken = tuple(column for column in dict.fromkeys((ID, *needed)) if column in frame.columns)
-    chosen = frame.select(*(f"`{column}`" for column in taken))
-    try:
-        return _located(frame, *(frame[f"`{column}`"] for column in taken)), taken
-    except AnalysisException:  # not made of files: no order, no numbers
-        return chosen, taken
-
-
-def _lines(session: Any, name: str, kind: str, needed: Sequence[str]) -> tuple[Any, tuple[str, ...]]:
-    """The lines of text files as bytes (Spark itself would mend what is not UTF-8); and the columns."""
+def _lines(session: Any, name: str, kind: str) -> Table:
+    """The lines of text files as bytes: Spark itself would mend what is not UTF-8."""
     from pyspark.sql.functions import col
 
     text = session.read.text(_escaped(name), lineSep="\n")
     frame = _located(text, col("value").cast("binary").alias(_LINE))
-    if kind == "jsonl":
-        return frame, ()
     first = frame.where(col(_BLOCK) == 0).first()
     line = _decoded(bytes(first[_LINE]).removeprefix(_BOM), name, 1) if first else ""
+    if kind == "jsonl":
+        return Table(name, kind, frame, None, [key for row, _ in json_rows([line]) for key in row], {})
     if not line:
         raise InputError("is empty", where=name, remedy="the first line names the columns")
     header = _fields(line, kind, name, 1)
     check_header(header, name)
-    _check_columns(header, needed, name)
-    return frame, tuple(header)
+    return Table(name, kind, frame, header, header, {column: pa.string() for column in header})
 
 
 def _located(frame: Any, *columns: Any) -> Any:
@@ -131,16 +137,6 @@ def _rows_before(frame: Any, headers: bool) -> dict[Split, int] | None:
     return before
 
 
-def _check_columns(there: Sequence[str], needed: Sequence[str], name: str) -> None:
-    for column in needed:
-        if column not in there:
-            raise InputError(
-                f"the model needs the column '{column}'",
-                where=name,
-                remedy=f"the input has {', '.join(there)}",
-            )
-
-
 def _escaped(name: str) -> str:
     """A path without the characters that Spark takes for patterns; `*` stays one."""
     return re.sub(r"([\[\]{}?\\])", r"\\\1", name)
@@ -148,7 +144,7 @@ def _escaped(name: str) -> str:
 
 @dataclass(frozen=True)
 class Parser:
-    """What a task does: Arrow batches in; batches of id, needed columns and reason out.
+    """What makes rows of a task's Arrow batches.
 
     before  rows before each split; None if rows must bring their own ids
     """
@@ -156,14 +152,18 @@ class Parser:
     name: str
     kind: str
     header: tuple[str, ...]
-    needed: tuple[str, ...]
     before: Mapping[Split, int] | None
 
-    def batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[pa.RecordBatch, dict[str, int]]]:
-        """The parsed batches, each with how many rows had which outcome."""
+    def rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[list[Numbered]]:
+        """The rows of each batch.
+
+        Raises InputError for bytes that are not UTF-8, CSV records of several lines, and a file with another
+        header than the first.
+        """
         split, number = None, 0
         for batch in batches:
-            numbered: list[tuple[int, Any]] = []
+            numbers: list[int | None] = []
+            items: list[Any] = []
             for here, item in zip(self._splits(batch), self._items(batch), strict=True):
                 if here != split:
                     split, number = here, self.before[here] if self.before is not None else 0
@@ -173,8 +173,10 @@ class Parser:
                             self._check_header(item, here[0])
                             continue
                 number += 1
-                numbered.append((number, item))
-            yield self._parsed(numbered)
+                numbers.append(number)
+                items.append(item)
+            parsed = self._rows(numbers, items)
+            yield list(zip(numbers if self.before is not None else [None] * len(items), parsed, strict=True))
 
     @property
     def is_text(self) -> bool:
@@ -200,50 +202,19 @@ class Parser:
                 remedy=f"all files begin with {', '.join(self.header)}",
             )
 
-    def _parsed(self, numbered: Sequence[tuple[int, Any]]) -> tuple[pa.RecordBatch, dict[str, int]]:
-        numbers = [number for number, _ in numbered]
-        columns: dict[str, list[str | None]] = {name: [] for name in (ID, *self.needed, REASON)}
-        counts: dict[str, int] = {}
-        for number, (row, problem) in zip(numbers, self._rows(numbered), strict=True):
-            reason = problem or unusable(row, self.needed) or _unencodable(row, self.needed)
-            counts[reason] = counts.get(reason, 0) + 1
-            columns[ID].append(self._id(row, number))
-            for name in self.needed:
-                columns[name].append(None if reason else row[name])
-            columns[REASON].append(reason)
-        return pa.RecordBatch.from_pydict(columns, pa.schema([(c, pa.string()) for c in columns])), counts
-
-    def _rows(self, numbered: Sequence[tuple[int, Any]]) -> Iterator[Row]:
+    def _rows(self, numbers: Sequence[int | None], items: Sequence[Any]) -> Iterator[Row]:
         if not self.is_text:
-            return ((row, "") for _, row in numbered)
-        lines = ((_decoded(line, self.name, number), number) for number, line in numbered)
+            return ((row, "") for row in items)
+        lines = (
+            (_decoded(line, self.name, number), number) for number, line in zip(numbers, items, strict=True)
+        )
         if self.kind == "jsonl":
             return json_rows(line for line, _ in lines)
         fields = (_fields(line, self.kind, self.name, number) for line, number in lines)
         return rows_of(self.header, (each or [""] for each in fields))  # as the other engine counts
 
-    def _id(self, row: Mapping[str, Any], number: int) -> str:
-        value = row.get(ID)
-        if value is None and self.before is None:
-            raise InputError(
-                "a row has no id, and the rows of this table have no order to number them by",
-                where=self.name,
-                remedy="give it a column `id`",
-            )
-        return str(number if value is None else value)
 
-
-def _unencodable(row: Mapping[str, Any], needed: Sequence[str]) -> str:
-    """A reason where a text holds half a surrogate pair (JSON can), which Spark's strings cannot."""
-    for name in needed:
-        try:
-            row[name].encode()
-        except UnicodeEncodeError:
-            return f"{name} is not Unicode text"
-    return ""
-
-
-def _decoded(line: bytes, where: object, number: int) -> str:
+def _decoded(line: bytes, where: object, number: int | None) -> str:
     try:
         return line.removesuffix(b"\r").decode()
     except UnicodeDecodeError as error:
@@ -254,7 +225,7 @@ def _decoded(line: bytes, where: object, number: int) -> str:
         ) from None
 
 
-def _fields(line: str, kind: str, where: object, number: int) -> list[str]:
+def _fields(line: str, kind: str, where: object, number: int | None) -> list[str]:
     """The fields of one line of TSV (unquoted) or CSV."""
     if kind == "tsv":
         return line.split("\t")

@@ -22,6 +22,8 @@ from features.resources.ngrams import NgramCounts
 from features.text.tokens import Tokens
 from qe.cli import main
 from qe.getting_started.demo.run import EXPERIMENT
+from qe.models.model import Model
+from qe.production.thresholds import Thresholds
 from qe.scoring.input import read_rows
 from qe.scoring.jobs import score_file, tables
 from qe.scoring.scorer import Options
@@ -31,9 +33,10 @@ if shutil.which("java") is None:
     pytest.skip("no Java runtime (openjdk-17-jre-headless) is installed", allow_module_level=True)
 
 from qe.scoring.spark import ngrams
-from qe.scoring.spark.scoring import score_table
+from qe.scoring.spark.scoring import ScoredTable, score_table
 from qe.scoring.spark.session import check_installed, on_loopback, spark_session
 from qe.scoring.spark.shipping import ship_folder, shipped
+from tests.scoring.test_word_level import word_models
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 CLUSTER = "local-cluster[2,1,1024]"
@@ -76,22 +79,22 @@ def parts(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.name.startswith("part-"))
 
 
-def same_as_local(spark: Any, model: Path, path: Path, output: str, options: Options | None = None) -> None:
-    """Scores a file with both engines into `output`; the rows must be equal, byte for byte."""
+def same_as_local(
+    spark: Any, model: Path, path: Path, output: str, options: Options | None = None, **more: Any
+) -> ScoredTable:
+    """Scores a file with both engines into `output`; rows and summary must be equal, byte for byte."""
     local, folder = path.parent / f"local-{output}", path.parent / output
-    expected = score_file(model, [path], local, options=options, workers=1)
-    outcome = score_table(spark, model, str(path), str(folder), options=options)
-    assert (outcome.rows, outcome.scored, outcome.reasons) == (
-        expected.rows,
-        expected.scored,
-        expected.reasons,
-    )
+    expected = score_file(model, [path], local, options=options, workers=1, **more)
+    outcome = score_table(spark, model, str(path), str(folder), options=options, **more)
     assert outcome.rows > 0
+    for name in outcome.to_json():
+        assert getattr(outcome, name) == getattr(expected, name), name
     if output.endswith(".parquet"):
         tables_ = [pq.read_table(part) for part in parts(folder)]
         assert pa.concat_tables(tables_).equals(pq.read_table(local))
-        return
-    header = tables.header((options or Options()).columns, tables.kind_of(folder))
+        return outcome
+    first = gzip.decompress(local.read_bytes()) if output.endswith(".gz") else local.read_bytes()
+    header = first[: first.index(b"\n") + 1] if tables.kind_of(folder) in ("tsv", "csv") else b""
     content = [
         gzip.decompress(p.read_bytes()) if p.suffix == ".gz" else p.read_bytes() for p in parts(folder)
     ]
@@ -99,6 +102,7 @@ def same_as_local(spark: Any, model: Path, path: Path, output: str, options: Opt
     whole = local.read_bytes()
     whole = gzip.decompress(whole) if output.endswith(".gz") else whole
     assert b"".join(part.removeprefix(header) for part in content) == whole.removeprefix(header)
+    return outcome
 
 
 def new_rows(demo_run: Any, n: int) -> list[dict[str, str]]:
@@ -145,6 +149,148 @@ def test_parquet_to_parquet(spark: Any, demo_run: Any, demo_model: Path, tmp_pat
     columns = {name: [row[name] for row in rows] for name in ("id", "source", "target")}
     pq.write_table(pa.table({"other": [[1]] * 90, **columns}), path, row_group_size=30)
     same_as_local(spark, demo_model, path, "out.parquet", Options(level=0.8))
+
+
+@pytest.fixture
+def thresholds(demo_model: Path, tmp_path: Path) -> Thresholds:
+    path = tmp_path / "triage.json"
+    path.write_text('{"publish": 3.0, "retranslate": 2.0, "n": 200}')
+    return Thresholds.given(path, demo_model, Model.load(demo_model).scale)
+
+
+@pytest.mark.usefixtures("small_splits")
+@pytest.mark.parametrize("output", ["all.tsv", "all.csv", "all.parquet"])
+def test_all_that_can_be_asked_for_beside_the_score(
+    output: str, spark: Any, demo_run: Any, demo_model: Path, tmp_path: Path, thresholds: Thresholds
+) -> None:
+    """Own names of columns, all columns kept, bounds, reasons, flags, actions, signs of rubbish, drift."""
+    rows = [*new_rows(demo_run, 120), {"source": "one two 3", "target": "=banana banana banana"}]
+    lines = [f"n{i}\t{row['source']}\t=SUM\t{row['target']}" for i, row in enumerate(rows)]
+    lines[7] = "n7\tonly a source\t\t"
+    path = tmp_path / "in.tsv"
+    path.write_text("\n".join(["key\tQUELLE\tnote\tZIEL", *lines]) + "\n", "utf-8")
+    outcome = same_as_local(
+        spark, demo_model, path, output,
+        Options(level=0.9, explain=2, triage=thresholds, flags=True, outside=True),
+        columns={"source": "QUELLE", "target": "ZIEL", "id": "key"}, keep=True, suffix="_qe",
+        safe=output != "all.parquet",
+    )  # fmt: skip
+    assert len(parts(tmp_path / output)) > 1 and outcome.drift is not None
+    assert outcome.drift.n == outcome.scored == 120 and outcome.reasons == {"empty target": 1}
+    assert sum(outcome.actions.values()) == 120 and outcome.flagged
+
+
+def test_kept_columns_of_parquet_have_their_types(
+    spark: Any, demo_run: Any, demo_model: Path, tmp_path: Path
+) -> None:
+    rows = new_rows(demo_run, 40)
+    table = pa.table({
+        "n": pa.array(range(40), pa.int32()), "src": [row["source"] for row in rows],
+        "share": [None if i == 3 else i / 7 for i in range(40)], "mt": [row["target"] for row in rows],
+        "labels": [[f"a{i}", None] for i in range(40)],
+    })  # fmt: skip
+    pq.write_table(table, tmp_path / "in.parquet", row_group_size=15)
+    same_as_local(spark, demo_model, tmp_path / "in.parquet", "kept.tsv", keep=True)
+    local = tmp_path / "local.parquet"
+    score_file(demo_model, [tmp_path / "in.parquet"], local, keep=True, workers=1)
+    score_table(spark, demo_model, str(tmp_path / "in.parquet"), str(tmp_path / "out.parquet"), keep=True)
+    outcome = pa.concat_tables([pq.read_table(part) for part in parts(tmp_path / "out.parquet")])
+    assert outcome.to_pylist() == pq.read_table(local).to_pylist()
+
+
+@pytest.fixture(scope="module")
+def word_level(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return word_models(tmp_path_factory.mktemp("words"))
+
+
+@pytest.mark.parametrize("output", ["words.jsonl", "words.tsv"])
+def test_words_are_tagged(output: str, spark: Any, word_level: Path, tmp_path: Path) -> None:
+    path = tmp_path / "in.tsv"
+    shutil.copy(word_level / "data" / "new.tsv", path)
+    same_as_local(spark, word_level / "model", path, output, Options(tokens=True))
+
+
+def test_json_without_declared_columns_is_not_kept(spark: Any, demo_model: Path, tmp_path: Path) -> None:
+    (tmp_path / "in.jsonl").write_text('{"source": "a", "target": "b"}\n')
+    with pytest.raises(InputError, match="needs an input that declares its columns"):
+        score_table(spark, demo_model, str(tmp_path / "in.jsonl"), str(tmp_path / "out.jsonl"), keep=True)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("demo_model")
+def test_a_hundred_thousand_rows(
+    spark: Any, demo_run: Any, demo_model: Path, tmp_path: Path, thresholds: Thresholds
+) -> None:
+    rows = new_rows(demo_run, 2000)
+    sides = [row["source"] for row in rows], [row["target"] for row in rows]
+    count = len(rows)
+    lines = [f"{sides[0][i % count]}\t{sides[1][(i + i // count) % count]}\n" for i in range(100_000)]
+    path = tmp_path / "in.tsv"
+    path.write_text("source\ttarget\n" + "".join(lines), "utf-8")
+    spark.conf.set("spark.sql.files.maxPartitionBytes", str(path.stat().st_size // 7))
+    try:
+        outcome = same_as_local(
+            spark, demo_model, path, "out.tsv", Options(triage=thresholds, outside=True), keep=True
+        )
+    finally:
+        spark.conf.set("spark.sql.files.maxPartitionBytes", str(32 * 2**20))
+    assert outcome.rows == 100_000 and len(parts(tmp_path / "out.tsv")) >= 7
+
+
+_KILLED = """
+import json, sys, threading, time
+import psutil
+from pathlib import Path
+from qe.scoring.spark.scoring import score_table
+from qe.scoring.spark.session import spark_session
+
+killed = []
+
+def kill():
+    while not killed:
+        for process in psutil.Process().children(recursive=True):
+            try:
+                both = process.cmdline(), process.parent().cmdline()
+                if all("pyspark.daemon" in words for words in both) and process.cpu_times().user > 3:
+                    process.kill()
+                    killed.append(process.pid)
+                    return
+            except (psutil.NoSuchProcess, psutil.ZombieProcess):
+                pass
+        time.sleep(0.05)
+
+threading.Thread(target=kill, daemon=True).start()
+model, source, output = sys.argv[1:]
+with spark_session("local-cluster[2,1,1024]", quiet=True) as session:
+    session.conf.set("spark.sql.files.maxPartitionBytes", str(Path(source).stat().st_size // 5))
+    done = score_table(session, Path(model), source, output, chunk=200)
+print(json.dumps({"killed": len(killed), **done.to_json()}))
+"""
+
+
+@pytest.mark.slow
+def test_a_task_whose_process_is_killed_is_repeated_and_no_row_is_lost_or_doubled(
+    demo_run: Any, demo_model: Path, tmp_path: Path
+) -> None:
+    rows = new_rows(demo_run, 2000)
+    count = len(rows)
+    lines = [
+        f"{rows[i % count]['source']}\t{rows[(i + i // count) % count]['target']}\n" for i in range(30_000)
+    ]
+    path = tmp_path / "in.tsv"
+    path.write_text("source\ttarget\n" + "".join(lines) + "only a source\n", "utf-8")
+    arguments = [str(demo_model), str(path), str(tmp_path / "out.tsv")]
+    done = subprocess.run(
+        [sys.executable, "-c", _KILLED, *arguments], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout.splitlines()[-1])
+    expected = score_file(demo_model, [path], tmp_path / "local.tsv", workers=1)
+    assert told["killed"] == 1, "nothing was killed: nothing is shown"
+    assert (told["rows"], told["scored"], told["reasons"]) == (30_001, 30_000, dict(expected.reasons))
+    assert expected.drift is not None and told["drift"] == json.loads(json.dumps(expected.drift.to_json()))
+    joined = b"".join(part.read_bytes().removeprefix(HEADER) for part in parts(tmp_path / "out.tsv"))
+    assert HEADER + joined == (tmp_path / "local.tsv").read_bytes()
 
 
 def test_a_folder_of_files_is_numbered_in_the_order_of_paths(
@@ -199,12 +345,8 @@ def test_the_command(
         arguments = ["--model", str(demo_model), "--input", str(path), "--output", str(output), *again]
         run("score", "--engine", "spark", "--json", *arguments)
         printed = json.loads(capsys.readouterr().out)
-    assert printed == {
-        "rows": printed["scored"],
-        "scored": printed["scored"],
-        "reasons": {},
-        "output": str(output),
-    }
+    assert printed["rows"] == printed["scored"] == 50 and printed["drift"]["n"] == 50
+    assert (printed["reasons"], printed["output"]) == ({}, str(output))
     score_file(demo_model, [path], tmp_path / "local.tsv", workers=1)
     joined = b"".join(part.read_bytes().removeprefix(HEADER) for part in parts(output))
     assert HEADER + joined == (tmp_path / "local.tsv").read_bytes()
