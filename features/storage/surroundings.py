@@ -91,10 +91,26 @@ def _own_cache() -> None:
 
 
 def compile_cache() -> Path:
-    """The user's folder of compiled code; a temporary one if others could write there, or nobody can."""
+    """The user's folder of compiled code; a temporary one if others could write there, or nobody can.
+
+    An empty one gets what was compiled when the program was installed, as containers have it.
+    """
     folder = user_cache()
     if folder is not None and of_user_alone(folder / "numba"):
-        return folder / "numba"
+        return _with_installed(folder / "numba")
     temporary = tempfile.mkdtemp(prefix="qe-numba-")
     atexit.register(shutil.rmtree, temporary, ignore_errors=True)
-    return Path(temporary)
+    return _with_installed(Path(temporary))
+
+
+def _with_installed(folder: Path) -> Path:
+    """The folder of the interpreter is trusted as its code is. Another process may copy at the same time."""
+    installed = Path(sys.prefix) / "share" / "qe" / "numba"
+    if installed.is_dir() and not any(folder.iterdir()):
+        copy = Path(tempfile.mkdtemp(prefix="qe-numba-", dir=folder.parent))
+        try:
+            shutil.copytree(installed, copy, dirs_exist_ok=True)
+            copy.rename(folder)
+        except OSError:  # the other one was first, or the disk is full: what is missing is compiled
+            shutil.rmtree(copy, ignore_errors=True)
+    return folder

@@ -174,6 +174,23 @@ def test_a_cache_that_can_be_exchanged_is_none(
     assert not compile_cache().is_relative_to(tmp_path)
 
 
+def test_an_empty_cache_gets_what_was_compiled_with_the_installation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "prefix"))
+    installed = tmp_path / "prefix" / "share" / "qe" / "numba" / "edits_1"
+    installed.mkdir(parents=True)
+    (installed / "ter.nbi").write_text("1")
+    folder = compile_cache()
+    assert (folder / "edits_1" / "ter.nbi").read_text() == "1" and [*folder.parent.iterdir()] == [folder]
+    (folder / "edits_1" / "ter.nbi").write_text("2")
+    assert (compile_cache() / "edits_1" / "ter.nbi").read_text() == "2"  # one that is in use stays
+    (tmp_path / "cache" / "qe").chmod(0o777)
+    temporary = compile_cache()
+    assert temporary != folder and (temporary / "edits_1" / "ter.nbi").read_text() == "1"
+
+
 @pytest.mark.slow
 def test_modules_of_the_working_directory_are_not_imported(
     stranger: Stranger, demo_model: Path, warm: dict[str, str]
