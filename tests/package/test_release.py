@@ -1,0 +1,113 @@
+"""Releases: one version and one day everywhere, notes in the tag, a bill of what the lock has, an audit."""
+
+import re
+from importlib.metadata import Distribution, distribution
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.shown import ROOT
+
+CHANGES = "# Changes\n\n## 1.2.0\n\n### Changed\n\n- Much.\n\n# Kept\n\n## 1.1.0 (2026-01-01)\n\n- Less.\n"
+
+
+def loaded(root: Path) -> Any:
+    """`.ci/release.py`, at work on the project in `root`."""
+    spec = spec_from_file_location("release", ROOT / ".ci" / "release.py")
+    assert spec is not None and spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.ROOT = root
+    return module
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Any:
+    """A project of its own, in git."""
+    (tmp_path / "pyproject.toml").write_text('[project]\nversion = "1.2.0"\n')
+    (tmp_path / "CHANGELOG.md").write_text(CHANGES)
+    (tmp_path / "CITATION.cff").write_text("cff-version: 1.2.0\nversion: 1.1.0\ntitle: x\n")
+    release = loaded(tmp_path)
+    release.git("init", "--quiet")
+    for name in ("user.name", "user.email"):
+        release.git("config", name, "tests")
+    release.git("add", ".")
+    release.git("commit", "--quiet", "--message", "Begun")
+    return release
+
+
+def test_the_day_of_the_citation_is_that_of_the_changes() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    release = loaded(ROOT)
+    day, notes = release.notes()
+    assert citation["version"] == release.version() and str(citation.get("date-released", "")) == day
+    assert notes.startswith("### ")
+
+
+def test_a_release_dates_commits_and_tags(project: Any) -> None:
+    assert project.main(["date", "2026-11-26"]) == "version 1.2.0 of 2026-11-26"
+    assert project.notes()[0] == "2026-11-26"
+    cited = yaml.safe_load((project.ROOT / "CITATION.cff").read_text())
+    assert (cited["version"], str(cited["date-released"]), cited["title"]) == ("1.2.0", "2026-11-26", "x")
+    assert project.git("status", "--porcelain") == ""
+    assert project.main(["tag"]).startswith("tagged v1.2.0")
+    message = project.git("tag", "--list", "--format=%(contents)", "v1.2.0")
+    assert message == "mtqe 1.2.0 (2026-11-26)\n\n### Changed\n\n- Much.\n\n# Kept"
+    with pytest.raises(SystemExit, match=r"v1\.2\.0 is released already"):
+        project.main(["date"])
+
+
+def test_what_is_not_ready_is_not_released(project: Any) -> None:
+    with pytest.raises(SystemExit, match="has no day in CHANGELOG"):
+        project.main(["tag"])
+    (project.ROOT / "new").touch()
+    with pytest.raises(SystemExit, match="commit first what has changed:\n.. new"):
+        project.main(["date"])
+    (project.ROOT / "new").unlink()
+    (project.ROOT / "CHANGELOG.md").write_text("# Changes\n\n## 1.2.0\n\n## 1.1.0\n\n- Less.\n")
+    with pytest.raises(SystemExit, match=r"no notes under '## 1\.2\.0'"):
+        project.main(["tag"])
+
+
+def test_the_bill_of_materials_has_every_package_once(tmp_path: Path) -> None:
+    release = loaded(ROOT)
+    names = re.findall(r"^([\w.-]+)==", (ROOT / "requirements.lock").read_text("utf-8"), re.MULTILINE)
+    assert [name for name, _, checksums in release.locked() if checksums] == names
+    release.main(["sbom", str(tmp_path / "release" / "sbom.json")])
+    bill = yaml.safe_load((tmp_path / "release" / "sbom.json").read_text("utf-8"))
+    assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.5")
+    assert [part["name"] for part in bill["components"]] == names
+    parts = {part["name"]: part for part in bill["components"]}
+    numpy = parts["numpy"]
+    assert numpy["purl"] == f"pkg:pypi/numpy@{numpy['version']}"
+    assert numpy["licenses"][0]["license"]["name"].startswith("BSD-3-Clause")
+    assert len(numpy["externalReferences"][0]["hashes"]) > 10
+
+
+def test_the_audit_sees_a_changed_file(tmp_path: Path) -> None:
+    release = loaded(ROOT)
+    name, number = "iniconfig", distribution("iniconfig").version
+    assert release.problems(name, number) == []
+    assert "but requirements.lock has 0.0.1" in release.problems(name, "0.0.1")[0]
+    assert "not installed" in release.problems("no-such-package", "1")[0]
+    site = tmp_path / "site"
+    for file in distribution(name).files or ():
+        place = site / file
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(Path(str(file.locate())).read_bytes())
+    (found,) = Distribution.discover(name=name, path=[str(site)])
+    assert release.changed(found) == []
+    (site / "iniconfig" / "py.typed").write_text("changed")
+    (site / "iniconfig" / "__init__.py").unlink()
+    assert sorted(release.changed(found)) == ["iniconfig/__init__.py", "iniconfig/py.typed"]
+
+
+def test_the_policy_and_the_steps_are_there() -> None:
+    security = (ROOT / "SECURITY.md").read_text("utf-8")
+    assert all((ROOT / target).is_file() for target in re.findall(r"\]\(([\w/.]+)\)", security))
+    makefile = (ROOT / "Makefile").read_text("utf-8").partition("\nrelease: check\n")[2].partition("\n\n")[0]
+    steps = re.findall(r"release\.py (\w+)|(\.ci/try_wheel)|MAKE\) (wheel)", makefile)
+    assert ["".join(step) for step in steps] == ["audit", "date", "wheel", ".ci/try_wheel", "sbom", "tag"]
