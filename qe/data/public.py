@@ -1,24 +1,29 @@
 """Public datasets: downloaded, checksum-verified, resumable."""
 
 import hashlib
+import json
 import tarfile
 import urllib.error
 import urllib.request
 import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from http.client import HTTPException, HTTPResponse
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import cast
 
 from features.basics.errors import InputError, unknown_name
 from features.basics.progress import Progress, silent
+from features.storage.damage import Damaged, read_json, whole
 from features.storage.files import atomic_file, sha256
 
 BASE_URL = "https://raw.githubusercontent.com"
+ORIGIN = "origin.json"  # in the folder of a dataset: its name, address and terms, and what was recorded
 _CHUNK = 1 << 16
 _TIMEOUT = 60  # seconds without an answer
 _LARGEST = 1 << 28  # bytes of one archive member
+_REMEDY = "fetch the dataset anew into another folder"
 
 
 @dataclass(frozen=True)
@@ -26,52 +31,67 @@ class Download:
     """A file, or a .tar.gz archive, under the base URL, and what is wanted of it.
 
     files  (SHA-256, destination in the dataset's folder); members of an archive are recognised by their
-           checksum, wherever they lie in it
+           checksum, wherever they lie in it; none where checksums are not published
+    into   without checksums: the folder in which the file, or what is in the archive's folder, lands; what
+           landed is recorded, and is what must come the next time
     """
 
     url: str
-    files: tuple[tuple[str, str], ...]
+    files: tuple[tuple[str, str], ...] = ()
+    into: str = ""
 
 
 @dataclass(frozen=True)
 class PublicDataset:
-    """A public dataset: its origin, its terms, and how `dataset.format` reads it."""
+    """A public dataset: its files, its terms, how `dataset.format` reads it, and where it is published."""
 
     downloads: tuple[Download, ...]
     terms: str
     format: str
+    source: str = ""
 
 
 def names() -> tuple[str, ...]:
     """The datasets that can be fetched."""
-    return ("wmt12-qe", "mlqe-pe")
+    return ("wmt12-qe", "mlqe-pe", "wmt23-qe", "wmt-mqm")
 
 
-def dataset(name: str) -> PublicDataset:
-    """The dataset of that name.
+def dataset(name: str, pairs: Sequence[str] = ()) -> PublicDataset:
+    """The dataset of that name, with these language pairs; else its usual ones.
 
-    Raises InputError for an unknown name, with the known ones.
+    Raises InputError for an unknown name or pair, with the known ones.
     """
-    known = {"wmt12-qe": _wmt12, "mlqe-pe": _mlqe_pe}
+    known = {"wmt12-qe": _wmt12, "mlqe-pe": _mlqe_pe, "wmt23-qe": _wmt23, "wmt-mqm": _wmt_mqm}
     if name not in known:
         raise unknown_name("public dataset", name, known)
-    return known[name]()
+    for pair in pairs:
+        if pair not in PAIRS[name]:
+            raise unknown_name("language pair", pair, PAIRS[name], where=name)
+    return known[name](tuple(pairs) or USUAL.get(name, PAIRS[name]))
 
 
 def fetch(
-    name: str, output: Path, *, base_url: str = BASE_URL, progress: Progress = silent
+    name: str,
+    output: Path,
+    *,
+    pairs: Sequence[str] = (),
+    base_url: str = BASE_URL,
+    progress: Progress = silent,
 ) -> tuple[list[Path], list[Path]]:
     """Makes the files of a public dataset in `output`; returns (files written, files that were there).
 
     Files that are there with the right checksum are not fetched again. A download that was cut off goes on
-    where it stopped; every file lands whole and verified, or not at all.
+    where it stopped; every file lands whole and verified, or not at all. Checksums that are not published are
+    recorded in `origin.json`, beside the terms.
 
     Raises InputError for an unknown name, a server that does not answer, content that is not the expected
     one, and a file that is there with other content: it is never replaced.
     """
-    wanted = dataset(name).downloads
+    public = dataset(name, pairs)
     if not base_url.startswith(("http://", "https://")):
         raise InputError(f"the base URL must begin with http:// or https://, but got '{base_url}'")
+    recorded = _recorded(output)
+    wanted = [replace(each, files=each.files or recorded.get(each.url, ())) for each in public.downloads]
     written: list[Path] = []
     kept: list[Path] = []
     for done, download in enumerate(wanted):
@@ -83,8 +103,46 @@ def fetch(
         kept += [output / file for sum_, file in download.files if (sum_, file) not in missing]
         if missing:
             written += _land(download, missing, output, base_url.rstrip("/"), progress)
+        elif not download.files:
+            recorded[download.url] = _land_all(name, download, output, base_url.rstrip("/"), progress)
+            written += [output / file for _, file in recorded[download.url]]
+            _write_origin(name, public, output, recorded)
+    _write_origin(name, public, output, recorded)
     progress(f"fetching {name}", len(wanted), len(wanted))
     return written, kept
+
+
+def terms_of(path: Path) -> str:
+    """Name, terms and address of the public dataset that a path lies in; empty where none was fetched."""
+    for folder in (path, *path.resolve().parents[:3]):
+        if (folder / ORIGIN).is_file():
+            content = read_json("what is known of the dataset", folder / ORIGIN, _REMEDY)
+            with whole("what is known of the dataset", folder / ORIGIN, _REMEDY):
+                return f"{content['name']}: {content['terms']} ({content['source']})"
+    return ""
+
+
+def _recorded(output: Path) -> dict[str, tuple[tuple[str, str], ...]]:
+    """Address -> checksums and files that an earlier fetch has recorded."""
+    if not (output / ORIGIN).is_file():
+        return {}
+    content = read_json("what is known of the dataset", output / ORIGIN, _REMEDY)
+    with whole("what is known of the dataset", output / ORIGIN, _REMEDY):
+        return {
+            str(url): tuple((str(sum_), str(_inside(file))) for sum_, file in files)
+            for url, files in content["recorded"].items()
+        }
+
+
+def _write_origin(
+    name: str,
+    public: PublicDataset,
+    output: Path,
+    recorded: Mapping[str, tuple[tuple[str, str], ...]],
+) -> None:
+    content = {"name": name, "source": public.source, "terms": public.terms, "recorded": recorded}
+    with atomic_file(output / ORIGIN) as temporary:
+        temporary.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
 
 
 def _check_unchanged(name: str, download: Download, output: Path) -> None:
@@ -103,26 +161,82 @@ def _is(path: Path, checksum: str) -> bool:
     return path.is_file() and sha256(path) == checksum
 
 
+def _land_all(
+    name: str, download: Download, output: Path, base_url: str, progress: Progress
+) -> tuple[tuple[str, str], ...]:
+    """Downloads all that is there; checksums and files as they landed.
+
+    Raises InputError for a file that is there with other content, before any lands.
+    """
+    part, url = _part(download, output), f"{base_url}/{download.url}"
+    _download(url, part, progress)
+    with _undamaged(part, url):
+        found = dict(_named(part, download))
+    sums = tuple((hashlib.sha256(content).hexdigest(), file) for file, content in found.items())
+    _check_unchanged(name, replace(download, files=sums), output)
+    for file, content in found.items():
+        with atomic_file(output / file) as temporary:
+            temporary.write_bytes(content)
+    _tidy(part)
+    return sums
+
+
+def _named(part: Path, download: Download) -> Iterator[tuple[str, bytes]]:
+    """Destination and content of a file, or of the members of an archive, below the folder in it."""
+    if not download.url.endswith(".tar.gz"):
+        yield f"{download.into}/{PurePosixPath(download.url).name}", part.read_bytes()
+        return
+    with tarfile.open(part, "r:gz") as members:
+        for member in members:
+            stream = members.extractfile(member) if member.isreg() and member.size <= _LARGEST else None
+            place = PurePosixPath(member.name)
+            if stream is not None and not place.name.startswith("._"):
+                inner = PurePosixPath(*place.parts[1:]) if len(place.parts) > 1 else place
+                yield str(_inside(f"{download.into}/{inner}")), stream.read()
+
+
+def _inside(file: str) -> PurePosixPath:
+    """A path below the dataset's folder. Raises Damaged for one that leads out of it."""
+    path = PurePosixPath(file)
+    if path.is_absolute() or ".." in path.parts:
+        raise Damaged(f"its path leads to {file}, out of its own folder")
+    return path
+
+
+def _part(download: Download, output: Path) -> Path:
+    return output / ".download" / (hashlib.sha256(download.url.encode()).hexdigest()[:16] + ".part")
+
+
+def _tidy(part: Path) -> None:
+    part.unlink()
+    if not any(part.parent.iterdir()):
+        part.parent.rmdir()
+
+
+@contextmanager
+def _undamaged(part: Path, url: str) -> Iterator[None]:
+    """An archive that cannot be read is told, and fetched anew the next time."""
+    try:
+        yield
+    except (tarfile.TarError, EOFError, OSError, zlib.error, Damaged) as error:
+        part.unlink()
+        raise InputError(f"damaged archive ({error})", where=url, remedy="run the command again") from None
+
+
 def _land(
     download: Download, missing: list[tuple[str, str]], output: Path, base_url: str, progress: Progress
 ) -> list[Path]:
     """Downloads, and moves what has an expected checksum to its place."""
-    part = output / ".download" / (hashlib.sha256(download.url.encode()).hexdigest()[:16] + ".part")
-    url = f"{base_url}/{download.url}"
+    part, url = _part(download, output), f"{base_url}/{download.url}"
     _download(url, part, progress)
     open_ = dict(missing)
-    try:
+    with _undamaged(part, url):
         for content in _members(part) if download.url.endswith(".tar.gz") else iter([part.read_bytes()]):
             destination = open_.pop(hashlib.sha256(content).hexdigest(), None)
             if destination is not None:
                 with atomic_file(output / destination) as temporary:
                     temporary.write_bytes(content)
-    except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
-        part.unlink()
-        raise InputError(f"damaged archive ({error})", where=url, remedy="run the command again") from None
-    part.unlink()
-    if not any(part.parent.iterdir()):
-        part.parent.rmdir()
+    _tidy(part)
     if open_:
         raise InputError(
             f"no content with the expected checksum for {', '.join(open_.values())}",
@@ -182,7 +296,17 @@ def _sums(text: str, *starts: str) -> tuple[tuple[str, str], ...]:
     return tuple((sum_, file) for sum_, file in pairs if file.startswith(starts))
 
 
-def _wmt12() -> PublicDataset:
+PAIRS = {
+    "wmt12-qe": ("en-es",),
+    "mlqe-pe": ("en-de", "en-zh", "et-en", "ne-en", "ro-en", "ru-en", "si-en"),
+    "wmt23-qe": ("en-gu", "en-hi", "en-ta", "en-te"),
+    "wmt-mqm": ("en-de", "zh-en"),
+}
+USUAL = {"mlqe-pe": ("en-de", "ro-en")}  # those whose checksums are known here
+_MQM_SETS = ("newstest2020", "newstest2021", "ted", "generalMT2022")
+
+
+def _wmt12(pairs: Sequence[str]) -> PublicDataset:
     task, quest = "lspecia/QualityEstimation/master", "lspecia/quest/master/learning/data/features"
     archives = ("training_set", "training_set_annotations", "test_set")
     features = {"training": "training.qe.baseline.tsv", "test": "test.qe.baseline.tsv"}
@@ -196,23 +320,60 @@ def _wmt12() -> PublicDataset:
         ),
         "no licence stated; published for research in the WMT 2012 shared task",
         "wmt12",
+        "github.com/lspecia/QualityEstimation",
     )
 
 
-def _mlqe_pe() -> PublicDataset:
+def _mlqe_pe(pairs: Sequence[str]) -> PublicDataset:
     """Train and dev; the blind inputs of test20 were made from labelled archives and are not fetched."""
     commit = "sheffieldnlp/mlqe-pe/2a670a1140416cf80507b5a829659383c878feb8/data"
     return PublicDataset(
         tuple(
             Download(
-                f"{commit}/{kind}/{split}/{pair}-{split}.tar.gz", _sums(_MLQE_PE, f"{pair}/{kind}/{split}/")
+                f"{commit}/{kind}/{split}/{pair}-{split}.tar.gz",
+                _sums(_MLQE_PE, f"{pair}/{kind}/{split}/"),
+                f"{pair}/{kind}/{split}",
             )
-            for pair in ("en-de", "ro-en")
+            for pair in pairs
             for kind in ("direct-assessments", "post-editing")
             for split in ("train", "dev")
         ),
         "CC0 1.0",
         "mlqe_pe",
+        "github.com/sheffieldnlp/mlqe-pe",
+    )
+
+
+def _wmt23(pairs: Sequence[str]) -> PublicDataset:
+    """Direct assessments of task 1, train and dev."""
+    commit = "WMT-QE-Task/wmt-qe-2023-data/95a124d873a9f173e5d6aaaeb987d7cb61fcdd67/task_1"
+    return PublicDataset(
+        tuple(
+            Download(
+                f"{commit}/{pair}/{split}.{pair.replace('-', '')}.df.short.tsv",
+                into=f"{pair}/direct-assessments/{split}",
+            )
+            for pair in pairs
+            for split in ("train", "dev")
+        ),
+        "no licence stated; published for research in the WMT 2023 shared task",
+        "table: source original, target translation, scores z_mean",
+        "github.com/WMT-QE-Task/wmt-qe-2023-data",
+    )
+
+
+def _wmt_mqm(pairs: Sequence[str]) -> PublicDataset:
+    """Errors marked by professional translators, 2020 to 2022."""
+    commit = "google/wmt-mqm-human-evaluation/14abf3a7f7af2f3c8b82d829f41526cb52664099"
+    return PublicDataset(
+        tuple(
+            Download(f"{commit}/{name}/{pair}/mqm_{name}_{pair}.tsv", into=f"{name}/{pair}")
+            for pair in (pair.replace("-", "") for pair in pairs)
+            for name in _MQM_SETS
+        ),
+        "no licence stated in its README; Freitag et al. 2021 are to be cited",
+        "mqm",
+        "github.com/google/wmt-mqm-human-evaluation",
     )
 
 

@@ -29,6 +29,7 @@ def _rows(model: Model, about: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "needs", ", ".join(model.columns())
     splits = ", ".join(f"{name} {count(rows)}" for name, rows in data.get("splits", {}).items())
     yield "data", f"{data['name']}: {splits}" if data else ""
+    yield "terms of the data", "; ".join(data.get("terms", ()))
     yield "trained", about.get("trained", "")
     found = about.get("cross_validation", {})
     told = [f"{METRICS.get(m).title} {METRICS.get(m).shown(found[m])}" for m in _FIGURES if m in found]

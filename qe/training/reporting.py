@@ -15,6 +15,7 @@ from features.basics.progress import Progress, silent
 from features.core.segments import Segments
 from features.storage.files import atomic_file
 from qe.config.experiment import Experiment
+from qe.data.public import terms_of
 from qe.data.submission import write_submission
 from qe.display.drawing import save
 from qe.display.numbers import number, signed, signed_general
@@ -63,6 +64,7 @@ def assemble(result: TrainingResult) -> dict[str, Any]:
             "splits": {name: len(split) for name, split in dataset.splits.items()},
             "notes": [*dataset.notes, *([] if labels is None else [labels.note(prepared.training)])],
             "leaks": list(prepared.leaks),
+            "terms": [terms for section in experiment.datasets if (terms := terms_of(section.path))],
         },
         "features": {
             "n": len(extraction.feature_set.names),

@@ -76,7 +76,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         known = PublicDataset(
             (Download("x/set.tar.gz", wanted), Download("x/plain.tsv", plain)), "none", "table"
         )
-        monkeypatch.setattr(public, "dataset", lambda name: known)
+        monkeypatch.setattr(public, "dataset", lambda name, pairs=(): known)
         yield state
         listening.shutdown()
 
@@ -88,7 +88,7 @@ def names(folder: Path) -> list[str]:
 def test_files_land_verified_and_nothing_else(server: Server, tmp_path: Path) -> None:
     written, kept = fetch("any", tmp_path / "set", base_url=server.url)
     assert len(written) == 3 and kept == []
-    assert names(tmp_path) == ["set/a.txt", "set/deep/b.txt", "set/features/plain.tsv"]
+    assert names(tmp_path) == ["set/a.txt", "set/deep/b.txt", "set/features/plain.tsv", "set/origin.json"]
     assert (tmp_path / "set/deep/b.txt").read_bytes() == CONTENT["deep/b.txt"]
 
 
@@ -121,7 +121,7 @@ def test_a_cut_off_download_goes_on(server: Server, tmp_path: Path, ranges: bool
     assert all(name.startswith(".download/") for name in names(tmp_path))
     server.cut = None
     fetch("any", tmp_path, base_url=server.url)
-    assert names(tmp_path) == ["a.txt", "deep/b.txt", "features/plain.tsv"]
+    assert names(tmp_path) == ["a.txt", "deep/b.txt", "features/plain.tsv", "origin.json"]
     assert server.requests[1] == ("/x/set.tar.gz", "bytes=100-")
 
 
@@ -157,13 +157,13 @@ def test_server_errors(server: Server, tmp_path: Path) -> None:
 
 
 def test_unknown_name() -> None:
-    with pytest.raises(InputError, match="unknown public dataset 'wmt13'; known: wmt12-qe, mlqe-pe"):
+    with pytest.raises(InputError, match="unknown public dataset 'wmt13'; known: wmt12-qe, mlqe-pe, wmt23"):
         public.dataset("wmt13")
 
 
 def test_the_tables_name_the_shared_files(shared_data: Callable[[str], Path]) -> None:
     """Every checksum of the two public datasets is that of the file beside the checkout."""
-    for name in public.names():
+    for name in ("wmt12-qe", "mlqe-pe"):
         folder = shared_data(name)
         files = [pair for download in public.dataset(name).downloads for pair in download.files]
         assert len(files) == {"wmt12-qe": 11, "mlqe-pe": 44}[name]
@@ -186,3 +186,127 @@ def test_fetching_wmt12_from_a_mirror(
     written, _ = fetch("wmt12-qe", tmp_path / "wmt12", base_url=server.url)
     assert len(written) == 11
     assert check(tmp_path / "wmt12").splits["train"].segments == 1832
+
+
+def packed(files: dict[str, bytes]) -> bytes:
+    """An archive as it is published: everything in one folder."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as members:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            members.addfile(member, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+DA = "index\toriginal\ttranslation\tscores\tmean\tz_scores\tz_mean\tmodel_scores\n"
+
+
+def da_rows(count: int) -> bytes:
+    lines = (
+        f"{i}\tIt rains {i}.\tSajab {i}.\t[{40 + i}, 60]\t50.0\t[-1.5, 0.5]\t{-i / 9}\t-0.5\n"
+        for i in range(count)
+    )
+    return (DA + "".join(lines)).encode()
+
+
+@pytest.fixture
+def other_pair(server: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
+    """MLQE-PE's et-en, whose checksums nobody has published, under the addresses of the real table."""
+    monkeypatch.undo()
+    files: dict[str, dict[str, bytes]] = {
+        "direct-assessments": {"df.short.tsv": da_rows(20), "doc_ids": b"doc_id\n" + b"a\n" * 20},
+        "post-editing": {name: b"x y\n" * 20 for name in ("src", "mt", "pe")} | {"hter": b"0.5\n" * 20},
+    }
+    for download in public.dataset("mlqe-pe", ["et-en"]).downloads:
+        kind, split = download.into.split("/")[1:]
+        names_ = {"df.short.tsv": f"{split}.eten.df.short.tsv"}
+        server.files[f"/{download.url}"] = packed(
+            {f"et-en-{split}/{names_.get(n, f'{split}.{n}')}": c for n, c in files[kind].items()}
+        )
+    return server
+
+
+def test_what_nobody_published_a_checksum_of_is_recorded(other_pair: Server, tmp_path: Path) -> None:
+    from qe.data.check import check
+
+    written, kept = fetch("mlqe-pe", tmp_path, pairs=["et-en"], base_url=other_pair.url)
+    assert len(written) == 12 and kept == []
+    assert "et-en/direct-assessments/train/train.eten.df.short.tsv" in names(tmp_path)
+    report = check(tmp_path, None, {"pair": "et-en"})
+    assert report.format == "mlqe_pe" and report.splits["train"].segments == 20
+    other_pair.requests.clear()
+    assert len(fetch("mlqe-pe", tmp_path, pairs=["et-en"], base_url=other_pair.url)[1]) == 12
+    assert other_pair.requests == []
+    lost = tmp_path / "et-en/post-editing/dev/dev.hter"
+    lost.unlink()
+    url = public.dataset("mlqe-pe", ["et-en"]).downloads[-1].url
+    other_pair.files[f"/{url}"] = packed({"et-en-dev/dev.hter": b"0.9\n" * 20})
+    with pytest.raises(InputError, match="no content with the expected checksum for et-en/post-editing/dev"):
+        fetch("mlqe-pe", tmp_path, pairs=["et-en"], base_url=other_pair.url)
+    assert not lost.exists()
+
+
+def test_an_archive_writes_nowhere_else(other_pair: Server, tmp_path: Path) -> None:
+    url = public.dataset("mlqe-pe", ["et-en"]).downloads[0].url
+    other_pair.files[f"/{url}"] = packed({"et-en-train/../../../../out": b"x"})
+    with pytest.raises(InputError, match="damaged archive .*out of its own folder"):
+        fetch("mlqe-pe", tmp_path / "set", pairs=["et-en"], base_url=other_pair.url)
+    assert names(tmp_path) == []
+
+
+def test_a_file_of_the_users_stays_where_nothing_is_recorded_yet(other_pair: Server, tmp_path: Path) -> None:
+    mine = tmp_path / "et-en/post-editing/dev/dev.pe"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("mine")
+    with pytest.raises(InputError, match="is there, and not as 'mlqe-pe' publishes it"):
+        fetch("mlqe-pe", tmp_path, pairs=["et-en"], base_url=other_pair.url)
+    assert mine.read_text() == "mine"
+
+
+def test_direct_assessments_of_2023_and_mqm_land_where_their_formats_read_them(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from qe.data.check import check
+
+    monkeypatch.undo()
+    for download in public.dataset("wmt23-qe", ["en-gu"]).downloads:
+        server.files[f"/{download.url}"] = da_rows(15)
+    fetch("wmt23-qe", tmp_path / "da", pairs=["en-gu"], base_url=server.url)
+    direct = tmp_path / "da/en-gu/direct-assessments/train/train.engu.df.short.tsv"
+    columns = {"source": "original", "target": "translation", "scores": "z_mean"}
+    languages = {"source_language": "en", "target_language": "gu"}
+    label = {"name": "da", "higher_is_better": True}
+    report = check(direct, "table", {**languages, "label": label, "columns": columns})
+    assert report.splits["train"].segments == 15 and not report.unreadable
+    header = "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity\n"
+    for download in public.dataset("wmt-mqm", ["en-de"]).downloads:
+        server.files[f"/{download.url}"] = (
+            f"{header}A\tn\t1\t1\tr\ta b\tc <v>d</v>\tAccuracy\tMajor\n".encode()
+        )
+    fetch("wmt-mqm", tmp_path / "mqm", pairs=["en-de"], base_url=server.url)
+    file = tmp_path / "mqm/generalMT2022/ende/mqm_generalMT2022_ende.tsv"
+    options = {"source_language": "en", "target_language": "de"}
+    assert check(file, "mqm", options).splits["train"].segments == 1
+    assert public.terms_of(file) == (
+        "wmt-mqm: no licence stated in its README; Freitag et al. 2021 are to be cited "
+        "(github.com/google/wmt-mqm-human-evaluation)"
+    )
+    assert public.terms_of(Path("/")) == ""
+
+
+def test_an_unknown_pair() -> None:
+    with pytest.raises(InputError, match="unknown language pair 'en-xx'; known: en-de, en-zh"):
+        public.dataset("mlqe-pe", ["en-xx"])
+
+
+def test_the_terms_of_the_data_are_in_the_card(demo_model: Path, tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    from qe.models.card import Card
+    from qe.models.model import Model
+
+    model = Model.load(demo_model)
+    assert "terms of the data" not in Card(model).text()
+    about = {**model.about, "data": {**model.about["data"], "terms": ["mlqe-pe: CC0 1.0 (x)"]}}
+    assert "| terms of the data | mlqe-pe: CC0 1.0 (x) |" in Card(replace(model, about=about)).text()

@@ -1,10 +1,12 @@
 """Folds: every row held out once, neighbours and documents together."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.model_selection import KFold
+from sklearn.model_selection import KFold, StratifiedKFold
 
 from features.basics.errors import InputError
 from qe.data.splits import make_folds
@@ -30,6 +32,14 @@ def test_random_folds_are_scikit_learns() -> None:
     assert all((a == b).all() for a, b in zip(ours, theirs, strict=True))
 
 
+@pytest.mark.parametrize(("rare", "theirs"), [(5, StratifiedKFold), (4, KFold)])
+def test_classes_are_shared_out_if_each_fold_can_have_one(rare: int, theirs: Any) -> None:
+    classes = np.repeat([0.0, 1.0], [rare, 30 - rare])
+    expected = theirs(5, shuffle=True, random_state=3).split(np.zeros(30), classes)
+    ours = make_folds(30, 5, seed=3, classes=classes)
+    assert all((a == b).all() for (_, a), (_, b) in zip(ours, expected, strict=True))
+
+
 def test_blocks_and_documents_stay_together() -> None:
     for _, test in make_folds(310, 5, by="block", block=31, seed=1):
         blocks = test // 31
@@ -42,6 +52,7 @@ def test_blocks_and_documents_stay_together() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        ({"n": 0, "folds": 2}, "2 folds need at least 2 segments, but there are 0"),
         ({"n": 3, "folds": 5}, "5 folds need at least 5 segments, but there are 3"),
         ({"n": 100, "folds": 5, "by": "block"}, "blocks of 31 segments, but there are 4"),
         ({"n": 4, "folds": 3, "by": "document", "documents": list("aabb")}, "documents, but there are 2"),
