@@ -1,13 +1,18 @@
 """Drawing: the palette, and plain figures with a headline; drawn with Agg, without pyplot's global state."""
 
+import os
 from pathlib import Path
-from typing import Literal
+from typing import Any, Final, Literal
 
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from features.basics.errors import unknown_name
 from features.storage.files import atomic_file
+
+PLOTS: Final = "QE_PLOTS"
 
 # Okabe and Ito (2008), distinguishable with every common colour blindness.
 BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY = (
@@ -18,10 +23,36 @@ DASHES = ("-", "--", ":", "-.")
 INK, GREY, PALE = "#222222", "#6B6B6B", "#E3E3E3"
 
 
+_FORMATS = ("png", "svg", "pdf")
+_NO_DATES: dict[str, dict[str, str | None]] = {
+    "png": {"Software": None}, "svg": {"Date": None, "Creator": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}  # fmt: skip
+# Papers want fonts that can be searched and edited (type 3 is refused by some); ids in SVG by no chance.
+_SETTINGS: Any = {"svg.hashsalt": "qe", "svg.fonttype": "path", "pdf.fonttype": 42}
+
+
 def save(figure: Figure, path: Path, dpi: int = 150) -> None:
-    """Writes a PNG, atomically; the same figure gives the same bytes."""
-    with atomic_file(path) as temporary:
-        figure.savefig(temporary, format="png", dpi=dpi, metadata={"Software": None})
+    """Writes a plot, atomically, of the kind that its name ends in (PNG, SVG, PDF); else a PNG.
+
+    Beside a PNG stand the kinds that QE_PLOTS names, such as `svg,pdf`. The same figure gives the same bytes.
+
+    Raises InputError for a kind in QE_PLOTS that there is not.
+    """
+    ending = path.suffix.lower().removeprefix(".")
+    kind = ending if ending in _FORMATS else "png"
+    for each, place in ((kind, path), *((more, path.with_suffix(f".{more}")) for more in _beside(kind))):
+        with atomic_file(place) as temporary, rc_context(_SETTINGS):
+            figure.savefig(temporary, format=each, dpi=dpi, metadata=_NO_DATES[each])
+
+
+def _beside(kind: str) -> list[str]:
+    """The further kinds that QE_PLOTS names, of a PNG."""
+    named = [name.strip().lower() for name in os.environ.get(PLOTS, "").split(",") if name.strip()]
+    for name in named:
+        if name not in _FORMATS:
+            raise unknown_name("kind of plot", name, _FORMATS, where=PLOTS)
+    return [name for name in named if name != "png"] if kind == "png" else []
 
 
 def new_figure(width: float, height: float) -> Figure:
