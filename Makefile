@@ -9,7 +9,8 @@ LOCKS := requirements.lock requirements-dev.lock
 # Compiled modules are kept, whatever the shell says: without them half the time of `make test-fast` is compilation.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup extras demo test test-fast check format bench lock docs wheel clean distclean
+.PHONY: setup extras demo test test-fast coverage mutation pythons check format bench lock docs wheel release clean \
+  distclean
 
 setup: $(READY)
 
@@ -37,6 +38,22 @@ test: $(READY)
 test-fast: $(READY)
 	$(BIN)/pytest -n auto --dist loadfile -m "not slow"
 
+# How much of the code the fast tests run, and how many small faults they notice: on demand (docs/testing.md).
+FLOOR := 80
+coverage: $(READY)
+	rm -rf output/coverage && mkdir -p output/coverage
+	$(BIN)/coverage run -m pytest -n auto --dist loadfile -m "not slow"
+	$(BIN)/coverage combine --quiet output/coverage
+	$(BIN)/coverage report --skip-covered --sort cover --fail-under $(FLOOR)
+
+mutation: $(READY)
+	$(BIN)/python benchmarks/studies/tests_mutation.py
+
+# The fast tests on other Pythons: `make pythons PYTHONS="python3.12 python3.13"`, each in an environment of its own.
+PYTHONS ?= python3.11 python3.12 python3.13
+pythons:
+	for python in $(PYTHONS); do .ci/on_python "$$python" || exit 1; done
+
 check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -62,6 +79,15 @@ docs: $(READY)
 
 wheel: $(READY)
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir output/wheel .
+
+# The version of pyproject.toml: tests, dated notes, a wheel that works in a fresh environment, what it is made of, a tag.
+release: check
+	$(BIN)/python .ci/release.py audit
+	$(BIN)/python .ci/release.py date
+	rm -rf output/wheel && $(MAKE) wheel
+	PYTHON=$(PYTHON) .ci/try_wheel output/wheel/mtqe-*.whl
+	$(BIN)/python .ci/release.py sbom output/release/sbom.cdx.json
+	$(BIN)/python .ci/release.py tag
 
 # Speed, and what happens to jobs and servers under stress; benchmarks/studies/ has the scripts behind docs/results/.
 bench: $(READY)
