@@ -1,5 +1,6 @@
 """TSV and CSV as people have them: the delimiter, quotes and encoding are seen in the file, or said."""
 
+import codecs
 import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -82,18 +83,28 @@ class Dialect:
 
         Unquoted, a double quote is text and every line is a row. Quoted, as in RFC 4180: a field that
         begins with a double quote ends with one, quotes inside are doubled, and it may hold delimiters and
-        line ends.
+        line ends. Empty fields behind the last name of the header are none: spreadsheets write them for
+        columns that were once in use.
 
         Raises InputError, with file and line, for quotes that are no CSV.
         """
         numbered = islice(enumerate(lines, start=1), self.before, None)
         if not self.quoting:
-            return ((number, line.split(self.delimiter)) for number, line in numbered)
-        return _Quoted(numbered, self.delimiter, path).rows()
+            return _within_header((number, line.split(self.delimiter)) for number, line in numbered)
+        return _within_header(_Quoted(numbered, self.delimiter, path).rows())
 
     def lines(self, path: Path) -> Iterator[str]:
         """The lines of a plain or gzip file. Raises InputError for bytes that are not of the encoding."""
         return read_lines(path) if self.encoding == "utf-8" else _decoded_lines(path, self.encoding)
+
+
+def _within_header(records: Iterator[Record]) -> Iterator[Record]:
+    """The rows without the empty fields behind the last name of the header; other fields there stay."""
+    width = 0
+    for number, fields in records:
+        if not width:
+            width = max((i for i, name in enumerate(fields, start=1) if name.strip()), default=len(fields))
+        yield number, fields if any(fields[width:]) else fields[:width]
 
 
 class _NotClosed(InputError):
@@ -225,6 +236,8 @@ def seen(sample: bytes, kind: str, wanted: Wanted) -> Dialect:
 
 def _encoding(sample: bytes) -> str:
     """UTF-16 by its mark or its zeros; cp1252 for Western text that is no UTF-8; else UTF-8."""
+    if sample.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return "utf-32"
     if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
     for name, zeros, others in (

@@ -7,8 +7,11 @@ from qe.data.directions import HIGHER, LOWER, key_of
 
 UNSTATED = ("score", "scores", "mean", "label", "gold", "rating", "quality", "effort", "adequacy", "mqm")
 HEADERS: Mapping[str, Sequence[str]] = {
-    "source": ("source", "src", "original", "source_text", "source_segment"),
-    "target": ("target", "tgt", "translation", "mt", "hypothesis", "hyp", "mt_output", "machine_translation"),
+    "source": ("source", "src", "original", "source_text", "source_segment", "source_sentence"),
+    "target": (
+        *("target", "tgt", "translation", "mt", "hypothesis", "hyp", "mt_output", "machine_translation"),
+        *("target_text", "target_segment", "target_sentence"),
+    ),
     "scores": (*HIGHER, *LOWER, *UNSTATED),
     "post_edit": ("post_edit", "post_edited", "postedit", "postedited", "pe"),
     "reference": ("reference", "ref"),

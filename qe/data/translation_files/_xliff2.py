@@ -1,7 +1,8 @@
 """XLIFF 2.0 to 2.2: what a unit holds."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import chain, count
 
 from qe.data.translation_files._inline import plain
 from qe.data.translation_files._xml import Edit, Element, Place, written
@@ -19,10 +20,7 @@ def segments(unit: Element, name: str, codes: Mapping[str, str]) -> tuple[list[S
     name   of the unit
     codes  not used: what stands for a placeholder is in the unit itself
     """
-    parts = {
-        part.attributes.get("id") or str(number): part
-        for number, part in enumerate(unit.own("segment"), start=1)
-    }
+    parts = _named(list(unit.own("segment")))
     codes, place = _original_data(unit), _place(unit)
     holder = unit.first("notes")
     notes = [] if holder is None else list(holder.own("note"))
@@ -42,6 +40,17 @@ def segments(unit: Element, name: str, codes: Mapping[str, str]) -> tuple[list[S
             )
         )
     return made, _earlier(holder)
+
+
+def _named(parts: Sequence[Element]) -> dict[str, Element]:
+    """The segments by their ids; by their numbers those without one, or with one that another has."""
+    own = [part.attributes.get("id", "") for part in parts]
+    named: dict[str, Element] = {}
+    for number, (part, name) in enumerate(zip(parts, own, strict=True), start=1):
+        numbers = (str(n) for n in chain([number], count(len(parts) + 1)))
+        free = name and name not in named
+        named[name if free else next(n for n in numbers if n not in named and n not in own)] = part
+    return named
 
 
 def _original_data(unit: Element) -> dict[str, str]:

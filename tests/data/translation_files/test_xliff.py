@@ -30,6 +30,7 @@ TWO = (
 )
 OLD = "<source>old</source><target>viejo</target>"
 AB = "<source>A</source><target>B</target>"
+CD = "<source>C</source><target>D</target>"
 MARKED = (
     '<source>A. C.</source><seg-source><mrk mtype="seg" mid="{}">A.</mrk> '
     '<mrk mtype="seg" mid="{}">C.</mrk></seg-source>'
@@ -204,6 +205,14 @@ UNITS_2 = {
         f'<unit id="u"><segment id="s1">{AB}</segment><ignorable><source> </source></ignorable>'
         "<segment><source>C</source><target>D</target></segment></unit>",
         [("u/s1", "A", "B"), ("u/2", "C", "D")],
+    ),
+    "ids that are numbers of others": (
+        f'<unit id="u"><segment id="2">{AB}</segment><segment>{CD}</segment></unit>',
+        [("u/2", "A", "B"), ("u/3", "C", "D")],
+    ),
+    "an id twice": (
+        f'<unit id="u"><segment id="s">{AB}</segment><segment id="s">{CD}</segment></unit>',
+        [("u/s", "A", "B"), ("u/2", "C", "D")],
     ),
     "matches": (
         f'<unit id="u"><mtc:matches><mtc:match ref="#s">{OLD}</mtc:match></mtc:matches>'
