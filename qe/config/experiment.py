@@ -12,9 +12,11 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Discriminator,
     Field,
     PlainSerializer,
     PrivateAttr,
+    Tag,
     WithJsonSchema,
     model_validator,
 )
@@ -72,6 +74,27 @@ class TextSection(Section):
     tokenizer: Literal["moses", "moses-2012", "whitespace"] | None = None
     normalise: bool | None = None
     segmenters: dict[str, str] = Field(default_factory=dict)
+
+
+class TreebankSection(Section):
+    """Annotators that are learned from a treebank when they are first needed, and kept in the cache.
+
+    `treebank`: an annotated file, plain or gzip; `tasks`: pos, dependencies, constituents, entities.
+    `settings`: task -> setting -> whole number; `qe annotate train --help` lists them.
+    `programs`: what adds to them: hunspell, link-grammar.
+    """
+
+    treebank: Path
+    tasks: Annotated[list[str], BeforeValidator(_as_list)] = Field(min_length=1)
+    settings: dict[str, dict[str, Annotated[int, Field(ge=0)]]] = Field(default_factory=dict)
+    programs: Annotated[list[str], BeforeValidator(_as_list)] = Field(default_factory=list)
+
+
+Treebanks = Annotated[list[TreebankSection], BeforeValidator(_as_list), Field(min_length=1)]
+Annotator = Annotated[
+    Annotated[str, Tag("[name]")] | Annotated[Treebanks, Tag("[treebanks]")],
+    Discriminator(lambda value: "[treebanks]" if isinstance(value, list | dict) else "[name]"),
+]
 
 
 class ResourcesSection(Section):
@@ -422,7 +445,9 @@ class Experiment(Section):
     ] = Field(alias="dataset")
     text: TextSection = Field(default_factory=lambda: TextSection.model_validate({}))
     translations: dict[Literal["pseudo_reference", "back_translation"], str] = Field(default_factory=dict)
-    annotations: dict[Literal["source", "target", "pseudo_reference"], str] = Field(default_factory=dict)
+    annotations: dict[Literal["source", "target", "pseudo_reference"], Annotator] = Field(
+        default_factory=dict
+    )
     resources: ResourcesSection | None = None
     features: tuple[dict[str, Any], ...]
     trees: tuple[dict[str, Any], ...] = ()
@@ -441,6 +466,7 @@ class Experiment(Section):
     tracking: Annotated[TrackingSection, BeforeValidator(_on_or_off)] = Field(
         default_factory=lambda: TrackingSection.model_validate({})
     )
+    _annotators: dict[str, str] = PrivateAttr(default_factory=dict)
     _changed: tuple[str, ...] = PrivateAttr(())
     _extended: tuple[Path, ...] = PrivateAttr(())
 
@@ -454,9 +480,21 @@ class Experiment(Section):
         """The other datasets, which help to learn."""
         return self.datasets[1:]
 
+    @property
+    def annotators(self) -> dict[str, str]:
+        """Side -> its annotator; those that are learned from treebanks once `with_annotators` names them."""
+        named = {str(side): by for side, by in self.annotations.items() if isinstance(by, str)}
+        return named | self._annotators
+
+    def with_annotators(self, names: Mapping[str, str]) -> Self:
+        """The same with the annotators (side -> name) that were learned from its treebanks."""
+        copy = self.model_copy()
+        copy._annotators = dict(names)
+        return copy
+
     def made_columns(self) -> dict[str, str]:
         """Columns of segments that programs make: name -> program."""
-        annotations = {f"annotation_{side}": by for side, by in self.annotations.items()}
+        annotations = {f"annotation_{side}": by for side, by in self.annotators.items()}
         return {str(column): by for column, by in self.translations.items()} | annotations
 
     def inputs(self) -> list[Path]:
@@ -466,8 +504,15 @@ class Experiment(Section):
         named = [section.path for section in self.datasets if section.path.is_file()]
         for section in sections:
             named += _leaves({} if section is None else section.model_dump(include=paths), Path)
+        named += [each.treebank for each in self.treebanks]
         named += [Path(path) for feature in self.features for path in _paths_within(feature)]
         return [*self._extended, *named, *(path / "study.journal" for path in self.search.warm_start)]
+
+    @property
+    def treebanks(self) -> list[TreebankSection]:
+        """What annotators are learned from."""
+        listed = (by for by in self.annotations.values() if not isinstance(by, str))
+        return [each for several in listed for each in several]
 
     def told(self, path: Path) -> str:
         """Its file `path` as messages name it, with the files it extends."""
@@ -759,10 +804,12 @@ def _placed(value: Any, start: _Start) -> Any:
 
 
 def _annotator(name: Any, start: _Start) -> Any:
-    """The name of an annotator; a folder of trained ones, and the file of `udpipe:FILE`, placed.
+    """The name of an annotator; a folder of trained ones, the file of `udpipe:FILE`, and treebanks, placed.
 
     Programs and models that are installed by name stay as they are.
     """
+    if isinstance(name, list | dict):
+        return _section_located(name, TreebankSection, start)
     if not isinstance(name, str):
         return name
     first, plus, added = name.partition("+")

@@ -129,7 +129,8 @@ def mistakes_of(error: ValidationError, model: type[BaseModel], content: Any) ->
 
 
 def _described(error: "ErrorDetails", model: type[BaseModel], content: Any) -> str:
-    parts = [str(step.part) for step in _steps(content, error["loc"]) if step.part != "[key]"]
+    parts = [str(step.part) for step in _steps(content, error["loc"])]
+    parts = [part for part in parts if not part.startswith("[")]  # what pydantic names, and no file has
     key = ".".join(parts) or "the file"
     if error["type"] == "extra_forbidden":
         known = _known_keys(model, error["loc"])

@@ -130,10 +130,13 @@ def _of_programs(experiment: Experiment) -> Iterator[str]:
                 yield f"translations.{column}: {unknown_name(ENGINES.noun, name, ENGINES.names)}"
     if experiment.annotations:
         from qe.language.programs.taggers import KNOWN, is_tagger
+        from qe.resources.treebanks import treebank_mistakes
 
-        for side, name in experiment.annotations.items():
-            if not is_tagger(name):
-                yield f"annotations.{side}: unknown annotator '{name}'; known: {KNOWN}"
+        for side, by in experiment.annotations.items():
+            if not isinstance(by, str):
+                yield from treebank_mistakes(by, f"annotations.{side}")
+            elif not is_tagger(by):
+                yield f"annotations.{side}: unknown annotator '{by}'; known: {KNOWN}"
 
 
 def _of_features(experiment: Experiment, parts: list[str]) -> Iterator[str]:

@@ -38,8 +38,8 @@ class Plan:
     @property
     def programs(self) -> dict[str, str]:
         """Side of the corpus -> the annotator that the experiment names for it."""
-        named = self.experiment.annotations.items()
-        return {str(side): name for side, name in named if side != "pseudo_reference"}
+        named = self.experiment.annotators.items()
+        return {side: name for side, name in named if side != "pseudo_reference"}
 
     @cached_property
     def searched(self) -> dict[str, Distribution]:

@@ -164,6 +164,8 @@ def prepare(
     """
     experiment = plan.experiment
     given = read_dataset(experiment) if dataset is None else tokenized(dataset, experiment)
+    plan = _with_annotators(plan, given, cache, progress)
+    experiment = plan.experiment
     dataset = translated(given, experiment, cache, progress)
     rows = rows_of(plan, dataset, calibrating)
     made = _features(plan, rows, cache, progress)
@@ -194,6 +196,21 @@ def prepare(
         auxiliaries,
         leaks(rows.training, judged, folds),
     )
+
+
+def _with_annotators(plan: Plan, dataset: Dataset, cache: Path, progress: Progress) -> Plan:
+    """The plan with annotators of the dataset's languages, learned from the treebanks that it names."""
+    if not plan.experiment.treebanks:
+        return plan
+    from qe.resources.treebanks import annotators_for  # trainers: paid by those who ask
+
+    segments = next(iter(dataset.splits.values())).segments
+    languages = {
+        "source": segments.source_tokenizer.language,
+        "target": segments.target_tokenizer.language,
+    }
+    names = annotators_for(plan.experiment, languages, cache, progress)
+    return Plan(plan.experiment.with_annotators(names))
 
 
 @dataclass(frozen=True, eq=False)
