@@ -81,6 +81,21 @@ class Configured:
         for inner in self.within():
             yield from inner.parts()
 
+    def requires(self) -> tuple[str, ...]:
+        """Optional columns of segments that it cannot do without, which settings alone decide."""
+        return tuple(getattr(self._unmade(), "requires", tuple)())
+
+    def _unmade(self) -> Any:
+        """The object as its settings make it, with no parts: it can say what it requires, and no more."""
+        unmade = object.__new__(self.kind)
+        for entry in self._fields:
+            default = entry.default_factory() if entry.default_factory is not MISSING else entry.default
+            value = self.settings.get(entry.name, None if default is MISSING else default)
+            listed = entry.name in self.lists and entry.name in self.settings
+            inner = tuple(each._unmade() for each in self.inner(entry.name)) if listed else value
+            object.__setattr__(unmade, entry.name, inner)
+        return unmade
+
     def make(self, bundle: Bundle | None) -> Any:
         """The object, with its parts from the bundle; settings must be right.
 

@@ -56,7 +56,16 @@ def train(
     ] = False,
     only_check: Annotated[
         bool,
-        run_option("--check", help="Only check the files, and say what would be run; nothing is read."),
+        run_option(
+            "--check", help="Only check the files, and say what would be run and which programs it needs."
+        ),
+    ] = False,
+    without_missing: Annotated[
+        bool,
+        run_option(
+            "--without-missing",
+            help="Leave out annotators and engines that are not installed, and features that need them.",
+        ),
     ] = False,
     print_resolved: Annotated[
         bool,
@@ -99,6 +108,8 @@ def train(
         raise InputError("--each changes one experiment", remedy="give one file")
     swept = _swept(experiments[0], each, data_root, settings or ()) if each else []
     plans = [plan for _, plan in swept] or _checked(experiments, data_root, settings or ())
+    if without_missing:
+        plans = _without_missing(plans)
     if print_resolved:
         _print_resolved(plans, as_json)
         return
@@ -212,14 +223,30 @@ def _print_resolved(plans: "Sequence[Plan]", as_json: bool) -> None:
     print(json.dumps(files, indent=1) if as_json else "---\n".join(map(written, files)).removesuffix("\n"))
 
 
+def _without_missing(plans: "Sequence[Plan]") -> "list[Plan]":
+    """The plans without what needs missing programs; says what is left out."""
+    from qe.training.requirements import without_missing
+
+    left = [without_missing(plan) for plan in plans]
+    for plan in left:
+        for sentence in plan.left_out:
+            typer.echo(f"{plan.experiment.name}: {sentence}", err=True)
+    return left
+
+
 def _print_plans(plans: "Sequence[Plan]", as_json: bool, quiet: bool) -> None:
-    """What would be run."""
+    """What would be run, and the programs and packages that it needs."""
     import json
 
+    from qe.training.requirements import needed
+
     if as_json:
-        print(json.dumps([plan.to_json() for plan in plans], indent=1))
+        told = [{**plan.to_json(), "needs": [vars(each) for each in needed(plan)]} for plan in plans]
+        print(json.dumps(told, indent=1))
     elif not quiet:
-        print("\n".join(map(str, plans)))
+        for plan in plans:
+            print(plan)
+            print(*(f"  needs     {each}" for each in needed(plan)), sep="\n", end="\n" * bool(needed(plan)))
 
 
 def _judged_by(experiment: "Experiment") -> "Labelled":

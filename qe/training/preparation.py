@@ -178,7 +178,7 @@ def prepare(
         _check_parses(experiment, dataset, rows.training, extraction)
     first = First(experiment, dataset, rows.labelled, rows.training, extraction)
     auxiliaries, notes = _auxiliaries(plan, first, cache, progress)
-    dataset = replace(dataset, notes=(*dataset.notes, *rows.notes, *made.notes, *notes))
+    dataset = replace(dataset, notes=(*plan.left_out, *dataset.notes, *rows.notes, *made.notes, *notes))
     folds = all_folds(rows.training, experiment)
     judged = {
         name: split
@@ -210,7 +210,7 @@ def _with_annotators(plan: Plan, dataset: Dataset, cache: Path, progress: Progre
         "target": segments.target_tokenizer.language,
     }
     names = annotators_for(plan.experiment, languages, cache, progress)
-    return Plan(plan.experiment.with_annotators(names))
+    return replace(plan, experiment=plan.experiment.with_annotators(names))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,123 @@
+"""What an experiment needs beside the project, and what is left of it where programs are missing."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from qe.cli import main
+from qe.config.experiment import made
+from qe.training.check import check
+from qe.training.plan import Plan
+from qe.training.requirements import needed, without_missing
+
+APERTIUM = "on Debian: apt-get install apertium apertium-eng-spa"
+
+
+@pytest.fixture(autouse=True)
+def no_programs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+
+
+def plan(folder: Path, **keys: Any) -> Plan:
+    base = {
+        "name": "e",
+        "dataset": {"format": "wmt12", "path": "."},
+        "features": [{"kind": "surface"}],
+        "learner": {"kind": "ridge"},
+    }
+    return check(made({**base, **keys}, folder))
+
+
+# Keys -> place, name and command of what is missing. A case more is a line more.
+NEEDED: dict[str, tuple[dict[str, Any], list[tuple[str, str, str]]]] = {
+    "nothing": ({}, []),
+    "a tagger": ({"annotations": {"source": "apertium"}}, [("annotations.source", "apertium", APERTIUM)]),
+    "an engine": (
+        {"translations": {"back_translation": "apertium"}},
+        [("translations.back_translation", "apertium", APERTIUM)],
+    ),
+    "a speller, of the target's language": (
+        {"annotations": {"target": "hunspell"}},
+        [("annotations.target", "hunspell", "on Debian: apt-get install hunspell hunspell-es")],
+    ),
+    "grammar": (
+        {"annotations": {"source": "link-grammar"}},
+        [("annotations.source", "link-grammar", "on Debian: apt-get install link-grammar")],
+    ),
+    "a package": (
+        {"annotations": {"source": "spacy:xx"}},
+        [("annotations.source", "spacy:xx", "pip install spacy")],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", NEEDED)
+def test_what_is_missing_is_named_with_the_command_that_installs_it(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "spacy", None)
+    keys, expected = NEEDED[case]
+    found = needed(plan(tmp_path, **keys))
+    assert [(each.place, each.name, each.remedy) for each in found if each.absent] == expected
+
+
+def kinds(some: Plan) -> list[str]:
+    return [config["kind"] for config in some.features]
+
+
+def test_features_that_need_what_is_missing_are_left_out(tmp_path: Path) -> None:
+    asked = plan(
+        tmp_path,
+        annotations={"source": "apertium"},
+        translations={"pseudo_reference": "apertium"},
+        features=[
+            {"kind": "surface"},
+            {"kind": "pseudo_reference"},
+            {"kind": "link_grammar"},
+            {"kind": "grammar_checks"},
+        ],
+    )
+    left = without_missing(asked)
+    assert kinds(left) == ["surface", "grammar_checks"]  # the latter needs the target's annotation
+    assert left.experiment.made_columns() == {}
+    assert left.left_out[0].startswith(
+        "left out: annotations.source (apertium), translations.pseudo_reference (apertium): the program"
+    )
+    assert left.left_out[1] == "left out with them: pseudo_reference, link_grammar"
+
+
+def test_parts_of_the_annotated_corpus_go_too(tmp_path: Path) -> None:
+    for side in ("source", "target"):
+        (tmp_path / side).write_text("a\n")
+    corpus = {"source": "source", "target": "target"}
+    features = [{"kind": "surface"}, {"kind": "tag_ambiguity"}]
+    asked = plan(tmp_path, annotations={"source": "apertium"}, resources=corpus, features=features)
+    assert kinds(without_missing(asked)) == ["surface"]
+
+
+def test_nothing_changes_where_nothing_is_missing(tmp_path: Path) -> None:
+    asked = plan(tmp_path)
+    assert without_missing(asked) is asked
+
+
+def test_the_check_lists_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "e.yaml"
+    file.write_text(
+        "name: e\ndataset: {format: wmt12, path: .}\nannotations: {source: apertium}\n"
+        "features: [{kind: surface}, {kind: link_grammar}]\nlearner: {kind: ridge}\n"
+    )
+    with pytest.raises(SystemExit):
+        main(["train", str(file), "--check"])
+    assert (
+        f"needs     apertium (annotations.source): the program apertium-tagger is not installed; {APERTIUM}"
+        in (capsys.readouterr().out)
+    )
+    with pytest.raises(SystemExit):
+        main(["train", str(file), "--check", "--json", "--without-missing"])
+    captured = capsys.readouterr()
+    (told,) = json.loads(captured.out)
+    assert (told["extractors"], told["needs"]) == (["surface"], [])
+    assert "left out with them: link_grammar" in captured.err
