@@ -1,10 +1,12 @@
 """Scores as other programs write them: submissions to the WMT QE tasks since 2020, and `comet-score`."""
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -30,29 +32,113 @@ class _Row:
 
 
 def is_printed(path: Path) -> bool:
-    """Whether the beginning of a file looks like one of these."""
+    """Whether the name or the beginning of a file looks like one of these."""
     lines = list(islice(read_lines(path), _HEADERS + 1))
     first = next((line for line in lines if len(_fields(line)) > 1), "")
-    return bool(_COMET.fullmatch(first)) or _is_task_line(first)
+    return is_comet(path) or _is_task_line(first)
+
+
+def is_comet(path: Path) -> bool:
+    """Whether a file is what `comet-score` prints, or what it writes with `--to_json` (.json)."""
+    if _is_json(path):
+        return True
+    return any(_COMET.fullmatch(line) for line in islice(read_lines(path), 1))
+
+
+def read_comet(path: Path) -> tuple[str, dict[str, FloatArray]]:
+    """The metric (empty where the file does not name it), and system -> (n,) scores of its segments in order.
+
+    Raises InputError, with the place, for another form and scores that are no finite numbers.
+    """
+    if _is_json(path):
+        return _of_json(path)
+    rows = _rows(path)
+    names = dict.fromkeys(row.name for row in rows)
+    return "", {name: _in_order([row for row in rows if row.name == name], path) for name in names}
+
+
+def _is_json(path: Path) -> bool:
+    return path.name.removesuffix(".gz").lower().endswith(".json")
+
+
+def _of_json(path: Path) -> tuple[str, dict[str, FloatArray]]:
+    """`{SYSTEM: [{"src": ..., "mt": ..., "ref": ..., METRIC: score}, ...], ...}`."""
+    try:
+        content = json.loads("\n".join(read_lines(path)))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"not JSON ({error})", where=path) from None
+    systems = content if isinstance(content, dict) else {}
+    if not systems or not all(isinstance(rows, list) and rows for rows in systems.values()):
+        raise InputError(
+            "is no JSON of comet-score",
+            where=path,
+            remedy="it holds a list of scored segments for each system",
+        )
+    metric = _metric_of(systems, path)
+    return metric, {
+        Path(name).name.replace(" ", "_"): np.array(
+            [_finite(row.get(metric), f"{path}:{name}:{place}") for place, row in enumerate(rows)]
+        )
+        for name, rows in systems.items()
+    }
+
+
+def _metric_of(systems: Mapping[str, Sequence[Any]], path: Path) -> str:
+    """The key of the only numbers that all segments have."""
+    for name, segments in systems.items():
+        for place, segment in enumerate(segments):
+            if not isinstance(segment, dict):
+                raise InputError("must be a JSON object", where=f"{path}:{name}:{place}")
+    rows: list[dict[str, Any]] = [segment for segments in systems.values() for segment in segments]
+    names = [key for key, value in rows[0].items() if _is_number(value) and all(key in row for row in rows)]
+    if len(names) != 1:
+        raise InputError(
+            f"{len(names)} scores of a segment ({', '.join(names) or 'none'})",
+            where=path,
+            remedy="each segment has one, such as COMET",
+        )
+    return names[0]
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _finite(value: object, where: str) -> float:
+    if isinstance(value, int | float) and _is_number(value) and np.isfinite(float(value)):
+        return float(value)
+    raise InputError(f"the score is {value!r}, not a finite number", where=where)
 
 
 def read_printed(path: Path) -> tuple[str, FloatArray]:
     """The name of the system, and its scores (n,) in the order of the segments, which count from 0 or from 1.
 
-    A submission is `PAIR METHOD SEGMENT SCORE` on each line, after up to three header lines.
+    A submission is `PAIR METHOD SEGMENT SCORE` on each line, after up to three header lines. `read_comet`
+    says what comet-score writes.
 
     Raises InputError, with file and line, for lines of another form, scores that are no finite numbers, a
     second system or pair, and segments that are missing or given twice.
     """
-    rows = [row for number, line in enumerate(read_lines(path), start=1) if (row := _row(line, number, path))]
-    names = dict.fromkeys(row.name for row in rows)
+    if _is_json(path):
+        _, systems = _of_json(path)
+        _check_alone(systems, path)
+        return next(iter(systems.items()))
+    rows = _rows(path)
+    _check_alone(dict.fromkeys(row.name for row in rows), path)
+    return rows[0].name.rpartition(" ")[2], _in_order(rows, path)
+
+
+def _rows(path: Path) -> list[_Row]:
+    return [row for number, line in enumerate(read_lines(path), start=1) if (row := _row(line, number, path))]
+
+
+def _check_alone(names: Mapping[str, object], path: Path) -> None:
     if len(names) != 1:
         raise InputError(
             f"scores of {len(names)} systems ({', '.join(names)})",
             where=path,
             remedy="give one file for each",
         )
-    return rows[0].name.rpartition(" ")[2], _in_order(rows, path)
 
 
 def _fields(line: str) -> Sequence[str]:

@@ -1,5 +1,6 @@
 """Scores as other programs write them: a form more is a line more."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,35 @@ def test_printed_scores(case: str, tmp_path: Path) -> None:
     content, expected = CASES[case]
     path = tmp_path / "a.txt"
     path.write_text(content, "utf-8")
+    if isinstance(expected, str):
+        with pytest.raises(InputError, match=expected):
+            read_scores(path)
+    else:
+        file = read_scores(path)
+        assert (file.name, file.scores.tolist()) == expected
+
+
+# JSON of `comet-score --to_json` -> system and scores, or the words of the refusal.
+JSON: dict[str, tuple[object, tuple[str, list[float]] | str]] = {
+    "one system": (
+        {"o/hyp.de": [{"src": "a", "mt": "b", "COMET": 0.5}, {"COMET": 1}]},
+        ("hyp.de", [0.5, 1.0]),
+    ),
+    "with spans of errors": ({"h": [{"mt": "b", "COMET": 0.5, "errors": [{"start": 0}]}]}, ("h", [0.5])),
+    "two systems": ({"a": [{"COMET": 0.5}], "b": [{"COMET": 1}]}, "scores of 2 systems"),
+    "no score": ({"a": [{"src": "x"}]}, "0 scores of a segment"),
+    "two scores": ({"a": [{"COMET": 1, "kiwi": 2}]}, "2 scores of a segment .COMET, kiwi"),
+    "no number": ({"a": [{"COMET": 1}, {"COMET": "x"}]}, "a:1: the score is 'x', not a finite number"),
+    "a list": ([1, 2], "is no JSON of comet-score"),
+    "segments that are none": ({"a": [1]}, "a:0: must be a JSON object"),
+}
+
+
+@pytest.mark.parametrize("case", JSON)
+def test_json_of_comet(case: str, tmp_path: Path) -> None:
+    content, expected = JSON[case]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(content), "utf-8")
     if isinstance(expected, str):
         with pytest.raises(InputError, match=expected):
             read_scores(path)

@@ -105,9 +105,9 @@ def _read(name: str, files: Sequence[dict[str, Path]], lines: int) -> ScoreTable
 def _add(table: ScoreTable, level: str, path: Path, segments: int) -> None:
     counts: dict[str, int] = {}
     for number, line in enumerate(read_lines(path), start=1):
-        cells = line.split()
+        cells = [cell.strip() for cell in line.split("\t")] if "\t" in line else line.split()
         where = f"{path}:{number}"
-        if len(cells) != 2:
+        if len(cells) != 2 or not cells[0]:
             raise InputError(f"expected a system and a score, found {len(cells)} cells", where=where)
         system, text = cells
         score = _score(text, where)
@@ -123,7 +123,7 @@ def _add(table: ScoreTable, level: str, path: Path, segments: int) -> None:
 
 
 def _score(text: str, where: str) -> float:
-    if text == "None":
+    if text in ("", "None"):
         return float("nan")
     problem = number_problem(text, None, None)
     if problem is not None:

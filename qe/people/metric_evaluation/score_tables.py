@@ -8,6 +8,7 @@ from features.basics.errors import InputError, unknown_name
 from features.basics.numerals import real
 from qe.data.directions import key_of
 from qe.data.headers import HEADERS
+from qe.data.printed_scores import is_comet, read_comet
 from qe.data.reading import Column, Reading, number_in, number_problem
 from qe.data.score_files import read_scores
 from qe.data.tables import KINDS, read_table
@@ -76,8 +77,11 @@ def read_table_of_scores(
     pair    the language pair whose rows are read if the table has a column of pairs
 
     A table without a column of segments holds scores of whole systems. A file that is no table by its name
-    has one score per line, of the segments 1 to n. Empty cells, None and NaN are missing scores.
+    has one score per line, of the segments 1 to n. Empty cells, None and NaN are missing scores. What
+    comet-score prints or writes as JSON names the systems itself.
     """
+    if _is_file_of_comet(path):
+        return [_of_comet(path, system)]
     if path.name.removesuffix(".gz").rpartition(".")[2].lower() not in KINDS:
         return [_of_lines(path, system)]
     reading = Reading(path.parent)
@@ -124,6 +128,24 @@ def _first(names: Sequence[str], cells: Mapping[str, Column]) -> str | None:
     """The column of one of several names, whatever their case."""
     keys = {key_of(cell): cell for cell in cells}
     return next((keys[name] for name in names if name in keys), None)
+
+
+def _is_file_of_comet(path: Path) -> bool:
+    return not path.name.removesuffix(".gz").endswith(".parquet") and is_comet(path)
+
+
+def _of_comet(path: Path, system: str) -> ScoreTable:
+    """Segments are named by their numbers, from 1; `system` names the only one otherwise."""
+    metric, systems = read_comet(path)
+    if system and len(systems) > 1:
+        raise InputError(
+            f"has the systems {', '.join(systems)}, and is given as that of '{system}'", where=path
+        )
+    table = ScoreTable(metric or path.name.partition(".")[0])
+    for name, scores in systems.items():
+        named = system or name
+        table.segments |= {(named, str(i)): float(value) for i, value in enumerate(scores, start=1)}
+    return table
 
 
 def _of_lines(path: Path, system: str) -> ScoreTable:

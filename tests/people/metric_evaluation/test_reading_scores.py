@@ -71,6 +71,32 @@ def test_one_score_per_line(tmp_path: Path) -> None:
     assert same(made.human.scores, [[3], [4.5]]) and same(made.metrics[0].scores, [[-0.3], [-0.1]])
 
 
+# What comet-score prints, or writes with --to_json -> the name of the metric.
+COMET = {
+    "comet.txt": (
+        "out/a\tSegment 0\tscore: 0.5\nout/b\tSegment 0\tscore: 0.7\nout/a\tSegment 1\tscore: 0.25\n"
+        "out/b\tSegment 1\tscore: 0.1\nout/a\tscore: 0.375\nout/b\tscore: 0.4\n",
+        "comet",
+    ),
+    "scores.json": (
+        '{"out/a": [{"src": "x", "mt": "y", "COMET": 0.5}, {"src": "x", "mt": "y", "COMET": 0.25}], '
+        '"out/b": [{"src": "x", "mt": "y", "COMET": 0.7}, {"src": "x", "mt": "y", "COMET": 0.1}]}',
+        "COMET",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", COMET)
+def test_files_of_comet_score_name_their_systems(name: str, people: Path, tmp_path: Path) -> None:
+    content, metric = COMET[name]
+    path = write(tmp_path / name, content)
+    made = from_tables(people, None, [str(path)], None, [])
+    assert [each.name for each in made.metrics] == [metric]
+    assert same(made.metrics[0].scores, [[0.5, 0.7], [0.25, 0.1]])
+    with pytest.raises(InputError, match="has the systems a, b, and is given as that of 'c'"):
+        from_tables(people, None, [f"c={path}"], None, [])
+
+
 def test_scores_of_whole_systems(people: Path, tmp_path: Path) -> None:
     """Given apart they are kept, unless they are the means of the segment scores but for rounding."""
     whole = write(tmp_path / "sys.tsv", "system\tbleu\na\t31.5\nb\t20\n")
