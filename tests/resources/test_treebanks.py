@@ -1,5 +1,6 @@
 """Annotators of an experiment that are learned from treebanks: once, in the cache, and by what they are."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -55,13 +56,13 @@ def test_what_was_cut_off_goes_on_with_the_task_that_is_missing(folder: Path, tm
     asked = experiment(folder, {"target": [POS, ENTITIES]})
     (place,) = annotators_for(asked, LANGUAGES, tmp_path).values()
     manifest = Path(place) / "annotators.json"
-    whole = manifest.read_bytes()
+    whole = json.loads(manifest.read_text())
     (half,) = annotators_for(experiment(folder, {"target": POS}), LANGUAGES, tmp_path / "half").values()
     manifest.write_bytes((Path(half) / "annotators.json").read_bytes())
     assert AnnotatorFolder(Path(place)).tasks == ("pos",)
     annotators_for(asked, LANGUAGES, tmp_path)
     assert AnnotatorFolder(Path(place)).tasks == ("entities", "pos")
-    assert manifest.read_bytes() == whole
+    assert json.loads(manifest.read_text()) == whole
 
 
 @pytest.mark.parametrize(
