@@ -1,0 +1,223 @@
+"""Label Studio: the JSON of an annotation project (Export > JSON, or JSON-MIN)."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from features.basics.errors import InputError, unknown_name
+from features.text.tokenizer import Tokenizer
+from qe.data.classes import numbers_of
+from qe.data.columns import Label, label_scale, make_split
+from qe.data.dataset import Dataset, LabelScale, Split
+from qe.data.format import Example, Format
+from qe.data.headers import header_of
+from qe.data.labelled import labelled_rows
+from qe.data.reading import Column, Reading, known_keys
+
+_VALUES = ("rating", "number", "choices", "text")  # of a result, by the control that made it
+_OURS = ("source", "target", "id", "doc_id", "reference")
+
+
+@dataclass
+class _Task:
+    """A task of a project: its data, its place, and what each annotator said: control -> value."""
+
+    data: Mapping[str, Any]
+    place: int
+    said: list[Mapping[str, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class LabelStudio(Format):
+    """The JSON that Label Studio exports, whole or JSON-MIN; one file, or one per split.
+
+    label      {name, low, high, higher_is_better}, or with `classes: [OK, BAD]`; or `hter`: of the post-edits
+    control    the name of the control with the label (`<Rating name="quality" .../>`, Number, Choices; with
+               `hter` a TextArea); it may be left out where there is one
+    columns    our column -> the key of a task's data, for source, target, id, doc_id and reference; source
+               and target are found by the usual headers otherwise
+    splits     split -> file under `path`; without it, `path` itself is the file
+    tokenizer  `moses`, or `whitespace` for text that is tokenised already
+
+    The label of a task is the mean over its annotations; of classes what most annotators chose, and of the
+    post-edits the last one. Annotations that were cancelled do not count, and tasks without any are left out.
+    """
+
+    example: ClassVar[Example] = Example(
+        section="""dataset:
+  format: label_studio
+  path: project.json
+  source_language: en
+  target_language: de
+  label: {name: quality, low: 1, high: 5, higher_is_better: true}
+""",
+        files={
+            "project.json": '[{"id": 7, "data": {"source": "it rains", "mt": "es regnet"}, "annotations": [\n'
+            '  {"result": [{"from_name": "quality", "type": "rating", "value": {"rating": 4}}]},\n'
+            '  {"result": [{"from_name": "quality", "type": "rating", "value": {"rating": 5}}]}]}\n'
+            "]\n",
+        },
+    )
+
+    label: Label
+    source_language: str
+    target_language: str
+    control: str = ""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    splits: Mapping[str, str] = field(default_factory=dict)
+    tokenizer: Literal["moses", "whitespace"] = "moses"
+
+    def check_options(self) -> None:
+        label_scale(self.label)
+        known_keys(self.columns, _OURS, "dataset.columns")
+
+    def read_with(self, reading: Reading, path: Path) -> Dataset:
+        self.check_options()
+        scale = label_scale(self.label)
+        files = {name: path / file for name, file in self.splits.items()} or {"train": path}
+        splits = {}
+        for name, file in files.items():
+            split = reading.attempt(partial(self._split, reading, name, file, scale))
+            if split is not None:
+                splits[name] = split
+        return Dataset(path.resolve().name, splits, scale, reading.provenance, tuple(reading.notes))
+
+    def _split(self, reading: Reading, name: str, file: Path, scale: LabelScale) -> Split:
+        tasks = _tasks(_json_list(reading, file), file)
+        edits = self.label == "hter"
+        control = self._control(tasks, file)
+        places = [task.place for task in tasks.values()]
+        label = [_label(task, control, scale, edits) for task in tasks.values()]
+        columns = {"id": Column(list(tasks), file, places, "task ")}
+        for ours, key in self._keys(tasks, file).items():
+            texts = [_text(task.data.get(key)) for task in tasks.values()]
+            columns[ours] = reading.stripped(Column(texts, file, places, "task "))
+        ours = "post_edit" if edits else "scores"
+        columns[ours] = Column(label, file, places, "task ")
+        tokenizers = (
+            Tokenizer(self.source_language, self.tokenizer),
+            Tokenizer(self.target_language, self.tokenizer),
+        )
+        rows = labelled_rows(reading, columns, ours, scale.classes)
+        return make_split(reading, name, rows, scale, tokenizers, compute_hter=edits)
+
+    def _keys(self, tasks: Mapping[str, _Task], file: Path) -> dict[str, str]:
+        """Our column -> the key of the tasks' data. Raises InputError where one cannot be told."""
+        keys = list(dict.fromkeys(key for task in tasks.values() for key in task.data))
+        named = dict(self.columns)
+        for side in ("source", "target"):
+            if side not in named:
+                taken = set(named.values())
+                named[side] = header_of(side, keys, file, taken=taken, option="columns:")
+        for ours, key in named.items():
+            if key not in keys:
+                raise InputError(
+                    f"no key of a task's data is known as the {ours}",
+                    where=file,
+                    remedy=f"name it under `columns: {{{ours}: ...}}`; the data has {', '.join(keys)}",
+                )
+        return named
+
+    def _control(self, tasks: Mapping[str, _Task], file: Path) -> str:
+        """Raises InputError where no control, or none of several, is the one with the label."""
+        wanted = str if self.label == "hter" else (int, float, list)
+        known = list(dict.fromkeys(name for task in tasks.values() for one in task.said for name in one))
+        if self.control:
+            if self.control not in known:
+                raise unknown_name("control", self.control, known, where=file)
+            return self.control
+        said = [(name, value) for task in tasks.values() for one in task.said for name, value in one.items()]
+        fitting = list(dict.fromkeys(name for name, value in said if isinstance(value, wanted)))
+        if len(fitting) != 1:
+            raise InputError(
+                "which control holds the label?" if fitting else "no annotation holds a label",
+                where=file,
+                remedy=f"set `control` to one of {', '.join(known) or 'those of the project'}",
+            )
+        return fitting[0]
+
+
+def _json_list(reading: Reading, path: Path) -> list[Any]:
+    """Raises InputError for what is no list in JSON."""
+    try:
+        content = json.loads(reading.text(path))
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"not JSON ({error})", where=path) from None
+    if not isinstance(content, list) or not all(isinstance(one, dict) for one in content):
+        raise InputError("must be a list of tasks", where=path, remedy="export as JSON or JSON-MIN")
+    return content
+
+
+def _tasks(entries: Sequence[Mapping[str, Any]], path: Path) -> dict[str, _Task]:
+    """Id -> task; entries of JSON-MIN with one id are the annotations of one task."""
+    tasks: dict[str, _Task] = {}
+    for place, entry in enumerate(entries, start=1):
+        where = f"{path}:task {place}"
+        data = entry.get("data", entry)
+        if not isinstance(data, dict):
+            raise InputError("`data` must be an object", where=where)
+        task = tasks.setdefault(str(entry.get("id", place)), _Task(data, place))
+        task.said += [_said(one, where) for one in _annotations(entry, where)] if "data" in entry else [entry]
+    if not tasks:
+        raise InputError("there are no tasks", where=path)
+    return tasks
+
+
+def _annotations(entry: Mapping[str, Any], where: str) -> list[Mapping[str, Any]]:
+    """Those that were not cancelled; `completions` in files of older versions."""
+    given = entry.get("annotations", entry.get("completions", []))
+    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+        raise InputError("`annotations` must be a list of objects", where=where)
+    return [one for one in given if not one.get("was_cancelled")]
+
+
+def _said(annotation: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Control -> its value; spans and other kinds of results are left out."""
+    results = annotation.get("result", [])
+    if not isinstance(results, list) or not all(isinstance(one, dict) for one in results):
+        raise InputError("`result` must be a list of objects", where=where)
+    said = {}
+    for result in results:
+        value = result.get("value")
+        kind = next((kind for kind in _VALUES if isinstance(value, dict) and kind in value), None)
+        if kind is not None and isinstance(value, dict):
+            said[str(result.get("from_name"))] = _single(value[kind], kind)
+    return said
+
+
+def _single(value: Any, kind: str) -> Any:
+    """What stands in a list of one: the text of a TextArea; a choice stays a list."""
+    return "\n".join(map(str, value)) if kind == "text" and isinstance(value, list) else value
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+def _label(task: _Task, control: str, scale: LabelScale, edits: bool) -> str:
+    """The label of a task as text; empty without one."""
+    values = [one[control] for one in task.said if one.get(control) is not None]
+    if not values:
+        return ""
+    if edits:
+        return str(values[-1])
+    if scale.classes is not None:
+        return _chosen([str(v[0]) if isinstance(v, list) and v else str(v) for v in values], scale.classes)
+    numbers = [value for value in values if isinstance(value, int | float)]
+    return repr(float(np.mean(numbers))) if len(numbers) == len(values) else str(values[0])
+
+
+def _chosen(names: Sequence[str], classes: Sequence[str]) -> str:
+    """What most annotators chose; nothing where as many chose the other."""
+    numbers = numbers_of(names, classes)
+    if not set(numbers) <= {"0", "1"}:
+        return names[0]
+    second = 2 * numbers.count("1") - len(numbers)
+    return "" if not second else classes[second > 0]
