@@ -58,6 +58,13 @@ def evaluate(
     column: Column = None,
     gold_column: GoldColumn = None,
     lower_is_better: LowerIsBetter = False,
+    documents: Annotated[
+        Path | None,
+        input_option(
+            metavar="FILE",
+            help="The document of each line: documents are scored, by the means of their segments.",
+        ),
+    ] = None,
     scale_low: Annotated[float | None, input_option(help="Lowest label; those below are errors.")] = None,
     scale_high: Annotated[float | None, input_option(help="Highest label; those above are errors.")] = None,
     baseline: Baseline = None,
@@ -124,6 +131,8 @@ def evaluate(
 
         qe evaluate --gold effort.txt --predictions svr.tsv ridge.tsv --bucket length=source.en quality
 
+        qe evaluate --gold effort.txt --predictions svr.tsv --documents documents.txt
+
         qe evaluate --gold effort.txt --predictions svr.tsv --oracle hter --target mt.es --post-edit pe.es
         --target-language es
     """
@@ -141,6 +150,7 @@ def evaluate(
             gold,
             target,
             post_edit,
+            documents,
             *(file.path for file in systems.values()),
             *group_files(group).values(),
             bayes_folds,
@@ -148,6 +158,15 @@ def evaluate(
         ]
         check_output(output, [path for path in given if path is not None])
     labels = read_scores(gold, gold_column, scale_low, scale_high)
+    if documents is not None:
+        if group or oracle or bucket or bayes_folds is not None or official:
+            raise InputError(
+                "--documents makes documents the units",
+                remedy="leave out --group, --bucket, --oracle, --bayes-folds and --official",
+            )
+        from qe.systems.scored_documents import by_document
+
+        labels, systems = by_document(labels, systems, list(read_lines(documents)), documents)
     same_segments(labels, systems)
     upwards = not lower_is_better if labels.upwards is None else labels.upwards
     scale = LabelScale(gold.name, scale_low, scale_high, upwards, labels.classes)
@@ -194,6 +213,7 @@ def evaluate(
             {name: (scale.sign if file.ranks_only else 1) * file.scores for name, file in systems.items()},
             scale,
             baselines=baseline or [],
+            metrics=[*metrics_of(scale, labels.scores), "ranking_accuracy"] if documents else None,
             samples=samples,
             seed=seed,
             groups=groups(group or []),

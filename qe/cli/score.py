@@ -34,9 +34,11 @@ from qe.display.numbers import percent
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from qe.data.tables import Layout
     from qe.models.drift import DriftReport
     from qe.production.thresholds import Thresholds
     from qe.scoring.conditions import Condition
+    from qe.scoring.document_scores import DocumentIds
     from qe.scoring.jobs import ScoredFile
     from qe.scoring.spark.scoring import ScoredTable
 
@@ -77,7 +79,7 @@ def score(
     languages: Languages = None,
     interval: Annotated[
         float | None,
-        _column_option(metavar="SHARE", help="low, high: bounds that hold this share of true labels (0.9)."),
+        _column_option(metavar="SHARE", help="low, high: bounds of this share of true labels (0.9)."),
     ] = None,
     explain: Annotated[
         int,
@@ -87,12 +89,12 @@ def score(
         Path | None,
         _column_option(
             metavar="FILE",
-            help="action (publish, post-edit, retranslate): the cheapest by a cost table (.yaml), or by "
-            "thresholds of `qe triage --json` (.json).",
+            help="action (publish, post-edit, retranslate) by costs (.yaml), or by thresholds of "
+            "`qe triage --json`.",
         ),
     ] = None,
     tokens: Annotated[
-        bool, _column_option("--tokens", help="tokens, bad, gaps, ...: which words are wrong; see above.")
+        bool, _column_option("--tokens", help="tokens, bad, gaps, ...: which words are wrong.")
     ] = False,
     tags: Annotated[
         str | None,
@@ -116,6 +118,18 @@ def score(
             help="outside, unlike: the share of held-out rows more like training data; signs of rubbish.",
         ),
     ] = False,
+    documents: Annotated[
+        Path | None,
+        output_option(metavar="FILE", help="Mean scores of documents (TSV, ...)."),
+    ] = None,
+    doc_ids: Annotated[
+        str | None,
+        input_option(
+            "--doc-ids",
+            metavar="NAME|FILE",
+            help="Document ids for --documents: a column, or a file of them.",
+        ),
+    ] = None,
     resume: Annotated[bool, run_option("--resume", help="Go on with a job that was stopped.")] = False,
     overwrite: Annotated[
         bool, run_option("--overwrite", help="Replace an output or an unfinished job.")
@@ -201,6 +215,8 @@ def score(
 
     if tags is not None and not tokens:
         raise InputError("--tags goes with --tokens", remedy="add --tokens, or leave it out")
+    if doc_ids is not None and documents is None:
+        raise InputError("--doc-ids goes with --documents", remedy="add --documents, or leave it out")
     if tags is not None:
         from qe.evaluation.word_level import check_threshold_metric
 
@@ -213,7 +229,7 @@ def score(
         "interval": interval, "explain": explain, "triage": triage, "tokens": tokens, "tags": tags,
         "flags": flags, "outside": outside, "keep": keep, "suffix": suffix, "safe-cells": safe_cells,
         "resume": resume, "cache": None if cache else "no", "workers": workers, "chunk": chunk,
-        "fail-if": fail_if,
+        "fail-if": fail_if, "documents": documents, "doc-ids": doc_ids,
     })  # fmt: skip
     folder, identity = model_folder(model, require_signature)
     in_place = translation_kind(Path(output)) is not None
@@ -222,11 +238,13 @@ def score(
         _only_of_tables({"a second --input": input_[1:], "--engine": engine != "local"})
         if in_place:
             _only_of_tables({"--tokens": tokens, "--keep": keep, "--safe-cells": safe_cells})
-            _only_of_tables({"--resume": resume, "--workers": workers})
+            _only_of_tables({"--resume": resume, "--workers": workers, "--documents": documents})
     else:
         _only_of_files({"--sheet": sheet, "--header-row": header_row != 1, "--languages": languages})
     if on_spark(engine, master):
-        _only_local({"--resume": resume, "--workers": workers, "--summary": summary})
+        _only_local(
+            {"--resume": resume, "--workers": workers, "--summary": summary, "--documents": documents}
+        )
         _only_local(
             {"--delimiter": delimiter, "--quoting": quoting, "--encoding": encoding, "--decimal": decimal}
         )
@@ -259,8 +277,9 @@ def score(
         if drift is not None:
             check_output(drift, files)
         _check_profile(folder)
+    beside = [*files, *([drift] if drift else [])]
     if summary is not None:
-        check_output(summary, [*files, *([drift] if drift else [])])
+        check_output(summary, beside)
     thresholds = None if triage is None else _thresholds(triage, folder, identity)
     remembered = CACHE_WITH_TOKENS if tokens else CACHE
     options = Options(
@@ -277,6 +296,12 @@ def score(
     layout = table_layout(
         delimiter, quoting, encoding, decimal, sheet=sheet, header_row=header_row, languages=languages
     )
+    of_documents = None
+    if documents is not None:
+        check_output(
+            documents, [*beside, *([summary] if summary else []), *([Path(doc_ids)] if doc_ids else [])]
+        )
+        of_documents = _document_ids(documents, input_, layout, folder, identity, doc_ids)
     from qe.scoring.job_summary import JobSummary
 
     job = JobSummary(
@@ -328,6 +353,8 @@ def score(
     _tell(done.drift, done.not_checked)
     if drift is not None:
         write_drift(drift, done.drift)
+    if documents is not None and of_documents is not None:
+        _write_documents(documents, of_documents, Path(output), f"score{suffix if keep else ''}", quiet)
     if summary is not None:
         job.write(summary, done)
     _print(done, str(Path(output)), quiet, as_json, done.repeated, job.model_told() if as_json else None)
@@ -363,6 +390,36 @@ def _end(conditions: "Sequence[Condition]", rows: int, scored: int, drift: "Sequ
         print(visible(f"qe score: failed: {sentence}"), file=sys.stderr)
     if told:
         raise typer.Exit(1)
+
+
+def _document_ids(
+    documents: Path, inputs: list[str], layout: "Layout", model: Path, identity: str, named: str | None
+) -> "DocumentIds":
+    """Raises InputError before any row is scored if nothing says which document a row is of."""
+    from dataclasses import replace
+
+    from qe.data.translation_files.kinds import translation_kind
+    from qe.models.model import Model
+    from qe.scoring.document_scores import DocumentIds
+    from qe.scoring.input import open_input
+    from qe.scoring.jobs import languages_of
+    from qe.scoring.tables import kind_of
+
+    kind_of(documents)
+    if translation_kind(Path(inputs[0])) is not None:
+        layout = replace(layout, languages=languages_of(Model.load(model, identity=identity)))
+    return DocumentIds.found(open_input([Path(name) for name in inputs], layout), named)
+
+
+def _write_documents(path: Path, ids: "DocumentIds", scored: Path, header: str, quiet: bool) -> None:
+    from features.basics.errors import visible
+    from qe.scoring.document_scores import score_documents, write_documents
+
+    found = score_documents(ids, scored, header)
+    write_documents(path, found)
+    if "" in found and not quiet:
+        told = f"{found[''].segments:,} rows name no document: they are together in one without a name"
+        print(visible(f"qe score: {path}: {told}"), file=sys.stderr)
 
 
 def _given(options: dict[str, object]) -> dict[str, object]:

@@ -1,0 +1,116 @@
+"""Scores of documents, from a scored table: the mean of the scores of each document's segments."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from features.basics.errors import InputError
+from features.storage.files import atomic_file, read_lines
+from qe.data.delimited import Wanted
+from qe.data.headers import header_of
+from qe.data.tables import Layout
+from qe.scoring import tables
+from qe.scoring.input import Input, open_input
+from qe.scoring.rows import Unreadable
+
+COLUMNS = ("document", "score", "segments", "scored")
+_TYPES = {"document": "string", "score": "double", "segments": "int64", "scored": "int64"}
+
+
+@dataclass
+class Document:
+    """What is known of a document: its segments, those with a score, and the sum of these scores."""
+
+    segments: int = 0
+    scored: int = 0
+    total: float = 0.0
+
+    def add(self, score: float | None) -> None:
+        self.segments += 1
+        if score is not None:
+            self.scored += 1
+            self.total += score
+
+    def row(self, name: str) -> dict[str, Any]:
+        """Its row of the table; no score without any scored segment."""
+        mean = self.total / self.scored if self.scored else None
+        return {"document": name, "score": mean, "segments": self.segments, "scored": self.scored}
+
+
+@dataclass(frozen=True)
+class DocumentIds:
+    """The document of every row of an input: a column of it, or a file with one line for each row.
+
+    Exactly one of `header` and `lines` is set.
+    """
+
+    given: Input
+    header: str = ""
+    lines: Path | None = None
+
+    @classmethod
+    def found(cls, given: Input, named: str | None) -> "DocumentIds":
+        """By what a user names, a column or a file; without it, by a header in use.
+
+        Raises InputError if there is neither, or another number of lines than rows.
+        """
+        headers = given.headers
+        header = named if named is not None else header_of("doc_id", headers, given.path, option="--doc-ids")
+        if header in headers:
+            return cls(given, header=header)
+        if not header:
+            raise InputError(
+                f"no column names documents; the columns are {', '.join(headers)}",
+                where=given.path,
+                remedy="give --doc-ids, a column or a file with one line for each row",
+            )
+        path = Path(header)
+        if not path.is_file():
+            what = f"is neither a column ({', '.join(headers)}) nor a file"
+            raise InputError(what, where=f"--doc-ids {header}")
+        lines, rows = sum(1 for _ in read_lines(path)), given.count()
+        if lines != rows:
+            raise InputError(f"{lines} lines, but {rows} rows in {given.path}", where=path)
+        return cls(given, lines=path)
+
+    def __iter__(self) -> Iterator[str]:
+        """The document of each row; empty if the row names none."""
+        if self.lines is not None:
+            yield from read_lines(self.lines)
+            return
+        for columns, _ in self.given.rows():
+            value = columns.get(self.header)
+            yield "" if value is None or isinstance(value, Unreadable) else str(value)
+
+
+def score_documents(documents: DocumentIds, scored: Path, score: str = "score") -> dict[str, Document]:
+    """The documents of a scored table, in order of first appearance.
+
+    scored  the table that scoring wrote, a row for each row of the input
+    score   the header of its scores
+
+    Raises InputError if it has another number of rows than the input: something changed it meanwhile.
+    """
+    kind = tables.kind_of(scored)
+    wanted = Wanted({"tsv": "tab", "csv": "comma"}.get(kind), kind == "csv", "utf-8")
+    rows = open_input([scored], Layout(wanted=wanted)).rows()
+    found: dict[str, Document] = {}
+    for name, row in zip_longest(documents, rows):
+        if name is None or row is None:
+            raise InputError("has not as many rows as the input", where=scored, remedy="score it again")
+        value = row[0].get(score)
+        found.setdefault(name, Document()).add(None if value in (None, "") else float(value))
+    return found
+
+
+def write_documents(path: Path, documents: Mapping[str, Document]) -> None:
+    """A table of `COLUMNS`, of the kind that the file's name says, whole or not at all."""
+    import pyarrow as pa
+
+    types = {name: pa.type_for_alias(kind) for name, kind in _TYPES.items()}
+    rows = [document.row(name) for name, document in documents.items()]
+    content = tables.whole(rows, COLUMNS, tables.kind_of(path), types, safe=False)
+    with atomic_file(path) as temporary, tables.writing(temporary, path.suffix.lower() == ".gz") as stream:
+        stream.write(content)
