@@ -63,7 +63,7 @@ def edit_counts(labels: EditLabels, classes: tuple[Tokens, Tokens]) -> EditCount
     text = np.repeat(np.arange(len(post_edit)), post_edit)
     deleted = np.flatnonzero(labels.target == DELETED)
     target_text = np.repeat(np.arange(len(post_edit)), np.diff(labels.target_offsets))
-    groups = [_groups(side) for side in classes]
+    groups = [word_groups(side) for side in classes]
     counts = np.zeros((len(post_edit), len(WORD_CLASSES), len(CATEGORIES)), np.int64)
     np.add.at(counts, (text, groups[1], labels.post_edit), 1)
     np.add.at(counts, (target_text[deleted], groups[0][deleted], labels.target[deleted]), 1)
@@ -76,8 +76,8 @@ def edit_counts(labels: EditLabels, classes: tuple[Tokens, Tokens]) -> EditCount
     return EditCounts(counts, post_edit)
 
 
-def _groups(classes: Tokens) -> NDArray[np.int64]:
-    """(n_words,) index into WORD_CLASSES."""
+def word_groups(classes: Tokens) -> NDArray[np.int64]:
+    """(n_words,) index into WORD_CLASSES of words given by their class; classes that it lacks are `other`."""
     by_type = [WORD_CLASSES.index(name if name in WORD_CLASSES else OTHER) for name in classes.types]
     return np.array(by_type, np.int64)[classes.ids]
 

@@ -1,6 +1,6 @@
 """Ranked pairs of translations: what judges say of the same pair, put to the vote."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -18,6 +18,7 @@ class RankedPairs:
     better, worse  (p,) places of the systems
     equal          pairs left out because all judges found them equal
     conflicting    pairs left out because the votes are tied
+    equals         (3, equal) segment and both systems of the pairs that all judges found equal
     """
 
     systems: tuple[str, ...]
@@ -26,6 +27,7 @@ class RankedPairs:
     worse: CodeArray
     equal: int
     conflicting: int
+    equals: CodeArray = field(default_factory=lambda: np.zeros((3, 0), np.int32))
 
 
 def ranked_pairs(judged: JudgedPair, reference: str | None = "_ref") -> RankedPairs:
@@ -59,4 +61,5 @@ def ranked_pairs(judged: JudgedPair, reference: str | None = "_ref") -> RankedPa
         np.where(first, right, left),
         int((~decided).sum()),
         int((decided & ~won).sum()),
+        pairs[~decided].T.astype(np.int32),
     )

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,8 @@ from features.basics.errors import InputError
 from qe.cli import main
 from qe.people.judgements.collection import Collection
 from qe.people.judgements.reading import format_of, read_judgements
-from qe.people.terrorcat.frequencies import FREQUENCIES, Frequencies, error_frequencies
+from qe.people.terrorcat.confusion import DECISIONS, LABELS, confusion
+from qe.people.terrorcat.frequencies import BY_WORD_CLASS, FREQUENCIES, Frequencies, error_frequencies
 from qe.people.terrorcat.model import TerrorCat, train
 from qe.people.terrorcat.ranked_pairs import RankedPairs, ranked_pairs
 
@@ -218,3 +219,92 @@ def test_what_it_refuses(story: tuple[Path, list[str]], tmp_path: Path, capsys: 
     ):
         assert re.search(re.escape(message), run([*base, *more], capsys, 2).err)
     assert not (tmp_path / "m" / "terrorcat.json").exists()
+
+
+class ByEnding:
+    """A tagger that reads a word's part of speech from its last letter."""
+
+    fingerprint = "by ending"
+
+    def annotate(self, texts: Sequence[Sequence[str]]) -> Iterator[str]:
+        known = {"n": "NOUN", "v": "VERB", "d": "DET"}
+        for text in texts:
+            rows = (f"{i}\t{w}\t_\t{known.get(w[-1], 'ADV')}" for i, w in enumerate(text, start=1))
+            yield "\n".join(row + "\t_" * 6 for row in rows)
+
+
+def test_errors_are_counted_by_general_part_of_speech() -> None:
+    """By hand: the moved noun, the missing verb, the extra determiner, the wrong adverb."""
+    found = error_frequencies({"a": ["xn ad bx cx yd"], "b": ["ad xn bx wx zv"]}, ["ad xn bx wx zv"], "en",
+                              by=ByEnding())  # fmt: skip
+    assert found.names == BY_WORD_CLASS and found.values.shape == (2, 1, 30)
+    told = {name: value for name, value in zip(found.names, found.values[0, 0], strict=True) if value}
+    plain = error_frequencies({"a": ["xn ad bx cx yd"], "b": ["ad"]}, ["ad xn bx wx zv"], "en")
+    assert sum(told.values()) == pytest.approx(plain.values[0, 0, :5].sum())
+    assert {name.split("_")[1] for name in told} <= {"noun", "verb", "determiner", "other"}
+    assert told["lexer_other"] == 0.2 and "lexer_noun" not in told
+    assert not found.values[1].any()
+
+
+def test_errors_by_part_of_speech_add_up_to_those_of_all_words(story: tuple[Path, list[str]]) -> None:
+    folder, _ = story
+    lines = {name: (folder / f"{name}.en").read_text().splitlines() for name in ("ref", "s0", "s1", "s2")}
+    reference = lines.pop("ref")
+    plain = error_frequencies(lines, reference, "en").values[:, :, :5]
+    split = error_frequencies(lines, reference, "en", by=ByEnding()).values
+    np.testing.assert_allclose(split.reshape(*plain.shape, 6).sum(axis=3), plain, atol=1e-12)
+
+
+def test_table_4_counts_labels_by_decision_and_confidence(trained: TerrorCat) -> None:
+    """Counted one by one; equal frequencies are decisions without confidence; directions are opposite."""
+    pairs, frequencies = by_badness()
+    equals = np.array([[0, 1, 2], [0, 0, 0], [0, 1, 2]], np.int32)  # a system with itself, and others
+    judged = RankedPairs(pairs.systems, pairs.segment, pairs.better, pairs.worse, 3, 0, equals)
+    told = confusion(trained, judged, frequencies.segments, frequencies)
+    expected = np.zeros((3, 7), np.int64)
+    listed = [
+        *((s, a, b, ">") for s, a, b in zip(pairs.segment, pairs.better, pairs.worse, strict=True)),
+        *((s, b, a, "<") for s, a, b in zip(pairs.segment, pairs.better, pairs.worse, strict=True)),
+        *((s, a, b, "=") for s, a, b in equals.T), *((s, b, a, "=") for s, a, b in equals.T),
+    ]  # fmt: skip
+    for segment, first, second, label in listed:
+        difference = frequencies.values[first, segment] - frequencies.values[second, segment]
+        margin = float(trained.margins(difference[None])[0])
+        p = 1 / (1 + np.exp(-trained.slope * margin))
+        sure = abs(2 * p - 1)
+        strength = (
+            "0.0" if margin == 0 else "0.0-0.3" if sure <= 0.3 else "0.3-0.6" if sure <= 0.6 else "0.6-1.0"
+        )
+        decision = strength if margin == 0 else f"{'>' if margin > 0 else '<'} {strength}"
+        expected[LABELS.index(label), DECISIONS.index(decision)] += 1
+    assert (told.counts == expected).all() and told.counts[1, 3] >= 2
+    assert (told.counts == told.counts[::-1, ::-1]).all()
+    np.testing.assert_allclose(told.recall.sum(axis=1), 1)
+    right = told.counts[2, 4:].sum() / told.counts[2].sum()
+    assert right > 0.9 > told.precision[1, 0]
+
+
+@pytest.mark.slow
+def test_a_model_by_parts_of_speech_from_the_command_line(
+    story: tuple[Path, list[str]], tmp_path: Path, capsys: Any
+) -> None:
+    folder, outputs = story
+    texts = ["--outputs", *outputs, "--reference", folder / "ref.en"]
+    model = tmp_path / "model"
+    train_it = ["terrorcat", "train", "--rankings", folder / "train.csv", *texts, "--target-language", "en",
+                "-o", model, "--set", "alpha=10"]  # fmt: skip
+    run([*train_it, "--tagger", "apertium"], capsys)
+    told = json.loads((model / "terrorcat.json").read_text())
+    assert told["learner_params"] == {"alpha": 10} and told["features"] == list(BY_WORD_CLASS)
+    run(["terrorcat", "score", "--model", model, *texts, "-o", tmp_path / "t.tsv"], capsys)
+    checked = ["terrorcat", "confusion", "--model", model, "--rankings", folder / "test.csv", *texts]
+    counts = np.array(json.loads(run([*checked, "--json"], capsys).out)["counts"])
+    assert counts.sum() == 2 * 240 and counts[2, 4:].sum() > 2 * counts[2, :3].sum()
+    assert "Recall" in run(checked, capsys).out
+    message = "was trained with another tagger"
+    told["about"]["tagger_fingerprint"] = "other"
+    (model / "terrorcat.json").write_text(json.dumps(told))
+    assert message in run(checked, capsys, 2).err
+    run(train_it, capsys)
+    assert "counts no parts of speech" in run([*checked, "--tagger", "apertium"], capsys, 2).err
+    assert "unexpected keyword" in run([*train_it, "--set", "nothing=1"], capsys, 2).err
