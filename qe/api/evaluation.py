@@ -62,8 +62,8 @@ def evaluate(
         Resamples of intervals and tests. 0: neither. None: as many as the comparisons need.
     seed : int, default=0
         Seed of the resamples.
-    test : {'ar', 'bootstrap', 'win-ratio', 'tukey'}, default='ar'
-        Approximate randomization, paired bootstrap, Koehn's win ratio, or Tukey's HSD by randomization.
+    test : {'ar', 'bootstrap', 'win-ratio', 'tukey', 'scheffe'}, default='ar'
+        Approximate randomization, paired bootstrap, Koehn's win ratio, Tukey's HSD or Scheffe's test.
     correction : {'none', 'bonferroni', 'holm', 'bh'}, default='holm'
         Correction of p-values over each family of comparisons.
     family : {'metric', 'table', 'all'}, default='metric'

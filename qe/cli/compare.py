@@ -84,8 +84,8 @@ def compare(
     test: Annotated[
         str,
         test_option(
-            metavar="ar|bootstrap|win-ratio|shifted|tukey",
-            help="ar: approximate randomization; tukey: all systems at once.",
+            metavar="ar|bootstrap|win-ratio|shifted|tukey|scheffe",
+            help="ar: approximate randomization; tukey, scheffe: all systems at once.",
         ),
     ] = "ar",
     exchange: Annotated[

@@ -71,8 +71,8 @@ def evaluate(
     test: Annotated[
         str,
         test_option(
-            metavar="ar|bootstrap|win-ratio|tukey",
-            help="Approximate randomization, paired bootstrap (win-ratio: Koehn 2004), randomized Tukey HSD.",
+            metavar="ar|bootstrap|win-ratio|tukey|scheffe",
+            help="Approximate randomization, paired bootstrap (win-ratio: Koehn 2004), or all at once.",
         ),
     ] = "ar",
     samples: Resamples = None,

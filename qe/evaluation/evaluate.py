@@ -26,7 +26,7 @@ from qe.evaluation.predictions import Predictions
 from qe.statistics.buckets import BucketReport, Buckets
 from qe.statistics.cautions import cautions, few_units
 from qe.statistics.clusters import clusters
-from qe.statistics.comparisons import Comparisons, Procedure
+from qe.statistics.comparisons import ALL_AT_ONCE, Comparisons, Procedure
 from qe.statistics.corrections import correct
 from qe.statistics.equivalence import Equivalence, check_margins, undecided_notes
 from qe.statistics.family import IN_TEST, Judged, Key, Rule, Scope, Table, copies_of, reversed_result
@@ -192,8 +192,8 @@ def evaluate(
                        comparisons needs (`qe.statistics.family`)
     test               ar: approximate randomization of predictions (of their ranks for ranking metrics);
                        bootstrap: paired, centred on the signed difference; win-ratio: paired, the share of
-                       virtual test sets that the better one does not win (Koehn 2004); tukey: exchanges of
-                       all systems at once, corrected by itself
+                       virtual test sets that the better one does not win (Koehn 2004); tukey, scheffe:
+                       exchanges of all systems at once, corrected by itself for all pairs or all contrasts
     correction         none, bonferroni, holm, bh, over each `family` of comparisons: metric, table, all
     groups             (n,) document of each segment, to resample documents; or several such columns by name
                        (documents, judges): a difference must then show with each of them as the unit
@@ -216,7 +216,7 @@ def evaluate(
     if buckets and samples == 0:
         raise InputError("buckets are compared by resampling", remedy="ask for samples, or for no buckets")
     correct([], correction)
-    rule = Rule(family, IN_TEST if test == "tukey" else correction)
+    rule = Rule(family, IN_TEST if test in ALL_AT_ONCE else correction)
     levels = Levels.of(groups, len(gold))
     pairs = [(a, b) for b in baselines for a in predictions if a not in baselines]
     every = list(combinations(predictions, 2))
@@ -412,7 +412,7 @@ def _recipe(
         "test": TESTS[test],
         "confidence": CONFIDENCE,
         "interval": "jackknife",
-        "correction": IN_TEST if test == "tukey" else correction,
+        "correction": IN_TEST if test in ALL_AT_ONCE else correction,
         "family": family,
         "cluster_family": all_pairs.to_json(),
         "experimentwise_error_uncorrected": family["error_uncorrected"],

@@ -11,9 +11,10 @@ from qe.statistics.metric import METRICS
 from qe.statistics.randomization import NAME as RANDOMIZATION
 from qe.statistics.result import TestResult
 from qe.statistics.tukey import NAME as TUKEY
+from qe.statistics.tukey import SCHEFFE
 
-Test = Literal["ar", "bootstrap", "win-ratio", "tukey"]
-_CALLED = RANDOMIZATION, NAMES["centred"], NAMES["win-ratio"], TUKEY
+Test = Literal["ar", "bootstrap", "win-ratio", "tukey", "scheffe"]
+_CALLED = RANDOMIZATION, NAMES["centred"], NAMES["win-ratio"], TUKEY, SCHEFFE
 TESTS = dict(zip(get_args(Test), _CALLED, strict=True))
 CONFIDENCE = 0.95
 

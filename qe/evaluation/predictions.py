@@ -145,7 +145,7 @@ class Predictions(Scored):
         ranked = np.concatenate([kind.on_common_scale(self.predictions[name]) for name in systems])
         return tukey_hsd_rescored(
             lambda counts: kind.resample(gold, ranked, counts), systems, len(self.gold),
-            samples=draws.samples, seed=draws.seed, groups=draws.groups,
+            samples=draws.samples, seed=draws.seed, groups=draws.groups, contrasts=draws.contrasts,
         )  # fmt: skip
 
     def differ(self, system: str, baseline: str, metric: str) -> BoolArray:

@@ -79,7 +79,7 @@ class Additive(Scored):
     def dealt(self, metric: str, systems: tuple[str, ...], draws: Draws) -> Pairs:
         return tukey_hsd(
             {name: self.runs(name, metric) for name in systems}, self.measures[metric].aggregate,
-            samples=draws.samples, seed=draws.seed, groups=draws.groups,
+            samples=draws.samples, seed=draws.seed, groups=draws.groups, contrasts=draws.contrasts,
         )  # fmt: skip
 
     def differ(self, system: str, baseline: str, metric: str) -> BoolArray:

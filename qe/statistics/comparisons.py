@@ -23,10 +23,10 @@ from qe.statistics.ranks import RankInterval, rank_intervals
 from qe.statistics.reach import Tail
 from qe.statistics.result import LEVEL, TestResult, at_every_level, with_units
 from qe.statistics.scored import Drawn, Draws, Scored
-from qe.statistics.tukey import NAME as TUKEY
-from qe.statistics.tukey import Pairs
+from qe.statistics.tukey import NAMES, Contrasts, Pairs
 
-Test = Literal["ar", "bootstrap", "win-ratio", "shifted", "tukey"]
+Test = Literal["ar", "bootstrap", "win-ratio", "shifted", "tukey", "scheffe"]
+ALL_AT_ONCE: Mapping[str, Contrasts] = {"tukey": "pairs", "scheffe": "all"}
 Interval = Literal["jackknife", "percentile", "bca"]
 _METHODS: Mapping[str, Method] = {"bootstrap": "centred", "win-ratio": "win-ratio", "shifted": "shifted"}
 
@@ -36,7 +36,7 @@ class Procedure:
     """How systems are compared.
 
     test       ar: approximate randomization; bootstrap (centred), win-ratio, shifted: paired bootstrap;
-               tukey: all systems at once
+               tukey, scheffe: all systems at once, all pairs or all contrasts
     exchanges  units of exchange of `ar` for systems with several runs, all of which must show a difference
     """
 
@@ -74,8 +74,8 @@ class Comparisons:
 
     def tests(self, pairs: Sequence[tuple[str, str]]) -> dict[Key, TestResult]:
         """(system, baseline, metric) -> result, for every pair and metric."""
-        if self.how.test == "tukey":
-            return self._tukey(pairs)
+        if self.how.test in ALL_AT_ONCE:
+            return self._at_once(pairs, ALL_AT_ONCE[self.how.test])
         if self.how.test != "ar" and pairs:
             _ = self.drawn  # before the threads ask for it
         results: dict[Key, TestResult] = {}
@@ -132,27 +132,28 @@ class Comparisons:
             for _, groups in self.levels.each()
         )
 
-    def _tukey(self, pairs: Sequence[tuple[str, str]]) -> dict[Key, TestResult]:
+    def _at_once(self, pairs: Sequence[tuple[str, str]], contrasts: Contrasts) -> dict[Key, TestResult]:
         """Copies of a system are dealt once: they are no further systems that could differ by chance."""
         if self.levels.crossed:
             raise InputError(
-                "Tukey's test takes one kind of units", remedy="give one --group, or use the test 'ar'"
+                f"the {NAMES[contrasts]} takes one kind of units",
+                remedy="give one --group, or use the test 'ar'",
             )
         first = self.scored.copies()
         distinct, results = tuple(dict.fromkeys(first.values())), {}
-        draws = Draws(self.how.samples, self.how.seed, groups=self.levels.single)
+        draws = Draws(self.how.samples, self.how.seed, groups=self.levels.single, contrasts=contrasts)
         for done, metric in enumerate(self.scored.metrics):
             self.progress("testing", done, len(self.scored.metrics))
             every = self.scored.dealt(metric, distinct, draws) if pairs and len(distinct) > 1 else {}
             for a, b in pairs:
-                dealt = self._dealt(every, first[a], first[b], metric)
+                dealt = self._dealt(every, first[a], first[b], NAMES[contrasts])
                 results[a, b, metric] = self._defined((a, b, metric), dealt)
         self.progress("testing", len(self.scored.metrics), len(self.scored.metrics))
         return results
 
-    def _dealt(self, every: Pairs, a: str, b: str, metric: str) -> TestResult:
+    def _dealt(self, every: Pairs, a: str, b: str, test: str) -> TestResult:
         if a == b:
-            return TestResult(0.0, 1.0, TUKEY, self.levels.reach.unit, 0, "two-sided", True)
+            return TestResult(0.0, 1.0, test, self.levels.reach.unit, 0, "two-sided", True)
         return every[a, b] if (a, b) in every else reversed_result(every[b, a])
 
     def difference(self, system: str, baseline: str, metric: str) -> float:

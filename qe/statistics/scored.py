@@ -14,7 +14,7 @@ from qe.statistics.levels import Levels
 from qe.statistics.randomization import Exchange
 from qe.statistics.reach import Tail
 from qe.statistics.result import TestResult
-from qe.statistics.tukey import Pairs
+from qe.statistics.tukey import Contrasts, Pairs
 
 Drawn = Mapping[tuple[str, str], FloatArray]
 """(system, metric) -> (samples,) scores of virtual test sets."""
@@ -25,8 +25,9 @@ Rows = NDArray[np.int64]
 class Draws:
     """What is exchanged, and how often.
 
-    groups    (n,) the unit of each segment; None: segments are the units
-    exchange  of systems with several runs, see `randomization_tests`
+    groups     (n,) the unit of each segment; None: segments are the units
+    exchange   of systems with several runs, see `randomization_tests`
+    contrasts  of several systems at once, see `tukey_hsd`
     """
 
     samples: int
@@ -34,6 +35,7 @@ class Draws:
     tail: Tail = "two-sided"
     groups: Groups | None = None
     exchange: Exchange = "segment"
+    contrasts: Contrasts = "pairs"
 
 
 class Scored(ABC):
@@ -67,7 +69,7 @@ class Scored(ABC):
 
     @abstractmethod
     def dealt(self, metric: str, systems: tuple[str, ...], draws: Draws) -> Pairs:
-        """Tukey's test of all pairs of some systems by one metric."""
+        """Tukey's or Scheffe's test of all pairs of some systems by one metric."""
 
     @abstractmethod
     def differ(self, system: str, baseline: str, metric: str) -> BoolArray:

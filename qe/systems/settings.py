@@ -2,17 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
 from features.basics.errors import InputError
-from qe.statistics.comparisons import Interval, Procedure
+from qe.statistics.comparisons import ALL_AT_ONCE, Interval, Procedure, Test
 from qe.statistics.corrections import CORRECTIONS
 from qe.statistics.family import IN_TEST, Rule, Scope
 from qe.statistics.randomization import EXCHANGES, Exchange
 from qe.statistics.reach import Tail
 from qe.statistics.result import check_enough, check_seed, check_tail
 
-Test = Literal["ar", "bootstrap", "win-ratio", "shifted", "tukey"]
 # What a difference is claimed for, by unit of exchange.
 CLAIMS = {
     "segment": "new segments, these runs",
@@ -27,7 +26,8 @@ class ResamplingSettings:
     """How systems are compared.
 
     test        ar: approximate randomization; bootstrap (centred), win-ratio, shifted: paired bootstrap;
-                tukey: exchanges of all systems at once, corrected by itself (randomized Tukey HSD)
+                tukey, scheffe: exchanges of all systems at once, corrected by itself, for all pairs
+                (randomized Tukey HSD) or for all contrasts
     exchange    unit of exchange of `ar`, which is the claim (`CLAIMS`); several, joined by +, must all show a
                 difference; None: segment, for new segments
     samples     shuffles, and virtual test sets of the bootstrap; None: 10,000, or what the comparisons need
@@ -67,7 +67,7 @@ class ResamplingSettings:
     @property
     def rule(self) -> Rule:
         """How p-values are corrected."""
-        return Rule(self.family, IN_TEST if self.test == "tukey" else self.correct)
+        return Rule(self.family, IN_TEST if self.test in ALL_AT_ONCE else self.correct)
 
     @property
     def procedure(self) -> Procedure:

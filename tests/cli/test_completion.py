@@ -40,7 +40,7 @@ def offered(script: str, *words: str) -> list[str]:
         (("init", "x.tsv", "--higher"), ["--higher-is-better"]),
         (("evaluate", "wo"), ["words"]),
         (("evaluate", "words", "--lay"), ["--layout"]),
-        (("evaluate", "--test", ""), ["ar", "bootstrap", "win-ratio", "tukey"]),
+        (("evaluate", "--test", ""), ["ar", "bootstrap", "win-ratio", "tukey", "scheffe"]),
         (("evaluate", "--gold", "g", "--correct", "ho"), ["holm"]),
         (("evaluate", "words", "--layout", "=", "w"), ["words"]),
         (("compare", "--metrics", "chr"), ["chrf"]),

@@ -77,7 +77,7 @@ def test_the_win_ratio_is_the_share_of_test_sets_that_the_better_one_does_not_wi
     assert "Koehn 2004" in result.test
 
 
-@pytest.mark.parametrize("test", ["bootstrap", "ar", "tukey"])
+@pytest.mark.parametrize("test", ["bootstrap", "ar", "tukey", "scheffe"])
 def test_comparisons_with_baselines(systems: tuple[np.ndarray, dict[str, np.ndarray]], test: str) -> None:
     gold, predictions = systems
     report = evaluate(gold, predictions, EFFORT, baselines=("mean",), samples=300, test=test)  # type: ignore[arg-type]
@@ -87,7 +87,7 @@ def test_comparisons_with_baselines(systems: tuple[np.ndarray, dict[str, np.ndar
     good = report.comparison("good", "mean", "delta_avg")
     assert good.result.p == pytest.approx(1 / 301)
     # The twin is a copy of the good system: one claim, counted once.
-    assert good.p_corrected == pytest.approx((1 if test == "tukey" else 2) / 301)
+    assert good.p_corrected == pytest.approx((1 if test in ("tukey", "scheffe") else 2) / 301)
     assert report.comparison("twin", "mean", "delta_avg").p_corrected == good.p_corrected
     assert np.isnan(report.comparison("good", "mean", "spearman").result.p)
 
@@ -145,7 +145,7 @@ def test_twelve_clearly_different_systems_are_told_apart() -> None:
     assert any("1,000 samples" in note and "ask for 26,400" in note for note in few.notes)
 
 
-@pytest.mark.parametrize("test", ["ar", "bootstrap", "tukey"])
+@pytest.mark.parametrize("test", ["ar", "bootstrap", "tukey", "scheffe"])
 def test_few_documents_cannot_decide(test: str) -> None:
     """The bootstrap over 3 documents rejected true nulls at .28; no exchange of 5 gives p below .0625."""
     gold, predictions = graded(2, 60)

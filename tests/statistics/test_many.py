@@ -81,6 +81,27 @@ def test_tukey_agrees_with_the_studentized_range_and_holds_all_pairs() -> None:
     assert pairs["a", "c"].p < 0.001 < 0.1 < pairs["a", "b"].p
 
 
+def test_scheffe_agrees_with_the_f_distribution_and_is_the_wider_claim() -> None:
+    """d^2 / (2 (m - 1) s^2 / n) against F(m - 1, (m - 1)(n - 1)); of two systems, both are randomization."""
+    rng = np.random.default_rng(5)
+    segment = rng.normal(0, 3, 300)
+    shifts = {"a": 0, "b": 0.12, "c": 0.2, "d": 0.3}
+    systems = {name: segment + rng.normal(shift, 1, 300) for name, shift in shifts.items()}
+    statistics = {name: scored(values) for name, values in systems.items()}
+    pairs = tukey_hsd(statistics, mean, samples=10_000, contrasts="all")
+    narrow = tukey_hsd(statistics, mean, samples=10_000)
+    table = np.stack(list(systems.values()))
+    residual = table - table.mean(axis=0) - table.mean(axis=1, keepdims=True) + table.mean()
+    variance = (residual**2).sum() / (3 * 299) / 300
+    for (a, b), result in pairs.items():
+        f = (systems[a].mean() - systems[b].mean()) ** 2 / (2 * 3 * variance)
+        assert result.p == pytest.approx(stats.f.sf(f, 3, 3 * 299), abs=0.02)
+        assert result.p >= narrow[a, b].p and result.test == "randomized Scheffe test"
+    assert pairs["a", "d"].p < 0.05 < pairs["a", "b"].p
+    two = {name: statistics[name] for name in ("a", "d")}
+    assert tukey_hsd(two, mean, contrasts="all")["a", "d"].p == tukey_hsd(two, mean)["a", "d"].p
+
+
 def test_tukey_rescored_is_the_additive_path_for_an_additive_metric() -> None:
     rng = np.random.default_rng(2)
     values = rng.normal(size=(3, 40))
