@@ -122,6 +122,9 @@ def compare(
     ] = None,
     correct: Correct = "holm",
     family: Family = "metric",
+    level: Annotated[
+        float, test_option(metavar="P", help="Level of significance; stricter for small differences.")
+    ] = 0.05,
     interval: Annotated[
         str,
         test_option(
@@ -132,6 +135,10 @@ def compare(
     margin: Margin = None,
     ranks: Annotated[
         bool, test_option("--ranks", help="Test all pairs, and tell how good and bad each rank can be.")
+    ] = False,
+    single: Annotated[
+        bool,
+        test_option("--single-runs", help="Also: what one run each would say, and differences by runs."),
     ] = False,
     bucket: Bucket = None,
     bands: Bands = None,
@@ -183,7 +190,7 @@ def compare(
 
     settings: Any = {
         "test": test, "exchange": exchange, "samples": samples, "seed": seed, "tail": tail,
-        "correct": correct, "family": family, "interval": interval,
+        "correct": correct, "family": family, "interval": interval, "level": level,
     }  # fmt: skip
     reference = [_texts(path) for path in references or []]
     sources = None if source is None else _texts(source)
@@ -214,6 +221,12 @@ def compare(
             from qe.systems.buckets import with_buckets
 
             comparison = with_buckets(comparison, buckets, samples)
+        if single:
+            from dataclasses import replace
+
+            from qe.systems.single_runs import single_runs
+
+            comparison = replace(comparison, single_runs=tuple(single_runs(comparison)))
         if output is not None:
             from qe.systems.comparison_files import write
 
@@ -331,6 +344,7 @@ def _texts(path: Path) -> "Texts":
 def _print(comparison: "SystemsComparison", form: str) -> None:
     from qe.display.terminal import show
     from qe.systems import report
+    from qe.systems.one_run_each import single_runs_tables
 
     if form == "json":
         import json
@@ -340,6 +354,7 @@ def _print(comparison: "SystemsComparison", form: str) -> None:
         print((report.latex_table if form == "latex" else report.csv_table)(comparison), end="")
     else:
         show(report.table(comparison))
+        show(*single_runs_tables(comparison.single_runs, comparison.settings.level))
         _print_buckets(comparison)
 
 

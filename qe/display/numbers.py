@@ -141,7 +141,7 @@ def p_value(p: float | None, level: float | None, undecided: object = False) -> 
     text = "< .001" if p < _SMALLEST_P else f"{p:.3f}".removeprefix("0")
     if level is None or p > level:
         return Shown(text, value=p)
-    return Shown(text + SIGNIFICANT, value=p, legend=f"{SIGNIFICANT}: p <= {_decimal(level)}")
+    return Shown(text + SIGNIFICANT, value=p, legend=f"{SIGNIFICANT}: p <= {probability(level)}")
 
 
 def starred(shown: Shown, p: float, level: float) -> Shown:
@@ -217,5 +217,10 @@ def _with_bounds(shown: Shown, bounds: Shown) -> Shown:
     return Shown(shown, bounds, value={"value": shown.value, **bounds.value})
 
 
-def _decimal(level: float) -> str:
+def probability(level: float) -> str:
+    """A level of significance, without the zero before the point.
+
+    >>> probability(0.05), probability(0.001)
+    ('.05', '.001')
+    """
     return f"{level:g}".removeprefix("0")

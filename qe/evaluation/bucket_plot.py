@@ -8,7 +8,6 @@ from matplotlib.figure import Figure
 
 from qe.display.drawing import INK, PALETTE, headline, new_figure, plain_axes
 from qe.statistics.buckets import BucketReport, Buckets, InBucket
-from qe.statistics.result import LEVEL
 
 MOST = 40  # buckets beyond which lines cannot be told apart
 
@@ -24,9 +23,9 @@ def bucket_forest(report: BucketReport, buckets: Buckets) -> Figure | None:
     figure = new_figure(1.4 + 2.8 * len(metrics), 1.7 + 0.24 * lines)
     panels = figure.subplots(1, len(metrics), sharey=True, squeeze=False)[0]
     for axes, metric in zip(panels, metrics, strict=True):
-        _panel(axes, [one for one in shown if one.metric == metric], buckets.labels, pairs)
+        _panel(axes, [one for one in shown if one.metric == metric], buckets.labels, pairs, report.level)
         headline(axes, metric, "difference, 95 % interval")
-    figure.supxlabel(f"filled: p ≤ {LEVEL:g}, corrected", fontsize=8)
+    figure.supxlabel(f"filled: p ≤ {report.level:g}, corrected", fontsize=8)
     if len(pairs) > 1:
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
@@ -34,7 +33,11 @@ def bucket_forest(report: BucketReport, buckets: Buckets) -> Figure | None:
 
 
 def _panel(
-    axes: Axes, shown: Sequence[InBucket], labels: Sequence[str], pairs: Sequence[tuple[str, str]]
+    axes: Axes,
+    shown: Sequence[InBucket],
+    labels: Sequence[str],
+    pairs: Sequence[tuple[str, str]],
+    level: float,
 ) -> None:
     plain_axes(axes)
     axes.axvline(0, color=INK, linewidth=1)
@@ -44,7 +47,7 @@ def _panel(
         shift = (number - (len(pairs) - 1) / 2) * 0.7 / len(pairs)
         for one in own:
             place = labels.index(one.bucket) + shift
-            face = colour if one.p_corrected <= LEVEL else "white"
+            face = colour if one.p_corrected <= level else "white"
             label = f"{pair[0]} : {pair[1]}" if one is own[0] else None
             axes.plot(
                 one.result.difference,

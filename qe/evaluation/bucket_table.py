@@ -8,7 +8,6 @@ from qe.display.table import Column, Table
 from qe.evaluation.report_tables import INTERVAL, PAIRS_LIMIT
 from qe.statistics.buckets import BucketReport, Buckets, Dependence, InBucket
 from qe.statistics.metric import METRICS, title_of
-from qe.statistics.result import LEVEL
 
 _COLUMNS = (
     Column("metric", once=True), Column("system", once=True), Column("minus", once=True), Column("bucket"),
@@ -40,21 +39,22 @@ def bucket_table(
     for one in shown:
         names = (title_of(one.metric), one.system, one.baseline)
         rows += [()] if before and names != before else []
-        rows.append((*names, *_cells(one, METRICS.get(one.metric).digits if digits is None else digits)))
+        shown_digits = METRICS.get(one.metric).digits if digits is None else digits
+        rows.append((*names, *_cells(one, shown_digits, report.level)))
         before = names
     return Table(f"By {buckets.name}: {buckets.about}", _COLUMNS, rows)
 
 
-def _cells(one: InBucket, digits: int) -> list[str]:
+def _cells(one: InBucket, digits: int, level: float) -> list[str]:
     """Bucket, segments, both scores, difference, interval, corrected p."""
     scores = [number(score, digits) for score in one.scores]
     told = number(one.result.difference, digits), interval(one.ci, digits)
-    return [one.bucket, count(one.segments), *scores, *told, p_of(one)]
+    return [one.bucket, count(one.segments), *scores, *told, p_of(one, level)]
 
 
-def p_of(one: InBucket) -> Shown:
+def p_of(one: InBucket, level: float) -> Shown:
     """The corrected p-value, marked where it is significant."""
-    return p_value(one.p_corrected, LEVEL, one.result.undecided)
+    return p_value(one.p_corrected, level, one.result.undecided)
 
 
 def bucket_notes(report: BucketReport) -> list[str]:
@@ -73,14 +73,18 @@ def bucket_notes(report: BucketReport) -> list[str]:
     for by in dict.fromkeys(one.by for one in report.dependences):
         own = [one for one in report.dependences if one.by == by]
         for pair in dict.fromkeys((one.system, one.baseline) for one in own):
-            told = [f"{one.metric} {verdict(one)}" for one in own if (one.system, one.baseline) == pair]
+            told = [
+                f"{one.metric} {verdict(one, report.level)}"
+                for one in own
+                if (one.system, one.baseline) == pair
+            ]
             lines.append(f"does {' : '.join(pair)} depend on {by}? {'; '.join(told)}")
     return [*lines, *(f"note: {note}" for note in report.notes)]
 
 
-def verdict(one: Dependence) -> str:
+def verdict(one: Dependence, level: float) -> str:
     """Yes, or not shown, with the p-value."""
     if math.isnan(one.p_corrected):
         return "cannot be told"
-    shown = "yes" if one.p_corrected <= LEVEL else "not shown"
+    shown = "yes" if one.p_corrected <= level else "not shown"
     return f"{shown} (p {p_value(one.p, None)}, corrected {p_value(one.p_corrected, None)})"

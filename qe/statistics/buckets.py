@@ -202,6 +202,11 @@ class BucketReport:
             "notes": list(self.notes),
         }
 
+    @property
+    def level(self) -> float:
+        """The level of significance that the comparisons were judged at."""
+        return float(self.family["level"])
+
     def of(self, by: str, metric: str) -> list[InBucket]:
         """The differences by one kind of buckets and one metric. Raises InputError for unknown names."""
         known_name("kind of buckets", by, [one.name for one in self.buckets])

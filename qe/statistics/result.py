@@ -1,5 +1,6 @@
 """What a test found, and how its p-value is counted."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
@@ -126,12 +127,12 @@ def check_samples(samples: int) -> None:
         raise InputError(f"samples must be 1 to {MOST_SAMPLES:,}, but got {samples:,}")
 
 
-def check_enough(samples: int, option: str = "samples") -> None:
-    """Raises InputError for fewer resamples than a p-value of .05 needs, whatever the data."""
-    least = round(1 / LEVEL) - 1
+def check_enough(samples: int, option: str = "samples", level: float = LEVEL) -> None:
+    """Raises InputError for fewer resamples than a p-value of the level needs, whatever the data."""
+    least = math.ceil(round(1 / level, 9)) - 1
     if samples < least:
         raise InputError(
-            f"{option} must be at least {least}, but got {samples}: fewer cannot give a p-value of {LEVEL:g}"
+            f"{option} must be at least {least}, but got {samples}: fewer cannot give a p-value of {level:g}"
         )
 
 

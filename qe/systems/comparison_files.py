@@ -15,7 +15,7 @@ from qe.systems import report
 from qe.systems.changes import change_text, changes
 from qe.systems.page import page
 from qe.systems.results import SystemsComparison
-from qe.systems.runs_plot import runs_plot
+from qe.systems.runs_plot import by_runs_plot, runs_plot
 from qe.systems.texts import Texts
 
 
@@ -24,8 +24,8 @@ def write(
 ) -> None:
     """comparison.html, report.json, table.csv, table.tex, changes.txt and .jsonl, segments.tsv, runs.png.
 
-    With buckets, buckets.csv and by-KIND.png, too. `source` and the language of the translations are for the
-    page.
+    With buckets, buckets.csv and by-KIND.png, too; with single runs, by-runs.png. `source` and the language
+    of the translations are for the page.
     """
     folder.mkdir(parents=True, exist_ok=True)
     files.write_json(folder / "report.json", comparison.to_json())
@@ -37,6 +37,8 @@ def write(
     files.write(folder / "changes.jsonl", "".join(f"{line}\n" for line in lines))
     _write_segments(comparison, folder / "segments.tsv")
     save(runs_plot(comparison), folder / "runs.png")
+    if comparison.single_runs:
+        save(by_runs_plot(comparison.single_runs), folder / "by-runs.png")
     plots = _write_buckets(comparison, folder)
     files.write(folder / "comparison.html", page(comparison, source, ("", language), plots))
 

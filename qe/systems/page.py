@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -64,7 +65,7 @@ def page(
     return render(
         "qe.systems",
         "page.html",
-        {"verdict": bucket_verdict, "number": number},
+        {"verdict": partial(bucket_verdict, level=comparison.settings.level), "number": number},
         title=f"{', '.join(others) or 'no other system'} against {comparison.recipe['baseline']}",
         found=verdict(comparison),
         comparison=comparison,

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from qe.display.numbers import interval, number, p_value
+from qe.display.numbers import interval, number, p_value, probability
 from qe.display.records import csv_of
 from qe.display.table import Column, Table
-from qe.statistics.result import LEVEL
 from qe.systems.results import SystemsComparison
 from qe.systems.settings import CLAIMS
 
@@ -36,7 +35,7 @@ def _cells(comparison: SystemsComparison, system: str, metric: str) -> list[str]
     numbers = (spreads.mean, spreads.s_sel, spreads.s_test, spreads.s_dev)
     p = ["baseline", ""]
     if compared is not None:
-        tests = (compared.result.p, None), (compared.p_corrected, LEVEL)
+        tests = (compared.result.p, None), (compared.p_corrected, comparison.settings.level)
         p = [p_value(value, level, compared.result.undecided) for value, level in tests]
     return [*(number(value, 2) for value in numbers), *p, interval(score.ci, 2)]
 
@@ -44,6 +43,7 @@ def _cells(comparison: SystemsComparison, system: str, metric: str) -> list[str]
 def footnotes(comparison: SystemsComparison) -> list[str]:
     """What the numbers rest on, in words."""
     recipe = comparison.recipe
+    level = probability(recipe["level"])
     lines = [f"{recipe['segments']} segments; baseline: {recipe['baseline']}; seed {recipe['seed']}"]
     if comparison.comparisons:
         result = comparison.comparisons[0].result
@@ -51,8 +51,8 @@ def footnotes(comparison: SystemsComparison) -> list[str]:
         sizes = ", ".join(f"{name}: {size}" for name, size in family["comparisons"].items())
         lines.append(
             f"p: {result.test}, {result.tail}, exchange {result.exchange}, {result.samples} samples;"
-            f" corrected ({recipe['correct']}) within families of comparisons ({sizes}); uncorrected at .05,"
-            f" one of {recipe['comparisons']} is spurious with probability up to"
+            f" corrected ({recipe['correct']}) within families of comparisons ({sizes}); uncorrected at"
+            f" {level}, one of {recipe['comparisons']} is spurious with probability up to"
             f" {number(recipe['experimentwise_error'], 2)}"
         )
         lines += _claims(comparison)
@@ -76,10 +76,11 @@ def _claims(comparison: SystemsComparison) -> list[str]:
     if asked is None or max(len(system.runs) for system in comparison.systems) == 1:
         return []
     claims = {unit: text.replace("segments", _units(comparison)) for unit, text in CLAIMS.items()}
+    level = comparison.settings.level
     lines = ["claim: " + "; and ".join(claims[unit] for unit in asked.split("+"))]
     for unit in dict.fromkeys(unit for compared in comparison.comparisons for unit in compared.others):
         told = [
-            f"{compared.system} by {compared.metric} {p_value(other.p, LEVEL, other.undecided)}"
+            f"{compared.system} by {compared.metric} {p_value(other.p, level, other.undecided)}"
             for compared in comparison.comparisons
             if (other := compared.others.get(unit)) is not None
         ]

@@ -16,6 +16,7 @@ from qe.statistics.instability import Instability
 from qe.statistics.levels import Levels
 from qe.statistics.ranks import RankInterval
 from qe.statistics.result import Measure, TestResult
+from qe.systems.one_run_each import SingleRuns
 from qe.systems.settings import ResamplingSettings
 from qe.systems.system import System
 from qe.systems.text_metric import TextMetric
@@ -93,6 +94,7 @@ class SystemsComparison:
     levels       what segments belong to: the units that were exchanged and drawn
     ranks        metric -> system -> how good and how bad its rank can be; empty unless asked for
     buckets      the same comparisons in buckets of segments; None unless asked for
+    single_runs  what one run each would have said; empty unless asked for
     """
 
     recipe: dict[str, Any]
@@ -107,6 +109,7 @@ class SystemsComparison:
     levels: Levels
     ranks: Mapping[str, Mapping[str, RankInterval]] = field(default_factory=dict)
     buckets: BucketReport | None = None
+    single_runs: tuple[SingleRuns, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Recipe, systems and comparisons; None for what is undefined. `median_run` counts from 0."""
@@ -128,6 +131,7 @@ class SystemsComparison:
                 for metric, of_metric in self.ranks.items()
             },
             "buckets": None if self.buckets is None else self.buckets.to_json(),
+            "single_runs": [one.to_json() for one in self.single_runs],
         }
 
     def figures(self) -> dict[str, float]:

@@ -1,5 +1,6 @@
 """The runs of all systems as a figure."""
 
+from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
@@ -7,7 +8,8 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from qe.display.drawing import BLUE, SKY, VERMILLION, new_figure
+from qe.display.drawing import BLUE, INK, PALETTE, SKY, VERMILLION, new_figure
+from qe.systems.one_run_each import SingleRuns
 from qe.systems.results import SystemsComparison, SystemScore
 
 DIRECTIONS = {True: "higher is better", False: "lower is better", None: "neither direction is better"}
@@ -35,3 +37,28 @@ def _draw(axes: Axes, place: int, score: SystemScore) -> None:
     offsets = np.linspace(-0.12, 0.12, len(runs)) if len(runs) > 1 else [0.0]
     axes.plot(place + np.asarray(offsets), runs, "o", color=BLUE, markersize=5)
     axes.hlines(score.instability.mean, place - 0.25, place + 0.25, color=VERMILLION)
+
+
+def by_runs_plot(found: Sequence[SingleRuns]) -> Figure:
+    """A panel per metric: differences from the baseline by the number of runs, as Clark 2011, Figure 2."""
+    metrics = list(dict.fromkeys(one.metric for one in found))
+    figure = new_figure(1.2 + 2.6 * len(metrics), 3.2)
+    panels = figure.subplots(1, len(metrics), squeeze=False)[0]
+    for axes, metric in zip(panels, metrics, strict=True):
+        own = [one for one in found if one.metric == metric]
+        for number, one in enumerate(own):
+            shift = (number - (len(own) - 1) / 2) * 0.5 / len(own)
+            _draw_by_runs(axes, one, shift, PALETTE[number % len(PALETTE)])
+        axes.axhline(0, color=INK, linewidth=1)
+        axes.set_title(metric, fontsize=9)
+        axes.set_xticks([each.runs for each in own[0].by_number])
+        axes.legend(fontsize=8, frameon=False)
+    figure.supxlabel("runs of each system; bars: 95 % of the ways to choose them", fontsize=8)
+    return figure
+
+
+def _draw_by_runs(axes: Axes, one: SingleRuns, shift: float, colour: str) -> None:
+    places = [each.runs + shift for each in one.by_number]
+    axes.plot(places, [each.median for each in one.by_number], "o", color=colour, label=one.system)
+    for place, each in zip(places, one.by_number, strict=True):
+        axes.plot((place, place), each.bounds, color=colour, linewidth=1.6)

@@ -10,7 +10,7 @@ from qe.statistics.corrections import CORRECTIONS
 from qe.statistics.family import IN_TEST, Rule, Scope
 from qe.statistics.randomization import EXCHANGES, Exchange
 from qe.statistics.reach import Tail
-from qe.statistics.result import check_enough, check_seed, check_tail
+from qe.statistics.result import LEVEL, check_enough, check_seed, check_tail
 
 # What a difference is claimed for, by unit of exchange.
 CLAIMS = {
@@ -33,6 +33,7 @@ class ResamplingSettings:
     samples     shuffles, and virtual test sets of the bootstrap; None: 10,000, or what the comparisons need
     correct     none, bonferroni, holm, bh: over each `family` of comparisons (qe.statistics.family)
     interval    jackknife (Student's t, right with few units too), percentile or bca of the bootstrap
+    level       of significance: what is marked, and what so few units or samples could not reach
     """
 
     test: Test = "ar"
@@ -44,17 +45,18 @@ class ResamplingSettings:
     family: Scope = "metric"
     interval: Interval = "jackknife"
     confidence: float = 0.95
+    level: float = LEVEL
 
     def __post_init__(self) -> None:
         _known("test", self.test, get_args(Test))
         _known("interval", self.interval, get_args(Interval))
         _known("correction", self.correct, CORRECTIONS)
-        Rule(self.family)
+        Rule(self.family, level=self.level)
         for unit in self.exchanges:
             _known("exchange", unit, EXCHANGES)
         check_tail(self.tail)
         if self.samples is not None:
-            check_enough(self.samples)
+            check_enough(self.samples, level=self.level)
         if not 0 < self.confidence < 1:
             raise InputError(f"0 < confidence < 1 must hold, but got {self.confidence}")
         check_seed(self.seed)
@@ -67,7 +69,7 @@ class ResamplingSettings:
     @property
     def rule(self) -> Rule:
         """How p-values are corrected."""
-        return Rule(self.family, IN_TEST if self.test in ALL_AT_ONCE else self.correct)
+        return Rule(self.family, IN_TEST if self.test in ALL_AT_ONCE else self.correct, self.level)
 
     @property
     def procedure(self) -> Procedure:

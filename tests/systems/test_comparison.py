@@ -138,7 +138,7 @@ def assert_p(
 
 def test_the_report_of_the_example(example: SystemsComparison) -> None:
     told = json.loads(json.dumps(example.to_json(), allow_nan=False))
-    assert list(told) == ["recipe", "systems", "comparisons", "ranks", "buckets"]
+    assert list(told) == ["recipe", "systems", "comparisons", "ranks", "buckets", "single_runs"]
     assert told["ranks"] == {} and told["buckets"] is None
     assert list(told["systems"]["sys1"]["bleu"]) == [
         "mean", "runs", "pooled", "s_sel", "s_test", "s_dev", "ci", "median_run", "signature",

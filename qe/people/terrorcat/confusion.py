@@ -40,7 +40,7 @@ class Confusion:
             return np.asarray(self.counts / self.counts.sum(axis=1, keepdims=True))
 
     def tables(self) -> list[Table]:
-        """As the paper prints them."""
+        """Precision and recall as the paper prints them."""
         columns = [Column("People"), *(Column(name) for name in DECISIONS)]
         return [
             Table(

@@ -1,0 +1,75 @@
+"""Single runs: what one run of each system would have said, and how soon more runs settle it."""
+
+from collections.abc import Iterator
+from itertools import combinations
+from math import comb
+
+import numpy as np
+
+from features.basics.array_types import FloatArray
+from qe.statistics.additive import Additive
+from qe.statistics.comparisons import Comparisons
+from qe.statistics.result import TestResult
+from qe.systems.one_run_each import CASES, ByNumber, SingleRuns
+from qe.systems.results import Compared, SystemsComparison
+
+_DRAWS = 2000  # of some of the runs, where there are more ways to choose them
+_RANGE = (2.5, 97.5)
+
+
+def single_runs(comparison: SystemsComparison) -> Iterator[SingleRuns]:
+    """Of every comparison by a metric with a direction, of systems that both have several runs.
+
+    Sources: Clark et al. 2011, Table 2 (its first three rows) and Figure 2.
+    """
+    for one in comparison.comparisons:
+        directed = comparison.metrics[one.metric].higher_is_better is not None
+        if directed and min(len(comparison.statistics[name]) for name in (one.system, one.baseline)) > 1:
+            chosen = _chosen(comparison, one)
+            cases = {name: (runs, _tested(comparison, one, runs)) for name, runs in chosen.items()}
+            numbers = tuple(_by_number(comparison, one))
+            yield SingleRuns(one.system, one.baseline, one.metric, cases, numbers)
+
+
+def _scores(comparison: SystemsComparison, system: str, metric: str) -> FloatArray:
+    return np.asarray(comparison.scores[system][metric].instability.runs)
+
+
+def _chosen(comparison: SystemsComparison, one: Compared) -> dict[str, tuple[int, int]]:
+    """Case -> the run of the system, the run of the baseline."""
+    sign = 1 if comparison.metrics[one.metric].higher_is_better else -1
+    own, other = (sign * _scores(comparison, name, one.metric) for name in (one.system, one.baseline))
+    first, second = (
+        comparison.scores[name][one.metric].instability.median_run for name in (one.system, one.baseline)
+    )
+    return dict(zip(CASES, (
+        (int(own.argmin()), int(other.argmax())), (first, second), (int(own.argmax()), int(other.argmin())),
+    ), strict=True))  # fmt: skip
+
+
+def _tested(comparison: SystemsComparison, one: Compared, runs: tuple[int, int]) -> TestResult:
+    """The comparison's own test, of one run each."""
+    pair = one.system, one.baseline
+    statistics = {name: comparison.statistics[name][run, None] for name, run in zip(pair, runs, strict=True)}
+    scored = Additive(statistics, {one.metric: comparison.measures[one.metric]})
+    engine = Comparisons(scored, comparison.levels, comparison.settings.procedure)
+    return engine.tests([pair])[*pair, one.metric]
+
+
+def _by_number(comparison: SystemsComparison, one: Compared) -> Iterator[ByNumber]:
+    own, other = (_scores(comparison, name, one.metric) for name in (one.system, one.baseline))
+    whole = own.mean() - other.mean()
+    for runs in range(1, min(len(own), len(other)) + 1):
+        left, right = (_means(scores, runs, comparison.settings.seed) for scores in (own, other))
+        drawn = (left[:, None] - right).ravel()
+        low, high = np.percentile(drawn, _RANGE)
+        opposite = float(np.mean(np.sign(drawn) != np.sign(whole)))
+        yield ByNumber(runs, float(np.median(drawn)), (float(low), float(high)), opposite)
+
+
+def _means(scores: FloatArray, runs: int, seed: int) -> FloatArray:
+    """Means of so many runs: all ways to choose them, or many at random."""
+    if comb(len(scores), runs) <= _DRAWS:
+        return np.array([np.mean(some) for some in combinations(scores.tolist(), runs)])
+    rng = np.random.default_rng(seed)
+    return np.array([rng.choice(scores, runs, replace=False).mean() for _ in range(_DRAWS)])
