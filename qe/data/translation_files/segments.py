@@ -36,6 +36,15 @@ class Segment:
         return FileRow({"id": self.id, "source": self.source, "target": self.target, **self.notes}, reasons)
 
 
+def outside_of(unit: str, element: Element, where: object) -> InputError:
+    """The error of a text that is in no unit: it would be no segment, and be lost."""
+    return InputError(
+        f"<{element.name}> lies outside of any <{unit}>, so that it would be lost",
+        where=where,
+        remedy=f"let it lie in a <{unit}>",
+    )
+
+
 @dataclass(frozen=True)
 class Declared:
     """Language tags of a side as a file gives them; `where` they stand."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from features.basics.errors import InputError
 from qe.data.translation_files._inline import plain
 from qe.data.translation_files._xml import Document, Edit, Element, Place, Walk, written
-from qe.data.translation_files.segments import MARK, Languages, Segment, TranslationFile, notes_in
+from qe.data.translation_files.segments import MARK, Languages, Segment, TranslationFile, notes_in, outside_of
 
 _TYPE = f"x-{MARK}"
 
@@ -38,6 +38,11 @@ class _Reader:
             raise InputError("is no TMX file (no element `tmx`)", where=self.path)
         if element.name == "header" and len(around) == 1:
             self.source = element.attributes.get("srclang", "")
+        plain_place = all(
+            outer.namespace == element.namespace and outer.name in ("tmx", "body") for outer in around
+        )
+        if around and element.name in ("tu", "tuv", "seg") and plain_place:
+            raise outside_of("body" if element.name == "tu" else "tu", element, self.path)
 
     def is_kept(self, element: Element, around: Sequence[Element]) -> bool:
         return (
@@ -69,7 +74,9 @@ class _Reader:
         return next(iter(exact or fitting), None)
 
     def check(self) -> None:
-        """Raises InputError where no unit has a text of one of the languages."""
+        """Raises InputError where there is no unit, or none has a text of one of the languages."""
+        if not self.units:
+            raise InputError("holds no translation unit (<tu>)", where=self.path)
         for side in ("source", "target"):
             if not any(self.languages.fit(tag, side) for tag in self.tags):
                 seen = ", ".join(f"'{tag}'" for tag in sorted(self.tags)) or "none"

@@ -9,7 +9,7 @@ from features.basics.errors import InputError, shown
 from qe.data.translation_files import _xliff1, _xliff2
 from qe.data.translation_files._inline import plain
 from qe.data.translation_files._xml import Document, Edit, Element, Walk
-from qe.data.translation_files.segments import Declared, Segment, TranslationFile
+from qe.data.translation_files.segments import Declared, Segment, TranslationFile, outside_of
 
 _NAMESPACE = "urn:oasis:names:tc:xliff:document:"
 _SDL = "http://sdl.com/FileTypes/SdlXliff/1.0"
@@ -68,6 +68,8 @@ class _Reader:
         elif element.name == "file" and self._is_own(element, around):
             self.files += 1
             self.codes = {}
+        elif element.name in (*self.version.texts, "segment") and self._is_own(element, around):
+            raise outside_of(self.version.unit, element, self.path)
         else:
             return
         self._declare(element)

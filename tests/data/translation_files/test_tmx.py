@@ -115,7 +115,8 @@ def test_properties_and_notes_are_columns(tmp_path: Path) -> None:
         (f"<tu>{EN}{DE}</tu>", "has no target in 'es'; its languages: 'de', 'en'"),
         (f"<tu>{DE}{ES}</tu>", "has no source in 'en'; its languages: 'de', 'es-ES'"),
         (f"<tu>{EN}{tuv('xx', 'B')}</tu>", "its languages: 'en', 'xx'.*--languages target=TAG"),
-        ("", "its languages: none"),
+        ("", "holds no translation unit"),
+        (f"{EN}{ES}", "<tuv> lies outside of any <tu>"),
     ],
 )
 def test_a_file_without_the_languages(body: str, message: str, tmp_path: Path) -> None:

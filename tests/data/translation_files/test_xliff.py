@@ -559,3 +559,31 @@ def test_notes_of_several_segments_are_told_apart(tmp_path: Path) -> None:
     file = read(tmp_path, ONE.format(content))
     again = read(tmp_path, file.with_notes(["score 3.1", "score 2.5; low 1"]))
     assert [row.texts["note:qe"] for row in again.rows] == ["3.1", "2.5"]
+
+
+@pytest.mark.parametrize(
+    ("version", "attributes", "content", "message"),
+    [
+        ("1.2", 'source-language="en" target-language="es"', "<body><source>a</source></body>", "source"),
+        ("1.2", 'source-language="en" target-language="es"', "<body><group><target>a</target></group></body>",
+         "target"),
+        ("2.0", 'id="f"', "<segment><source>a</source><target>b</target></segment>", "segment"),
+        ("2.1", 'id="f"', "<group><source>a</source></group>", "source"),
+    ],
+)  # fmt: skip
+def test_texts_outside_of_units_are_no_silent_loss(
+    version: str, attributes: str, content: str, message: str, tmp_path: Path
+) -> None:
+    text = f'<xliff version="{version}" srcLang="en" trgLang="es"><file {attributes}>{content}</file></xliff>'
+    with pytest.raises(InputError, match=f"<{message}> lies outside of any <"):
+        read(tmp_path, text)
+
+
+def test_what_others_put_into_a_header_is_theirs(tmp_path: Path) -> None:
+    """Elements of other namespaces, and what lies in a header, are no segments."""
+    other = '<x:source xmlns:x="urn:x">a</x:source><header><note>n</note></header>'
+    text = (
+        f'<xliff version="1.2"><file source-language="en" target-language="es">{other}<body>'
+        "<trans-unit id='1'><source>a</source><target>b</target></trans-unit></body></file></xliff>"
+    )
+    assert len(read(tmp_path, text).segments) == 1
