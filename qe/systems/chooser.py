@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 import numpy as np
@@ -19,10 +19,12 @@ class Outputs:
 
     features    per system, an (n, k) table with the same columns
     statistics  (S, n, 10) of Bleu; if there are no references, `without_reference` of them
+    agreement   (S,) BLEU of each system's whole text against the other systems' outputs; empty if not known
     """
 
     features: tuple[pd.DataFrame, ...]
     statistics: FloatArray
+    agreement: FloatArray = field(default_factory=lambda: np.zeros(0))
 
 
 class Chooser(ABC):

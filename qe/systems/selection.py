@@ -96,6 +96,15 @@ class Translations:
         references = [Texts.of(column) for column in self.references]
         return np.stack([metric.statistics(Texts.of(out), references) for out in self.systems.values()])
 
+    def agreement(self, metric: TextMetric) -> FloatArray:
+        """(S,) the metric of each system's whole text, with the other systems' outputs as references."""
+        texts = [Texts.of(output) for output in self.systems.values()]
+        sums = [
+            metric.statistics(own, [other for other in texts if other is not own]).sum(axis=0)
+            for own in texts
+        ]
+        return metric.aggregate(np.stack(sums))
+
     def segments(self, tokenizers: tuple[Tokenizer, Tokenizer]) -> list[Segments]:
         """Each system's output as segments; its pseudo-reference is the first other system's output."""
         outputs = list(self.systems.values())
@@ -139,6 +148,7 @@ def cross_validated(
     statistics: FloatArray,
     tokenizers: tuple[Tokenizer, Tokenizer],
     *,
+    bleu: Bleu | None = None,
     folds: int = 10,
     seed: int = 0,
     progress: Progress = silent,
@@ -148,6 +158,7 @@ def cross_validated(
     statistics   (S, n, 10) of Bleu, see `Translations.statistics`
     """
     splits = _labelled(translations, statistics, tokenizers)
+    agreement = translations.agreement(bleu or Bleu())
     shape = len(splits), len(translations)
     names = document_names(translations.documents)
     chosen = {
@@ -156,7 +167,7 @@ def cross_validated(
     }
     for number, fold in enumerate(_folds(translations, folds, seed)):
         progress("cross-validation", number, folds)
-        own, other = _outputs(extraction, splits, statistics, fold)
+        own, other = _outputs(extraction, splits, statistics, agreement, fold)
         documents = [translations.documents[i] for i in fold[1]]
         columns = [names.index(name) for name in document_names(documents)]
         for name, chooser in choosers.items():
@@ -171,14 +182,18 @@ def _folds(translations: Translations, folds: int, seed: int) -> list[Fold]:
 
 
 def _outputs(
-    extraction: Extraction, splits: Sequence[Split], statistics: FloatArray, fold: Fold
+    extraction: Extraction,
+    splits: Sequence[Split],
+    statistics: FloatArray,
+    agreement: FloatArray,
+    fold: Fold,
 ) -> tuple[Outputs, Outputs]:
     """What is learned from, and the held-out rows, from which all knowledge of references is taken."""
     train, held_out = fold
     tables = [extraction.fold(split, train, held_out) for split in splits]
     return (
-        Outputs(tuple(own for own, _ in tables), statistics[:, train]),
-        Outputs(tuple(other for _, other in tables), without_reference(statistics[:, held_out])),
+        Outputs(tuple(own for own, _ in tables), statistics[:, train], agreement),
+        Outputs(tuple(other for _, other in tables), without_reference(statistics[:, held_out]), agreement),
     )
 
 
@@ -206,8 +221,8 @@ def applied(
     tables = [extraction.fit_and_score(split, segments) for split, segments in pairs]
     texts = [Texts.of(output) for output in new.systems.values()]
     known = np.stack([bleu.statistics(text, [text]) for text in texts])
-    own = Outputs(tuple(table for table, _ in tables), statistics)
-    other = Outputs(tuple(table for _, table in tables), without_reference(known))
+    own = Outputs(tuple(table for table, _ in tables), statistics, translations.agreement(bleu))
+    other = Outputs(tuple(table for _, table in tables), without_reference(known), new.agreement(bleu))
     chosen = {}
     for name, chooser in choosers.items():
         fitted = chooser.fit(own)
@@ -335,8 +350,9 @@ def select(
     bleu = bleu or Bleu()
     statistics = translations.statistics(bleu)
     preferences = cross_validated(
-        translations, extraction, choosers, statistics, tokenizers, folds=folds, seed=seed, progress=progress
-    )
+        translations, extraction, choosers, statistics, tokenizers,
+        bleu=bleu, folds=folds, seed=seed, progress=progress,
+    )  # fmt: skip
     choices = {ORACLE: oracle(statistics, bleu, by, translations.documents)}
     choices |= {
         name: preference.choice(by, translations.documents) for name, preference in preferences.items()

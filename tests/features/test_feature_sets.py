@@ -32,6 +32,7 @@ PUBLISHED = {
     "loria66": 66,
     "sdllw-blackbox": 42,
     "soricut-narsale": 12,
+    "vilar": 12,
     "tcd45": 45,
     "uu-explicit99": 99,
     "wlv-shallow77": 77,
