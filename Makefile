@@ -9,7 +9,7 @@ LOCKS := requirements.lock requirements-dev.lock
 # Compiled modules are kept, whatever the shell says: without them half the time of `make test-fast` is compilation.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup extras demo test test-fast coverage mutation pythons check format bench lock docs wheel release clean \
+.PHONY: setup extras demo test test-fast coverage mutation pythons check format bench fuzz lock docs wheel release clean \
   distclean
 
 setup: $(READY)
@@ -104,6 +104,11 @@ bench: $(READY)
 	$(BIN)/python benchmarks/bench_replications.py --simulations 300
 	$(BIN)/python benchmarks/bench_ter.py
 	$(BIN)/python benchmarks/bench_compare.py
+
+# Everything that is loaded from files, mutated for SECONDS each; ONLY names targets: make fuzz ONLY=translated.
+SECONDS ?= 60
+fuzz: $(READY)
+	$(BIN)/python benchmarks/fuzz_loaders.py --seconds $(SECONDS) $(addprefix --only ,$(ONLY))
 
 # What this file built. Runs, models and the tracking store of their training stay.
 clean:

@@ -31,8 +31,8 @@ SMALLEST = {
     "bench_ter.py": ["--segments", "20", "--data"],
 }
 WITH_A_SERVER_OR_A_TRAINING = {
-    "bench_kill.py", "bench_scoring.py", "bench_search.py", "bench_serving.py", "fuzz_server.py",
-    "soak_server.py",
+    "bench_kill.py", "bench_scoring.py", "bench_search.py", "bench_serving.py", "fuzz_loaders.py",
+    "fuzz_server.py", "soak_server.py",
 }  # fmt: skip
 
 
