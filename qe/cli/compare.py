@@ -69,6 +69,9 @@ def compare(
     lower_is_better: Annotated[
         list[str] | None, input_option(metavar="METRIC...", help="Metrics of --scores that are errors.")
     ] = None,
+    annotator: Annotated[
+        str | None, input_option(metavar="NAME", help="Adds dependency_f: F of dependencies by this parser.")
+    ] = None,
     baseline: Annotated[str | None, test_option(help="What to test against. (default: the first)")] = None,
     dev: Annotated[
         list[str] | None,
@@ -204,6 +207,8 @@ def compare(
     chosen: dict[str, Any] = {**metrics_for(names, tokenize, language, lines)}
     _doubt(chosen, lines)
     chosen |= _score_metrics(scores or [], lower_is_better or [], names)
+    if annotator is not None:
+        chosen["dependency_f"] = _dependency_f(annotator, tokenize, language, lines)
     buckets = parts.read()
     systems = _systems(system, dev or [], list(chosen), scores or [])
     check_buckets(buckets, len(systems[0].runs[0]))
@@ -244,6 +249,21 @@ def _doubt(metrics: Mapping[str, Any], lines: list[str]) -> None:
     taken = tokenizations_of(metrics.values())
     if said := next(filter(None, (doubt(tokenize, lines) for tokenize in taken)), ""):
         typer.echo(f"qe compare: {said}", err=True)
+
+
+def _dependency_f(
+    annotator: str, tokenize: str | None, language: str | None, lines: list[str]
+) -> "TextMetric":
+    """F of dependencies. Raises InputError for an unknown annotator, or one of another language."""
+    from qe.language.programs.taggers import tagger
+    from qe.resources.cache import default_cache
+    from qe.systems.dependency_f import DependencyF
+    from qe.systems.usual_tokens import language_of, usual_tokenization
+
+    code = language_of(language, lines)
+    by = tagger(annotator, code, "es" if code == "en" else "en", together=2000)
+    tokens: Any = tokenize or usual_tokenization(code)
+    return DependencyF(by, annotator, tokens, code, default_cache())
 
 
 def _text(source: "Texts | None", references: "list[Texts]") -> tuple[str, tuple[str, ...]] | None:
