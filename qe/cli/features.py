@@ -158,3 +158,49 @@ def extract(
             table = run(loaded, output, cache, progress)
     if not quiet:
         print(f"{len(table):,} segments, {len(table.columns) - 3} features: {output}")
+
+
+@app.command()
+def consistency(
+    source: Annotated[Path, typer.Option(help="Source segments, one per line, in the order of documents.")],
+    target: Annotated[Path, typer.Option(help="Their translations.")],
+    doc_ids: Annotated[Path, typer.Option(help="The document of each line.")],
+    resources: Annotated[
+        Path,
+        typer.Option(help="Bundle with `aligner` and `phrase_table` (qe resources build)."),
+    ],
+    output: Annotated[
+        Path, output_option("--output", "-o", help="Table (TSV), a row for each segment, names in front.")
+    ],
+    alignment: Annotated[
+        Path | None, typer.Option(help="The decoder's own links (Pharaoh). (default: the aligner's)")
+    ] = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Find phrases that a document repeats, and whether they are translated alike (Carpuat and Simard 2012).
+
+    The table is for the family `precomputed` (`columns: header`): what it says of a segment depends on the
+    rest of its document, so that no model that scores rows can have it.
+
+    Example:
+
+        qe features consistency --source train.en --target train.es --doc-ids documents.txt
+        --resources output/en-es --output consistency.tsv
+    """
+    import json
+
+    from features.storage.outputs import check_output
+    from qe.resources.consistency import consistency_of
+
+    check_output(output, [source, target, doc_ids, resources, *([alignment] if alignment else [])])
+    with progress_bar(quiet or as_json) as progress:
+        found = consistency_of(source, target, doc_ids, resources, alignment, progress)
+        found.write(output)
+    if as_json:
+        print(json.dumps(found.summary(), indent=1))
+    elif not quiet:
+        from qe.display.terminal import show
+
+        show(found.table())
+        print(f"{found.segments:,} segments: {output}")

@@ -1,0 +1,222 @@
+"""Consistency: source phrases that a document repeats, and whether they are translated alike."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.array_types import BoolArray, FloatArray
+from features.basics.errors import InputError
+from features.resources.phrase_table import PhraseTable
+from features.text.links import Links
+from features.text.tokens import Tokens
+from features.text.vocabulary import MARKERS, Vocabulary
+
+FUNCTION_WORDS: Final = 150  # the most frequent words of the table's corpus
+COLUMNS: Final[Mapping[str, str]] = {
+    "consistency_repeated": "share of source tokens in a phrase that its document repeats",
+    "consistency_inconsistent": "share of source tokens in a repeated phrase with several translations",
+    "consistency_minority": "share of source tokens in a repeated phrase whose translation here is not the"
+    " most frequent one of its document",
+    "consistency_phrases": "repeated phrases, as often as they stand here",
+    "consistency_consistent": "share of them that are translated alike in their document; NaN without any",
+}
+
+
+@dataclass(frozen=True)
+class Occurrence:
+    """A repeated phrase at a place: segment, first source token in it, words, translation without them.
+
+    translation  content words, lower-cased; None where what it is linked to is no translation in the table
+    """
+
+    segment: int
+    first: int
+    words: int
+    translation: tuple[str, ...] | None
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """A phrase that occurs more than once in a document."""
+
+    document: str
+    occurrences: tuple[Occurrence, ...]
+
+    @cached_property
+    def translations(self) -> Counter[tuple[str, ...]]:
+        """The known ones, as often as they were chosen."""
+        return Counter(one.translation for one in self.occurrences if one.translation is not None)
+
+    @property
+    def decided(self) -> bool:
+        """Whether two translations are known that could differ."""
+        return self.translations.total() > 1
+
+    @property
+    def consistent(self) -> bool:
+        return len(self.translations) == 1
+
+
+@dataclass(frozen=True, eq=False)
+class Consistency:
+    """n segments of documents, and the phrases that these repeat with at least two known translations.
+
+    Source: Carpuat and Simard 2012, section 4: phrases of the phrase table with a content word, which occur
+    more than once in a document; translated consistently if the phrases that they are linked to are
+    identical but for punctuation and function words. What is linked to no translation of the table counts
+    not. Function words here are the 150 most frequent words of the table's corpus.
+    """
+
+    lengths: NDArray[np.int64]
+    phrases: tuple[Repeated, ...]
+
+    @classmethod
+    def of(
+        cls,
+        source: Tokens,
+        target: Tokens,
+        documents: Sequence[str],
+        links: Links,
+        table: PhraseTable,
+        function_words: int = FUNCTION_WORDS,
+    ) -> "Consistency":
+        """From n segments and their word links.
+
+        Raises InputError for another number of documents or links than segments.
+        """
+        given = {"documents": len(documents), "links": len(links), "translations": len(target)}
+        for what, number in given.items():
+            if number != len(source):
+                raise InputError(f"{len(source)} segments, but {number} {what}")
+        links.check(source.lengths, target.lengths, "links")
+        texts = _Texts(source, target, links, table, function_words)
+        places: dict[tuple[str, int], list[tuple[int, int, int]]] = defaultdict(list)
+        for segment, first, words, phrase in texts.phrases():
+            places[documents[segment], phrase].append((segment, first, words))
+        repeated = (
+            Repeated(document, tuple(texts.occurrence(phrase, *place) for place in there))
+            for (document, phrase), there in places.items()
+            if len(there) > 1
+        )
+        return cls(source.lengths, tuple(phrase for phrase in repeated if phrase.decided))
+
+    def features(self) -> FloatArray:
+        """(n, 5) as COLUMNS; NaN for an empty source."""
+        n = len(self.lengths)
+        covered = np.zeros((n, 3))
+        marks = [np.zeros((3, length), np.bool_) for length in self.lengths]
+        counts = np.zeros((n, 2))
+        for phrase in self.phrases:
+            usual = max(phrase.translations.values())
+            for one in phrase.occurrences:
+                place = slice(one.first, one.first + one.words)
+                minority = one.translation is not None and phrase.translations[one.translation] < usual
+                marks[one.segment][:, place] |= np.array([[True], [not phrase.consistent], [minority]])
+                counts[one.segment] += 1, phrase.consistent
+        for segment, mark in enumerate(marks):
+            covered[segment] = mark.mean(axis=1) if mark.shape[1] else np.nan
+        with np.errstate(invalid="ignore"):
+            shares = np.where(counts[:, 0] > 0, counts[:, 1] / counts[:, 0], np.nan)
+        return np.column_stack([covered, counts[:, 0], shares])
+
+    def summary(self) -> dict[str, float]:
+        """Table 2 of the paper: repeated phrases, % consistent, mean occurrences in a document of all and of
+        those translated inconsistently, documents with such a phrase, % of these with an inconsistent one.
+        """
+        split = [phrase for phrase in self.phrases if not phrase.consistent]
+        documents = {phrase.document for phrase in self.phrases}
+        return {
+            "repeated_phrases": len(self.phrases),
+            "consistent_percent": _percent(len(self.phrases) - len(split), len(self.phrases)),
+            "occurrences": _mean([len(phrase.occurrences) for phrase in self.phrases]),
+            "occurrences_inconsistent": _mean([len(phrase.occurrences) for phrase in split]),
+            "documents": len(documents),
+            "documents_inconsistent_percent": _percent(len({p.document for p in split}), len(documents)),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class _Texts:
+    """Both sides, and what the table says of their n-grams."""
+
+    source: Tokens
+    target: Tokens
+    links: Links
+    table: PhraseTable
+    function_words: int
+
+    @cached_property
+    def left(self) -> NDArray[np.int32]:
+        return self.table.phrases(self.source, "source")
+
+    @cached_property
+    def right(self) -> NDArray[np.int32]:
+        return self.table.phrases(self.target, "target")
+
+    @cached_property
+    def source_content(self) -> BoolArray:
+        return content_words(self.source, self.table.source_vocabulary, self.function_words)
+
+    @cached_property
+    def target_content(self) -> BoolArray:
+        return content_words(self.target, self.table.target_vocabulary, self.function_words)
+
+    def phrases(self) -> Iterator[tuple[int, int, int, int]]:
+        """(segment, first token in it, words, phrase) of all with a content word."""
+        offsets = self.source.offsets
+        for segment in range(len(self.source)):
+            start = offsets[segment]
+            for place, column in np.argwhere(self.left[start : offsets[segment + 1]] >= 0).tolist():
+                first, words = start + place, column + 1
+                if self.source_content[first : first + words].any():
+                    yield segment, place, words, int(self.left[first, column])
+
+    def occurrence(self, phrase: int, segment: int, first: int, words: int) -> Occurrence:
+        span = self._span(segment, first, words)
+        known = span is not None and self._translates(phrase, *span)
+        return Occurrence(segment, first, words, self._content(*span) if known and span else None)
+
+    def _span(self, segment: int, first: int, words: int) -> tuple[int, int] | None:
+        """(first token of the batch, words) of the target that is linked to the phrase and to it alone."""
+        low, high = self.links.offsets[segment], self.links.offsets[segment + 1]
+        source, target = self.links.source[low:high], self.links.target[low:high]
+        inside = (source >= first) & (source < first + words)
+        if not inside.any():
+            return None
+        begin, last = int(target[inside].min()), int(target[inside].max())
+        if ((target >= begin) & (target <= last) & ~inside).any():
+            return None
+        return int(self.target.offsets[segment]) + begin, last - begin + 1
+
+    def _translates(self, phrase: int, first: int, words: int) -> bool:
+        if words > self.right.shape[1]:
+            return False
+        low, high = self.table.offsets[phrase], self.table.offsets[phrase + 1]
+        return bool((self.table.target[low:high] == self.right[first, words - 1]).any())
+
+    def _content(self, first: int, words: int) -> tuple[str, ...]:
+        places = range(first, first + words)
+        types, ids = self.target.types, self.target.ids
+        return tuple(types[ids[place]].lower() for place in places if self.target_content[place])
+
+
+def content_words(tokens: Tokens, vocabulary: Vocabulary, function_words: int = FUNCTION_WORDS) -> BoolArray:
+    """(n_tokens,) whether each has a letter or digit, and is none of the most frequent words."""
+    lowered = tokens.lower()
+    words = np.array([any(letter.isalnum() for letter in word) for word in lowered.types], np.bool_)
+    places = lowered.ids_in(vocabulary)  # markers, then words by falling frequency
+    frequent = (places >= len(MARKERS)) & (places < len(MARKERS) + function_words)
+    return np.asarray(words[lowered.ids] & ~frequent, np.bool_)
+
+
+def _percent(part: int, whole: int) -> float:
+    return 100 * part / whole if whole else float("nan")
+
+
+def _mean(values: Sequence[int]) -> float:
+    return float(np.mean(values)) if values else float("nan")

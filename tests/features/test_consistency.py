@@ -1,0 +1,121 @@
+"""Repeated phrases of documents and their translations, by hand: Carpuat and Simard 2012, section 4."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from features.basics.errors import InputError
+from features.comparisons.consistency import COLUMNS, Consistency
+from features.resources.phrase_table import PhraseTable
+from features.text.corpus import ParallelCorpus
+from features.text.links import Links
+from features.text.tokenizer import Tokenizer
+from features.text.tokens import Tokens
+from qe.cli import main
+
+PLAIN = Tokenizer("en", "whitespace", False), Tokenizer("es", "whitespace", False)
+# `the` and `el` are the one function word of each side; bank is banco or orilla, house is casa.
+CORPUS = [("the bank", "el banco")] * 4 + [("the bank", "el orilla")] * 2 + [("the house", "el casa")] * 3
+CORPUS += [("the", "el")] * 9
+
+
+def table() -> PhraseTable:
+    corpus = ParallelCorpus.from_lines(CORPUS, *PLAIN)
+    return PhraseTable.from_links(corpus, Links.from_pharaoh(straight([s for s, _ in CORPUS])), longest=1)
+
+
+def straight(lines: list[str]) -> list[str]:
+    return [" ".join(f"{i}-{i}" for i in range(len(line.split()))) for line in lines]
+
+
+def found(pairs: list[tuple[str, str, str]], links: list[str] | None = None) -> Consistency:
+    documents, source, target = zip(*pairs, strict=True)
+    left, right = (Tokens.from_lists([line.split() for line in side]) for side in (source, target))
+    given = Links.from_pharaoh(links or straight(list(source)))
+    return Consistency.of(left, right, documents, given, table(), function_words=1)
+
+
+DOCUMENTS = [
+    ("d1", "the bank", "el banco"),
+    ("d1", "a Bank house", "un banco casa"),
+    ("d1", "the bank", "el orilla"),
+    ("d1", "house", "casa"),
+    ("d2", "the bank", "el orilla"),  # alone in its document
+]
+
+
+def test_repeated_phrases_and_how_they_are_translated() -> None:
+    values = found(DOCUMENTS)
+    assert {phrase.document for phrase in values.phrases} == {"d1"}
+    bank, house = values.phrases
+    assert bank.translations == {("banco",): 2, ("orilla",): 1} and not bank.consistent
+    assert house.translations == {("casa",): 2} and house.consistent
+    expected = [
+        [0.5, 0.5, 0.0, 1, 0.0],
+        [2 / 3, 1 / 3, 0.0, 2, 0.5],
+        [0.5, 0.5, 0.5, 1, 0.0],
+        [1.0, 0.0, 0.0, 1, 1.0],
+        [0.0, 0.0, 0.0, 0, np.nan],
+    ]
+    np.testing.assert_allclose(values.features(), expected)
+    assert values.features().shape[1] == len(COLUMNS)
+    assert values.summary() == {
+        "repeated_phrases": 2, "consistent_percent": 50.0, "occurrences": 2.5,
+        "occurrences_inconsistent": 3.0, "documents": 1, "documents_inconsistent_percent": 100.0,
+    }  # fmt: skip
+
+
+def test_what_the_table_does_not_translate_counts_not() -> None:
+    """`puente` is no translation in the table, nor is a target word that is linked elsewhere, too."""
+    assert not found([("d", "bank", "banco"), ("d", "bank", "puente")]).phrases
+    both = [("d", "bank", "banco"), ("d", "bank house", "orilla")]
+    assert not found(both, ["0-0", "0-0 1-0"]).phrases
+    assert found(both, ["0-0", "0-0"]).summary()["consistent_percent"] == 0
+
+
+def test_function_words_and_empty_texts() -> None:
+    values = found([("d", "the", "el"), ("d", "the", "el"), ("d", "", "")])
+    assert not values.phrases and np.isnan(values.features()[2, :3]).all()
+    assert np.isnan(values.summary()["consistent_percent"])
+
+
+def test_numbers_that_do_not_fit_are_refused() -> None:
+    tokens = Tokens.from_lists([["bank"]])
+    with pytest.raises(InputError, match="1 segments, but 2 documents"):
+        Consistency.of(tokens, tokens, ["a", "b"], Links.from_pharaoh(["0-0"]), table())
+    with pytest.raises(InputError):
+        Consistency.of(tokens, tokens, ["a"], Links.from_pharaoh(["0-5"]), table())
+
+
+@pytest.mark.slow
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The table is what the family `precomputed` reads."""
+    texts = {
+        "c.en": [s for s, _ in CORPUS * 3],
+        "c.es": [t for _, t in CORPUS * 3],
+        **{name: [row[i] for row in DOCUMENTS] for i, name in enumerate(("d.txt", "s.en", "t.es"))},
+        "links.txt": straight([row[1] for row in DOCUMENTS]),
+    }
+    for name, lines in texts.items():
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), "utf-8")
+
+    def run(*arguments: object) -> int:
+        with pytest.raises(SystemExit) as ended:
+            main([*map(str, arguments), "--quiet"])
+        return int(str(ended.value.code))
+
+    bundle, output = tmp_path / "bundle", tmp_path / "consistency.tsv"
+    built = ["resources", "build", "--source", tmp_path / "c.en", "--target", tmp_path / "c.es"]
+    assert run(*built, "--only", "phrase_table", "--only", "aligner", "--output", bundle) == 0
+    command = ["features", "consistency", "--source", tmp_path / "s.en", "--target", tmp_path / "t.es",
+               "--resources", bundle, "--alignment", tmp_path / "links.txt", "--output", output]  # fmt: skip
+    capsys.readouterr()
+    assert run(*command, "--doc-ids", tmp_path / "d.txt", "--json") == 0
+    assert set(json.loads(capsys.readouterr().out)) == set(found(DOCUMENTS).summary())
+    header, *rows = output.read_text("utf-8").splitlines()
+    assert header.split("\t") == list(COLUMNS) and len(rows) == 5
+    assert all(len(row.split("\t")) == 5 for row in rows)
+    assert run(*command, "--doc-ids", tmp_path / "c.en") == 2
+    assert "documents, but 5 segments" in capsys.readouterr().err
