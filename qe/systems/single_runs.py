@@ -18,7 +18,7 @@ _RANGE = (2.5, 97.5)
 
 
 def single_runs(comparison: SystemsComparison) -> Iterator[SingleRuns]:
-    """Of every comparison by a metric with a direction, of systems that both have several runs.
+    """Compare single runs: for each metric with a direction, of systems that both have several runs.
 
     Sources: Clark et al. 2011, Table 2 (its first three rows) and Figure 2.
     """
