@@ -196,6 +196,7 @@ def check_encoding(name: str) -> None:
     """Raises InputError for a name that is no encoding of text files."""
     try:
         "a\tb".encode(name).decode(name)
+        b"\xff\xfe\x00".decode(name, "replace")  # idna replaces nothing
     except (LookupError, UnicodeError, TypeError, ValueError):
         raise InputError(
             f"'{name}' is no encoding of text", where="--encoding", remedy="such as cp1252"

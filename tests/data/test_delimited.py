@@ -3,17 +3,20 @@
 A case more is a line more: its name, the file's name, its bytes, the columns, and what is told of it.
 """
 
+import contextlib
 import csv
 import gzip
 import io
+from encodings.aliases import aliases
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from features.basics.errors import InputError
-from qe.data.delimited import Dialect, Wanted, dialect_of, seen
+from qe.data.delimited import Dialect, Wanted, check_encoding, dialect_of, seen
 from qe.data.reading import Reading, with_points
 from qe.data.tables import Layout, read_table
 
@@ -269,3 +272,17 @@ def test_what_damage_leaves_of_the_beginning_is_looked_at(tmp_path: Path) -> Non
     whole = gzip.compress(b"source;target\n" + b"".join(b"a%d;b\n" % n for n in range(20_000)))
     path = as_path(tmp_path, "a.csv.gz", whole[: len(whole) // 2])
     assert dialect_of(path, "csv").delimiter == ";"
+
+
+@pytest.mark.parametrize(
+    "encoding", sorted({*aliases.values(), "idna", "punycode", "undefined", "unicode_escape"})
+)
+def test_every_codec_of_python_reads_or_is_refused(encoding: str, tmp_path: Path) -> None:
+    """Text and noise alike: rows, or one message."""
+    rng = np.random.default_rng(0)
+    for noise in (b"a\tb\n", *(rng.bytes(60) for _ in range(8))):
+        (tmp_path / "a.tsv").write_bytes(b"source\ttarget\n" + noise)
+        with contextlib.suppress(InputError):
+            check_encoding(encoding)
+            dialect = dialect_of(tmp_path / "a.tsv", "tsv", Wanted(encoding=encoding))
+            assert list(dialect.records(dialect.lines(tmp_path / "a.tsv"), tmp_path / "a.tsv"))
