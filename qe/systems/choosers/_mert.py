@@ -82,7 +82,7 @@ def line_search(
 
 @numba.njit(cache=True, nogil=True)
 def _changes(base: Any, slope: Any) -> Any:
-    """Where choices change as t grows: place, segment, system left, system taken; and (n,) first choices."""
+    """Changes of choice as t grows: place, segment, system left, system taken; and (n,) first choices."""
     systems, segments = base.shape
     most = segments * (systems - 1)
     places, where = np.empty(most), np.empty(most, np.int64)
