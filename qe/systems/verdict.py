@@ -1,7 +1,6 @@
 """Verdict: what a comparison of MT systems found, in a sentence a system."""
 
 from qe.display.numbers import number, p_value
-from qe.statistics.result import LEVEL
 from qe.systems.results import Compared, SystemsComparison
 
 TOLD = 3  # systems that have a sentence each
@@ -32,7 +31,7 @@ def _words(comparison: SystemsComparison, one: Compared) -> str:
 
 def _found(comparison: SystemsComparison, one: Compared) -> str:
     better = comparison.metrics[one.metric].higher_is_better
-    if one.p_corrected > LEVEL:
+    if one.p_corrected > comparison.settings.level:
         return "no difference is shown"
     if better is None:
         return "different"
