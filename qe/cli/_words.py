@@ -12,6 +12,7 @@ from features.basics.assignments import named_files
 from features.basics.errors import InputError
 from qe.cli._progress import progress_bar
 from qe.data.tag_files import Layout, TagFile, is_scored, read_scored, read_tags, same_tags
+from qe.data.word_submissions import is_word_submission, read_word_submission
 from qe.evaluation.word_level import (
     WordReport,
     best_threshold,
@@ -125,7 +126,7 @@ def _of_source(systems: Sequence[str], sources: Sequence[str]) -> list[str]:
         raise InputError(f"--source-predictions names '{unknown[0]}'", remedy=f"systems: {', '.join(names)}")
     given = list(sources)
     for argument, (name, path) in zip(systems, names.items(), strict=True):
-        if name not in named and is_scored(path):
+        if name not in named and (is_scored(path) or is_word_submission(path)):
             given.append(argument)
         elif name not in named:
             raise InputError(f"no source words of '{name}'", remedy=f"add --source-predictions {name}=FILE")
@@ -146,10 +147,14 @@ def _files(arguments: Sequence[str], option: str = "--predictions") -> dict[str,
 
 
 def _named(arguments: Sequence[str], layout: Layout) -> dict[str, TagFile]:
-    return {
-        name: read_scored(path, layout) if is_scored(path) else read_tags(path)
-        for name, path in _files(arguments).items()
-    }
+    return {name: _tags_of(path, layout) for name, path in _files(arguments).items()}
+
+
+def _tags_of(path: Path, layout: Layout) -> TagFile:
+    """Of rows that `qe score --tokens` wrote, of a submission to a WMT task, or of a tag file."""
+    if is_scored(path):
+        return read_scored(path, layout)
+    return read_word_submission(path, layout) if is_word_submission(path) else read_tags(path)
 
 
 def _tuning(systems: Sequence[str], options: WordOptions) -> dict[tuple[str, str], float]:
