@@ -12,6 +12,7 @@ from qe.data.printed_scores import is_comet, read_comet
 from qe.data.reading import Column, Reading, number_in, number_problem
 from qe.data.score_files import read_scores
 from qe.data.tables import KINDS, read_table
+from qe.people.metric_evaluation.appraise import is_appraise, read_appraise
 from qe.people.metric_evaluation.scores import ONE_SYSTEM, ScoreTable, averages
 
 # Names of the columns of segments, systems and judges: the first that a table has.
@@ -78,12 +79,13 @@ def read_table_of_scores(
 
     A table without a column of segments holds scores of whole systems. A file that is no table by its name
     has one score per line, of the segments 1 to n. Empty cells, None and NaN are missing scores. What
-    comet-score prints or writes as JSON names the systems itself.
+    comet-score prints or writes as JSON names the systems itself, as exports of Appraise do (CSV).
     """
-    if _is_file_of_comet(path):
-        return [_of_comet(path, system)]
-    if path.name.removesuffix(".gz").rpartition(".")[2].lower() not in KINDS:
-        return [_of_lines(path, system)]
+    ending = path.name.removesuffix(".gz").rpartition(".")[2].lower()
+    if ending == "csv" and is_appraise(path):
+        return [table for table in read_appraise(path, pair) if columns is None or table.name in columns]
+    if ending not in KINDS:
+        return [_of_comet(path, system) if is_comet(path) else _of_lines(path, system)]
     reading = Reading(path.parent)
     cells = {name: reading.stripped(column) for name, column in read_table(reading, path).items()}
     cells = _of_pair(cells, pair, path)
@@ -128,10 +130,6 @@ def _first(names: Sequence[str], cells: Mapping[str, Column]) -> str | None:
     """The column of one of several names, whatever their case."""
     keys = {key_of(cell): cell for cell in cells}
     return next((keys[name] for name in names if name in keys), None)
-
-
-def _is_file_of_comet(path: Path) -> bool:
-    return not path.name.removesuffix(".gz").endswith(".parquet") and is_comet(path)
 
 
 def _of_comet(path: Path, system: str) -> ScoreTable:
