@@ -1,5 +1,7 @@
 """The MLflow side of a model, as code: what `mlflow models serve` and `spark_udf` run."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,8 @@ from mlflow.pyfunc.model import PythonModel
 
 from qe.scoring.jobs import frame_of
 from qe.scoring.scorer import Options, Scorer
+
+_OPTIONS = {"interval": "level", "explain": "explain", "words": "tokens", "outside": "outside"}
 
 
 class QualityEstimation(PythonModel):
@@ -20,10 +24,25 @@ class QualityEstimation(PythonModel):
 
     def load_context(self, context: Any) -> None:
         # No cache: a server calls `predict` from several threads.
-        self.scorer = Scorer.load(Path(context.artifacts["model"]), Options(drift=False, cache=0))
+        self.folder, self.options = Path(context.artifacts["model"]), Options(drift=False, cache=0)
+        self.scorer = Scorer.load(self.folder, self.options)
+        self._last = self.options, self.scorer
 
     def predict(self, context: Any, model_input: pd.DataFrame, params: Any = None) -> pd.DataFrame:
-        return frame_of(self.scorer, model_input)
+        """The scores; `params` ask for more: `interval` (0.9), `explain` (3), `words`, `outside`."""
+        return frame_of(self._asked(params or {}), model_input)
+
+    def _asked(self, params: Mapping[str, Any]) -> Scorer:
+        """The scorer of some params, the last one kept; those that say nothing (0, false) change nothing."""
+        given = {_OPTIONS[name]: value for name, value in params.items() if value}
+        options = replace(self.options, **given)
+        if options == self.options:
+            return self.scorer
+        known, scorer = self._last
+        if options != known:
+            scorer = Scorer.load(self.folder, options, self.scorer.model)
+            self._last = options, scorer
+        return scorer
 
 
 mlflow.models.set_model(QualityEstimation())

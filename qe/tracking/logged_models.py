@@ -12,7 +12,7 @@ from mlflow.models import ModelSignature
 from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
 from mlflow.store.artifact.local_artifact_repo import LocalArtifactRepository
 from mlflow.store.artifact.utils.models import get_model_name_and_version
-from mlflow.types import ColSpec, DataType, Schema
+from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
 
 from features.basics.errors import InputError
 from features.storage import strict_yaml
@@ -24,6 +24,14 @@ from qe.tracking.large_files import bring, large_files, without
 from qe.tracking.names import flatten
 from qe.tracking.runs import Run
 
+# What may be asked for beside the score, with what is meant if nothing is said: the options of `qe score`.
+PARAMS = [
+    ParamSpec("interval", DataType.double, 0.0),
+    ParamSpec("explain", DataType.long, 0),
+    ParamSpec("words", DataType.boolean, False),
+    ParamSpec("outside", DataType.boolean, False),
+]
+
 
 @dataclass(frozen=True)
 class Described:
@@ -33,12 +41,14 @@ class Described:
     description  Markdown
     params       what it was fitted with
     tags         of its version in the registry
+    requirements what pip must install for it to score
     """
 
     name: str
     description: str = ""
     params: Mapping[str, Any] = field(default_factory=dict)
     tags: Mapping[str, str] = field(default_factory=dict)
+    requirements: Sequence[str] = ()
 
 
 @connected()
@@ -66,8 +76,9 @@ def log_model(run: Run, directory: Path, *, columns: Sequence[str], described: D
         flavor_name="pyfunc.ModelFromCode",
         run_id=run.id,
         folder=directory,
-        signature=ModelSignature(inputs=inputs, outputs=outputs),
+        signature=ModelSignature(inputs=inputs, outputs=outputs, params=ParamSchema(PARAMS)),
         input_example=example(columns),
+        requirements=described.requirements,
         # MLflow would load the model from its temporary folder, and say nothing whatever comes of it.
         validate_serving_input=False,
     )

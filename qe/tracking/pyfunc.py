@@ -1,5 +1,6 @@
 """Models as MLflow runs them: by code of this project, without pickles."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,11 @@ from features.basics.packages import DISTRIBUTION, version
 _PYFUNC_MODEL = Path(__file__).resolve().parents[1] / "production" / "pyfunc_model.py"
 
 
-def save(path: str | Path, **options: Any) -> None:
+def save(path: str | Path, requirements: Sequence[str] = (), **options: Any) -> None:
     """Writes an MLflow model that qe/production/pyfunc_model.py runs, in the present version.
 
-    options  what else `mlflow.pyfunc.save_model` takes
+    requirements  what pip must install for it, beside MLflow; default: this project without training
+    options       what else `mlflow.pyfunc.save_model` takes
     """
-    requirements = [f"{DISTRIBUTION}[train]=={version()}"]
-    mlflow.pyfunc.save_model(path, python_model=str(_PYFUNC_MODEL), pip_requirements=requirements, **options)
+    needed = [*requirements] or [f"{DISTRIBUTION}=={version()}"]
+    mlflow.pyfunc.save_model(path, python_model=str(_PYFUNC_MODEL), pip_requirements=needed, **options)

@@ -15,6 +15,7 @@ from qe.config.experiment import Experiment
 from qe.data.dataset import Split
 from qe.evaluation.evaluate import CLASS_METRICS
 from qe.models.model import Model
+from qe.models.requirements import requirements
 from qe.statistics.metric import METRICS, title_of
 from qe.tracking import logged_models, registration
 from qe.tracking.list_view import show_columns
@@ -141,6 +142,7 @@ def register(
         summary(report, experiment.said),
         best_of(report),
         {**experiment.tracking.tags, **_version_tags(prepared, report)},
+        requirements(model),
     )
     if not experiment.tracking.enabled:
         return "", None

@@ -22,6 +22,7 @@ from qe.models.explanation import Background
 from qe.models.learned import Learned
 from qe.models.model import Model
 from qe.models.pipeline import Candidate
+from qe.models.requirements import requirements
 from qe.resources.cache import resources_for
 from qe.tracking import logged_models, runs
 from qe.training.extraction import Extraction
@@ -93,7 +94,8 @@ def _log(experiment: Experiment, segments: Segments, made: Unlabelled) -> None:
         data = pd.DataFrame({"source": segments.source, "target": segments.target})
         run.dataset(data, experiment.name, None, "training")
         columns = made.model.columns()
-        described = logged_models.Described(experiment.name, experiment.description)
+        needed = requirements(made.model)
+        described = logged_models.Described(experiment.name, experiment.description, requirements=needed)
         logged_models.log_model(run, made.folder, columns=columns, described=described)
 
 

@@ -1,0 +1,33 @@
+"""What pip must install for a model to score: this project without training, and what the model uses."""
+
+from features.basics.packages import DISTRIBUTION, version, versions
+from features.basics.plugins import kinds_in, versions_of
+from qe.learning.arrays import estimators
+from qe.models.description import kinds_of
+from qe.models.model import Model
+
+
+def requirements(model: Model) -> list[str]:
+    """Lines of a requirements file, in the versions that are installed here."""
+    needed = {"encoder": _encodes(model), "segmenters": _segments(model)}
+    extras = [name for name, is_needed in needed.items() if is_needed]
+    own = f"{DISTRIBUTION}[{','.join(extras)}]" if extras else DISTRIBUTION
+    plugins = versions_of(kinds_of(model.candidate, model.feature_set.configs))
+    more = {**(versions("lightgbm") if _boosts(model) else {}), **plugins}
+    return [f"{own}=={version()}", *(f"{name}=={number}" for name, number in more.items())]
+
+
+def _boosts(model: Model) -> bool:
+    """Whether LightGBM predicts; trees of families and of the guard are walked by our own code."""
+    modules = (kind.__module__ for part in estimators(model.pipeline) for kind in type(part).__mro__)
+    return any(module.partition(".")[0] == "lightgbm" for module in modules)
+
+
+def _encodes(model: Model) -> bool:
+    """Whether a family reads an encoder, or knows words by one."""
+    configs = list(model.feature_set.configs)
+    return "encoder" in kinds_in(configs) or any("encoder" in each.get("knowledge", ()) for each in configs)
+
+
+def _segments(model: Model) -> bool:
+    return any(tokenizer.segmenter for tokenizer in model.tokenizers)

@@ -1,0 +1,88 @@
+"""What MLflow itself makes of a logged model: params ask for more, and no package of training is needed."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import mlflow
+import pandas as pd
+import pytest
+import yaml
+
+import qe
+from features.basics.packages import version
+from qe.models.model import Model
+from qe.models.pipeline import Candidate
+from qe.models.requirements import requirements
+from qe.tracking import runs
+from qe.tracking.logged_models import Described, log_model, model_directory
+
+TEXTS = {"source": ["the red house", "a tree ."], "target": ["la casa roja", "un arbol ."]}
+
+# What a bare installation of the requirements lacks.
+ALONE = """
+import sys
+for name in ("optuna", "matplotlib", "psutil", "jinja2", "lightgbm"):
+    sys.modules[name] = None
+import json, logging, mlflow, pandas
+model = mlflow.pyfunc.load_model(sys.argv[1])
+scored = model.predict(pandas.DataFrame(json.loads(sys.argv[2])), params={"interval": 0.9, "explain": 2})
+print(json.dumps(scored.to_dict("list")))
+"""
+
+
+@pytest.fixture
+def logged(demo_model: Path, store: Path) -> Path:
+    """The MLflow model that the demo's becomes."""
+    model = Model.load(demo_model)
+    with runs.run("one") as run:
+        described = Described("one", requirements=requirements(model))
+        identity = log_model(run, demo_model, columns=model.columns(), described=described)
+        return next(
+            path for path in model_directory(f"models:/{identity}").parents if (path / "MLmodel").is_file()
+        )
+
+
+@pytest.mark.slow
+def test_params_ask_for_what_qe_score_gives(logged: Path, demo_model: Path) -> None:
+    table = pd.DataFrame(TEXTS)
+    model, ours = mlflow.pyfunc.load_model(str(logged)), qe.load_model(demo_model)
+    assert list(model.predict(table)) == ["score", "reason"]
+    asked = model.predict(table, params={"interval": 0.9, "explain": 2})
+    expected = ours.predict(table, interval=0.9, explain=2)
+    pd.testing.assert_frame_equal(asked, expected)
+    assert "outside" in model.predict(table, params={"outside": True})
+    assert list(model.predict(table)) == ["score", "reason"]
+    with pytest.raises(mlflow.MlflowException, match="interval"):
+        model.predict(table, params={"interval": "much"})
+
+
+@pytest.mark.slow
+def test_no_package_of_training_is_needed(logged: Path, demo_model: Path) -> None:
+    lines = (logged / "requirements.txt").read_text("utf-8").split()
+    assert sorted(line.partition("==")[0] for line in lines) == ["mlflow", "mtqe"]
+    assert f"mtqe=={version()}" in lines
+    command = [sys.executable, "-W", "ignore", "-c", ALONE, str(logged), json.dumps(TEXTS)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    expected = qe.load_model(demo_model).predict(pd.DataFrame(TEXTS), interval=0.9, explain=2)
+    told = json.loads(done.stdout.strip().splitlines()[-1])
+    assert told["score"] == expected["score"].tolist() and told["because"] == expected["because"].tolist()
+
+
+@pytest.mark.slow
+def test_the_signature_names_the_params(logged: Path) -> None:
+    signature: Any = yaml.safe_load((logged / "MLmodel").read_text("utf-8"))["signature"]
+    names = {each["name"]: each["default"] for each in json.loads(signature["params"])}
+    assert names == {"interval": 0.0, "explain": 0, "words": False, "outside": False}
+
+
+def test_lightgbm_is_required_where_it_predicts(demo_model: Path) -> None:
+    model = Model.load(demo_model)
+    assert requirements(model) == [f"mtqe=={version()}"]
+    for learner in (Candidate("lightgbm"), Candidate("averaging", {"members": [{"kind": "lightgbm"}]})):
+        rng = pd.DataFrame({"a": range(50)})
+        fitted = learner.pipeline(0).fit(rng, rng["a"].to_numpy(float))
+        changed = Model("x", learner, fitted, model.feature_set, model.scale, model.tokenizers, model.bundle)
+        assert [line.partition("==")[0] for line in requirements(changed)] == ["mtqe", "lightgbm"]
