@@ -503,3 +503,15 @@ def test_the_front_is_drawn_and_told() -> None:
     assert rows[0][1] == f"{max(values):.3f}"
     numbers = {text.get_text() for text in pareto_front(result).axes[0].texts}
     assert {row[0] for row in rows} <= numbers
+
+
+def test_the_journal_opens_by_optunas_own_storage(tmp_path: Path) -> None:
+    """As optuna-dashboard opens a file: JournalStorage on a JournalFileBackend, with Optuna's own lock."""
+    path = tmp_path / "study.journal"
+    result = search.run(objective([ridge()]), section(trials=4), name="mine", storage=journal(path))
+    opened = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(path)))
+    (summary,) = optuna.get_all_study_summaries(opened)
+    study = optuna.load_study(study_name="mine", storage=opened)
+    assert (summary.study_name, summary.n_trials) == ("mine", 4)
+    assert study.best_value == result.best_trial.values[0] and study.best_params == result.best_trial.params
+    assert study.trials_dataframe()["value"].tolist() == [trial.values[0] for trial in result.finished]
