@@ -8,7 +8,7 @@ def compare_runs(folders: list[Path], samples: int | None, seed: int, form: str)
     from features.basics.errors import InputError
     from qe.display.files import json_text
     from qe.display.terminal import show
-    from qe.evaluation import leaderboard
+    from qe.evaluation import board_of_pairs, leaderboard
     from qe.evaluation.report_tables import pairs_table
 
     if len(folders) < 2 or form not in ("", "json"):
@@ -22,6 +22,13 @@ def compare_runs(folders: list[Path], samples: int | None, seed: int, form: str)
             where=missing[0],
             remedy="outputs of MT systems are given as --system NAME=FILE, predictions to `qe evaluate`",
         )
+    if not leaderboard.are_of_one_data_set(folders):
+        pairs = board_of_pairs.make(folders, samples=samples, seed=seed)
+        if form:
+            print(json_text(pairs.to_json()), end="")
+        else:
+            show(pairs.summary())
+        return
     board = leaderboard.make(folders, baseline=folders[0], samples=samples, seed=seed)
     if form:
         print(json_text(board.report.to_json()), end="")

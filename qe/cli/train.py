@@ -119,7 +119,6 @@ def train(
     from qe.cli._summary import print_json, print_outcome
     from qe.cli.promote import print_decision
     from qe.display.terminal import show
-    from qe.evaluation.leaderboard import table as leaderboard_table
     from qe.resources.cache import default_cache
     from qe.training.batch import train_all
     from qe.training.train import contribute
@@ -168,7 +167,7 @@ def train(
         print_outcome(outcomes[0])
     else:
         for board in boards:
-            show(leaderboard_table(board))
+            show(board.summary())
         if swept:
             _show_spread([(setting, outcome) for (setting, _), outcome in zip(swept, outcomes, strict=True)])
     for decision in decisions if not as_json else ():

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from pydantic import BaseModel, FiniteFloat
 
+from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.storage.damage import Damaged, read_json, whole
 from qe.data.dataset import LabelScale
@@ -123,7 +124,7 @@ def make(
             raise InputError(
                 "was run on other segments than the others",
                 where=folder,
-                remedy="make one leaderboard per dataset",
+                remedy="`qe compare` of runs on several data sets makes a column of each",
             )
     if len(runs) < len(folders):
         raise InputError("is given twice", where=Counter(folders).most_common(1)[0][0])
@@ -151,6 +152,31 @@ def make(
     entries.sort(key=lambda entry: _badness(entry.metrics[metric], metric))
     title = f"{data.name}, {data.label.name}: {len(first):,} segments, out-of-fold predictions"
     return Leaderboard(title, metric, baseline, entries, report)
+
+
+@dataclass(frozen=True, eq=False)
+class Outputs:
+    """What a run said of its training segments, out of fold; `sign` times a value is quality."""
+
+    gold: FloatArray
+    chosen: FloatArray
+    sign: float
+    metric: str
+
+
+def outputs_of(folder: Path) -> Outputs:
+    """Out-of-fold predictions of a run, nested where it made them. Raises InputError if there are none."""
+    run = _run(folder)
+    table = _predictions(folder, run.nested is not None)
+    sign = LabelScale(**run.data.label.model_dump()).sign
+    metric = run.experiment.evaluation.metric
+    return Outputs(table["gold"].to_numpy(), table["chosen"].to_numpy(), sign, metric)
+
+
+def are_of_one_data_set(folders: Sequence[Path]) -> bool:
+    """Whether runs learned from the same segments with the same labels."""
+    tables = [_predictions(folder, nested=False)[["id", "gold"]] for folder in folders]
+    return all(table.equals(tables[0]) for table in tables)
 
 
 def _names(runs: Mapping[Path, _Run]) -> dict[Path, str]:

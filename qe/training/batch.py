@@ -5,12 +5,15 @@ from pathlib import Path
 
 from features.basics.progress import Progress, silent
 from features.storage.outputs import locked_folder
-from qe.evaluation import leaderboard
+from qe.evaluation import board_of_pairs, leaderboard
+from qe.evaluation.board_of_pairs import BoardOfPairs
 from qe.evaluation.leaderboard import Leaderboard
 from qe.training import tracked
 from qe.training.plan import Plan
 from qe.training.run_state import STATE
 from qe.training.train import Outcome, train
+
+Board = Leaderboard | BoardOfPairs
 
 
 def train_all(
@@ -23,8 +26,9 @@ def train_all(
     workers: int = 1,
     on_outcome: Callable[[Outcome], None] | None = None,
     progress: Progress = silent,
-) -> tuple[list[Outcome], list[Leaderboard]]:
-    """Runs the experiments one after the other into `output/NAME`, then ranks those of the same dataset.
+) -> tuple[list[Outcome], list[Board]]:
+    """Runs the experiments one after the other into `output/NAME`, then ranks those of the same dataset, and
+    systems that ran on several.
 
     `workers` processes search for each. With `resume`, experiments whose report is there already are trained
     again only where they changed.
@@ -42,7 +46,7 @@ def _trained(
     workers: int,
     on_outcome: Callable[[Outcome], None] | None,
     progress: Progress,
-) -> tuple[list[Outcome], list[Leaderboard]]:
+) -> tuple[list[Outcome], list[Board]]:
     outcomes: list[Outcome] = []
     with tracked.batch([plan.experiment for plan in plans]) as run:
         for plan in plans:
@@ -59,7 +63,7 @@ def _trained(
             outcomes.append(outcome)
             if on_outcome:
                 on_outcome(outcome)
-        boards = []
+        boards: list[Board] = []
         for number, group in enumerate(_by_data(outcomes)):
             if len(group) > 1:
                 board = leaderboard.make([outcome.output for outcome in group])
@@ -67,6 +71,11 @@ def _trained(
                 for path in leaderboard.write(board, folder):
                     run.artifact(path, None if number == 0 else folder.name)
                 boards.append(board)
+        if len(_by_data(outcomes)) > 1:
+            pairs = board_of_pairs.make([outcome.output for outcome in outcomes])
+            for path in board_of_pairs.write(pairs, output):
+                run.artifact(path, None)
+            boards.append(pairs)
     return outcomes, boards
 
 

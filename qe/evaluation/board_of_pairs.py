@@ -1,0 +1,236 @@
+"""A leaderboard over language pairs and data sets: a column each, the macro average, tests inside each."""
+
+import json
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from features.basics.array_types import FloatArray
+from features.storage.damage import read_json
+from qe.display import files
+from qe.display.numbers import p_value as p_shown
+from qe.display.summary import summarised
+from qe.display.table import UNBOUNDED, Column, Table
+from qe.evaluation.leaderboard import Outputs, outputs_of
+from qe.statistics.corrections import correct
+from qe.statistics.metric import METRICS, ExchangedMetric, title_of
+from qe.statistics.result import LEVEL, p_value
+
+SAMPLES = 1_000
+# What tells data apart, or is said for people: runs that differ in nothing else are of one system.
+_OF_DATA = ("dataset", "resources", "text", "translations", "annotations")
+_FOR_PEOPLE = ("name", "description", "absent", "published", "tracking")
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One system: its figure on each data set (absent: not run there), their mean (NaN unless it has all).
+
+    p  corrected, against the baseline; None for the baseline, and without a mean
+    """
+
+    name: str
+    figures: Mapping[str, float]
+    average: float
+    p: float | None
+
+
+@summarised
+@dataclass(frozen=True, eq=False)
+class BoardOfPairs:
+    """Systems, best macro average first, by one metric."""
+
+    metric: str
+    data: Sequence[str]
+    baseline: str
+    standings: Sequence[Standing]
+    samples: int
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON values."""
+        rows = [
+            {
+                "name": each.name,
+                "figures": {name: _or_none(value) for name, value in each.figures.items()},
+                "average": _or_none(each.average),
+                "p": _or_none(each.p),
+            }
+            for each in self.standings
+        ]
+        return {"metric": self.metric, "data": list(self.data), "baseline": self.baseline,
+                "samples": self.samples, "systems": rows}  # fmt: skip
+
+    def summary(self) -> Table:
+        """A row per system, a column per data set."""
+        shown, title = METRICS.get(self.metric).shown, title_of(self.metric)
+        columns = [Column(name) for name in ("system", *self.data, "macro average", "p")]
+        rows = [
+            [
+                each.name,
+                *(shown(each.figures[name]) if name in each.figures else "" for name in self.data),
+                "" if math.isnan(each.average) else shown(each.average),
+                "" if each.p is None else p_shown(each.p, LEVEL),
+            ]
+            for each in self.standings
+        ]
+        note = (
+            f"p: macro average against {self.baseline}, predictions exchanged inside each data set "
+            f"({self.samples:,} times), Holm over the systems"
+        )
+        return Table(f"{title} on {len(self.data)} data sets, out-of-fold predictions", columns, rows, [note])
+
+
+def make(
+    folders: Sequence[Path], *, baseline: Path | None = None, samples: int | None = None, seed: int = 0
+) -> BoardOfPairs:
+    """The board of output folders of `qe train`, on two data sets or more.
+
+    Runs whose experiments differ in their data alone are one system. `baseline` is one of the folders;
+    default: the first. The metric is that of the experiments, DeltaAvg where they differ in it.
+
+    Raises InputError if a folder holds no finished run.
+    """
+    runs = {folder: outputs_of(folder) for folder in folders}
+    reports = {folder: read_json("the report of the run", folder / "report.json") for folder in folders}
+    data = _data_names(reports)
+    systems = _systems(reports, data)
+    cells: dict[str, dict[str, Outputs]] = {}
+    for folder, run in runs.items():
+        if data[folder] in cells.get(systems[folder], {}):
+            systems[folder] = str(folder)  # a second run of the same: a row of its own
+        cells.setdefault(systems[folder], {})[data[folder]] = run
+    names = list(dict.fromkeys(data.values()))
+    chosen = {run.metric for run in runs.values()}
+    metric = chosen.pop() if len(chosen) == 1 else "delta_avg"
+    first = systems[folders[0] if baseline is None else baseline]
+    figures = {
+        name: {place: _score(metric, run, run.chosen) for place, run in row.items()}
+        for name, row in cells.items()
+    }
+    drawn = SAMPLES if samples is None else samples
+    p_values = _p_values(cells, names, metric, first, drawn, seed)
+    standings = [
+        Standing(name, row, _average(row, names), p_values.get(name)) for name, row in figures.items()
+    ]
+    sign = -1 if METRICS.get(metric).higher_is_better else 1
+    standings.sort(key=lambda each: (math.isnan(each.average), sign * each.average))
+    return BoardOfPairs(metric, names, first, standings, drawn)
+
+
+def write(board: BoardOfPairs, folder: Path) -> list[Path]:
+    """leaderboard-pairs.txt, .md and .json, each atomically; returns their paths."""
+    table = board.summary()
+    contents = {
+        "txt": table.text(UNBOUNDED),
+        "md": table.markdown(),
+        "json": files.json_text(board.to_json()),
+    }
+    for ending, content in contents.items():
+        files.write(folder / f"leaderboard-pairs.{ending}", content)
+    return [folder / f"leaderboard-pairs.{ending}" for ending in contents]
+
+
+def _or_none(value: float | None) -> float | None:
+    return None if value is None or math.isnan(value) else value
+
+
+def _average(figures: Mapping[str, float], data: Sequence[str]) -> float:
+    return float(np.mean([figures[name] for name in data])) if set(data) <= set(figures) else math.nan
+
+
+def _score(metric: str, run: Outputs, predicted: FloatArray) -> float:
+    return METRICS.get(metric)().score(run.sign * run.gold, run.sign * predicted)
+
+
+def _p_values(
+    cells: Mapping[str, Mapping[str, Outputs]],
+    data: Sequence[str],
+    metric: str,
+    baseline: str,
+    samples: int,
+    seed: int,
+) -> dict[str, float]:
+    """System -> p of its difference from the baseline, corrected (Holm), of those that ran on all data."""
+    whole = [name for name, row in cells.items() if set(data) <= set(row)]
+    if baseline not in whole:
+        return {}
+    others = [name for name in whole if name != baseline]
+    raw = [
+        exchanged_p([(cells[name][d], cells[baseline][d]) for d in data], metric, samples, seed)
+        for name in others
+    ]
+    return dict(zip(others, correct(raw, "holm").tolist(), strict=True)) if raw else {}
+
+
+def exchanged_p(pairs: Sequence[tuple[Outputs, Outputs]], metric: str, samples: int, seed: int) -> float:
+    """Two-sided p of the difference of two macro averages: approximate randomization inside each data set.
+
+    Source: Riezler and Maxwell 2005, Figure 1, stratified by data set.
+    """
+    generator, kind = np.random.default_rng(seed), METRICS.get(metric)()
+    scale = kind.on_common_scale if isinstance(kind, ExchangedMetric) else np.asarray
+    sides = [(one.sign * one.gold, *(scale(o.sign * o.chosen) for o in (one, other))) for one, other in pairs]
+
+    def difference(swaps: Callable[[int], Any]) -> float:
+        parts = []
+        for gold, one, other in sides:
+            swap = swaps(len(gold))
+            left, right = np.where(swap, other, one), np.where(swap, one, other)
+            parts.append(kind.score(gold, left) - kind.score(gold, right))
+        return float(np.mean(parts))
+
+    observed = difference(lambda n: np.zeros(n, bool))
+    null = np.array([difference(lambda n: generator.random(n) < 0.5) for _ in range(samples)])
+    return p_value(null, observed, "two-sided", exact=False, tolerance=1e-12)
+
+
+def _data_names(reports: Mapping[Path, Mapping[str, Any]]) -> dict[Path, str]:
+    """The data set of every run: its name, with the pair or the label where names are shared."""
+    first: dict[str, str] = {}
+    named = {}
+    for folder, report in reports.items():
+        key, data = report["recipe"]["dataset"], report["data"]
+        section = report["experiment"]["dataset"]
+        pair = section.get("pair") if isinstance(section, Mapping) else None
+        words = [data["name"], *([pair] if pair and pair not in data["name"] else []), data["label"]["name"]]
+        if key not in first:
+            name = " ".join(words)
+            first[key] = name if name not in first.values() else f"{name} ({len(first) + 1})"
+        named[folder] = first[key]
+    return named
+
+
+def _systems(reports: Mapping[Path, Mapping[str, Any]], data: Mapping[Path, str]) -> dict[Path, str]:
+    """The system of every run: what the names of its runs have in common."""
+    keys = {folder: _made_by(report["experiment"]) for folder, report in reports.items()}
+    groups: dict[str, list[Path]] = {}
+    for folder, key in keys.items():
+        groups.setdefault(key, []).append(folder)
+    names: dict[str, str] = {}
+    for key, group in groups.items():
+        words = [word for folder in group for word in re.split(r"\W+", data[folder])] if group[1:] else []
+        name = _common([reports[folder]["experiment"]["name"] for folder in group], words)
+        names[key] = name if name and name not in names.values() else str(group[0])
+    return {folder: names[key] for folder, key in keys.items()}
+
+
+def _made_by(settings: Mapping[str, Any]) -> str:
+    """What of an experiment makes its system, whatever the data."""
+    own = {key: value for key, value in settings.items() if key not in (*_OF_DATA, *_FOR_PEOPLE)}
+    return json.dumps(own, sort_keys=True)
+
+
+def _common(names: Sequence[str], left_out: Sequence[str] = ()) -> str:
+    """The words that all names have, in their order, without those of their data.
+
+    >>> _common(["demo-ridge-ro-en", "demo-ridge-en-de"], ["ro", "en", "de"])
+    'demo-ridge'
+    """
+    others = [set(name.split("-")) for name in names[1:]]
+    common = (word for word in names[0].split("-") if all(word in other for other in others))
+    return "-".join(word for word in common if word not in left_out)
