@@ -18,8 +18,7 @@ _OPTIONS = {"interval": "level", "explain": "explain", "words": "tokens", "outsi
 class QualityEstimation(PythonModel):
     """Raw `source` and `target` (and what else the model needs) -> `score`, or a `reason` for none.
 
-    The model configuration may name the Options of a Scorer, and `archive`: the model's folder as Spark
-    shipped it to the executors, instead of one inside the MLflow model.
+    What else `qe score` gives is asked for by the params of the signature (`qe.tracking.logged_models`).
     """
 
     def load_context(self, context: Any) -> None:
