@@ -1,6 +1,6 @@
 """The shape of the word alignment between source and target, and how sure the aligner is of it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, ClassVar, Literal
@@ -36,6 +36,8 @@ class AlignmentFeatures(Extractor):
     links           `aligner`: the aligner's own links; `column`: those of the segments' column `alignment` (a
                     decoder's), which must fit the tokens
     symmetrization  of the aligner's links; the agreement and posterior features do not depend on it
+    classes         which parts of speech agree: `universal` ones that are equal, or those of one of the
+                    `coarse` classes of SDLLW, nouns with names and verbs with auxiliaries; others are equal
 
     The posteriors are those of single links, of each token its best one, and means over them: that of the
     best alignment as a whole is not among them.
@@ -51,11 +53,14 @@ class AlignmentFeatures(Extractor):
     aligner: Aligner
     links: Literal["aligner", "column"] = "aligner"
     symmetrization: Symmetrization = "grow-diag-final-and"
+    classes: Literal["universal", "coarse"] = "universal"
 
     def __post_init__(self) -> None:
         check_symmetrization(self.symmetrization)
         if self.links not in ("aligner", "column"):
             raise InputError(f"links must be 'aligner' or 'column', but got {self.links!r}")
+        if self.classes not in ("universal", "coarse"):
+            raise InputError(f"classes must be 'universal' or 'coarse', but got {self.classes!r}")
 
     @property
     def features(self) -> Sequence[Feature]:
@@ -72,7 +77,7 @@ class AlignmentFeatures(Extractor):
             links.check(source.lengths, target.lengths, "column alignment")
         else:
             links = posteriors.links(self.symmetrization)
-        values = block(COLUMNS, _Given(segments, links, posteriors))
+        values = block(COLUMNS, _Given(segments, links, posteriors, self.classes == "coarse"))
         values[(source.lengths == 0) | (target.lengths == 0)] = np.nan
         return values
 
@@ -100,6 +105,7 @@ class _Given:
     segments: Segments
     links: Links
     posteriors: Posteriors
+    coarse: bool
     _kinds: dict[str, NDArray[np.int64]] = field(default_factory=dict)
 
     @cached_property
@@ -184,7 +190,7 @@ class _Given:
     def agreeing(self) -> FloatArray:
         """(n,) one-to-one links of words with the same universal part of speech; NaN without annotation."""
         parts = [
-            _parts_of_speech(column, tokens)
+            _parts_of_speech(column, tokens, COARSE if self.coarse else {})
             for column, tokens in (
                 (self.segments.annotation_source, self.source.tokens),
                 (self.segments.annotation_target, self.target.tokens),
@@ -200,15 +206,19 @@ class _Given:
 _INTERSECTION_AND_UNION: tuple[Symmetrization, Symmetrization] = ("intersection", "union")
 
 
+# One class: "noun, verb, adjective, adverb, preposition, determiner, number, and punctuation" (section 2.3).
+COARSE: Mapping[str, str] = {"PROPN": "NOUN", "AUX": "VERB"}
+
+
 def _parts_of_speech(
-    column: tuple[str, ...] | None, tokens: Tokens
+    column: tuple[str, ...] | None, tokens: Tokens, joined: Mapping[str, str]
 ) -> tuple[NDArray[np.str_], NDArray[np.bool_]]:
-    """(n_tokens,) UPOS tags, and per segment whether it has one for each token."""
+    """(n_tokens,) UPOS tags, or those they are joined with; per segment whether it has one for each token."""
     tags = np.full(len(tokens.ids), "", dtype="U8")
     known = np.zeros(len(tokens), bool)
     for k, text in enumerate(column or ()):
         rows = [line.split("\t") for line in text.split("\n") if line and not line.startswith("#")]
-        words = [row[3] for row in rows if len(row) == 10 and natural(row[0]) is not None]
+        words = [joined.get(row[3], row[3]) for row in rows if len(row) == 10 and natural(row[0]) is not None]
         if words and len(words) == tokens.lengths[k]:
             tags[tokens.offsets[k] : tokens.offsets[k + 1]] = words
             known[k] = True

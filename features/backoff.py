@@ -1,9 +1,9 @@
 """How far the language models had to back off in a segment."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from features.core.columns import Column, block
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.resources.language_model import LanguageModel, LMScores
+from features.resources.number_lm import NumberLanguageModel
 from features.text.tokens import Tokens, segment_mean
 
 LONGEST = 4  # UEdin: the longest n-gram looked for
@@ -130,8 +131,8 @@ MODELS = (
 class Backoff(Extractor):
     """Matched n-grams, backoff steps and neighbour-averaged scores of 5-gram models, both ways, both sides.
 
-    Numbers are words like others: UEdin puts one token, `$number`, in the place of all of them before it
-    counts (section 4.1), which here only the resource `word_lexicon` does.
+    numbers  whether numbers are one word, as UEdin has it (section 4.1), in models of their own of order 4:
+             then there is the mean length of the longest n-gram of each side, nothing else
 
     Everything is NaN for an empty text.
     """
@@ -142,6 +143,11 @@ class Backoff(Extractor):
     target_lm: LanguageModel
     source_lm_backward: LanguageModel
     target_lm_backward: LanguageModel
+    numbers: bool = False
+
+    @classmethod
+    def for_settings(cls, settings: Mapping[str, Any]) -> type[Extractor]:
+        return _OfNumbers if settings.get("numbers") is True else cls
 
     @property
     def features(self) -> Sequence[Feature]:
@@ -159,3 +165,26 @@ class Backoff(Extractor):
             tokens = segments.source_tokens if side == "source" else segments.target_tokens
             blocks.append(block(COLUMNS, _Words.of(model, model.score(tokens), tokens)))
         return np.hstack(blocks)
+
+
+@dataclass(frozen=True)
+class _OfNumbers(Extractor):
+    """The mean length of the longest n-gram, all numbers one word."""
+
+    source_number_lm: NumberLanguageModel
+    target_number_lm: NumberLanguageModel
+    numbers: bool = True
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return [
+            COLUMNS[0].under(f"backoff_{side}_number", f"{side}, numbers as one word").feature
+            for side in ("source", "target")
+        ]
+
+    def extract(self, segments: Segments) -> FloatArray:
+        sides = (
+            (self.source_number_lm, segments.source_tokens),
+            (self.target_number_lm, segments.target_tokens),
+        )
+        return np.hstack([block(COLUMNS[:1], _Words.of(m, m.score(t), t)) for m, t in sides])

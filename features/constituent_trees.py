@@ -110,7 +110,16 @@ def _depth(tree: Tree) -> float:
 def _phrases(tree: Tree, labels: frozenset[str]) -> float:
     if not tree.levels:
         return np.nan
-    return sum(label in labels or label.split(".", 1)[0] in labels for label in tree.phrases)
+    return sum(is_phrase(label, labels) for label in tree.phrases)
+
+
+def is_phrase(label: str, labels: frozenset[str]) -> bool:
+    """Whether a label is one of those, as it is or up to its first dot.
+
+    >>> is_phrase("sn.e-SUJ", PHRASES["np"]), is_phrase("grup.nom", PHRASES["np"])
+    (True, False)
+    """
+    return label in labels or label.split(".", 1)[0] in labels
 
 
 def _tags(tree: Tree, beginnings: tuple[str, ...]) -> float:

@@ -1,30 +1,37 @@
-"""Stand-ins for a decoder's translation scores: those by which our own phrase table makes the translation."""
+"""Stand-ins for a decoder's scores: those by which our own phrase table makes the translation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
+
+import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.core.columns import Column, block, features_of
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.phrase_decoding.segmentation import Forced, force
+from features.resources.language_model import LanguageModel
 from features.resources.phrase_table import PhraseTable
+from features.text.tokens import Tokens, segment_sum
 
 _SDLLW: Final = "SDL Language Weaver at WMT12, section 2.2: {} (stand-in: forced decoding, not the decoder's)"
 
 
 @dataclass(frozen=True)
 class ForcedDecoding(Extractor):
-    """MF4-MF7: sums of the logarithms of phrase and lexical probabilities, both ways.
+    """MF1-MF8: sums of the logarithms of phrase and lexical probabilities, both ways; the other costs.
 
     They are of the best derivation of the translation by pairs of the phrase table (Wuebker et al. 2010,
-    section 4); what it leaves out costs nothing. Everything is NaN of a segment that no pair applies to.
+    section 4); what it leaves out costs nothing. The word penalty is the length of the translation, the
+    phrase penalty the number of pairs, the language model's cost that of the target model. Everything is NaN
+    of a segment that no pair applies to.
     """
 
     plain: ClassVar[str] = "how well known phrases explain the translation"
 
     phrase_table: PhraseTable
+    target_lm: LanguageModel
 
     @property
     def features(self) -> Sequence[Feature]:
@@ -32,38 +39,82 @@ class ForcedDecoding(Extractor):
 
     def extract(self, segments: Segments) -> FloatArray:
         forced = force(segments.source_tokens, segments.target_tokens, self.phrase_table)
-        values = block(COLUMNS, forced)
+        given = _Given(forced, segments.target_tokens, self.target_lm)
+        values = block(COLUMNS, given)
         values[forced.phrases == 0] = float("nan")
         return values
 
 
+@dataclass(frozen=True, eq=False)
+class _Given:
+    """The derivations of a batch, the translations, and the model that reads them."""
+
+    forced: Forced
+    tokens: Tokens
+    model: LanguageModel
+
+    @property
+    def lm(self) -> FloatArray:
+        """(n,) natural logarithm of the probability of each translation, end of sentence included."""
+        scores = self.model.score(self.tokens)
+        return np.asarray(segment_sum(scores.log10, scores.offsets) * np.log(10))
+
+
 COLUMNS: Final = (
-    Column[Forced](
+    Column[_Given](
+        "forced_distortion",
+        "source tokens between pairs that follow each other in the translation, summed; NaN without a pair",
+        _SDLLW.format("MF1"),
+        "tokens",
+        lambda given: given.forced.distortion,
+    ),
+    Column[_Given](
+        "forced_word_penalty",
+        "tokens of the translation; NaN without a pair",
+        _SDLLW.format("MF2"),
+        "tokens",
+        lambda given: given.tokens.lengths.astype(np.float64),
+    ),
+    Column[_Given](
+        "forced_lm",
+        "log probability of the translation by the target language model; NaN without a pair",
+        _SDLLW.format("MF3"),
+        "nats",
+        lambda given: given.lm,
+    ),
+    Column[_Given](
         "forced_phrase_backward",
         "sum of log phrase probabilities of the source given the target; NaN without a pair",
         _SDLLW.format("MF4"),
         "nats",
-        lambda forced: forced.backward_log,
+        lambda given: given.forced.backward_log,
     ),
-    Column[Forced](
+    Column[_Given](
         "forced_lexical_backward",
         "sum of log lexical weights of the source given the target; NaN without a pair",
         _SDLLW.format("MF5"),
         "nats",
-        lambda forced: forced.backward_lexical_log,
+        lambda given: given.forced.backward_lexical_log,
     ),
-    Column[Forced](
+    Column[_Given](
         "forced_phrase_forward",
         "sum of log phrase probabilities of the target given the source; NaN without a pair",
         _SDLLW.format("MF6"),
         "nats",
-        lambda forced: forced.phrase_log - forced.backward_log,
+        lambda given: given.forced.phrase_log - given.forced.backward_log,
     ),
-    Column[Forced](
+    Column[_Given](
         "forced_lexical_forward",
         "sum of log lexical weights of the target given the source; NaN without a pair",
         _SDLLW.format("MF7"),
         "nats",
-        lambda forced: forced.lexical_log - forced.backward_lexical_log,
+        lambda given: given.forced.lexical_log - given.forced.backward_lexical_log,
+    ),
+    Column[_Given](
+        "forced_phrase_penalty",
+        "pairs of the derivation; NaN without a pair",
+        _SDLLW.format("MF8"),
+        "pairs",
+        lambda given: given.forced.phrases,
     ),
 )

@@ -1,10 +1,10 @@
 """Mistakes that rules for neighbouring words find in a Spanish or English text."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Literal
 
 import numpy as np
 import regex
@@ -15,6 +15,7 @@ from features.core.columns import Column, block, features_of
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.syntax.syntax import Word, is_finite, tagged
+from features.text.corpus import Side
 
 _DFKI: Final = "Avramidis 2012 (DFKI), table 5 (there the rules of LanguageTool)"
 _TABLE_1: Final = "Avramidis 2012 (DFKI), table 1"
@@ -38,6 +39,7 @@ _E_BEGINS: Final = regex.compile(r"h?[ií](?![aeoáéó])")  # `e hijos`, but `y
 _U_BEGINS: Final = regex.compile(r"h?[oó]")
 _VOWEL: Final = regex.compile(r"[aeiou]")
 _NOT_A_VOWEL: Final = regex.compile(r"(?:uni|use|usu|util|eur|one\b|once\b|u\b|ubi)")
+_MISPLACED_SPACE: Final = regex.compile(r"\s+[,)\]}]|[(\[{]\s+")
 _SILENT: Final = regex.compile(r"(?:hour|honest|honou?r|heir)")
 
 
@@ -45,45 +47,75 @@ _SILENT: Final = regex.compile(r"(?:hour|honest|honou?r|heir)")
 class GrammarChecks(Extractor):
     """Matches of rules in the translation, by rule, and the characters that they touch in all.
 
+    sides       `target`, or `both`: the source, too, by columns that end in `_source`
+    characters  whether the characters that each rule touches are given, too
+
     Rules of determiners, nouns, adjectives, pronouns and verbs compare neighbouring words by their morphology
     (FEATS), of Spanish: `det_nom_sing` is a singular determiner before a noun that is not, `pp_v_plural` a
     plural personal pronoun before a finite verb that is not, and so on. What is unknown matches nothing.
 
-    Raises InputError for a target that is neither English nor Spanish, and words without a part of speech.
+    `comma_parenthesis_space` looks at the text as it stands: white space before a comma or inside brackets.
+    It is not among all, as text that is stored in tokens has it at every comma.
+
+    Raises InputError for a language that is neither English nor Spanish, and words without a part of speech.
     """
 
     plain: ClassVar[str] = "what the grammar checker marks"
 
+    sides: Literal["target", "both"] = "target"
+    characters: bool = False
+
+    @property
+    def columns(self) -> tuple[Column[Sequence["_Checked"]], ...]:
+        return (*COLUMNS, *CHARACTERS) if self.characters else COLUMNS
+
     @property
     def features(self) -> Sequence[Feature]:
-        return features_of(COLUMNS)
+        own = features_of(self.columns)
+        return [replace(f, name=f.name + ending) for ending in self._endings.values() for f in own]
 
     def requires(self) -> tuple[str, ...]:
-        return ("annotation_target",)
+        return tuple(f"annotation_{side}" for side in self._endings)
 
     def extract(self, segments: Segments) -> FloatArray:
-        language = segments.target_tokenizer.language
-        if language not in ("en", "es"):
-            raise InputError(
-                f"no rules of grammar for the language '{language}'",
-                where="extractor 'grammar_checks'",
-                remedy="known: en, es",
-            )
-        texts = [_Checked(words, language) for words in tagged(segments.target_annotated)]
-        return block(COLUMNS, texts)
+        return np.hstack([block(self.columns, _checked(segments, side)) for side in self._endings])
+
+    @property
+    def _endings(self) -> Mapping[Side, str]:
+        """What the names of the columns of a side end in."""
+        return {"target": "", "source": "_source"} if self.sides == "both" else {"target": ""}
+
+
+def _checked(segments: Segments, side: Side) -> list["_Checked"]:
+    """The texts of a side. Raises InputError for a language without rules."""
+    language = getattr(segments, f"{side}_tokenizer").language
+    if language not in ("en", "es"):
+        raise InputError(
+            f"no rules of grammar for the language '{language}'",
+            where="extractor 'grammar_checks'",
+            remedy="known: en, es",
+        )
+    texts = zip(tagged(getattr(segments, f"{side}_annotated")), getattr(segments, side), strict=True)
+    return [_Checked(words, text, language) for words, text in texts]
 
 
 class _Checked:
     """The words of a text, and what every rule found."""
 
-    def __init__(self, words: Words, language: str) -> None:
+    def __init__(self, words: Words, text: str, language: str) -> None:
         self.words = words
+        self.spaces = [match.group() for match in _MISPLACED_SPACE.finditer(text)]
         self.mistakes = {
             rule.name: rule.matches(words) if language in rule.languages else [] for rule in RULES
         }
 
     def count(self, name: str) -> int:
         return len(self.mistakes[name])
+
+    def touched(self, name: str) -> int:
+        """Characters of the words that a rule matches, each once."""
+        places = {k for low, high in self.mistakes[name] for k in range(low, high)}
+        return sum(len(self.words[k].form) for k in places)
 
     @property
     def characters(self) -> int:
@@ -229,6 +261,14 @@ def _matches(texts: Sequence[_Checked], name: str) -> FloatArray:
     return np.array([text.count(name) for text in texts], np.float64)
 
 
+def _characters_of(texts: Sequence[_Checked], name: str) -> FloatArray:
+    return np.array([text.touched(name) for text in texts], np.float64)
+
+
+def _characters_of_spaces(texts: Sequence[_Checked]) -> FloatArray:
+    return np.array([sum(map(len, text.spaces)) for text in texts], np.float64)
+
+
 def _all(texts: Sequence[_Checked]) -> FloatArray:
     return np.array([sum(map(len, text.mistakes.values())) for text in texts], np.float64)
 
@@ -244,6 +284,33 @@ COLUMNS: Final[tuple[Column[Sequence[_Checked]], ...]] = (
         )
         for rule in RULES
     ),
+    Column(
+        "check_comma_parenthesis_space",
+        "white space before a comma or a closing bracket, or behind an opening one",
+        _DFKI,
+        "patterns",
+        lambda texts: np.array([len(text.spaces) for text in texts], np.float64),
+    ),
     Column("check_all", "matches of all rules", _DFKI, "patterns", _all),
     Column("check_characters", "characters of the words that rules match", _DFKI, "characters", _characters),
+)
+
+CHARACTERS: Final[tuple[Column[Sequence[_Checked]], ...]] = (
+    *(
+        Column(
+            f"check_{rule.name}_characters",
+            f"characters of the words of {rule.description}",
+            f"{rule.origin}; section 2.2.1: characters of every rule",
+            "characters",
+            partial(_characters_of, name=rule.name),
+        )
+        for rule in RULES
+    ),
+    Column(
+        "check_comma_parenthesis_space_characters",
+        "characters of misplaced white space and its marks",
+        f"{_DFKI}; section 2.2.1: characters of every rule",
+        "characters",
+        _characters_of_spaces,
+    ),
 )

@@ -14,7 +14,7 @@ from features.edits.ngram_matches import matched_ngrams, ngram_counts, segment_c
 from features.edits.nist import ORDER, left, nist
 from features.edits.ter import common_ids
 from features.resources.ngrams import NgramCounts
-from features.text.stems import truncated
+from features.text.stems import stemmed
 from features.text.tokens import Tokens
 
 _METEOR: Final = (
@@ -29,9 +29,9 @@ _NIST: Final = (
 class InvertedScores(Extractor):
     """Scores that need more than the two texts; `back_translation` has BLEU and TER. All is lower-cased.
 
-    METEOR matches equal words and equal stems (first five letters), with the English parameters of version
-    1.3; function words are those that are more than 1 in 1,000 tokens of the corpus. NIST weighs an n-gram
-    by its information in the source side of the corpus.
+    METEOR matches equal words and equal stems (Snowball's; first five letters where the source language has
+    no stemmer), with the English parameters of version 1.3; function words are those that are more than 1 in
+    1,000 tokens of the corpus. NIST weighs an n-gram by its information in the source side of the corpus.
 
     NaN if the source or the back-translation is empty.
     """
@@ -60,13 +60,14 @@ class InvertedScores(Extractor):
         back, source = segments.back_translation_tokens.lower(), segments.source_tokens.lower()
         values = np.full((len(segments), 2), np.nan)
         filled = np.flatnonzero((back.lengths > 0) & (source.lengths > 0))
-        sides = list(self._words(back)), list(self._words(source))
+        language = segments.source_tokenizer.language
+        sides = list(self._words(back, language)), list(self._words(source, language))
         values[filled, 0] = [meteor(sides[0][i], sides[1][i]) for i in filled]
         values[filled, 1] = self._nist(back, source)[filled]
         return values
 
-    def _words(self, tokens: Tokens) -> Iterator[Words]:
-        stems, functional = truncated(tokens), self._functional(tokens)
+    def _words(self, tokens: Tokens, language: str) -> Iterator[Words]:
+        stems, functional = stemmed(tokens, language), self._functional(tokens)
         for i in range(len(tokens)):
             here = slice(tokens.offsets[i], tokens.offsets[i + 1])
             yield Words(tokens.words(i), stems.words(i), functional[here].tolist())

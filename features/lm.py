@@ -22,6 +22,7 @@ _WLV = "WLV-SHEF at WMT12, table 4 (there of source 3-grams)"
 _PRHLT = "PRHLT-UPV at WMT12, section 2.2"
 _DCU = "DCU-SYMC at WMT12, section 2.1 (after Duchateau et al. 2002)"
 _LORIA = "LORIA at WMT12, section 4"
+_UU = "Uppsala at WMT12, section 2.1"
 _SLOR = "Lau et al. 2020, table 2 (SLOR, after Pauls and Klein 2012; there with a unigram model of its own)"
 _OWN = "this project: spread of the LM score over the words"
 _BACKWARD = "this project: the forward measure, read from the end"
@@ -133,6 +134,21 @@ ABOVE_UNIGRAMS = _Statistic(
     backward=_SLOR,
 )
 
+PROBABILITY = _Statistic(
+    "probability",
+    "probability, end of sentence included; 0 below the smallest double",
+    _UU,
+    "probability",
+    lambda s: 10**s.text,
+)
+PROBABILITY_PER_TOKEN = _Statistic(
+    "probability_per_token",
+    "probability, end of sentence included, divided by the number of tokens; 0 below the smallest double",
+    _UU,
+    "probability per token",
+    lambda s: s.per_token(10**s.text),
+)
+
 WHOLE = (
     LOG10,
     PER_TOKEN,
@@ -162,13 +178,15 @@ class _Model:
     direction: str
     papers: _Lower
 
-    def columns(self, orders: str) -> list[tuple[int, Column[_Scored]]]:
+    def columns(self, orders: str, probabilities: bool) -> list[tuple[int, Column[_Scored]]]:
         """(order, column) of every column."""
+        forward = probabilities and self.direction == "forward"
+        whole = (*WHOLE, PROBABILITY, PROBABILITY_PER_TOKEN) if forward else WHOLE
         lower = _EVERY if orders == "all" else self.papers
         cut = [(f"_{order}", order, s) for order, statistics in lower for s in statistics]
         return [
             (order, self._column(f"{s.name}{suffix}", order, s))
-            for suffix, order, s in [*(("", ORDER, s) for s in WHOLE), *cut]
+            for suffix, order, s in [*(("", ORDER, s) for s in whole), *cut]
         ]
 
     def _column(self, name: str, order: int, statistic: _Statistic) -> Column[_Scored]:
@@ -193,6 +211,9 @@ class LanguageModelScores(Extractor):
     orders  of orders 1-4, `papers`: what systems of WMT12 use, which is log10 probability and perplexity with
             and without the end of the sentence of the forward models, log10 probability of orders 2 and 3 of
             the backward ones. `all`: these and the log10 probability per token, for every model and order.
+    probabilities  of the forward models, whether there are probabilities that are no logarithms, of the whole
+            text and by its tokens, as UU has them. They order segments as the logarithms do; long texts have
+            0, where the probability is less than a number can hold.
 
     Orders below 5 are the 5-gram models cut to that order, not models built at that order: their n-grams
     count by how many words they follow (Kneser-Ney), not by how often they occur, so they find text like the
@@ -209,6 +230,7 @@ class LanguageModelScores(Extractor):
     source_lm_backward: LanguageModel
     target_lm_backward: LanguageModel
     orders: Literal["papers", "all"] = "papers"
+    probabilities: bool = False
 
     def __post_init__(self) -> None:
         if self.orders not in ("papers", "all"):
@@ -216,7 +238,7 @@ class LanguageModelScores(Extractor):
 
     @property
     def features(self) -> Sequence[Feature]:
-        return [column.feature for model in MODELS for _, column in model.columns(self.orders)]
+        return [column.feature for model in MODELS for _, column in self._columns(model)]
 
     def extract(self, segments: Segments) -> FloatArray:
         blocks = []
@@ -225,10 +247,13 @@ class LanguageModelScores(Extractor):
             orders = _orders(getattr(self, model.part), model.part, tokens)
             columns = [
                 column.of(_Scored(orders[order - 1], orders[0], tokens))
-                for order, column in model.columns(self.orders)
+                for order, column in self._columns(model)
             ]
             blocks.append(np.column_stack(columns))
         return np.hstack(blocks)
+
+    def _columns(self, model: _Model) -> list[tuple[int, Column[_Scored]]]:
+        return model.columns(self.orders, self.probabilities)
 
 
 def _orders(model: LanguageModel, part: str, tokens: Tokens) -> tuple[LMScores, ...]:

@@ -28,23 +28,18 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "pos_function": ("DET", "PRON", "ADP", "ADV"),
     "pos_prepositions_conjunctions": ("ADP", "CCONJ", "SCONJ"),
 }
-# UD's closed classes, numerals and interjections aside.
-FUNCTION_WORDS: Final = ("ADP", "AUX", "CCONJ", "DET", "PART", "PRON", "SCONJ")
 ANNOTATIONS: Final = "annotation_source", "annotation_target"
 
 _WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1"
 _DFKI: Final = "Avramidis 2012 (DFKI), section 2.2.1 (there counted on parses)"
 _DCU: Final = "Rubino et al. 2012 (DCU-SYMC), sections 2.1 and 3.2"
 _NOTES: Final = "QUALITY-NOTES, first study: part-of-speech counts and differences"
-_LIMSI: Final = "Wisniewski et al. 2012 (LIMSI), appendix A"
 _OWN: Final = "this project: total variation distance of the tag distributions"
 
 
 @dataclass(frozen=True)
 class PartsOfSpeech(Extractor):
     """Counts, shares, differences and ratios of universal parts of speech: `COLUMNS`.
-
-    function_words  whether there are shares of function words beside, the closed classes of words
 
     Tags come from the segments' annotations (CoNLL-U); one outside the universal set counts nowhere but in
     the length. Shares are NaN for a text without tokens, ratios if there is nothing to divide by.
@@ -54,11 +49,9 @@ class PartsOfSpeech(Extractor):
 
     plain: ClassVar[str] = "how many nouns, verbs and other kinds of words the {text} has"
 
-    function_words: bool = False
-
     @property
     def columns(self) -> tuple[Column["_Pair"], ...]:
-        return (*COLUMNS, *_closed_class()) if self.function_words else COLUMNS
+        return COLUMNS
 
     @property
     def features(self) -> Sequence[Feature]:
@@ -114,12 +107,6 @@ def _share(pair: _Pair, side: str, group: str) -> FloatArray:
     return pair.side(side).share(group)
 
 
-def _closed(pair: _Pair, side: str) -> FloatArray:
-    tagged = pair.side(side)
-    words = tagged.by_tag[:, [UPOS.index(tag) for tag in FUNCTION_WORDS]].sum(axis=1)
-    return ratio(words, tagged.tags.lengths)
-
-
 def _difference(pair: _Pair, group: str) -> FloatArray:
     return pair.source.count(group) - pair.target.count(group)
 
@@ -160,17 +147,6 @@ def _of_group(group: str) -> Iterator[Column[_Pair]]:
         ("ratio", "target / source; NaN if the source has none", "ratio", _DFKI, _ratio),
     ):
         yield Column(f"{group}_{name}", f"{what}, {text}", origin, unit, partial(function, group=group))
-
-
-def _closed_class() -> Iterator[Column[_Pair]]:
-    for side in ("source", "target"):
-        yield Column(
-            f"pos_function_words_{side}_share",
-            f"{side}: share of words tagged {', '.join(FUNCTION_WORDS)}",
-            _LIMSI,
-            "share",
-            partial(_closed, side=side),
-        )
 
 
 def _columns() -> Iterator[Column[_Pair]]:

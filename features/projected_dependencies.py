@@ -29,14 +29,14 @@ from features.text.tokens import Tokens
 
 @dataclass(frozen=True)
 class ProjectedDependencies(FittedExtractor):
-    """Coverage, C+ and C- of projected edges, by words, base forms and suffixes: 18 features.
+    """Coverage, C+ and C- of projected edges, by words, base forms and suffixes: 21 features.
 
     Learns from the training rows and the label `reference`: every dependency of the source is projected on
     the translation and on the reference; M+ counts the edges of translations that the reference has in the
     same place, M- the others. C+ of edges is the mean of M+ / (M+ + M-), C- that of M- / (M+ + M-), edges
-    that were never seen count 0; coverage is the share of edges that were seen. Quarters and halves are of
-    the edges ranked by (M+ - M-) / (M+ + M-), 0 of unseen ones, rounded up. C+ of all edges is coverage less
-    C-.
+    that were never seen count 0; coverage is the share of edges that were seen, as the paper's prose says;
+    `occurrences`, the mean of M+ + M-, is what its equation says. Quarters and halves are of the edges ranked
+    by (M+ - M-) / (M+ + M-), 0 of unseen ones, rounded up. C+ of all edges is coverage less C-.
 
     corpus  whose translations: the training rows' (`training`), or those of `translated_corpus`:
             then nothing is learned, and our own decoder's translations stand in the place of those of the

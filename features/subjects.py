@@ -1,21 +1,27 @@
 """Subjects of the translation's clauses: pronouns, other words, none."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Literal
 
 import numpy as np
 
 from features.basics.array_types import FloatArray
+from features.basics.errors import unknown_name
+from features.constituent_trees import PHRASES, is_phrase
 from features.core.columns import Column, block, features_of
 from features.core.differences import Both, Measure, Sides, annotations_of, columns_of, read
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.syntax.syntax import Word, children, parsed, predicates, subject_of
+from features.syntax.trees import Trees
+from features.text.annotation import Annotated
 
 PRONOMINAL, OTHER, DROPPED = "pronominal", "other", "dropped"
-_WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1 (there by what stands before verb phrases)"
+_VERBAL: Final = frozenset({"VP", "grup.verb", "gv"})
+_PRONOUNS: Final = ("PRP", "p")  # tags that begin so, of the Penn Treebank and of CESS
+_WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1 (by constituents)"
 
 
 @dataclass(frozen=True)
@@ -23,17 +29,26 @@ class Subjects(Extractor):
     """Clauses with a finite verb by their subject: a pronoun, another word or a clause, none.
 
     sides  those that are looked at; the paper's: target
+    by     `dependencies`; or `constituents`, as the paper: verb phrases that lie in no other, by the nearest
+           noun phrase before them in the same phrase; it is a pronoun if all its words are tagged so
 
-    Relative pronouns are other subjects, and imperatives have none that could be dropped: they do not count.
-    Needs parts of speech, morphology (FEATS) and dependencies; where nothing is known of verb forms, there is
-    no clause. Shares are NaN without a clause.
+    By dependencies, relative pronouns are other subjects, and imperatives have none that could be dropped:
+    they do not count. Needs parts of speech, morphology (FEATS) and dependencies; where nothing is known of
+    verb forms, there is no clause. By constituents, labels are those of the Penn Treebank and of CESS
+    (AnCora), whose phrases of infinitives and gerunds are none of verbs; everything is NaN without a tree.
+    Shares are NaN without a clause.
 
-    Raises InputError for words without a part of speech or a head.
+    Raises InputError for words without a part of speech or a head, and for a text that was not parsed.
     """
 
     plain: ClassVar[str] = "what the subjects of the clauses are"
 
     sides: Sides = "target"
+    by: Literal["dependencies", "constituents"] = "dependencies"
+
+    def __post_init__(self) -> None:
+        if self.by not in ("dependencies", "constituents"):
+            raise unknown_name("subjects by", self.by, ("dependencies", "constituents"))
 
     @property
     def columns(self) -> tuple[Column[Both["Kinds"]], ...]:
@@ -47,13 +62,61 @@ class Subjects(Extractor):
         return annotations_of(self.sides)
 
     def extract(self, segments: Segments) -> FloatArray:
-        return block(self.columns, read(segments, self.sides, lambda side: list(map(kinds, parsed(side)))))
+        return block(self.columns, read(segments, self.sides, _before if self.by == "constituents" else _of))
 
 
-Kinds = Sequence[str]  # the kind of subject of every clause of a text
+Kinds = Sequence[str] | None  # the kind of subject of every clause of a text; None: nothing is known
 
 
-def kinds(words: Sequence[Word]) -> Kinds:
+def _of(side: Annotated) -> list[Kinds]:
+    return list(map(kinds, parsed(side)))
+
+
+def _before(side: Annotated) -> list[Kinds]:
+    trees = Trees.from_brackets(side.parses, side.where, plain=True)
+    return [kinds_before(trees, i) for i in range(len(trees))]
+
+
+def kinds_before(trees: Trees, i: int) -> Kinds:
+    """What stands before the verb phrases of a tree, those within others left out.
+
+    >>> inner = "(S (sn (da la) (nc niña)) (grup.verb (vm vino)))"
+    >>> said = f"(S (sn (pp ella)) (grup.verb (vm pensó)) {inner})"
+    >>> kinds_before(Trees.from_brackets([said], "x", plain=True), 0)
+    ['pronominal', 'other']
+    """
+    first, last = int(trees.offsets[i]), int(trees.offsets[i + 1])
+    if first == last:
+        return None
+    labels = [trees.types[label] for label in trees.labels[first:last]]
+    begins, arities = trees.first_child[first:last] - first, trees.arities[first:last]
+    below = [range(begin, begin + arity) for begin, arity in zip(begins, arities, strict=True)]
+    result = []
+    for node, label in enumerate(labels):
+        if is_phrase(label, _VERBAL):
+            continue  # a phrase within a verb phrase is a part of it
+        for place, child in enumerate(below[node]):
+            if is_phrase(labels[child], _VERBAL) and len(below[child]):
+                before = [c for c in below[node][:place] if is_phrase(labels[c], PHRASES["np"])]
+                result.append(_kind(labels, below, before[-1]) if before else DROPPED)
+    return result
+
+
+def _kind(labels: Sequence[str], below: Sequence[range], phrase: int) -> str:
+    tags = list(_tags(labels, below, phrase))
+    return PRONOMINAL if tags and all(tag.startswith(_PRONOUNS) for tag in tags) else OTHER
+
+
+def _tags(labels: Sequence[str], below: Sequence[range], node: int) -> Iterator[str]:
+    """The tags of the words of a phrase."""
+    for child in below[node]:
+        if not len(below[child]):
+            yield labels[node]  # its word is below it
+        else:
+            yield from _tags(labels, below, child)
+
+
+def kinds(words: Sequence[Word]) -> list[str]:
     """
     >>> from features.syntax.syntax import features_of
     >>> llueve = Word("llueve", "llover", "VERB", features_of("VerbForm=Fin"), -1, "root")
@@ -78,7 +141,7 @@ def _is_personal(word: Word) -> bool:
 
 
 def _count(clauses: Kinds, kind: str) -> float:
-    return clauses.count(kind)
+    return np.nan if clauses is None else clauses.count(kind)
 
 
 def _share(clauses: Kinds, kind: str) -> float:

@@ -221,6 +221,13 @@ def _columns() -> Iterator[Column[dict[str, Tokens]]]:
         "0 or 1",
         lambda sides: (_genitives(sides["source"]) > 0).astype(np.float64),
     )
+    yield Column(
+        "has_brackets",
+        "1 if the source has opening or closing brackets",
+        _UEDIN,
+        "0 or 1",
+        lambda sides: (_brackets(sides["source"]) > 0).astype(np.float64),
+    )
     yield from _ratios()
     for side in get_args(Side):
         description = f"D of types and tokens: types^2 / (2 (tokens - types)); NaN if no word repeats, {side}"

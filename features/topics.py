@@ -52,6 +52,8 @@ DISTANCES: tuple[tuple[str, str, str, Callable[[FloatArray, FloatArray], FloatAr
 class Topics(Extractor):
     """Topic shares of source and target, each on its own, in one bilingual topic model; their distances.
 
+    `topic_model: sampled_topic_model` takes one by Gibbs sampling, without stop words, as DCU-SYMC.
+
     The shares of a text without any word of the model are NaN, and so are the distances.
     """
 

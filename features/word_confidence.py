@@ -1,4 +1,4 @@
-"""Confidence in the words of a translation by smoothed naive Bayes classifiers, learned from post-edits."""
+"""Confidence in words and n-grams of a translation by smoothed naive Bayes, learned from post-edits."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, Self
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
@@ -18,6 +19,7 @@ from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
 from features.storage.arrays import finite, typed, within
 from features.text.tokens import Tokens, segment_mean
+from features.text.unit_ngrams import unit_ngrams
 from features.text.vocabulary import UNK, Vocabulary
 from features.word_level.labels import post_edit_labels
 
@@ -59,14 +61,17 @@ class _Model:
 class WordConfidence(FittedExtractor):
     """Means of P(right | word, evidence), and shares of words in each quarter of those of training words.
 
+    order      of the n-grams that stand in the place of words; those of 2 or more have it in their names
     bins       of equal size that values of evidence are put into
     smoothing  weight, in occurrences, of what holds for all words against what was counted of the word
 
     Evidence: the word's probability by IBM Model 1, by the language model, and the longest n-gram that ends
     in it. One classifier for each criterion of when a word is right; the paper's average position is that of
-    n-best lists, here words nearby. Everything is NaN of a translation without tokens.
+    n-best lists, here words nearby. An n-gram is kept by an edit if all its words are, and stands somewhere
+    if it does so as a whole; its evidence is the mean of its words'. Everything is NaN of a translation
+    without an n-gram.
 
-    Raises InputError for training rows without a word.
+    Raises InputError for training rows without a word, or n-gram.
     """
 
     plain: ClassVar[str] = "words of the translation that look wrong"
@@ -75,18 +80,18 @@ class WordConfidence(FittedExtractor):
     target_lm: LanguageModel
     bins: Count = 10
     smoothing: Positive = 5.0
+    order: Count = 1
     _model: _Model | None = field(default=None, init=False, repr=False)
 
     @property
     def features(self) -> Sequence[Feature]:
-        made = []
+        made, units = [], "words" if self.order == 1 else f"{self.order}-grams"
         for name, right in CRITERIA.items():
-            what = f"confidence that words are {right}"
-            made.append(Feature(f"word_confidence_{name}_mean", f"mean {what}", _PRHLT, "probability"))
+            what = f"confidence that {units} are {right}"
+            stem = f"word_confidence_{name}" if self.order == 1 else f"word_confidence_{self.order}_{name}"
+            made.append(Feature(f"{stem}_mean", f"mean {what}", _PRHLT, "probability"))
             made += [
-                Feature(
-                    f"word_confidence_{name}_quartile{q}", f"{what}: share in quarter {q}", _PRHLT, "share"
-                )
+                Feature(f"{stem}_quartile{q}", f"{what}: share in quarter {q}", _PRHLT, "share")
                 for q in range(1, 5)
             ]
         return made
@@ -95,16 +100,17 @@ class WordConfidence(FittedExtractor):
         return ("post_edit",)
 
     def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
-        target = segments.target_tokens.lower()
+        words_of, target = segments.target_tokens.lower(), self._units(segments)
         if not len(target.ids):
-            raise InputError("no training row has a word", where="extractor 'word_confidence'")
+            units = "word" if self.order == 1 else f"{self.order}-gram"
+            raise InputError(f"no training row has a {units}", where="extractor 'word_confidence'")
         post_edit = segments.target_tokenizer.tokens([str(text) for text in labels["post_edit"]]).lower()
         words, _ = Vocabulary.by_frequency(target.types, target.ids)
         values = self._evidence(segments)
         shares = np.arange(1, self.bins) / self.bins
         edges = np.array([np.quantile(kind, shares) for kind in values]).reshape(_EVIDENCE, -1)
         binned, ids = _binned(values, edges), target.ids_in(words)
-        right = np.array(list(_right(target, post_edit)))
+        right = np.array(list(_right(words_of, post_edit, self.order)))
         counted = [_counted(ids, binned, flags, len(words), self.bins) for flags in right]
         seen, evidence = (np.stack(parts) for parts in zip(*counted, strict=True))
         confidences = self._confidences(ids, binned, seen, evidence)
@@ -112,7 +118,7 @@ class WordConfidence(FittedExtractor):
         return self.with_learned(_model=_Model(words, edges, seen, evidence, quartiles))
 
     def extract(self, segments: Segments) -> FloatArray:
-        model, target = self.learned(self._model), segments.target_tokens.lower()
+        model, target = self.learned(self._model), self._units(segments)
         binned = _binned(self._evidence(segments), model.edges)
         confidences = self._confidences(target.ids_in(model.words), binned, model.seen, model.evidence)
         columns = []
@@ -122,13 +128,19 @@ class WordConfidence(FittedExtractor):
             columns += [segment_mean(quarter == q, target.offsets) for q in range(4)]
         return np.column_stack(columns)
 
+    def _units(self, segments: Segments) -> Tokens:
+        """The words of the translations, or their n-grams."""
+        words = segments.target_tokens.lower()
+        return words if self.order == 1 else unit_ngrams(words, self.order)
+
     def _evidence(self, segments: Segments) -> FloatArray:
-        """(kinds, n_tokens); the least number that there is where nothing is known."""
+        """(kinds, n_units); the least number that there is where nothing is known."""
         target = segments.target_tokens
         scores = self.target_lm.score(target)
         translated = self.lexicon_source_to_target.score(segments.source_tokens, target).maximum
         kinds = np.array([translated, scores.token_log10, scores.token_matched], np.float64)
-        return np.nan_to_num(kinds, nan=-1e9, neginf=-1e9)
+        known = np.nan_to_num(kinds, nan=-1e9, neginf=-1e9)
+        return np.asarray(_windows(known, target, self.order).mean(axis=-1))
 
     def _confidences(self, ids: NDArray[np.int32], binned: Longs, seen: Longs, evidence: Longs) -> FloatArray:
         """(criteria, n_tokens) P(right | word, evidence)."""
@@ -182,9 +194,25 @@ def _counted(
     return seen, evidence
 
 
-def _right(target: Tokens, post_edit: Tokens) -> Iterator[Flags]:
-    """(n_tokens,) by every criterion, whether a word is right."""
-    yield ~post_edit_labels(target, post_edit).words
+def _windows(values: NDArray[Any], tokens: Tokens, order: int) -> NDArray[Any]:
+    """(..., n_units, order) of (..., n_tokens): the values of the tokens of every n-gram.
+
+    >>> _windows(np.array([1, 2, 3, 4]), Tokens.from_lists([["a", "b", "c"], ["d"]]), 2).tolist()
+    [[1, 2], [2, 3]]
+    """
+    if values.shape[-1] < order:
+        return np.empty((*values.shape[:-1], 0, order), values.dtype)
+    first = np.arange(values.shape[-1] - order + 1)
+    inside = first + order <= tokens.offsets[1:][tokens.text_index[first]]
+    return sliding_window_view(values, order, axis=-1)[..., inside, :]
+
+
+def _right(target: Tokens, post_edit: Tokens, order: int = 1) -> Iterator[Flags]:
+    """(n_units,) by every criterion, whether a word or n-gram is right."""
+    kept = _windows(~post_edit_labels(target, post_edit).words, target, order)
+    yield np.asarray(kept.all(axis=-1))
+    if order > 1:
+        target, post_edit = (unit_ngrams(tokens, order) for tokens in (target, post_edit))
     for reach in (0, _NEAR, None):
         yield np.array(
             [

@@ -20,6 +20,7 @@ from features.text.links import Links
 from features.text.tokens import Tokens
 
 _UPC: Final = "UPC at WMT12 (Pighin et al. 2012), section 2.2"
+_UPC_PRINTED: Final = f"{_UPC} (Coverage as its equation is printed, not as its prose has it)"
 VARIANTS: Final[Mapping[str, str]] = {"words": "words", "roots": "base forms", "suffixes": "suffixes"}
 
 # (name, what it says, which part of the ranked edges: from the best, or from the worst, one in so many)
@@ -43,22 +44,24 @@ Projection = Sequence[Sequence[Projected]]  # of every dependency of a source: t
 
 
 def edge_features(stem: str) -> list[Feature]:
-    """The 18 columns of `measured`."""
+    """The 21 columns of `measured`."""
     made = []
     for variant, of in VARIANTS.items():
         about = f"of dependencies projected on {of}; undefined without any"
         made.append(Feature(f"{stem}_{variant}_coverage", f"share seen in training {about}", _UPC, "share"))
+        seen = f"mean number of times seen in training {about}"
+        made.append(Feature(f"{stem}_{variant}_occurrences", seen, _UPC_PRINTED, "edges"))
         made += [Feature(f"{stem}_{variant}_{n}", f"{t} {about}", _UPC, "share") for n, t, _, _ in _PARTS]
     return made
 
 
 def measured(texts: Iterable[Projection], counts: Mapping[str, Counts]) -> FloatArray:
-    """(n, 18) of n translations."""
+    """(n, 21) of n translations."""
     rows = []
     for places in texts:
         edges = [edge for place in places for edge in place]
         rows.append([v for name in VARIANTS for v in measures([edge[name] for edge in edges], counts[name])])
-    return np.array(rows, np.float64).reshape(len(rows), len(VARIANTS) * (1 + len(_PARTS)))
+    return np.array(rows, np.float64).reshape(len(rows), len(VARIANTS) * (2 + len(_PARTS)))
 
 
 def projections(
@@ -126,21 +129,25 @@ def counted(own: Iterable[Projection], other: Iterable[Projection]) -> dict[str,
 
 
 def measures(edges: Sequence[Edge], counts: Counts) -> list[float]:
-    """Coverage, and every part of the ranked edges; NaN without edges.
+    """Coverage, occurrences, and every part of the ranked edges; NaN without edges.
+
+    Coverage is the share of edges that were seen (the prose of the paper), occurrences the mean of M+ + M-
+    (its equation).
 
     >>> counts = {("det", "casa", "la"): (3, 1), ("obj", "come", "pan"): (0, 2)}
     >>> measures([("det", "casa", "la"), ("obj", "come", "pan"), ("obj", "come", "sal")], counts)
-    [0.6666666666666666, 0.75, 0.375, 0.4166666666666667, 1.0, 0.5]
+    [0.6666666666666666, 2.0, 0.75, 0.375, 0.4166666666666667, 1.0, 0.5]
     """
     if not edges:
-        return [np.nan] * (1 + len(_PARTS))
+        return [np.nan] * (2 + len(_PARTS))
     ranked = sorted((counts.get(edge, (0, 0)) for edge in edges), key=_score, reverse=True)
     shares = {
         "agreed": [agreed / max(agreed + differed, 1) for agreed, differed in ranked],
         "differed": [differed / max(agreed + differed, 1) for agreed, differed in ranked][::-1],
     }
     parts = [float(np.mean(shares[kind][: -(-len(ranked) // among)])) for _, _, kind, among in _PARTS]
-    return [sum(seen != (0, 0) for seen in ranked) / len(ranked), *parts]
+    occurrences = float(np.mean([sum(seen) for seen in ranked]))
+    return [sum(seen != (0, 0) for seen in ranked) / len(ranked), occurrences, *parts]
 
 
 def _score(seen: tuple[int, int]) -> float:

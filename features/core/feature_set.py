@@ -293,7 +293,10 @@ def set_content(name: str) -> dict[str, Any]:
 def expand(configs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Configs with every `{set: NAME}` replaced by the extractors of features/sets/NAME.yaml.
 
-    Raises InputError for an unknown set, other keys beside one, or a `kind` that is no name.
+    `{set: NAME, without: [KIND, ...]}` leaves extractors of the set out, whose columns come from elsewhere.
+
+    Raises InputError for an unknown set, other keys beside one, kinds that it does not have, or a `kind` that
+    is no name.
     """
     expanded: list[dict[str, Any]] = []
     for config in configs:
@@ -301,15 +304,25 @@ def expand(configs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             _check_type(config["kind"], str, "kind", "features")
             expanded.append(dict(config))
             continue
-        if len(config) > 1:
+        if others := config.keys() - {"set", "without"}:
             raise InputError(
-                f"a set takes no other keys, but got {', '.join(map(str, config))}",
+                f"a set takes no other keys but `without`, but got {', '.join(sorted(map(str, others)))}",
                 where="features",
                 remedy="name the extractors of the set one by one to change them",
             )
-        features = set_content(config["set"])["features"]
-        expanded += [{"kind": entry} if isinstance(entry, str) else entry for entry in features]
+        expanded += _members(config["set"], config.get("without", []))
     return expanded
+
+
+def _members(name: str, without: list[str]) -> list[dict[str, Any]]:
+    """The extractors of a set but those of the kinds in `without`."""
+    entries = [{"kind": e} if isinstance(e, str) else e for e in set_content(name)["features"]]
+    _check_type(without, list[str], "without", f"set '{name}'")
+    kinds = [entry["kind"] for entry in entries]
+    for kind in without:
+        if kind not in kinds:
+            raise unknown_name("extractor to leave out", kind, kinds, f"set '{name}'")
+    return [entry for entry in entries if entry["kind"] not in without]
 
 
 def extractor_fingerprint(config: Mapping[str, Any], extractor: Extractor) -> str:

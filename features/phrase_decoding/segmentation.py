@@ -14,7 +14,7 @@ from features.text.tokens import Tokens
 # less is better.
 _FIELDS = (
     "uncovered", "cost", "phrases", "unused", "phrase_log", "lexical_log", "backward_log",
-    "backward_lexical_log",
+    "backward_lexical_log", "distortion",
 )  # fmt: skip
 _COMPARED = 4
 
@@ -29,6 +29,8 @@ class Forced:
     phrase_log   sum over its pairs of log p(target | source) + log p(source | target), natural logarithms
     lexical_log  sum over its pairs of both lexical weights, natural logarithms
     backward_log, backward_lexical_log  the parts of both that are of the source given the target
+    distortion   source tokens between the end of a pair and the start of the next one in the translation, or
+                 of the sentence's end, summed
     """
 
     phrases: FloatArray
@@ -38,6 +40,7 @@ class Forced:
     lexical_log: FloatArray
     backward_log: FloatArray
     backward_lexical_log: FloatArray
+    distortion: FloatArray
 
 
 def force(source: Tokens, target: Tokens, table: PhraseTable) -> Forced:
@@ -121,7 +124,7 @@ def _derive(length: int, width: int, spans: Any, costs: Any, result: Any) -> Non
     best = np.full((length + 1, width + 1, len(result)), np.inf)
     best[0, 0] = 0.0
     gap, skip, both = np.zeros(len(result)), np.zeros(len(result)), np.zeros(len(result))
-    gap[0] = skip[3] = 1.0
+    gap[0] = skip[3] = skip[8] = 1.0
     first = np.searchsorted(spans[:, 0], np.arange(length + 1))
     ends = spans[:, 3].copy()
     for i in range(length + 1):
@@ -142,6 +145,7 @@ def _derive(length: int, width: int, spans: Any, costs: Any, result: Any) -> Non
             while q < first[middle + 1] and ends[q] == start:
                 for f in range(len(both)):
                     both[f] = costs[p, f] + costs[q, f]
+                both[8] += 2.0 * (spans[q, 1] - i)  # over p, back over both, over q
                 _offer(best[i, spans[q, 2]], both, best[spans[q, 1], end])
                 q += 1
     result[:] = best[length, width]

@@ -50,7 +50,10 @@ class StopWords(Resource):
     ('de', 'la')
     """
 
-    parts: ClassVar[Parts] = {"target_stop_words": {"side": "target"}}
+    parts: ClassVar[Parts] = {
+        "source_stop_words": {"side": "source"},
+        "target_stop_words": {"side": "target"},
+    }
     builder: ClassVar[type[Builder]] = StopWordsBuilder
 
     words: tuple[str, ...] = field(repr=False)

@@ -40,13 +40,13 @@ class TopicModelBuilder(Builder):
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "TopicModel":
         """Raises InputError if no word is left."""
         rare = min(self.rare, max(len(corpus) // 100, 1))  # a small corpus has topics too
-        source, target = (_content_words(side, self.common, rare) for side in (corpus.source, corpus.target))
+        source, target = (content_words(side, self.common, rare) for side in (corpus.source, corpus.target))
         if not len(source.index) and not len(target.index):
             raise InputError(
                 f"no word occurs in {rare} segments or more and in at most {self.common:.0%} of them",
                 remedy="build the topic model from a larger corpus",
             )
-        bags = _joined(_bags(corpus.source, source), _bags(corpus.target, target), len(source))
+        bags = joined(bags_of(corpus.source, source), bags_of(corpus.target, target), len(source))
         settings = LdaSettings(self.topics, self.alpha, self.eta, self.passes, seed=self.seed)
         total = self.passes * len(corpus)
         weights = train(
@@ -72,13 +72,14 @@ class TopicModel(Resource):
 
     weights  (source words + target words, topics) variational Dirichlet weights, source words first
 
-    Source: DCU-SYMC at WMT12, section 3.1 (there by Gibbs sampling); training: Hoffman et al. 2010.
+    Source: DCU-SYMC at WMT12, section 3.1 (there by Gibbs sampling: `sampled_topic_model`); training: Hoffman
+    et al. 2010.
 
     Raises InputError if no word is left.
     """
 
     parts: ClassVar[Parts] = {"topic_model": {"topics": 10}}
-    builder = TopicModelBuilder
+    builder: ClassVar[type[Builder]] = TopicModelBuilder
 
     source: Vocabulary
     target: Vocabulary
@@ -104,12 +105,12 @@ class TopicModel(Resource):
         """
         vocabulary = self.source if side == "source" else self.target
         begin = 0 if side == "source" else len(self.source)
-        bags = _bags(tokens, vocabulary)
+        bags = bags_of(tokens, vocabulary)
         expected = self._expected[begin : begin + len(vocabulary)]
         return infer(bags, expected, float(self.settings["alpha"])), np.diff(bags.offsets) > 0
 
 
-def _content_words(tokens: Tokens, common: float, rare: int) -> Vocabulary:
+def content_words(tokens: Tokens, common: float, rare: int) -> Vocabulary:
     """Words of letters that are neither in too many nor in too few segments, frequent ones first."""
     lowered = tokens.lower()
     segments = segments_with(lowered)
@@ -119,7 +120,7 @@ def _content_words(tokens: Tokens, common: float, rare: int) -> Vocabulary:
     return Vocabulary([lowered.types[i] for i in order[chosen[order]]])
 
 
-def _bags(tokens: Tokens, vocabulary: Vocabulary) -> Bags:
+def bags_of(tokens: Tokens, vocabulary: Vocabulary) -> Bags:
     ids = tokens.lower().ids_in(vocabulary)
     offsets = np.asarray(tokens.offsets)
     ranges = even_ranges(np.diff(offsets), _SMALLEST) or [(0, 0)]
@@ -130,7 +131,7 @@ def _bags(tokens: Tokens, vocabulary: Vocabulary) -> Bags:
     return Bags(words, counts, np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))))
 
 
-def _joined(left: Bags, right: Bags, shift: int) -> Bags:
+def joined(left: Bags, right: Bags, shift: int) -> Bags:
     """The documents of both sides as one each; ids of the right side move up by `shift`."""
     lengths = np.stack([np.diff(left.offsets), np.diff(right.offsets)])
     offsets = np.concatenate(([0], np.cumsum(lengths.sum(axis=0)))).astype(np.int64)

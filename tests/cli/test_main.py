@@ -185,7 +185,9 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("features=[{kind: surface, only: surface_x}]", "must be a list (each text), but got 'surface_x'"),
         ("features=[{kind: lm, target_lm: source_ngrams}]",
          "'target_lm' must be a part of kind language_model, but 'source_ngrams' is of kind ngrams; known: "),
-        ("features=[{set: loria66, only: [x]}]", "a set takes no other keys"),
+        ("features=[{set: loria66, only: [x]}]", "a set takes no other keys but `without`"),
+        ("features=[{set: loria66, without: [lmm]}]", "unknown extractor to leave out 'lmm'; known: "),
+        ("features=[{set: loria66, without: lm}]", "'without' must be a list"),
         ("features=[pseudo_reference]", "make it with `translations: {pseudo_reference: apertium}`, or by "
          "`qe data translate` (columns given: source, target, id)"),
         ("features=[{kind: alignment, links: column}]", "make it by `qe align`"),

@@ -1,6 +1,7 @@
 """Alignment features of given links, by hand."""
 
 import math
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -25,8 +26,11 @@ def conllu(*tags: str) -> str:
     return "\n".join(f"{i}\tw\tw\t{tag}\t_\t_\t0\troot\t_\t_" for i, tag in enumerate(tags, start=1))
 
 
-def values(aligner: Aligner, source: str, target: str, links: str | None, **columns: str) -> dict[str, float]:
-    extractor = AlignmentFeatures(aligner, links="aligner" if links is None else "column")
+def values(
+    aligner: Aligner, source: str, target: str, links: str | None, *, coarse: bool = False, **columns: str
+) -> dict[str, float]:
+    classes: Literal["coarse", "universal"] = "coarse" if coarse else "universal"
+    extractor = AlignmentFeatures(aligner, links="aligner" if links is None else "column", classes=classes)
     given = {"source": (source,), "target": (target,), **{name: (v,) for name, v in columns.items()}}
     if links is not None:
         given["alignment"] = (links,)
@@ -96,6 +100,11 @@ def test_part_of_speech_agreement(aligner: Aligner) -> None:
     assert features["alignment_agreement"] == 1  # 1-0 NOUN; not 0-1 DET ADJ; 2-2 is not one to one
     assert features["alignment_agreement_share"] == 0.5
     assert features["alignment_agreement_per_source"] == pytest.approx(1 / 5)
+    tags["annotation_target"] = conllu("PROPN", "DET", "VERB", "VERB", "ADP", "PUNCT")
+    assert values(aligner, SOURCE, TARGET, LINKS, **tags)["alignment_agreement"] == 1  # DET
+    assert (
+        values(aligner, SOURCE, TARGET, LINKS, coarse=True, **tags)["alignment_agreement"] == 2
+    )  # and nouns
     tags["annotation_target"] = conllu("NOUN", "ADJ")
     assert math.isnan(values(aligner, SOURCE, TARGET, LINKS, **tags)["alignment_agreement"])
     assert math.isnan(values(aligner, SOURCE, TARGET, LINKS)["alignment_agreement"])

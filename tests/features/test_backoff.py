@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from features.backoff import LEVELS, Backoff, neighbour_product
 from features.core.segments import Segments
 from features.resources.language_model import LanguageModel
+from features.resources.number_lm import NumberLanguageModel
+from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 
@@ -86,3 +88,16 @@ def test_neighbour_product_equals_a_loop(texts: list[list[float]], left: int, ri
     values = np.array([v for text in texts for v in text])
     expected = [np.prod(text[max(0, i - left) : i + right + 1]) for text in texts for i in range(len(text))]
     np.testing.assert_allclose(neighbour_product(values, tokens, left, right), expected)
+
+
+def test_numbers_as_one_word() -> None:
+    """`<s> in $number x` was seen, of another number: the model's order; of `in x 5`, 4, then 1 twice."""
+    corpus = ParallelCorpus.from_lines([("in 1990 x", "y"), ("x x", "y")], PLAIN, PLAIN)
+    source, target = (NumberLanguageModel.build(corpus, side=s, order=4) for s in ("source", "target"))
+    made = Backoff.for_settings({"numbers": True})(source, target)
+    segments = Segments.from_columns({"source": ["in 1999 x", "in x 5"], "target": ["y", "y"]}, PLAIN, PLAIN)
+    assert [*made.names] == ["backoff_source_number_mean_matched", "backoff_target_number_mean_matched"]
+    np.testing.assert_allclose(made.extract(segments)[:, 0], [4, (4 + 1 + 1) / 3])
+    assert np.isnan(
+        made.extract(Segments.from_columns({"source": [""], "target": ["y"]}, PLAIN, PLAIN))[0, 0]
+    )

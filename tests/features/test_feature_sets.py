@@ -68,9 +68,12 @@ BY_PARAMETER = (
     "skip_grams_",
     "back_translation_bleu_penalised",
     "pseudo_reference_bleu_penalised",
+    "lm_source_probability",
+    "lm_target_probability",
 )
 # Of families that it names as absent.
 OTHERWISE = {c.name for c in (*COLUMNS, *OF_TRANSLATED_TEXT)} | set(ExamplePrecision().names)
+OTHERWISE |= {f"function_words_{side}_share" for side in ("source", "target")}
 
 
 @pytest.fixture(scope="module")

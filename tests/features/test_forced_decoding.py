@@ -7,11 +7,14 @@ import pytest
 
 from features.core.segments import Segments
 from features.forced_decoding import ForcedDecoding
+from features.resources.language_model import LanguageModel
 from features.text.tokenizer import Tokenizer
+from features.text.tokens import Tokens
 from tests.features.parsed import row
 from tests.features.test_decoder_imitation import table
 
 PAIRS = {(("the",), ("la",)): 0.5, (("house",), ("casa",)): 0.25}
+MODEL = LanguageModel.from_tokens(Tokens.from_lists([["la", "casa"], ["la", "la"]]), order=2)
 
 
 def made() -> ForcedDecoding:
@@ -24,7 +27,8 @@ def made() -> ForcedDecoding:
             backward=probabilities / 2,
             forward_weight=np.log(probabilities / 4),
             backward_weight=np.log(probabilities / 8),
-        )
+        ),
+        MODEL,
     )
 
 
@@ -44,3 +48,21 @@ def test_by_hand() -> None:
 def test_a_translation_that_no_pair_makes_is_undefined() -> None:
     assert np.isnan(list(values("the", "perro").values())).all()
     assert values("the dog", "la zz")["forced_phrase_forward"] == pytest.approx(np.log(0.5))
+
+
+def test_the_other_costs_of_a_decoder() -> None:
+    """Monotone: no jump. Length and pairs by counting, the model's cost by its own sum of events."""
+    cells = values("the house", "la casa")
+    assert (cells["forced_distortion"], cells["forced_word_penalty"], cells["forced_phrase_penalty"]) == (
+        0,
+        2,
+        2,
+    )
+    log10 = MODEL.score(Tokens.from_lists([["la", "casa"]])).log10
+    assert cells["forced_lm"] == pytest.approx(log10.sum() * np.log(10))
+
+
+def test_the_distortion_of_a_swap_and_of_a_skipped_word() -> None:
+    """`casa la`: from 0 to `house` at 1 is 1, from 2 back to 0 is 2, from 1 to the end at 2 is 1."""
+    assert values("the house", "casa la")["forced_distortion"] == 1 + 2 + 1
+    assert values("the big house", "la casa")["forced_distortion"] == 1

@@ -71,3 +71,26 @@ def test_a_language_without_rules_is_one_message() -> None:
     columns = {"source": ["x"], "target": ["y"], "annotation_target": [block("y/X")]}
     with pytest.raises(InputError, match="no rules of grammar for the language 'de'; known: en, es"):
         GrammarChecks().extract(Segments.from_columns(columns, SPANISH, Tokenizer("de")))
+
+
+def test_both_sides_and_characters_of_every_rule() -> None:
+    source, target = "a/DET hour/NOUN that/PRON is/AUX is/AUX", "la/DET/Number=Sing casas/NOUN/Number=Plur"
+    columns = {"source": [forms(source)], "target": [forms(target)],
+               "annotation_source": [block(source)], "annotation_target": [block(target)]}  # fmt: skip
+    segments = Segments.from_columns(columns, Tokenizer("en", "whitespace"), SPANISH)
+    values = row(GrammarChecks("both", characters=True), segments)
+    assert (
+        values["check_a_an_source"] == values["check_word_repeat_source"] == 1 and values["check_a_an"] == 0
+    )
+    assert values["check_det_nom_sing"] == 1 and values["check_det_nom_sing_source"] == 0
+    assert values["check_a_an_characters_source"] == len("ahour")
+    assert values["check_word_repeat_characters_source"] == len("isis")
+    assert values["check_det_nom_sing_characters"] == values["check_characters"] == len("lacasas")
+
+
+def test_spaces_before_commas_and_inside_brackets() -> None:
+    """Three places: `dijo ,`, `( sí`, `no )`; the brackets of `(ayer)` are right."""
+    text = "dijo/VERB ,/PUNCT (/PUNCT sí/INTJ no/INTJ )/PUNCT (ayer),/ADV hoy/ADV"
+    values = row(GrammarChecks(characters=True), translations(text))
+    assert values["check_comma_parenthesis_space"] == 3 and values["check_all"] == 0
+    assert values["check_comma_parenthesis_space_characters"] == len(" ,") + len("( ") + len(" )")

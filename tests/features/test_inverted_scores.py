@@ -15,10 +15,11 @@ PLAIN = Tokenizer(kind="whitespace", normalise=False)
 CORPUS = ["the house"] * 998 + ["the barks"] * 2
 
 
-def scores(source: str, back: str) -> tuple[float, float]:
+def scores(source: str, back: str, language: str = "") -> tuple[float, float]:
     columns = {"source": [source], "target": ["x"], "back_translation": [back]}
     counts = NgramCounts.from_tokens(PLAIN.tokens(CORPUS), order=5)
-    meteor, nist = InvertedScores(counts).extract(Segments.from_columns(columns, PLAIN, PLAIN))[0]
+    words = Tokenizer(language, kind="whitespace", normalise=False) if language else PLAIN
+    meteor, nist = InvertedScores(counts).extract(Segments.from_columns(columns, words, PLAIN))[0]
     return float(meteor), float(nist)
 
 
@@ -37,8 +38,11 @@ def test_function_words_are_those_that_the_corpus_has_often() -> None:
     assert scores("dog barks", "cat barks")[0] == pytest.approx(0.5 * penalty)
 
 
-def test_stems_are_five_letters() -> None:
-    assert scores("translating", "translated")[0] == pytest.approx(0.6)
+def test_stems_are_those_of_snowball_or_five_letters() -> None:
+    """`parks` and `park`: the stemmer knows, five letters do not; Tibetan has no stemmer."""
+    assert scores("translating", "translated", "bo")[0] == pytest.approx(0.6)
+    assert scores("parks", "park", "en")[0] == pytest.approx(0.6)
+    assert scores("parks", "park", "bo")[0] == 0
 
 
 def test_a_shorter_back_translation_pays_for_it() -> None:

@@ -150,3 +150,14 @@ def test_models_of_low_order_are_refused(forward: LanguageModel, backward: Langu
     short = LanguageModel.from_tokens(Tokens.from_lists(random_texts(20, 100)), order=3)
     with pytest.raises(InputError, match=r"target_lm must score orders 1 to 5"):
         table(LanguageModelScores(forward, short, backward, backward), [["w1"]])
+
+
+def test_probabilities_that_are_no_logarithms(forward: LanguageModel, backward: LanguageModel) -> None:
+    """10 to the power of the logarithm; a text whose probability no number can hold has 0, as in UU's."""
+    extractor = LanguageModelScores(forward, forward, backward, backward, probabilities=True)
+    rows = table(extractor, [["w1", "w2"], ["never"] * 400])
+    expected = 10 ** rows["lm_source_log10"][0]
+    assert rows["lm_source_probability"][0] == pytest.approx(expected)
+    assert rows["lm_target_probability_per_token"][1] == pytest.approx(expected / 2)
+    assert rows["lm_source_log10"][1] < -324 and rows["lm_source_probability"][1] == 0
+    assert not [name for name in extractor.names if "backward_probability" in name]

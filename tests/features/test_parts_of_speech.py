@@ -49,16 +49,6 @@ def test_counts_shares_differences_and_ratios() -> None:
     assert cells["pos_distance"] == pytest.approx((0.2 + 0.2) / 2)
 
 
-def test_function_words_are_the_closed_classes() -> None:
-    """DET, AUX, ADP of six words; numerals and interjections are none."""
-    extractor = PartsOfSpeech(function_words=True)
-    assert extractor.names[:-2] == PartsOfSpeech().names
-    both = segments(("DET NOUN AUX VERB ADP NUM", "INTJ PRON"), ("", "SCONJ PART CCONJ"))
-    values = extractor.extract(both)[:, -2:]
-    assert values[0].tolist() == [0.5, 0.5]
-    assert math.isnan(values[1, 0]) and values[1, 1] == 1
-
-
 def test_ratios_of_shares_are_of_shares() -> None:
     """One pronoun in two words, two in three: (1 / 2) / (2 / 3)."""
     assert row("PRON VERB", "PRON PRON AUX")["upos_pron_ratio_of_shares"] == pytest.approx(0.75)

@@ -52,7 +52,7 @@ def test_counts_by_hand() -> None:
 def test_quarters_are_of_ranked_edges() -> None:
     """Eight edges: two in a quarter, four in a half."""
     seen = {("d", "h", str(k)): (k, 8 - k) for k in range(8)}
-    coverage, *parts = measures(list(seen), seen)
+    coverage, occurrences, *parts = measures(list(seen), seen)
     agreed = np.arange(8)[::-1] / 8
     expected = [
         agreed[:2].mean(),
@@ -61,7 +61,7 @@ def test_quarters_are_of_ranked_edges() -> None:
         1 - agreed[-2:].mean(),
         1 - agreed[-4:].mean(),
     ]
-    assert coverage == 1 and parts == pytest.approx(expected)
+    assert (coverage, occurrences) == (1, 8) and parts == pytest.approx(expected)
 
 
 def test_from_references_to_features() -> None:
@@ -77,8 +77,14 @@ def test_from_references_to_features() -> None:
     assert unseen["projected_words_coverage"] == 0.5
 
 
-def test_there_are_eighteen_features() -> None:
-    assert len(made().features) == 18
+def test_coverage_in_both_readings() -> None:
+    """Prose: 2 of 3 edges were seen. Equation: (4 + 2 + 0) / 3 occurrences an edge."""
+    seen = {("d", "a", "b"): (3, 1), ("d", "a", "c"): (0, 2)}
+    assert measures([*seen, ("d", "a", "x")], seen)[:2] == [2 / 3, 2.0]
+
+
+def test_there_are_the_papers_eighteen_features_and_three_of_the_other_reading() -> None:
+    assert len(made().features) == 18 + 3
 
 
 def test_a_fitted_one_comes_back(tmp_path: Path) -> None:

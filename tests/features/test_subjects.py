@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from features.core.segments import Segments
 from features.subjects import Subjects
-from tests.features.parsed import row, translations
+from tests.features.parsed import ENGLISH, SPANISH, block, row, translations
 
 FIN = "VerbForm=Fin,Mood=Ind"
 
@@ -34,3 +35,42 @@ def test_shares() -> None:
     values = row(Subjects(), translations(text))
     assert (values["subjects_pronominal_share_target"], values["subjects_dropped_share_target"]) == (0.5, 0.5)
     assert np.isnan(row(Subjects(), translations("casa/NOUN/_/0/root"))["subjects_other_share_target"])
+
+
+def before(tree: str) -> tuple[float, ...]:
+    columns = {
+        "source": ["x"],
+        "target": ["y"],
+        "annotation_target": [f"# constituency = {tree}\n" + block("y/X")],
+    }
+    values = row(Subjects(by="constituents"), Segments.from_columns(columns, ENGLISH, SPANISH))
+    return tuple(values[f"subjects_{kind}_target"] for kind in ("pronominal", "other", "dropped"))
+
+
+def test_what_stands_before_verb_phrases() -> None:
+    """The paper's three cases: PRON+VP, NON-PRON-NP+VP, no phrase before the VP; the nearest one counts."""
+    ella, nina, piensa = (
+        "(sn (pp3fs000 Ella))",
+        "(sn.e-SUJ (da0fs0 la) (grup.nom (ncfs000 niña)))",
+        "(grup.verb (v x))",
+    )
+    assert before(f"(S {ella} {piensa})") == (1, 0, 0)
+    assert before(f"(S {nina} (sadv (rg ya)) {piensa})") == (0, 1, 0)
+    assert before(f"(S {piensa} {nina})") == (0, 0, 1)
+    assert before(f"(S {nina} {ella} {piensa} (S {piensa}))") == (1, 0, 1)
+    assert before("(S (NP (PRP she)) (VP (MD may) (VP (VB come))))") == (
+        1,
+        0,
+        0,
+    )  # one phrase lies in the other
+    assert before(f"(S {nina} (infinitiu (vmn0000 venir)))") == (0, 0, 0)
+
+
+def test_nothing_is_known_of_a_text_without_a_tree() -> None:
+    columns = {
+        "source": ["x"],
+        "target": ["y"],
+        "annotation_target": ["# tree_grammar = none\n" + block("y/X")],
+    }
+    values = row(Subjects(by="constituents"), Segments.from_columns(columns, ENGLISH, SPANISH))
+    assert np.isnan(list(values.values())).all()

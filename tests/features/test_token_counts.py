@@ -24,7 +24,7 @@ def test_by_hand() -> None:
     assert (row["types_source"], row["types_target"]) == (9, 8)  # The and the are one word
     assert (row["bigrams_source"], row["bigrams_target"]) == (9, 7)
     assert (row["brackets_source"], row["brackets_target"], row["brackets_squared_difference"]) == (2, 4, 4)
-    assert (row["genitives_source"], row["has_genitives"]) == (1, 1)
+    assert (row["genitives_source"], row["has_genitives"], row["has_brackets"]) == (1, 1, 1)
     assert (row["inner_capitals_source"], row["inner_capitals_target"]) == (1, 1)
 
 

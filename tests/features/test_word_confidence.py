@@ -17,10 +17,10 @@ from tests.features.parsed import ENGLISH, SPANISH, row
 PAIRS = [("the house", "la casa"), ("the red house", "la casa roja"), ("red", "roja"), ("the", "la")] * 10
 
 
-def made(smoothing: float = 5.0, bins: int = 2) -> WordConfidence:
+def made(smoothing: float = 5.0, bins: int = 2, order: int = 1) -> WordConfidence:
     corpus = ParallelCorpus.from_lines(PAIRS, ENGLISH, SPANISH)
     lexicon = Lexicon.build(corpus, direction="source_to_target")
-    return WordConfidence(lexicon, LanguageModel.from_tokens(corpus.target, order=2), bins, smoothing)
+    return WordConfidence(lexicon, LanguageModel.from_tokens(corpus.target, order=2), bins, smoothing, order)
 
 
 def segments(*targets: str) -> Segments:
@@ -80,3 +80,25 @@ def test_a_fitted_one_comes_back(tmp_path: Path) -> None:
 def test_no_words_are_one_message() -> None:
     with pytest.raises(InputError, match="no training row has a word"):
         made().fit(segments(""), {"post_edit": ["la"]})
+
+
+def test_criteria_of_bigrams_by_hand() -> None:
+    """`a x`, `x c`, `c d`; of the other text `a b`. `x c` is kept in place; `a b` stands three places on."""
+    target = Tokens.from_lists([["a", "x", "c", "d"], ["a", "b"]])
+    post_edit = Tokens.from_lists([["b", "x", "c"], ["q", "q", "r", "a", "b"]])
+    levenshtein, position, near, anywhere = (flags.tolist() for flags in _right(target, post_edit, 2))
+    assert levenshtein[:3] == position[:3] == near[:3] == anywhere[:3] == [False, True, False]
+    assert (position[3], near[3], anywhere[3]) == (False, False, True)
+
+
+def test_bigrams_by_hand() -> None:
+    """Of `la casa roja` the edit keeps `casa roja`: prior (1 + 1) / (2 + 2); each bigram was seen once."""
+    fitted = made(smoothing=2.0, bins=1, order=2).fit(
+        segments("la casa roja"), {"post_edit": ["una casa roja"]}
+    )
+    values = row(fitted, segments("casa roja"))
+    assert values["word_confidence_2_any_mean"] == pytest.approx((1 + 2 * 0.5) / (1 + 2))
+    assert row(fitted, segments("la casa"))["word_confidence_2_levenshtein_mean"] == pytest.approx(1 / 3)
+    assert np.isnan(list(row(fitted, segments("casa")).values())).all()
+    with pytest.raises(InputError, match="no training row has a 2-gram"):
+        made(order=2).fit(segments("la"), {"post_edit": ["la"]})

@@ -129,7 +129,10 @@ def _features() -> Schema:
     by_name: Schema = {"enum": [*EXTRACTORS.names]}
     of_set = {
         "type": "object",
-        "properties": {"set": {"enum": [*set_names()]}},
+        "properties": {
+            "set": {"enum": [*set_names()]},
+            "without": {"type": "array", "items": {"enum": [*EXTRACTORS.names]}},
+        },
         "required": ["set"],
         "additionalProperties": False,
     }
