@@ -72,7 +72,9 @@ def test_trees_come_with_the_annotations_they_need(name: str) -> None:
         mistake for mistake in mistakes(loaded) if mistake.startswith(("trees", "learner", "selection"))
     ]
     needed = {tree.requires() for tree in make_trees(loaded.trees)}
-    assert needed <= {column for column in loaded.made_columns() if column.startswith("annotation_")}
+    assert needed <= {
+        f"annotation_{side}" for side in loaded.annotations
+    }  # by programs, or learned from treebanks
 
 
 def test_the_rows_of_uu() -> None:
