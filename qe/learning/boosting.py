@@ -7,6 +7,7 @@ import numpy as np
 from annotated_types import Ge, Le, Lt
 from lightgbm import LGBMRegressor
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from sklearn.model_selection import ShuffleSplit
 
 from features.basics.array_types import FloatArray
@@ -99,6 +100,8 @@ class BoostedTrees(LGBMRegressor):
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, **more: Any
     ) -> Self:
         """Fits all rows; with `early_stopping_round`, as many trees as held-out rows among them want."""
+        if issparse(X):
+            raise TypeError("sparse input is not supported; give a dense array")
         weights = None if sample_weight is None else np.asarray(sample_weight)
         self._names = [str(name) for name in getattr(X, "columns", ())]
         rows, labels, most = np.asarray(X, np.float64), np.asarray(y), self.n_estimators
@@ -142,6 +145,11 @@ class BoostedTrees(LGBMRegressor):
                 remedy="set them for the learner itself, not for a member of another",
             )
         return [signs.get(name, 0) for name in self._names]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags
 
     def check_arrays(self) -> None:
         """Raises Damaged for settings that LightGBM cannot be run with; its trees are checked as text."""

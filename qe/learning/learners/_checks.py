@@ -35,7 +35,7 @@ def relative_weights(sample_weight: Any, n: int) -> FloatArray:
         or (weights < 0).any()
         or not weights.sum() > 0
     ):
-        raise ValueError(f"sample_weight must be {n} finite numbers, none negative, not all 0")
+        raise ValueError(f"sample_weight must be {n} finite numbers, none negative, not all zero")
     return np.asarray(weights / weights.mean())
 
 

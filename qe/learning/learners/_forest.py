@@ -147,7 +147,8 @@ class ForestRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self._trees.check_arrays(self.n_features_in_)
 
     def predict(self, X: Any) -> FloatArray:
-        return self._trees.mean(rows_to_predict(self, X))[:, 0]
+        rows = rows_to_predict(self, X)
+        return self._trees.mean(rows)[:, 0]
 
     @property
     def _trees(self) -> FlatTrees:

@@ -65,7 +65,8 @@ class ImportanceWeightedSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc
         return self
 
     def predict(self, X: Any) -> FloatArray:
-        return np.asarray(self.svr_.predict(rows_to_predict(self, X) * self.weights_))
+        rows = rows_to_predict(self, X)
+        return np.asarray(self.svr_.predict(rows * self.weights_))
 
     def _importances(self, X: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
         """(k,) in 0 .. 1, the largest 1; all 1 where nothing is important."""

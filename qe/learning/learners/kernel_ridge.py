@@ -10,15 +10,24 @@ from sklearn.base import BaseEstimator
 
 from qe.config.distributions import Distribution, FloatRange
 from qe.learning.learner import Learner
+from qe.learning.learners._checks import relative_weights, training_data
 
 
 class CentredKernelRidge(sklearn.kernel_ridge.KernelRidge):  # type: ignore[misc]
     """scikit-learn's KernelRidge with an intercept: without one, far from the data it predicts 0."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        self.centre_ = float(np.average(y, weights=sample_weight))
-        super().fit(X, np.asarray(y, np.float64) - self.centre_, sample_weight)
+        labels = training_data(self, X, y)[1]
+        weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
+        relative_weights(weights, len(labels))  # says what is wrong with them
+        self.centre_ = float(np.average(labels, weights=weights))
+        super().fit(X, labels - self.centre_, weights)
         return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse, tags.target_tags.multi_output = False, False
+        return tags
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         return np.asarray(super().predict(X) + self.centre_)

@@ -55,7 +55,8 @@ class PolynomialRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        return np.asarray(self.pipeline_.predict(rows_to_predict(self, X)))
+        rows = rows_to_predict(self, X)
+        return np.asarray(self.pipeline_.predict(rows))
 
 
 class Polynomial(Learner):

@@ -64,7 +64,8 @@ class KernelSumSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: Any) -> FloatArray:
-        return np.asarray(self.svr_.predict(self._gram(rows_to_predict(self, X))))
+        rows = rows_to_predict(self, X)
+        return np.asarray(self.svr_.predict(self._gram(rows)))
 
     def _groups(self) -> Sequence[Mapping[str, Any]]:
         if self.precomputed:

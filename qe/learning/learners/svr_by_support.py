@@ -128,7 +128,8 @@ class SvrChosenBySupport(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: Any) -> FloatArray:
-        return np.asarray(self.model_.predict(rows_to_predict(self, X)), np.float64)
+        rows = rows_to_predict(self, X)
+        return np.asarray(self.model_.predict(rows), np.float64)
 
     @property
     def _ranges(self) -> dict[str, Range]:

@@ -58,7 +58,8 @@ class ConsistentSVR(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: Any) -> FloatArray:
-        return np.asarray(self.model_.predict(rows_to_predict(self, X)), np.float64)
+        rows = rows_to_predict(self, X)
+        return np.asarray(self.model_.predict(rows), np.float64)
 
     def _trained(self, X: FloatArray, y: FloatArray, weights: FloatArray) -> SVR:
         model = SVR(kernel=self.kernel, C=self.C, epsilon=self.epsilon, gamma=self.gamma, cache_size=500)

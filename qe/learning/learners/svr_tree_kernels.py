@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.svm import SVR
+from sklearn.utils.validation import check_is_fitted
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
@@ -94,6 +95,7 @@ class TreeKernelSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> FloatArray:
         """(n,) predictions. Raises InputError for a table without the trees that it was fitted with."""
+        check_is_fitted(self)
         trees = _trees(X)
         if list(trees) != list(self.support_trees_):
             raise InputError(

@@ -42,6 +42,11 @@ class FeatureMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.calibration = calibration
         self.standardise = standardise
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # it looks at no label but for its scale
+        return tags
+
     def fit(self, X: Any, y: Any = None) -> Self:
         X, y = (all_rows(self, X), None) if y is None else training_data(self, X, y)
         names: list[Any] = list(getattr(self, "feature_names_in_", []))
@@ -58,7 +63,8 @@ class FeatureMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: Any) -> FloatArray:
-        return self.label_sign * self.calibration_.predict(self._means(rows_to_predict(self, X)))
+        rows = rows_to_predict(self, X)
+        return self.label_sign * self.calibration_.predict(self._means(rows))
 
     def _means(self, X: FloatArray) -> FloatArray:
         return np.asarray((X - self.centres_) / self.scales_ @ self.signs_ / len(self.signs_))
