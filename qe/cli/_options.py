@@ -57,6 +57,7 @@ CacheDir = Annotated[
     Path | None,
     typer.Option(metavar="DIR", help="Folder for cached resources and features; default: ~/.cache/qe."),
 ]
+Replace = Annotated[bool, output_option("--overwrite", help="Replace outputs that are there.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Start anew over a run that is there.")]
 
 # How a table lies on disk; what is not said is seen in the file.

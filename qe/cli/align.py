@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from qe.cli._options import Quiet, output_option
+from qe.cli._once import Once
+from qe.cli._options import Quiet, Replace, output_option
 from qe.cli._progress import progress_bar
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def align(
     output: Annotated[
         Path | None, output_option("--output", "-o", help="Pharaoh file to write; default: stdout.")
     ] = None,
+    overwrite: Replace = False,
     quiet: Quiet = False,
 ) -> None:
     """Aligns the words of parallel text with the HMM aligner of a bundle, or with eflomal.
@@ -74,12 +76,18 @@ def align(
     if output is not None:
         check_output(output, [source, target, *([resources] if resources else [])])
     pairs = read_pairs(source, target)
+    bundle = resources / "manifest.json" if resources else None
+    options = {"asked": (aligner, with_corpus, symmetrize, tokenized), "bundle": resources is not None}
+    once = Once.of("align", [output], [source, target, bundle], options)
+    if once.earlier(overwrite) is not None:
+        return
     with progress_bar(quiet) as progress:
         if aligner == "eflomal":
             lines = eflomal_lines(pairs, resources, with_corpus, tokenized, method, progress)
         else:
             lines = hmm_lines(pairs, cast(Path, resources), tokenized, method, progress)
         write_lines(lines, output)
+    once.remember({})
 
 
 def check_choice(aligner: str, resources: Path | None, with_corpus: bool, tokenized: bool) -> None:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from qe.cli._options import Json, Quiet, input_option, output_option
+from qe.cli._once import Once
+from qe.cli._options import Json, Quiet, Replace, input_option, output_option
 from qe.cli._progress import progress_bar
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def labels(
         Path | None,
         output_option("--output", "-o", help="Table per segment: .tsv, .csv, .jsonl or .parquet."),
     ] = None,
+    overwrite: Replace = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -51,8 +53,10 @@ def labels(
     if output is not None:
         check_output(output)
         check_apart(output, [path for path in given if path is not None])
+    options = {"language": target_language, "difference": max_difference, "named": [*map(bool, given)]}
     if judges is not None:
-        _from_judges(judges, max_difference, output, as_json)
+        once = Once.of("labels", [output], [judges], options)
+        _from_judges(judges, max_difference, output, as_json, once, overwrite)
         return
     if target is None or post_edit is None or target_language is None:
         from features.basics.errors import InputError
@@ -61,7 +65,15 @@ def labels(
             "nothing to make labels from",
             remedy="give --target, --post-edit and --target-language, or --judges",
         )
-    _from_post_edits(source, target, post_edit, target_language, output, quiet, as_json)
+    once = Once.of("labels", [output], [source, target, post_edit], options)
+    corpus = once.earlier(overwrite)
+    if corpus is None:
+        corpus = _from_post_edits(source, target, post_edit, target_language, output, quiet)
+        once.remember(corpus)
+    if as_json:
+        typer.echo(json.dumps({"corpus": corpus}, indent=1))
+    else:
+        _print(corpus, output)
 
 
 def _from_post_edits(
@@ -71,8 +83,8 @@ def _from_post_edits(
     language: str,
     output: Path | None,
     quiet: bool,
-    as_json: bool,
-) -> None:
+) -> "Mapping[str, Any]":
+    """Figures of the corpus; the table of segments is written."""
     from qe.data.labels import from_post_edits, save_table
     from qe.data.reading import Reading, equal_lengths
 
@@ -86,24 +98,31 @@ def _from_post_edits(
         labels = from_post_edits(columns["target"].texts, columns["post_edit"].texts, language, progress)
     if output is not None:
         save_table(labels.table([str(i) for i in range(1, len(columns["target"]) + 1)]), output)
-    corpus = labels.corpus()
-    if as_json:
-        typer.echo(json.dumps({"corpus": corpus}, indent=1))
-    else:
-        _print(corpus, output)
+    return labels.corpus()
 
 
-def _from_judges(path: Path, max_difference: float, output: Path | None, as_json: bool) -> None:
+def _judged(path: Path, max_difference: float, output: Path | None) -> "Mapping[str, Any]":
+    """Figures of the judges; the table of segments is written."""
     from qe.data.judges import judged_labels
     from qe.data.labels import save_table
     from qe.data.reading import Reading
-    from qe.display.numbers import number
 
     reading = Reading(Path())
     judged = judged_labels(reading.matrix(reading.lines(path), "score", None, None), max_difference)
     if output is not None:
         save_table(judged.table(), output)
-    summary = judged.to_json()
+    return judged.to_json()
+
+
+def _from_judges(
+    path: Path, max_difference: float, output: Path | None, as_json: bool, once: Once, overwrite: bool
+) -> None:
+    from qe.display.numbers import number
+
+    summary = once.earlier(overwrite)
+    if summary is None:
+        summary = _judged(path, max_difference, output)
+        once.remember(summary)
     if as_json:
         typer.echo(json.dumps({"judges": summary}, indent=1))
         return

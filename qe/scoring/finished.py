@@ -19,10 +19,12 @@ class Finished:
     """A finished output; it is known only if this user made it on this machine, and nothing changed it since.
 
     fingerprint  of all that the output depends on
+    others       what an output of another fingerprint holds
     """
 
     output: Path
     fingerprint: str
+    others: str = "scores of another model, input or options"
 
     def earlier(self, overwrite: bool) -> Mapping[str, Any] | None:
         """What was kept of the same job, if the output is its; None if there is none, or to `overwrite`.
@@ -40,7 +42,7 @@ class Finished:
             )
         if known["fingerprint"] != self.fingerprint:
             raise InputError(
-                "holds scores of another model, input or options",
+                f"holds {self.others}",
                 where=self.output,
                 remedy="name another file, or replace it by --overwrite",
             )
