@@ -44,9 +44,7 @@ def test_it_loads_and_says_what_is_absent(name: str) -> None:
     experiment = load(FOLDER / f"{name}.yaml")
     assert experiment.name == f"adequacy-{name}" and experiment.absent and parts_needed(experiment.features)
     draws(experiment)
-    assert set(experiment.made_columns()) == (
-        set() if name == "f" else {"annotation_source", "annotation_target"}
-    )
+    assert set(experiment.annotations) == (set() if name == "f" else {"source", "target"})
 
 
 def draws(experiment: Experiment) -> None:
@@ -59,7 +57,7 @@ def draws(experiment: Experiment) -> None:
 def test_direct_assessments_have_the_families_that_need_no_parser(pair: str) -> None:
     rows = [load(FOLDER / f"mlqe-{pair}-{name}.yaml") for name in MLQE_ROWS]
     for name, experiment in zip(MLQE_ROWS, rows, strict=True):
-        assert experiment.name == f"adequacy-mlqe-{pair}-{name}" and not experiment.made_columns()
+        assert experiment.name == f"adequacy-mlqe-{pair}-{name}" and not experiment.annotations
         assert any("SSyn, Syn and DR" in text for text in experiment.absent)
         draws(experiment)
         assert str(experiment.resources and experiment.resources.source).endswith(f"train.{pair[:2]}.gz")
