@@ -30,7 +30,7 @@ class Once:
         inputs: Sequence[Path | None],
         options: Mapping[str, Any],
     ) -> "Once":
-        """Of files that are written, files that are read, and all options that change what is written.
+        """The command with the files it writes and reads, and all options that change what is written.
 
         An input that is not there is told by who reads it.
         """

@@ -151,7 +151,7 @@ def _named(arguments: Sequence[str], layout: Layout) -> dict[str, TagFile]:
 
 
 def _tags_of(path: Path, layout: Layout) -> TagFile:
-    """Of rows that `qe score --tokens` wrote, of a submission to a WMT task, or of a tag file."""
+    """Tags from rows that `qe score --tokens` wrote, from a submission to a WMT task, or from a tag file."""
     if is_scored(path):
         return read_scored(path, layout)
     return read_word_submission(path, layout) if is_word_submission(path) else read_tags(path)

@@ -171,7 +171,7 @@ def _tasks(entries: Sequence[Mapping[str, Any]], path: Path) -> dict[str, _Task]
 
 
 def _annotations(entry: Mapping[str, Any], where: str) -> list[Mapping[str, Any]]:
-    """Those that were not cancelled; `completions` in files of older versions."""
+    """The annotations that were not cancelled; `completions` in files of older versions."""
     given = entry.get("annotations", entry.get("completions", []))
     if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
         raise InputError("`annotations` must be a list of objects", where=where)
