@@ -98,7 +98,7 @@ class Bundle:
         if self.verified is not None:
             known = {file.removeprefix(f"{name}/"): value for file, value in self.verified.items()
                      if file.startswith(f"{name}/")}  # fmt: skip
-            return load_part(self.path / name, kind, known, verified=True)
+            return load_part(self.path / name, kind, known, verified=True).for_scoring()
         return load_part(self.path / name, kind, entry["files"])
 
     def export(self, names: Iterable[str], directory: Path) -> None:

@@ -87,6 +87,13 @@ class Resource(ABC):
         """Loads what `save` wrote; arrays memory-mapped."""
         return load_fields(path, cls)
 
+    def for_scoring(self) -> Self:
+        """What a model that was loaded scores with: the same, or what is as good and takes less time.
+
+        Training computes with the resource itself, so that figures do not depend on what is thought of later.
+        """
+        return self
+
     @final
     def check_stored(self) -> None:
         """Raises Damaged if settings are none that `builder` takes, or arrays are not sound."""

@@ -1,6 +1,6 @@
 """Predictor: how well each word of a translation is predicted by its source and the words on both sides."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final
 
 import numba
@@ -104,6 +104,10 @@ class Predictor(Resource):
     target_words: Vocabulary
     source_words: Vocabulary
     network: ContextNetwork
+    _single: bool = field(default=False, repr=False, kw_only=True)
+
+    def for_scoring(self) -> "Predictor":
+        return replace(self, _single=True)
 
     def check_arrays(self) -> None:
         network = self.network
@@ -124,7 +128,7 @@ class Predictor(Resource):
 
         def work(rows: tuple[int, int]) -> Any:
             units = self.network.units(contexts[slice(*rows)], 2 * _BESIDE)
-            return units, self.network.predictions(units, words[slice(*rows)])
+            return units, self.network.predictions(units, words[slice(*rows)], single=self._single)
 
         ranges = even_ranges(np.ones(len(words)), _LEAST) if len(words) else [(0, 0)]
         units, values = (np.concatenate(part) for part in zip(*side_by_side(work, ranges), strict=True))

@@ -3,11 +3,13 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from features.basics.rows import row_products
+from features.basics import rows as rows_module
+from features.basics.rows import row_products, single_row_products
 from features.word_level.network import Network
 from features.word_level.pooling import PoolingNetwork, Texts
 from features.word_level.pooling_training import random_beginning
@@ -47,6 +49,27 @@ def test_products_do_not_depend_on_the_number_of_threads() -> None:
             products.append(pool.submit(row_products, left, right).result())
     np.testing.assert_array_equal(products[0], products[1])
     np.testing.assert_allclose(products[0], left @ right, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("columns", [64, 1000, 1537])
+def test_single_products_are_those_of_numpy_and_the_same_in_every_batch(columns: int) -> None:
+    right = RNG.normal(size=(columns, 128)).astype(np.float32).T
+    left = RNG.normal(size=(700, 128)).astype(np.float32)
+    together = single_row_products(left, right)
+    assert together.dtype == np.float32 and together.shape == (700, columns)
+    np.testing.assert_allclose(together, left.astype(float) @ right.astype(float), rtol=0, atol=1e-4)
+    for rows in (np.array([5]), np.arange(250, 600), RNG.permutation(700)):
+        np.testing.assert_array_equal(single_row_products(left[rows], right), together[rows])
+    assert single_row_products(left[:0], right).shape == (0, columns)
+
+
+def test_single_products_are_rounded_from_double_where_places_differ(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A processor that rounds a row by its place cannot be had here: the answer of the look is changed."""
+    monkeypatch.setattr(rows_module, "_alike", lambda *_: False)
+    expected = row_products(LEFT, RIGHT).astype(np.float32)
+    np.testing.assert_array_equal(single_row_products(LEFT, RIGHT), expected)
 
 
 def test_a_token_is_scored_alike_in_every_batch() -> None:

@@ -13,6 +13,7 @@ from features.core.bundle import Bundle, build
 from features.resources._context_network import ContextNetwork
 from features.resources.aligner import Aligner
 from features.resources.predictor import Predictor, _contexts
+from features.storage.checksums import checksums
 from features.text.corpus import ParallelCorpus
 from features.text.links import Links
 from features.text.tokenizer import Tokenizer
@@ -71,7 +72,8 @@ def test_contexts_by_hand() -> None:
     assert _contexts(source, target, links, left, right).tolist() == expected
 
 
-def test_predictions_are_those_of_the_softmax_and_do_not_depend_on_the_batch() -> None:
+@pytest.mark.parametrize("single", [False, True])
+def test_predictions_are_those_of_the_softmax_and_do_not_depend_on_the_batch(single: bool) -> None:
     network = ContextNetwork.beginning((50, 40), 11, 8, 16, seed=5)
     rng = np.random.default_rng(6)
     contexts, words = (
@@ -79,7 +81,7 @@ def test_predictions_are_those_of_the_softmax_and_do_not_depend_on_the_batch() -
         rng.integers(0, 50, 700).astype(np.int32),
     )
     units = network.units(contexts, 6)
-    got = network.predictions(units, words)
+    got = network.predictions(units, words, single=single)
     every = log_softmax(
         units.astype(np.float64) @ network.output.T.astype(np.float64) + network.output_bias, 1
     )
@@ -88,13 +90,29 @@ def test_predictions_are_those_of_the_softmax_and_do_not_depend_on_the_batch() -
     np.testing.assert_allclose(got[:, 1], np.log1p((every > own[:, None]).sum(axis=1)), atol=1e-6)
     np.testing.assert_allclose(got[:, 2], every.max(axis=1) - own, atol=1e-4)
     np.testing.assert_allclose(got[:, 3], -(np.exp(every) * every).sum(axis=1), atol=1e-4)
-    alone = network.predictions(network.units(contexts[437:438], 6), words[437:438])
+    alone = network.predictions(network.units(contexts[437:438], 6), words[437:438], single=single)
     np.testing.assert_array_equal(alone[0], got[437])
 
 
 def small(folder: Path, seed: int, progress: Progress = silent) -> Bundle:
     settings = {"predictor": {"epochs": 100, "dimensions": 8, "units": 8, "seed": seed}}
     return build(lambda: corpus_of(200), folder, ["predictor"], settings=settings, progress=progress)
+
+
+def test_a_saved_model_predicts_in_single_precision_the_same_to_a_few_millionths(tmp_path: Path) -> None:
+    """Its bundle is the one whose files were compared with the model's checksums."""
+    built = small(tmp_path / "bundle", 0)
+    built.export(["predictor"], tmp_path / "model")
+    own = Bundle(tmp_path / "model", checksums(tmp_path / "model")).part("predictor")
+    trained = built.part("predictor")
+    assert isinstance(own, Predictor) and isinstance(trained, Predictor)
+    corpus = corpus_of(200)
+    links = Links.from_pharaoh(["0-0"] * len(corpus))
+    rough, exact = (each.predict(corpus.source, corpus.target, links) for each in (own, trained))
+    for name in ("log_probability", "rank", "margin", "entropy"):
+        values, expected = getattr(rough, name), getattr(exact, name)
+        np.testing.assert_allclose(values, expected, rtol=0, atol=2e-5)
+        assert name == "rank" or (values != expected).any()
 
 
 def killed(stage: str, done: int, total: int) -> None:
