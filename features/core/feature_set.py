@@ -2,9 +2,10 @@
 
 import difflib
 import fnmatch
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -200,6 +201,21 @@ class FeatureSet:
         """The columns of its tables: features, then trees."""
         return [*self.names, *(tree.name for tree in self.trees)]
 
+    def keeping(self, names: Collection[str], whole: Collection[int] = ()) -> "FeatureSet":
+        """The same without other columns, and without extractors that only gave such.
+
+        whole  extractors that stay all the same, for what else they say; they are not asked for columns
+        """
+        own = [[f.name for f in self.kept(i) if f.name in names] for i in range(len(self.extractors))]
+        stay = [i for i, columns in enumerate(own) if columns or i in whole]
+        configs = tuple(
+            self.configs[i]
+            if len(own[i]) == len(self.kept(i))
+            else {**self.configs[i], "only": [escape(name) for name in own[i]]}
+            for i in stay
+        )
+        return replace(self, configs=configs, extractors=tuple(self.extractors[i] for i in stay))
+
     def requires(self) -> tuple[str, ...]:
         """The optional columns of Segments that it cannot do without, each once."""
         needed = [column for extractor in self.extractors for column in extractor.requires()]
@@ -241,6 +257,8 @@ class FeatureSet:
 
         blocks = []
         for i, (config, extractor) in enumerate(zip(self.configs, self.extractors, strict=True)):
+            if not self._indices[i]:
+                continue
             if report:
                 report(config["kind"])
             for column in extractor.requires():

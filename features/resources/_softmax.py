@@ -46,7 +46,9 @@ def _sums(logits: Any, highest: Any, own: Any, parts: Any, powers: Any) -> Any:
             f = x - whole
             parts[j] = _ONE + f * (_C1 + f * (_C2 + f * (_C3 + f * (_C4 + f * (_C5 + f * _C6)))))
             powers[j] = (np.int32(whole) + np.int32(127)) << np.int32(23)  # the bits of 2^whole
-        e, xe, more = np.float32(0), np.float32(0), np.int32(0)
+        e: Any = np.float32(0)
+        xe: Any = np.float32(0)
+        more: Any = np.int32(0)
         for j in range(len(some)):
             raised = parts[j] * scales[j]
             e += raised

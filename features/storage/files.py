@@ -199,6 +199,19 @@ def clone_or_copy(source: Path, target: Path) -> None:
     shutil.copyfile(source, target)
 
 
+def link_or_copy(source: Path, target: Path) -> None:
+    """`target` as another name of the file `source`, which takes no space; a copy on another file system.
+
+    For files that are never changed in place, of two folders that are one thing.
+    """
+    try:
+        target.hardlink_to(source)
+    except FileExistsError:
+        raise
+    except (OSError, NotImplementedError):  # another file system, or one without links
+        clone_or_copy(source, target)
+
+
 def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)

@@ -1,4 +1,4 @@
-"""Large files of a folder: copied once, straight to where they belong."""
+"""Large files of a folder: they go straight to where they belong, and lie on the disk once."""
 
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from features.storage.files import clone_or_copy
+from features.storage.files import link_or_copy
 
 # Bytes. Large files of a model's folder are resources and fitted word models, nothing that is edited by hand.
 LARGE = 1 << 20
@@ -37,7 +37,7 @@ def without(folder: Path, left_out: Sequence[Path]) -> Iterator[Path]:
 
 
 def bring(folder: Path, files: Iterable[Path], target: Path) -> None:
-    """Copies files (relative paths) of `folder` to below `target`, which share no bytes that can change."""
+    """Gives files (relative paths) of `folder` a second name below `target`; else copies them."""
     for path in files:
         (target / path).parent.mkdir(parents=True, exist_ok=True)
-        clone_or_copy(folder / path, target / path)
+        link_or_copy(folder / path, target / path)

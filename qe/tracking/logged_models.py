@@ -55,9 +55,8 @@ class Described:
 def log_model(run: Run, directory: Path, *, columns: Sequence[str], described: Described) -> str:
     """The model directory as a pickle-free pyfunc model of a run; its id.
 
-    In a local artifact store its large files are copied once, and not over a temporary folder; on file
-    systems that can (btrfs, XFS), copies take no space. No file is a link: what happens to the files of
-    one model happens to no other.
+    In a local artifact store its large files are those of the directory, under a second name: they take no
+    space twice, and outlive the directory. On another file system they are copied, once.
     """
     inputs = Schema([ColSpec(DataType.string, column) for column in columns])
     outputs = Schema([ColSpec(DataType.double, "score"), ColSpec(DataType.string, "reason")])

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 
 from features.basics.array_types import FloatArray
 from features.basics.progress import Progress, silent
@@ -16,6 +17,7 @@ from qe.models.guard.guard import FEWEST, Guard
 from qe.models.intervals import Intervals
 from qe.models.model import Model
 from qe.models.pipeline import Candidate, fit
+from qe.models.pruning import pruned, selection
 from qe.training.calibration import group_column, grouping_of
 from qe.training.preparation import Prepared
 from qe.training.reading import folds_of, scores_of
@@ -57,16 +59,16 @@ def guarded(
 
 
 def fit_model(prepared: Prepared, best: Candidate, guard: Guard | None = None) -> Model:
-    """The candidate fitted on all training rows, with everything that scoring needs."""
+    """The candidate fitted on all training rows, with everything that scoring needs, and nothing else."""
     experiment, training, extraction = prepared.experiment, prepared.training, prepared.extraction
     rows = prepared.learned_rows()
     pipeline = fit(best.pipeline(experiment.seed), rows.table, rows.scores, rows.weights)
-    segments = training.segments
-    return Model(
+    segments, feature_set = training.segments, extraction.fitted_extractors(prepared.fitting)
+    model = Model(
         experiment.name,
         best,
         pipeline,
-        extraction.fitted_extractors(prepared.fitting),
+        feature_set,
         prepared.dataset.scale,
         (segments.source_tokenizer, segments.target_tokenizer),
         prepared.bundle,
@@ -74,6 +76,8 @@ def fit_model(prepared: Prepared, best: Candidate, guard: Guard | None = None) -
         limits=_limits(prepared),
         guard=guard,
     )
+    selected = selection(pipeline, feature_set.names)
+    return pruned(model.described(selection=selected)) if selected else model
 
 
 def _limits(prepared: Prepared) -> tuple[float, float]:
@@ -88,7 +92,7 @@ def companions_of(prepared: Prepared, model: Model, out_of_fold: FloatArray) -> 
     calibration = prepared.calibration
     return make_companions(
         prepared.training,
-        prepared.training_table(),
+        prepared.training_table()[model.feature_set.columns],
         out_of_fold,
         [held_out for _, held_out in prepared.first_folds],
         prepared.dataset.scale,
@@ -123,8 +127,18 @@ def _groups_and_weights(prepared: Prepared, split: Split) -> tuple[Column, Float
 
 def _scored(prepared: Prepared, model: Model, split: Split) -> tuple[FloatArray, FloatArray]:
     """(n, k) features and (n,) predictions of rows that the model never saw."""
-    table = prepared.extraction.scored(prepared.fitting, split.segments)
+    table = _table(prepared, model, split)
     return numbers(table), model.judge(split.segments, table)[0]
+
+
+def _table(prepared: Prepared, model: Model, split: Split) -> pd.DataFrame:
+    """The feature table of the training rows or of another split, as the model takes it."""
+    table = (
+        prepared.training_table()
+        if split is prepared.training
+        else prepared.extraction.scored(prepared.fitting, split.segments)
+    )
+    return table[model.feature_set.columns]
 
 
 def coverage_of_splits(prepared: Prepared, model: Model, intervals: Intervals) -> dict[str, list[Coverage]]:
@@ -148,18 +162,13 @@ def coverage_of_splits(prepared: Prepared, model: Model, intervals: Intervals) -
 
 
 def bounds_of(
-    prepared: Prepared, intervals: Intervals, split: Split, predicted: FloatArray, level: float
+    prepared: Prepared, model: Model, intervals: Intervals, split: Split, predicted: FloatArray, level: float
 ) -> tuple[FloatArray, FloatArray]:
     """(n,) ends of the intervals around (n,) predictions of the training rows or of another split.
 
     Infinite where the level needs more rows than a group has.
     """
-    training = prepared.training
-    table = (
-        prepared.training_table()
-        if split is training
-        else prepared.extraction.scored(prepared.fitting, split.segments)
-    )
+    table = _table(prepared, model, split)
     column, _ = _groups_and_weights(prepared, split)
     return intervals.reached(numbers(table), predicted, level, column)
 
@@ -169,6 +178,5 @@ def predict_splits(prepared: Prepared, model: Model) -> dict[str, FloatArray]:
     predictions = {}
     for name, split in prepared.dataset.splits.items():
         if name not in prepared.experiment.split.train:
-            table = prepared.extraction.scored(prepared.fitting, split.segments)
-            predictions[name] = model.judge(split.segments, table)[0]
+            predictions[name] = model.judge(split.segments, _table(prepared, model, split))[0]
     return predictions

@@ -119,17 +119,8 @@ def interval_report(result: TrainingResult) -> dict[str, Any]:
 def model_notes(model: Model, output: Path) -> dict[str, Any]:
     """What is to be said of the fitted learner; a readable print-out, where it has one, in model.txt."""
     learner = model.pipeline.named_steps["learn"]
-    notes: dict[str, Any] = {"calibrated": getattr(learner, "calibration_", None) is not None}
-    if "select" in model.pipeline.named_steps:
-        names = np.asarray(model.feature_set.names, dtype=object)
-        support = model.pipeline.named_steps["select"].get_support()
-        notes["selected"] = names[support].tolist() if len(support) == len(names) else int(support.sum())
-        front = getattr(model.pipeline.named_steps["select"], "front_", None)
-        if front is not None:
-            notes["front"] = [
-                {"cost": float(cost), "metric": float(metric), "features": int(features)}
-                for cost, metric, features in front
-            ]
+    calibrated = getattr(learner, "calibration_", None) is not None
+    notes: dict[str, Any] = {"calibrated": calibrated, **model.about.get("selection", {})}
     before = model.pipeline[:-1]  # empty for a learner that takes its features as they are
     names_in = list(before.get_feature_names_out()) if len(before) else model.feature_set.names
     if hasattr(learner, "describe"):

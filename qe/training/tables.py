@@ -50,7 +50,9 @@ def _segments(result: TrainingResult, split: Split, predicted: FloatArray) -> pd
     }
     level = _level(result)
     if level is not None:
-        low, high = bounds_of(result.prepared, result.companions.intervals, split, predicted, level)
+        low, high = bounds_of(
+            result.prepared, result.model, result.companions.intervals, split, predicted, level
+        )
         percent = f"{100 * level:g} %"
         columns |= {f"{percent} low": low, f"{percent} high": high, "inside": (low <= gold) & (gold <= high)}
     order = np.argsort(-np.abs(predicted - gold), kind="stable")[:MOST_ROWS]

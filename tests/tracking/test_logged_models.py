@@ -1,5 +1,6 @@
-"""Logged models: they outlive the folder that they were logged from, and share no file."""
+"""Logged models: they outlive the folder that they were logged from, and share its large files alone."""
 
+import errno
 import shutil
 from pathlib import Path
 
@@ -48,7 +49,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_logged_models_share_no_file_and_outlive_the_folder(
+def test_logged_models_hold_large_files_once_and_outlive_the_folder(
     store: Path, folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     first, second = logged(folder), logged(folder)
@@ -56,8 +57,8 @@ def test_logged_models_share_no_file_and_outlive_the_folder(
     assert (registered_as(first), registered_as(second)) == (("m", "1"), ("m", "2"))
     assert registered_as(folder) is None
     assert capfd.readouterr() == ("", "")
-    for name in (LARGE_FILE, SMALL_FILE):
-        assert len({(path / name).stat().st_ino for path in (folder, first, second)}) == 3
+    for name, copies in ((LARGE_FILE, 1), (SMALL_FILE, 3)):
+        assert len({(path / name).stat().st_ino for path in (folder, first, second)}) == copies
     description = yaml.safe_load((first.parent.parent / "MLmodel").read_text())
     artifact = description["flavors"]["python_function"]["artifacts"]["model"]
     assert artifact == {"path": "artifacts/model", "uri": str(folder)}
@@ -66,6 +67,19 @@ def test_logged_models_share_no_file_and_outlive_the_folder(
     content = (folder / LARGE_FILE).read_bytes()
     shutil.rmtree(folder)
     assert (second / LARGE_FILE).read_bytes() == content
+
+
+@pytest.mark.slow
+def test_on_another_file_system_large_files_are_copied(
+    store: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+    monkeypatch.setattr(Path, "hardlink_to", refused)
+    path = logged(folder)
+    assert (path / LARGE_FILE).stat().st_ino != (folder / LARGE_FILE).stat().st_ino
+    assert (path / LARGE_FILE).read_bytes() == (folder / LARGE_FILE).read_bytes()
 
 
 @pytest.mark.slow

@@ -1,0 +1,85 @@
+"""Pruning: a model without what its selector has dropped, which is then neither saved nor computed."""
+
+from copy import copy
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.feature_selection import SelectorMixin
+from sklearn.pipeline import Pipeline
+
+from features.basics.array_types import BoolArray
+from features.core.feature_set import FeatureSet
+from features.word_level.places import judges
+from qe.models.model import Model
+
+
+def pruned(model: Model) -> Model:
+    """The model without columns that never reach its learner, and families that only gave such; scores are
+    the same to the last bit.
+
+    A family that judges words stays for `qe score --tokens`. What was selected is said in `about`. The model
+    itself where its selector makes new columns, or trees stand beside the columns.
+    """
+    kept = _kept(model)
+    if kept is None:
+        return model
+    feature_set = _of(model.feature_set, kept)
+    before, after = model.feature_set.requires(), feature_set.requires()
+    made = {name: by for name, by in model.made_columns.items() if name in after or name not in before}
+    pipeline = _without_selection(model.pipeline, kept)
+    return replace(model, pipeline=pipeline, feature_set=feature_set, made_columns=made)
+
+
+def selection(pipeline: Pipeline, names: list[str]) -> dict[str, Any]:
+    """What its selector has selected of the columns (how many of its own, where it makes new ones), and at
+    what cost; empty without one."""
+    select = pipeline.named_steps.get("select")
+    if select is None:
+        return {}
+    support = select.get_support()
+    notes: dict[str, Any] = {
+        "selected": np.asarray(names, object)[support].tolist()
+        if len(support) == len(names)
+        else int(support.sum())
+    }
+    front = getattr(select, "front_", None)
+    if front is not None:
+        notes["front"] = [
+            {"cost": float(cost), "metric": float(metric), "features": int(features)}
+            for cost, metric, features in front
+        ]
+    return notes
+
+
+def _kept(model: Model) -> BoolArray | None:
+    """(k,) the columns that reach the learner; None where all do, in one way or another."""
+    select = model.pipeline.named_steps.get("select")
+    if select is None or model.feature_set.trees:
+        return None
+    if type(select).transform is not SelectorMixin.transform:
+        return None
+    support = np.asarray(select.get_support(), np.bool_)
+    return None if support.all() or not support.any() else support
+
+
+def _of(feature_set: FeatureSet, kept: BoolArray) -> FeatureSet:
+    wanted = {name for name, there in zip(feature_set.names, kept, strict=True) if there}
+    words = set(judges(feature_set.extractors).values())
+    return feature_set.keeping(wanted, words)
+
+
+def _without_selection(pipeline: Pipeline, kept: BoolArray) -> Pipeline:
+    """The pipeline for the columns that are kept alone."""
+    steps = [step for step in pipeline.steps if step[0] != "select"]
+    return Pipeline([*((name, _of_columns(step, kept)) for name, step in steps[:-1]), steps[-1]])
+
+
+def _of_columns(step: Any, kept: BoolArray) -> Any:
+    """A fitted step that treats every column by itself, for some of them."""
+    smaller = copy(step)
+    for name, value in vars(step).items():
+        if isinstance(value, np.ndarray) and value.shape == kept.shape:
+            setattr(smaller, name, value[kept])
+    smaller.n_features_in_ = int(kept.sum())
+    return smaller
