@@ -26,7 +26,7 @@ from qe.language.programs.link_grammar import LinkGrammar
 from qe.language.programs.spelling import Hunspell
 
 STOP = "."  # around every text: the tagger's context ends there
-CHUNK = 250  # texts analysed at a time
+CHUNK = 1000  # texts analysed at a time
 
 # Signs of Apertium's stream format are shown to it as a letter that no analysis begins with.
 _SIGNS: Final = str.maketrans(dict.fromkeys("^$/<>{}[]\\@|*~+#", "_"))
