@@ -10,9 +10,11 @@ from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 # BLAS rounds by the shape of its operands: every product has this many rows. In single precision, for some
 # processors, it rounds by the place of a row among them, too: so in double. With more columns than fit its
 # blocks it rounds by the number of its threads, which only one thread of the process can set: so these are
-# added up by parts.
+# added up by parts. The last columns, beyond a multiple of 8, it rounds by the place of a row in double, too:
+# so there are none.
 _ROWS = 256
 _COLUMNS = 256
+_TOGETHER = 8
 
 
 def row_products(
@@ -28,7 +30,12 @@ def row_products(
     True
     """
     right = np.ascontiguousarray(right, np.float64)
-    result = np.empty((len(left), right.shape[1])) if out is None else out
+    if (columns := right.shape[1]) > _TOGETHER and columns % _TOGETHER:
+        filled = np.pad(right, ((0, 0), (0, -columns % _TOGETHER)))
+        result = np.empty((len(left), columns)) if out is None else out
+        result[:] = row_products(left, filled)[:, :columns]
+        return result
+    result = np.empty((len(left), columns)) if out is None else out
     block = np.zeros((_ROWS, left.shape[1]))
     with _controller().limit(limits=1, user_api="blas"):  # two mostly wait for each other
         for first in range(0, len(left), _ROWS):

@@ -19,6 +19,7 @@ from qe.learning.learners._members import (
     fit_member,
     make_members,
 )
+from qe.learning.learners._rbf import predicted
 
 
 class AveragingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -65,7 +66,7 @@ class AveragingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         X = rows_to_predict(self, X)
-        return np.asarray(np.column_stack([member.predict(X) for member in self.members_]) @ self.weights_)
+        return np.column_stack([predicted(member, X) for member in self.members_]) @ self.weights_
 
 
 class Averaging(Learner):

@@ -15,6 +15,7 @@ from qe.config.distributions import Choice, Distribution, FloatRange
 from qe.learning.boosting import REPRODUCIBLE, BoostedTrees
 from qe.learning.learner import Learner
 from qe.learning.learners._checks import relative_weights, rows_to_predict, training_data
+from qe.learning.learners._rbf import predicted
 
 
 class ImportanceWeightedSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -66,7 +67,7 @@ class ImportanceWeightedSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc
 
     def predict(self, X: Any) -> FloatArray:
         rows = rows_to_predict(self, X)
-        return np.asarray(self.svr_.predict(rows * self.weights_))
+        return predicted(self.svr_, rows * self.weights_)
 
     def _importances(self, X: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
         """(k,) in 0 .. 1, the largest 1; all 1 where nothing is important."""

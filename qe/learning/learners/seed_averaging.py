@@ -12,6 +12,7 @@ from features.basics.hints import Count, Seed
 from qe.learning.learner import LEARNERS, Learner
 from qe.learning.learners._checks import rows_to_predict, training_data
 from qe.learning.learners._members import TrustedByMembers, fit_member, make_members
+from qe.learning.learners._rbf import predicted
 from qe.learning.parameters import StrategyIn
 
 _SEEDS = ("random_state", "seed")
@@ -60,7 +61,7 @@ class SeedAveragingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mis
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         X = rows_to_predict(self, X)
-        return np.asarray(np.mean([member.predict(X) for member in self.members_], axis=0))
+        return np.asarray(np.mean([predicted(member, X) for member in self.members_], axis=0))
 
 
 class SeedAveraging(Learner):

@@ -39,6 +39,16 @@ def test_a_row_does_not_depend_on_the_others(rows: list[int]) -> None:
     np.testing.assert_array_equal(row_products(LEFT[rows], RIGHT), row_products(LEFT, RIGHT)[rows])
 
 
+@pytest.mark.parametrize("columns", [1, 2, 3, 5, 64, 490, 491, 1003])
+def test_a_row_does_not_depend_on_its_place_however_many_columns_there_are(columns: int) -> None:
+    """BLAS works on the columns beyond a multiple of eight by other code, which looks where a row stands."""
+    left, right = RNG.normal(size=(700, 300)), RNG.normal(size=(300, columns))
+    together = row_products(left, right)
+    np.testing.assert_allclose(together, left @ right, rtol=0, atol=1e-11)
+    for rows in (np.arange(250, 600), np.roll(np.arange(700), 100)):
+        np.testing.assert_array_equal(row_products(left[rows], right), together[rows])
+
+
 def test_products_do_not_depend_on_the_number_of_threads() -> None:
     """Asked in a thread of its own, where only this one says how many BLAS has: of a thousand numbers it
     rounds otherwise with two threads than with one."""
