@@ -66,7 +66,8 @@ class AveragingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         X = rows_to_predict(self, X)
-        return np.column_stack([predicted(member, X) for member in self.members_]) @ self.weights_
+        by_member = np.column_stack([predicted(member, X) for member in self.members_])
+        return np.asarray(by_member @ self.weights_)
 
 
 class Averaging(Learner):
