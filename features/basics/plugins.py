@@ -5,10 +5,12 @@ A distribution says what it brings in the groups `mtqe.extractor`, `mtqe.learner
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, distribution
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from features.basics.errors import InputError, unknown_name
+
+if TYPE_CHECKING:  # half of what the first help would load
+    from importlib.metadata import Distribution, EntryPoint
 
 SEPARATOR = ":"
 
@@ -18,7 +20,7 @@ def is_foreign(name: object) -> bool:
     return isinstance(name, str) and SEPARATOR in name
 
 
-def entry_point(noun: str, name: str) -> EntryPoint:
+def entry_point(noun: str, name: str) -> "EntryPoint":
     """What a distribution brings under a name; nothing of it is imported.
 
     Raises InputError if it is not installed, or brings nothing of that name.
@@ -62,7 +64,9 @@ def check_versions(recorded: Mapping[str, str], names: Iterable[str], where: obj
             )
 
 
-def _installed(home: str, remedy: str = "", where: object = None) -> Distribution:
+def _installed(home: str, remedy: str = "", where: object = None) -> "Distribution":
+    from importlib.metadata import PackageNotFoundError, distribution
+
     try:
         return distribution(home)
     except (PackageNotFoundError, ValueError):  # a name that none can have is a ValueError
