@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from qe.api.experiments import load_experiment as load_experiment
     from qe.api.models import LoadedModel as LoadedModel
     from qe.api.models import load_model as load_model
+    from qe.api.progress import progress_bars as progress_bars
     from qe.api.training import train as train
     from qe.api.transformer import FeatureExtractor as FeatureExtractor
     from qe.api.unsupervised import train_without_labels as train_without_labels

@@ -5,13 +5,15 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from features.basics.errors import InputError
 from features.core.bundle import Bundle
-from features.core.feature_set import FeatureSet
+from features.core.extractor import FittedExtractor
+from features.core.feature_set import EXTRACTORS, FeatureSet
 from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
 from qe.data.frames import AnyTable, Given, as_pandas, like
@@ -41,6 +43,7 @@ class FeatureExtractor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
+    `FeatureExtractor.needs()` lists which families need which resources and columns.
     Other columns that features read (`alignment`, `pseudo_reference`, ...) are taken from the table by name.
     Values are float64; NaN is "undefined for this segment".
 
@@ -105,6 +108,31 @@ class FeatureExtractor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         known = {name: table[name].astype(str).tolist() for name in names}
         segments = Segments.from_columns(known, *self.tokenizers_)
         return like(X, self.feature_set_.extract(segments).set_axis(table.index))
+
+    @staticmethod
+    def needs() -> pd.DataFrame:
+        """Lists what every family of features needs.
+
+        Returns
+        -------
+        DataFrame, a row a family
+            `resources`: parts that a bundle must have (`qe resources build`); `columns`: of the table, beside
+            source and target; `parameters`: settings without a default; `learns`: whether it learns from
+            labels, so that it needs `qe.train`.
+        """
+        from qe.getting_started.catalogue.costs import FeatureCosts
+        from qe.getting_started.catalogue.features import families
+
+        rows = {
+            family.name: {
+                "resources": ", ".join(family.resources),
+                "columns": ", ".join(family.columns),
+                "parameters": ", ".join(family.parameters),
+                "learns": issubclass(EXTRACTORS.get(family.name), FittedExtractor),
+            }
+            for family in families(FeatureCosts.load())
+        }
+        return pd.DataFrame.from_dict(rows, orient="index")
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """(k,) the names of the columns."""

@@ -4,7 +4,7 @@ import json
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -41,6 +41,9 @@ from qe.training.robustness import robustness_of_run
 from qe.training.run_state import STATE, RunState
 from qe.training.words import words_of
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 
 @summarised
 @dataclass(frozen=True, eq=False)
@@ -74,6 +77,17 @@ class Outcome:
             for name, scores in section["systems"].items()
         }
         return pd.DataFrame.from_dict(rows, orient="index")
+
+    def plots(self, split: str = "train") -> "dict[str, Figure]":
+        """Figures of matplotlib, as the run has drawn them of its training rows, predicted out of fold.
+
+        split  `train`, or a split with labels
+
+        Raises InputError for a split without labels, or that is not there.
+        """
+        from qe.training.drawn_again import prediction_figures
+
+        return prediction_figures(self.output, self.report, split)
 
     def summary(self) -> Table:
         """Figures of the model and of its baselines: on the test split if there is one, else out of fold."""

@@ -146,7 +146,23 @@ def test_both_compare_in_buckets() -> None:
     assert report is not None and {one.by for one in report.differences} == {"length"}
 
 
+def test_progress_bars_are_drawn_by_stage(capsys: pytest.CaptureFixture[str]) -> None:
+    progress = qe.progress_bars()
+    for done in (1, 2, 2):
+        progress("reading", done, 2)
+    progress("building", 5, None)
+    told = capsys.readouterr().err
+    assert "reading: 100%" in told and "building" in told
+
+
 class TestFeatureExtractor:
+    def test_what_families_need_is_a_table(self) -> None:
+        needs = qe.FeatureExtractor.needs()
+        assert needs.loc["surface"].tolist() == ["", "", "", False]
+        assert "target_lm" in needs.loc["baseline17", "resources"]
+        assert needs.loc["pseudo_reference", "columns"] == "pseudo_reference"
+        assert needs.loc["bag_of_words", "learns"] and "model" in needs.loc["encoder", "parameters"]
+
     def test_names_index_and_values(self) -> None:
         extractor = qe.FeatureExtractor(["surface"], **LANGUAGES)
         made = extractor.fit_transform(TABLE)

@@ -1,6 +1,8 @@
-"""Pages with Python run from first line to last: docs/python.md alone, docs/mlflow.md on the demo."""
+"""Pages with Python run from first line to last: docs/python.md as a notebook, docs/mlflow.md on the demo."""
 
+import json
 import re
+import runpy
 import shutil
 from pathlib import Path
 from typing import Any
@@ -25,15 +27,29 @@ def test_the_tour_runs(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
-    shown = blocks("python.md")
-    assert len(shown) == 8
+    cells = json.loads((DOCS / "tour.ipynb").read_text("utf-8"))["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    assert len(code) == 8
     names: dict[str, Any] = {}
-    for block in shown:
-        exec(block, names)
+    for cell in code:
+        exec(compile(cell, "tour.ipynb", "exec"), names)
+    assert names["figure"].axes[0].get_title(loc="left") or names["figure"].texts
     printed = capsys.readouterr().out
     assert "delta_avg" in printed and "predicted_against_gold.png" in printed and "p = " in printed
     assert list(names["scored"].columns) == ["score", "low", "high", "because", "reason"]
     assert (names["scored"]["low"] <= names["scored"]["high"]).all()
+
+
+def test_the_notebook_is_made_from_the_page() -> None:
+    made = runpy.run_path(str(DOCS / "site" / "notebook.py"))["written"](
+        (DOCS / "python.md").read_text("utf-8")
+    )
+    assert (DOCS / "tour.ipynb").read_text("utf-8") == made, "run: python docs/site/notebook.py"
+    try:
+        from nbformat import reads, validate
+    except ImportError:
+        return
+    validate(reads(made, as_version=4))
 
 
 def test_the_page_on_mlflow_runs(demo_run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
