@@ -279,17 +279,26 @@ def _published_metrics(board: Leaderboard) -> list[str]:
     return [metric for metric in _PUBLISHED if metric in given]
 
 
+_FIGURES = {
+    "nested": "the whole procedure, selection included",
+    "selected": "parameters chosen on the same folds (optimistic)",
+    "plain": "nothing was chosen",
+}
+
+
 def legend(board: Leaderboard) -> list[str]:
     """What a reader must know about the figures."""
     title = title_of(board.metric)
-    lines = [
-        f"• systems that cannot be told apart from the best ({title}, randomization, Holm over all pairs)",
-        "figures: nested: the whole procedure, selection included; selected: parameters chosen on the same "
-        "folds (optimistic); plain: nothing was chosen",
-    ]
+    lines = []
+    if any(entry.best_cluster for entry in board.entries):
+        lines.append(
+            f"• systems that cannot be told apart from the best ({title}, randomization, Holm over all pairs)"
+        )
     if board.baseline:
-        against = f"p: {title} against {board.baseline}, Holm over the leaderboard"
-        lines.insert(1, against)
+        lines.append(f"p: {title} against {board.baseline}, Holm over the leaderboard")
+    kinds = {entry.figures for entry in board.entries}
+    told = [f"{kind}: {meaning}" for kind, meaning in _FIGURES.items() if kind in kinds]
+    lines.append(f"figures: {'; '.join(told)}")
     if _published_metrics(board):
         lines.append("published figures are of the task's test set, ours of the training segments")
     return lines + [f"note: {note}" for note in board.report.notes]

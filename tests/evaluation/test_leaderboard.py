@@ -131,6 +131,16 @@ def test_published_figures_are_shown_where_they_are_given_alone(batch: Any) -> N
     assert "published" not in leaderboard.text(bare) and "published" not in leaderboard.page(bare)
 
 
+def test_the_legend_has_only_what_the_table_has(batch: Any) -> None:
+    _, _, (board,) = batch
+    alike = [replace(entry, best_cluster=False, figures="plain") for entry in board.entries]
+    told = leaderboard.text(replace(board, entries=alike))
+    assert "•" not in told and "figures: plain: nothing was chosen" in told and "nested" not in told
+    mixed = [replace(alike[0], best_cluster=True, figures="nested"), *alike[1:]]
+    told = leaderboard.text(replace(board, entries=mixed))
+    assert told.count("•") == 2 and "nested: the whole procedure" in told and "optimistic" not in told
+
+
 def test_long_names_are_whole(batch: Any) -> None:
     _, _, (board,) = batch
     name = "a-name-" * 20

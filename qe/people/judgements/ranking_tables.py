@@ -6,7 +6,7 @@ from qe.display.numbers import UNDEFINED, Shown, count, interval, number
 from qe.display.table import Column, Table
 from qe.people.judgements.agreement import Kappa
 from qe.people.judgements.ranking_report import MethodResult, RankingReport
-from qe.people.judgements.sign_tests import stars
+from qe.people.judgements.sign_tests import stars, stars_legend
 from qe.people.judgements.violations import Violation
 
 
@@ -54,7 +54,7 @@ def head_to_head_table(report: RankingReport) -> Table:
     rows = [[counts.systems[row], *(_share(report, row, column) for column in order)] for row in order]
     title = (
         f"{report.name}: share of judgements in which the column's system is better than the row's, ties in "
-        "the denominator; sign test: * p <= .10, † p <= .05, ‡ p <= .01"
+        "the denominator"
     )
     return Table(title, [Column(""), *(Column(counts.systems[i]) for i in order)], rows)
 
@@ -68,7 +68,8 @@ def _share(report: RankingReport, row: int, column: int) -> str:
         return UNDEFINED
     share = float(counts.wins[column, row] / judged)
     better = counts.wins[column, row] > counts.wins[row, column]
-    return Shown(number(share, 2) + (stars(report.decisive[row, column]) if better else ""), value=share)
+    mark = stars(report.decisive[row, column]) if better else ""
+    return Shown(number(share, 2) + mark, value=share, legend=stars_legend(mark))
 
 
 def correlation_table(report: RankingReport) -> Table:

@@ -60,3 +60,15 @@ def tested_ranks(wins: ArrayLike, p_values: FloatArray, level: float = 0.10) -> 
 def stars(p: float) -> str:
     """* for p <= .10, † for p <= .05, ‡ for p <= .01, otherwise nothing."""
     return next((mark for level, mark in STARS if p <= level), "")
+
+
+def stars_legend(mark: str) -> str:
+    """What a mark of `stars` means, for the foot of a table; empty for no mark.
+
+    >>> stars_legend("†")
+    '†: p <= .05 (sign test)'
+    """
+    return next(
+        (f"{mark}: p <= {level:.2f} (sign test)".replace("0.", ".") for level, own in STARS if own == mark),
+        "",
+    )
