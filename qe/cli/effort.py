@@ -118,7 +118,7 @@ def _texts(
     from features.basics.errors import InputError
     from features.text.languages import check_language
     from qe.data.reading import Reading, equal_lengths
-    from qe.data.tables import texts_of
+    from qe.data.table_files import texts_of
     from qe.language.programs.taggers import tagger as make_tagger
     from qe.people.effort.texts import is_conllu, read_conllu, tagged_texts
     from qe.resources.cache import default_cache
@@ -161,7 +161,7 @@ def _track(report: "EffortReport", title: str, languages: tuple[str, str]) -> No
 def _source(path: Path | None, segments: int) -> list[str] | None:
     from features.basics.errors import InputError
     from qe.data.reading import Reading
-    from qe.data.tables import texts_of
+    from qe.data.table_files import texts_of
 
     if path is None:
         return None

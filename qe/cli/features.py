@@ -142,7 +142,7 @@ def extract(
     """
     from features.basics.progress import silent
     from qe.config.experiment import load
-    from qe.getting_started.catalogue.tables import extract as run
+    from qe.getting_started.catalogue.feature_tables import extract as run
     from qe.resources.cache import default_cache
 
     loaded = load(experiment, data_root=data_root, overrides=settings or ())

@@ -34,7 +34,7 @@ from qe.display.numbers import percent
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from qe.data.tables import Layout
+    from qe.data.table_files import Layout
     from qe.models.drift import DriftReport
     from qe.production.thresholds import Thresholds
     from qe.scoring.conditions import Condition
@@ -403,7 +403,7 @@ def _document_ids(
     from qe.scoring.document_scores import DocumentIds
     from qe.scoring.input import open_input
     from qe.scoring.jobs import languages_of
-    from qe.scoring.tables import kind_of
+    from qe.scoring.row_formats import kind_of
 
     kind_of(documents)
     if translation_kind(Path(inputs[0])) is not None:

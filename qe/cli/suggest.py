@@ -70,7 +70,7 @@ def suggest(
     from qe.resources.cache import default_cache
     from qe.scoring.naming import name_pairs
     from qe.scoring.pool import read_pool
-    from qe.scoring.tables import kind_of
+    from qe.scoring.row_formats import kind_of
 
     loaded = load(experiment, data_root=data_root, overrides=settings or ())
     kind_of(output)

@@ -15,7 +15,7 @@ from qe.data.headers import known_headers
 from qe.data.printed_scores import is_printed, read_printed
 from qe.data.reading import Column, Reading
 from qe.data.submission import Submission, is_submission, ranks_of, read_submission
-from qe.data.tables import KINDS, read_table
+from qe.data.table_files import KINDS, read_table
 from qe.display.summary import summarised
 
 DEFAULT_COLUMNS = ("score", "prediction", "predicted", "label")

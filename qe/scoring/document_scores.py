@@ -10,8 +10,8 @@ from features.basics.errors import InputError
 from features.storage.files import atomic_file, read_lines
 from qe.data.delimited import Wanted
 from qe.data.headers import header_of
-from qe.data.tables import Layout
-from qe.scoring import tables
+from qe.data.table_files import Layout
+from qe.scoring import row_formats
 from qe.scoring.input import Input, open_input
 from qe.scoring.rows import Unreadable
 
@@ -93,7 +93,7 @@ def score_documents(documents: DocumentIds, scored: Path, score: str = "score") 
 
     Raises InputError if it has another number of rows than the input: something changed it meanwhile.
     """
-    kind = tables.kind_of(scored)
+    kind = row_formats.kind_of(scored)
     wanted = Wanted({"tsv": "tab", "csv": "comma"}.get(kind), kind == "csv", "utf-8")
     rows = open_input([scored], Layout(wanted=wanted)).rows()
     found: dict[str, Document] = {}
@@ -111,6 +111,9 @@ def write_documents(path: Path, documents: Mapping[str, Document]) -> None:
 
     types = {name: pa.type_for_alias(kind) for name, kind in _TYPES.items()}
     rows = [document.row(name) for name, document in documents.items()]
-    content = tables.whole(rows, COLUMNS, tables.kind_of(path), types, safe=False)
-    with atomic_file(path) as temporary, tables.writing(temporary, path.suffix.lower() == ".gz") as stream:
+    content = row_formats.whole(rows, COLUMNS, row_formats.kind_of(path), types, safe=False)
+    with (
+        atomic_file(path) as temporary,
+        row_formats.writing(temporary, path.suffix.lower() == ".gz") as stream,
+    ):
         stream.write(content)

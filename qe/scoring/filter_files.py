@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 from features.basics.progress import Progress, silent
 from features.storage.files import atomic_file, line_form
 from features.storage.outputs import check_output
-from qe.data.tables import Layout
-from qe.scoring import tables
+from qe.data.table_files import Layout
+from qe.scoring import row_formats
 from qe.scoring.check import Checks
 from qe.scoring.filter_threshold import Threshold
 from qe.scoring.input import Input, ParallelInput, ParquetInput, open_input
@@ -126,27 +126,29 @@ def _opened(given: Input, output: Sequence[Path], added: Sequence[str]) -> Itera
         with (
             atomic_file(output[0]) as one,
             atomic_file(output[1]) as other,
-            tables.writing(one, _gzipped(output[0])) as left,
-            tables.writing(other, _gzipped(output[1])) as right,
+            row_formats.writing(one, _gzipped(output[0])) as left,
+            row_formats.writing(other, _gzipped(output[1])) as right,
         ):
             paths = (given.path, given.target) if isinstance(given, ParallelInput) else output
             yield _Texts((left, right), [line_form(path) for path in paths])
         return
-    kind = tables.kind_of(output[0])
+    kind = row_formats.kind_of(output[0])
     kept = Kept.make(given, added, kind, "id")
     with atomic_file(output[0]) as temporary:
         if kind == "parquet":
-            schema = tables.arrow_table([], kept.columns, kept.types).schema
+            schema = row_formats.arrow_table([], kept.columns, kept.types).schema
             with pq.ParquetWriter(temporary, schema) as writer:
                 yield _Table(
-                    kept, lambda rows: writer.write_table(tables.arrow_table(rows, kept.columns, kept.types))
+                    kept,
+                    lambda rows: writer.write_table(row_formats.arrow_table(rows, kept.columns, kept.types)),
                 )
             return
         mark, end = (b"", b"\n") if added or isinstance(given, ParquetInput) else line_form(given.path)
-        with tables.writing(temporary, _gzipped(output[0])) as stream:
-            stream.write(mark + tables.header(kept.columns, kind, end.decode()))
+        with row_formats.writing(temporary, _gzipped(output[0])) as stream:
+            stream.write(mark + row_formats.header(kept.columns, kind, end.decode()))
             yield _Table(
-                kept, lambda rows: stream.write(tables.encode(rows, kept.columns, kind, end=end.decode()))
+                kept,
+                lambda rows: stream.write(row_formats.encode(rows, kept.columns, kind, end=end.decode())),
             )
 
 

@@ -10,13 +10,13 @@ from typing import Any
 from features.basics.errors import InputError, shown
 from features.storage.files import atomic_file
 from features.storage.outputs import check_output, check_outside
-from qe.data.tables import Layout
+from qe.data.table_files import Layout
 from qe.data.translation_files.kinds import translation_kind
 from qe.data.translation_files.opened import Opened, opened
 from qe.data.translation_files.row import FileRow
 from qe.data.translation_files.xlsx import NO_VALUE, Sheet
 from qe.display.numbers import number
-from qe.scoring import tables
+from qe.scoring import row_formats
 from qe.scoring.flags import kinds_of
 from qe.scoring.input import FileInput
 from qe.scoring.jobs import ScoredFile, finished_output, languages_of, remembered
@@ -69,7 +69,7 @@ def score_in_place(
             _add_columns(given.file, batch, scorer.output_columns, suffix)
             given.file.save(temporary)
         else:
-            with tables.writing(temporary, output.suffix.lower() == ".gz") as stream:
+            with row_formats.writing(temporary, output.suffix.lower() == ".gz") as stream:
                 stream.write(given.file.with_notes(_notes(given.file.rows, batch)))
         kind, asked = translation_kind(source), given.layout.asked
         _check_written(given.file, partial(opened, temporary, languages, asked, kind=kind), source)
@@ -111,7 +111,7 @@ def _check_kinds(source: Path, output: Path) -> None:
             f"a file of {own} is scored into one of {own}, or into a table",
             where=output,
             remedy=f"let it end in {''.join(source.suffixes[-2:]) if gzipped else source.suffix}, "
-            f"or in .{', .'.join(tables.KINDS)}",
+            f"or in .{', .'.join(row_formats.KINDS)}",
         )
 
 

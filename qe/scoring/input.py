@@ -14,11 +14,11 @@ from features.basics.errors import InputError
 from features.storage.files import read_lines
 from qe.data.delimited import Dialect, Record, Wanted, dialect_of
 from qe.data.sgm import lines_of
-from qe.data.tables import Layout
+from qe.data.table_files import Layout
 from qe.data.translation_files.kinds import translation_kind
 from qe.data.translation_files.opened import Opened, opened
+from qe.scoring.row_formats import Kind, Types, kind_of
 from qe.scoring.rows import Row, Unreadable, check_header, json_rows, rows_of
-from qe.scoring.tables import Kind, Types, kind_of
 
 _INT64 = range(-(2**63), 2**63)
 

@@ -25,11 +25,11 @@ from features.storage.checksums import checksum
 from features.storage.damage import read_json, whole
 from features.storage.files import atomic_file, digest
 from features.storage.outputs import check_output, check_outside, locked_file
-from qe.data.tables import Layout
+from qe.data.table_files import Layout
 from qe.display.summary import summarised
 from qe.models.drift import Counts, DriftReport, Profile
 from qe.models.model import Model
-from qe.scoring import tables
+from qe.scoring import row_formats
 from qe.scoring.finished import Finished
 from qe.scoring.flags import kinds_of
 from qe.scoring.input import Input, open_input
@@ -118,7 +118,7 @@ def score_file(
     Raises InputError for a model, input or output that cannot be used, before any row is scored, for an
     output that another job made, and while one writes it.
     """
-    kind = tables.kind_of(output)
+    kind = row_formats.kind_of(output)
     check_output(output, [*source, model_path])
     check_outside(output, model_path)
     scorer = Scorer.load(model_path, options or Options(), identity=identity)
@@ -227,7 +227,7 @@ def frame_of(scorer: Scorer, table: pd.DataFrame) -> pd.DataFrame:
     columns = [name for name in scorer.output_columns if name != "id"]
     values = {
         name: np.array([np.nan if row[name] is None else row[name] for row in scored], np.float64)
-        if name in tables.NUMBERS
+        if name in row_formats.NUMBERS
         else [row[name] for row in scored]
         for name in columns
     }
@@ -255,7 +255,7 @@ class _Work:
     """How a chunk becomes a piece of the output."""
 
     scorer: Scorer
-    kind: tables.Kind
+    kind: row_formats.Kind
     chunk: int
     names: Names
     kept: Kept | None
@@ -267,7 +267,7 @@ class _Work:
         return self.scorer.output_columns if self.kept is None else self.kept.columns
 
     @property
-    def types(self) -> tables.Types:
+    def types(self) -> row_formats.Types:
         """Types of the columns that are kept; empty if none are."""
         return {} if self.kept is None else self.kept.column_types
 
@@ -280,7 +280,7 @@ class _Work:
         rows = scored.rows
         if self.kept is not None:
             rows = [self.kept.merged(row, made) for (row, _), made in zip(batch, rows, strict=True)]
-        content = tables.encode(rows, self.columns, self.kind, self.types, self.safe)
+        content = row_formats.encode(rows, self.columns, self.kind, self.types, self.safe)
         return _Piece(content, outcomes, scored.repeated, scored.counts, actions, flagged)
 
 
@@ -535,7 +535,7 @@ class _Job:
         joined = self.folder / "joined"
         try:
             gzipped = self.output.suffix.lower() == ".gz"
-            tables.join(pieces, joined, work.columns, work.kind, gzipped, work.types)
+            row_formats.join(pieces, joined, work.columns, work.kind, gzipped, work.types)
             joined.replace(self.output)
         except OSError as error:
             raise InputError(

@@ -10,10 +10,10 @@ from typing import Any, Protocol, Self
 import pyarrow as pa
 
 from features.basics.errors import InputError
-from qe.scoring import tables
+from qe.scoring import row_formats
 from qe.scoring.naming import added_headers
+from qe.scoring.row_formats import Kind, Types
 from qe.scoring.rows import Unreadable
-from qe.scoring.tables import Kind, Types
 
 
 class Source(Protocol):
@@ -60,7 +60,7 @@ class Kept:
     @property
     def column_types(self) -> Types:
         """Types of all columns of the output."""
-        return {**self.types, **tables.types_of(self.added)}
+        return {**self.types, **row_formats.types_of(self.added)}
 
     def merged(self, row: Mapping[str, Any], output: Mapping[str, Any]) -> dict[str, Any]:
         """The row of the output: what was there, and what scoring adds."""

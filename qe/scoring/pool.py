@@ -6,7 +6,7 @@ from pathlib import Path
 
 from features.basics.errors import InputError
 from features.core.segments import Segments
-from qe.data.tables import Layout
+from qe.data.table_files import Layout
 from qe.scoring.input import open_input
 from qe.scoring.naming import Names
 from qe.scoring.rows import unusable

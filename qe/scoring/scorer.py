@@ -16,7 +16,7 @@ from qe.models.explanation import Explainer
 from qe.models.intervals import Intervals
 from qe.models.model import Model
 from qe.models.word_tags import WordTags
-from qe.scoring import tables
+from qe.scoring import row_formats
 from qe.scoring.flags import Flags
 from qe.scoring.rows import Row, unusable
 from qe.scoring.word_level import WordLevel
@@ -68,7 +68,7 @@ class Options:
     @property
     def columns(self) -> tuple[str, ...]:
         """The output columns; of words, those that every model with a word-level part gives."""
-        return self.columns_with(tables.PROBABILITIES if self.tokens else ())
+        return self.columns_with(row_formats.PROBABILITIES if self.tokens else ())
 
     def columns_with(self, words: Sequence[str]) -> tuple[str, ...]:
         """The output columns, with those of words."""

@@ -23,12 +23,12 @@ from qe.tracking.runs import Data, Run, Untracked
 from qe.tracking.runs import run as run_of
 from qe.tracking.settings import load_settings, registered_model
 from qe.training import figures, search
+from qe.training.logged_tables import figures_table, segment_tables
 from qe.training.preparation import Prepared
 from qe.training.recipe import recipe
 from qe.training.result import TrainingResult
 from qe.training.space import Space
 from qe.training.summary import best_of, model_line, summary, value_of
-from qe.training.tables import figures_table, segment_tables
 
 # Part of a report -> the group of its metrics in MLflow, which draws what stands before a slash together.
 PARTS = {"cross_validation": "cross-validation", "nested": "nested cross-validation", "test": "test"}

@@ -18,7 +18,7 @@ from features.surface import Surface
 from features.text.tokenizer import Tokenizer
 from qe.cli import main
 from qe.config.experiment import load
-from qe.getting_started.catalogue.tables import extract
+from qe.getting_started.catalogue.feature_tables import extract
 from qe.getting_started.demo.generation import generate
 from qe.getting_started.demo.run import EXPERIMENT
 from qe.training.check import check

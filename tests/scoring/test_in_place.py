@@ -12,7 +12,7 @@ from translate.storage import xliff as toolkit_xliff
 
 from features.basics.errors import InputError
 from qe.cli import main
-from qe.data.tables import Layout
+from qe.data.table_files import Layout
 from qe.data.translation_files.opened import Asked, Where
 from qe.data.translation_files.segments import TranslationFile
 from qe.data.translation_files.xlsx import Sheet

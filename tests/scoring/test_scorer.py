@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from features.basics.errors import InputError
-from qe.data.tables import Layout
+from qe.data.table_files import Layout
 from qe.models.model import Model
 from qe.scoring import jobs
 from qe.scoring.input import read_rows

@@ -17,7 +17,7 @@ import yaml
 from features.basics.errors import InputError
 from features.basics.progress import silent
 from qe.config import experiment
-from qe.getting_started.catalogue.tables import extract
+from qe.getting_started.catalogue.feature_tables import extract
 from qe.models.explanation import Background, Explainer
 from qe.models.model import Model
 from qe.models.pipeline import Candidate

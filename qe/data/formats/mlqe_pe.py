@@ -18,7 +18,7 @@ from qe.data.delimited import Wanted
 from qe.data.format import Example, Format
 from qe.data.formats._tags import check_tags
 from qe.data.reading import Column, Reading
-from qe.data.tables import Layout, read_table
+from qe.data.table_files import Layout, read_table
 
 SCALES: Mapping[str, LabelScale] = {
     "da": LabelScale("da", None, None, higher_is_better=True),

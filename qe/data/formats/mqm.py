@@ -16,7 +16,7 @@ from qe.data.dataset import Dataset, LabelScale, Split
 from qe.data.delimited import Wanted
 from qe.data.format import Example, Format
 from qe.data.reading import Column, Reading
-from qe.data.tables import Layout, read_table
+from qe.data.table_files import Layout, read_table
 
 SCALE = LabelScale("mqm", -25.0, 0.0, higher_is_better=True)
 WEIGHTS: Mapping[str, float] = {

@@ -14,7 +14,7 @@ from qe.data.delimited import Wanted
 from qe.data.format import Example, Format
 from qe.data.labelled import labelled_rows
 from qe.data.reading import Column, Reading, known_keys
-from qe.data.tables import Layout, is_table, read_table
+from qe.data.table_files import Layout, is_table, read_table
 from qe.data.translation_files.opened import Asked, Where
 
 _SEVERAL = ("judges", "weights")

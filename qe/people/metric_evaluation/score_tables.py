@@ -11,7 +11,7 @@ from qe.data.headers import HEADERS
 from qe.data.printed_scores import is_comet, read_comet
 from qe.data.reading import Column, Reading, number_in, number_problem
 from qe.data.score_files import read_scores
-from qe.data.tables import KINDS, read_table
+from qe.data.table_files import KINDS, read_table
 from qe.people.metric_evaluation.appraise import is_appraise, read_appraise
 from qe.people.metric_evaluation.scores import ONE_SYSTEM, ScoreTable, averages
 

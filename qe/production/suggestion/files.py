@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from features.storage.files import atomic_file
 from qe.production.suggestion.suggest import Suggestions
-from qe.scoring import tables
+from qe.scoring import row_formats
 from qe.scoring.pool import Pool
 
 COLUMNS: Final = ("rank", "row", "id", "source", "target", "uncertainty")
@@ -16,10 +16,10 @@ _TYPES: Final = {"rank": pa.int64(), "row": pa.int64(), "uncertainty": pa.float6
 
 def write_suggestions(path: Path, pool: Pool, suggestions: Suggestions) -> None:
     """What to annotate, the most urgent first, as TSV, CSV, JSONL or Parquet."""
-    kind, rows = tables.kind_of(path), list(_rows(pool, suggestions))
-    body = tables.encode(rows, COLUMNS, kind, _TYPES)
-    with atomic_file(path) as temporary, tables.writing(temporary, path.suffix == ".gz") as stream:
-        stream.write(body if kind == "parquet" else tables.header(COLUMNS, kind) + body)
+    kind, rows = row_formats.kind_of(path), list(_rows(pool, suggestions))
+    body = row_formats.encode(rows, COLUMNS, kind, _TYPES)
+    with atomic_file(path) as temporary, row_formats.writing(temporary, path.suffix == ".gz") as stream:
+        stream.write(body if kind == "parquet" else row_formats.header(COLUMNS, kind) + body)
 
 
 def _rows(pool: Pool, suggestions: Suggestions) -> list[dict[str, Any]]:

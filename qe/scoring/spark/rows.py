@@ -10,7 +10,7 @@ from typing import Any, Final, Self
 import pyarrow as pa
 
 from features.basics.errors import InputError
-from qe.scoring import tables
+from qe.scoring import row_formats
 from qe.scoring.rows import Row, check_header, json_rows, rows_of
 
 ID = "id"
@@ -36,7 +36,7 @@ class Table:
     frame: Any
     columns: list[str] | None
     headers: list[str]
-    types: tables.Types
+    types: row_formats.Types
 
     @property
     def path(self) -> Path:
@@ -90,7 +90,7 @@ def _kind(name: str) -> str:
     if path.name.startswith((".", "_")):
         raise InputError("Spark skips files whose name begins so", where=name, remedy="rename it")
     try:
-        return tables.kind_of(path)
+        return row_formats.kind_of(path)
     except InputError:
         if _TABLE.fullmatch(name):
             return "table"

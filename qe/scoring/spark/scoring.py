@@ -12,7 +12,7 @@ import pyarrow as pa
 from features.basics.errors import InputError
 from qe.models.description import one_model
 from qe.models.drift import Counts, DriftReport
-from qe.scoring import tables
+from qe.scoring import row_formats
 from qe.scoring.flags import kinds_of
 from qe.scoring.jobs import remembered
 from qe.scoring.kept import Kept
@@ -74,7 +74,7 @@ def score_table(
 
     Raises InputError as `read_table` does, and for a model, input or output that cannot be used.
     """
-    kind = tables.kind_of(Path(output))
+    kind = row_formats.kind_of(Path(output))
     scorer = Scorer.load(model_path, options or Options(), identity=identity)
     session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(chunk))
     with written_folder(session, output, overwrite) as folder:
@@ -112,7 +112,7 @@ def _names(scorer: Scorer, table: Table, columns: Mapping[str, str]) -> Names:
     return names
 
 
-def _kept(table: Table, scorer: Scorer, kind: tables.Kind, names: Names, suffix: str) -> Kept:
+def _kept(table: Table, scorer: Scorer, kind: row_formats.Kind, names: Names, suffix: str) -> Kept:
     if table.columns is None:
         raise InputError(
             "--keep on Spark needs an input that declares its columns",
@@ -184,7 +184,7 @@ class Task:
     names: Names
     added: tuple[str, ...]
     kept: Kept | None
-    kind: tables.Kind
+    kind: row_formats.Kind
     safe: bool
     outcomes: Any
 
@@ -193,7 +193,7 @@ class Task:
         if self.kind == "parquet":
             from pyspark.sql.pandas.types import from_arrow_schema
 
-            schema = tables.arrow_table([], self._columns, self._types).schema
+            schema = row_formats.arrow_table([], self._columns, self._types).schema
             frame.mapInArrow(lambda batches: self.run(batches), from_arrow_schema(schema)).write.parquet(
                 folder
             )
@@ -207,7 +207,7 @@ class Task:
 
         scorer = _loaded(self.archive, self.identity, self.options)
         outcome = _Outcome()
-        before = tables.header(self._columns, self.kind) if self.kind != "parquet" else b""
+        before = row_formats.header(self._columns, self.kind) if self.kind != "parquet" else b""
         for numbered in self.parser.rows(batches):
             rows, seen = self._scored(scorer, numbered)
             outcome = outcome + seen
@@ -244,9 +244,9 @@ class Task:
 
     def _encoded(self, rows: Sequence[Output], before: bytes) -> Iterator[pa.RecordBatch]:
         if self.kind == "parquet":
-            yield from tables.arrow_table(rows, self._columns, self._types).to_batches()
+            yield from row_formats.arrow_table(rows, self._columns, self._types).to_batches()
             return
-        text = before + tables.encode(rows, self._columns, self.kind, self._types, self.safe)
+        text = before + row_formats.encode(rows, self._columns, self.kind, self._types, self.safe)
         if text:
             yield pa.RecordBatch.from_pydict({"value": [text.removesuffix(b"\n").decode()]})
 
@@ -255,7 +255,7 @@ class Task:
         return self.added if self.kept is None else self.kept.columns
 
     @property
-    def _types(self) -> tables.Types:
+    def _types(self) -> row_formats.Types:
         return {} if self.kept is None else self.kept.column_types
 
 

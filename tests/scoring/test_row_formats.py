@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from features.basics.errors import InputError
-from qe.scoring import tables
+from qe.scoring import row_formats
 from qe.scoring.input import open_input, read_rows
 from qe.scoring.rows import Row
 
@@ -21,7 +21,7 @@ ROWS = [
 
 def written(path: Path) -> Path:
     frame = pd.DataFrame(ROWS)
-    kind = tables.kind_of(path)
+    kind = row_formats.kind_of(path)
     if kind == "parquet":
         frame.to_parquet(path)
         return path
@@ -91,8 +91,8 @@ def test_parallel_files_of_different_length_are_named_with_their_counts(tmp_path
         list(open_input([source, target]).rows())
 
 
-@pytest.mark.parametrize("kind", tables.KINDS)
-def test_pieces_join_to_the_same_bytes_however_they_are_cut(tmp_path: Path, kind: tables.Kind) -> None:
+@pytest.mark.parametrize("kind", row_formats.KINDS)
+def test_pieces_join_to_the_same_bytes_however_they_are_cut(tmp_path: Path, kind: row_formats.Kind) -> None:
     rows = [
         {"id": str(i), "score": i / 3 if i % 4 else None, "reason": "" if i % 4 else "a\tb"} for i in range(9)
     ]
@@ -100,10 +100,10 @@ def test_pieces_join_to_the_same_bytes_however_they_are_cut(tmp_path: Path, kind
     pieces = []
     for n, start in enumerate(range(0, 9, 3)):
         piece = tmp_path / f"{n}.piece"
-        piece.write_bytes(tables.encode(rows[start : start + 3], columns, kind))
+        piece.write_bytes(row_formats.encode(rows[start : start + 3], columns, kind))
         pieces.append(piece)
     for name in ("one", "two"):
-        tables.join(pieces, tmp_path / name, columns, kind, gzipped=False)
+        row_formats.join(pieces, tmp_path / name, columns, kind, gzipped=False)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     back = tmp_path / f"out.{kind}"
     (tmp_path / "one").rename(back)
