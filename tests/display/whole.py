@@ -9,7 +9,10 @@ from qe.display.table import Table
 
 
 def check_whole(table: Table, width: int) -> None:
-    """Fails where a line of several words is too long (a signature or a path is one), or a number or a column of the table is not in its text."""
+    """Fails where a line is too long, or a number or a column of the table is not in its text.
+
+    A word longer than a line, such as a signature or a path, is not broken.
+    """
     text = table.text(width)
     too_long = [line for line in text.splitlines() if cell_len(line) > width and " " in line.strip()]
     assert not too_long, f"wider than {width}:\n{text}"
