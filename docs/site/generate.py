@@ -52,6 +52,7 @@ def write(output: Path, demo: Path) -> None:
         place.parent.mkdir(exist_ok=True)
         place.write_text(page.read_text("utf-8") + when_run(page), "utf-8")
     shutil.copytree(ROOT / "docs" / "images", output / "images")
+    shutil.copy(ROOT / "docs" / "tour.ipynb", output)
     (output / "contributing.md").write_text(_moved(ROOT / "CONTRIBUTING.md"), "utf-8")
     (output / "changes.md").write_text(_moved(ROOT / "CHANGELOG.md"), "utf-8")
     (output / "index.md").write_text(_moved(ROOT / "README.md"), "utf-8")

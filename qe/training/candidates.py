@@ -86,7 +86,7 @@ def _contributed(
 
 
 def _known(prepared: Prepared, objective: Objective, address: str | None) -> dict[str, Any]:
-    """Whose the study is, where it lies, and what is tried first."""
+    """The name of the study, its storage, and the trials to begin with."""
     experiment = prepared.experiment
     earlier = [p for path in experiment.search.warm_start for p in earlier_trials(path, objective.space)]
     return {
