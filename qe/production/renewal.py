@@ -19,7 +19,7 @@ TAKEN, SAME, FAILED = "taken", "same", "failed"
 
 @dataclass(eq=False)
 class Renewal:
-    """Where the model comes from, and when it is looked for again.
+    """The place that a model comes from, and when it is looked for again.
 
     load     the model that is there now
     current  whether a loaded model is still the one that is there; asked every `seconds`

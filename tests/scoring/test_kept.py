@@ -13,7 +13,7 @@ import pytest
 
 from features.basics.errors import InputError
 from qe.scoring.input import open_input, read_rows
-from qe.scoring.jobs import score_file, tables
+from qe.scoring.jobs import row_formats, score_file
 from qe.scoring.kept import Kept
 from qe.scoring.naming import Names
 
@@ -110,7 +110,7 @@ def test_jsonl_becomes_a_table_with_the_types_that_its_values_share(tmp_path: Pa
     }  # fmt: skip
     made = {"id": "1", "score": 0.5, "reason": ""}
     merged = [kept.merged(row, made) for row, _ in read_rows(tmp_path / "in.jsonl")]
-    back = tables.arrow_table(merged, kept.columns, kept.types).to_pylist()
+    back = row_formats.arrow_table(merged, kept.columns, kept.types).to_pylist()
     assert back[0] == {"a": 1, "b": "1", "c": True, "d": None, "e": None, **made}
     assert back[1] == {"a": 2, "b": "2.5", "c": None, "d": None, "e": '[1, "\\ud800"]', **made}
 
@@ -191,12 +191,16 @@ def test_progress_knows_the_total_of_every_kind(demo_model: Path, tmp_path: Path
     rows = [{"source": s, "target": t} for s, t in PAIRS * 3]
     columns = ("source", "target")
     for name in ("in.tsv", "in.csv", "in.jsonl"):
-        kind = tables.kind_of(Path(name))
-        (tmp_path / name).write_bytes(tables.header(columns, kind) + tables.encode(rows, columns, kind))
+        kind = row_formats.kind_of(Path(name))
+        (tmp_path / name).write_bytes(
+            row_formats.header(columns, kind) + row_formats.encode(rows, columns, kind)
+        )
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "in.parquet")
     for side in columns:
         (tmp_path / side).write_text("".join(row[side] + "\n" for row in rows))
-    sources = [[tmp_path / f"in.{kind}"] for kind in tables.KINDS] + [[tmp_path / side for side in columns]]
+    sources = [[tmp_path / f"in.{kind}"] for kind in row_formats.KINDS] + [
+        [tmp_path / side for side in columns]
+    ]
     for source in sources:
         told: list[tuple[str, int, int | None]] = []
         note = partial(_append, told)

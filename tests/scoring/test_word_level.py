@@ -27,7 +27,7 @@ from qe.models.model import Model
 from qe.models.pipeline import Candidate, fit
 from qe.models.word_tags import PlaceTags, WordTags
 from qe.scoring.input import read_rows
-from qe.scoring.jobs import score_file, tables
+from qe.scoring.jobs import row_formats, score_file
 from qe.scoring.scorer import Options, Scorer
 from qe.scoring.word_level import WordLevel
 from tests.patience import PATIENCE
@@ -124,8 +124,8 @@ def test_workers_and_chunks_do_not_change_the_words(folder: Path, tmp_path: Path
         [json.loads(line) for line in score(folder, tmp_path / f"{chunk}.jsonl", chunk, workers)]
         for chunk, workers in ((90, 1), (7, 2))
     )
-    assert [[row[c] for c in tables.PROBABILITIES] for row in one] == [
-        [row[c] for c in tables.PROBABILITIES] for row in other
+    assert [[row[c] for c in row_formats.PROBABILITIES] for row in one] == [
+        [row[c] for c in row_formats.PROBABILITIES] for row in other
     ]
 
 

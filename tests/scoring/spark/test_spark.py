@@ -25,7 +25,7 @@ from qe.getting_started.demo.run import EXPERIMENT
 from qe.models.model import Model
 from qe.production.thresholds import Thresholds
 from qe.scoring.input import read_rows
-from qe.scoring.jobs import score_file, tables
+from qe.scoring.jobs import row_formats, score_file
 from qe.scoring.scorer import Options
 
 pytest.importorskip("pyspark", reason="PySpark is not installed (pip install 'mtqe[spark]')")
@@ -94,7 +94,7 @@ def same_as_local(
         assert pa.concat_tables(tables_).equals(pq.read_table(local))
         return outcome
     first = gzip.decompress(local.read_bytes()) if output.endswith(".gz") else local.read_bytes()
-    header = first[: first.index(b"\n") + 1] if tables.kind_of(folder) in ("tsv", "csv") else b""
+    header = first[: first.index(b"\n") + 1] if row_formats.kind_of(folder) in ("tsv", "csv") else b""
     content = [
         gzip.decompress(p.read_bytes()) if p.suffix == ".gz" else p.read_bytes() for p in parts(folder)
     ]
