@@ -33,12 +33,12 @@ from qe.training.fitting import (
     guarded,
     predict_splits,
 )  # fmt: skip
-from qe.training.helpers import Helpers
 from qe.training.plan import Plan
 from qe.training.preparation import Prepared, prepare
 from qe.training.result import TrainingResult
 from qe.training.robustness import robustness_of_run
 from qe.training.run_state import STATE, RunState
+from qe.training.search_processes import Helpers
 from qe.training.words import words_of
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from qe.config import experiment
 from qe.data.dataset import Dataset
 from qe.getting_started.demo.run import EXPERIMENT
 from qe.training.check import check
-from qe.training.helpers import Helpers
+from qe.training.search_processes import Helpers
 from qe.training.study import storage_at
 from qe.training.train import train
 from tests.patience import PATIENCE

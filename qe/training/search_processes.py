@@ -1,4 +1,4 @@
-"""Helpers: processes that add trials to the study of a run, on the same machine."""
+"""Search processes: processes that add trials to the study of a run, on the same machine."""
 
 import os
 from collections.abc import Iterator
