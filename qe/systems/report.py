@@ -48,12 +48,13 @@ def footnotes(comparison: SystemsComparison) -> list[str]:
     if comparison.comparisons:
         result = comparison.comparisons[0].result
         family = recipe["families"]
+        spurious = recipe["experimentwise_error"]
         sizes = ", ".join(f"{name}: {size}" for name, size in family["comparisons"].items())
         lines.append(
             f"p: {result.test}, {result.tail}, exchange {result.exchange}, {result.samples} samples;"
             f" corrected ({recipe['correct']}) within families of comparisons ({sizes}); uncorrected at"
             f" {level}, one of {recipe['comparisons']} is spurious with probability up to"
-            f" {number(recipe['experimentwise_error'], 2)}"
+            f" {number(spurious, 2 if spurious >= 0.01 else 4)}"
         )
         lines += _claims(comparison)
     for compared in comparison.comparisons:
