@@ -1,8 +1,9 @@
 """What tests share: the way to the data beside the checkout."""
 
+import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,34 @@ def demo_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
 def demo_model(demo_run: Any) -> Path:
     """The small demo's model directory; the demo's data lie beside it."""
     return demo_run.output / "model"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def outputs_keep_their_schemas() -> Iterator[None]:
+    """Everything that tests let verbs write for machines is looked at, where a validator is installed."""
+    try:
+        import jsonschema
+    except ModuleNotFoundError:
+        yield
+        return
+    from qe.display import output_schemas
+
+    kind = jsonschema.Draft202012Validator
+    validators = {name: kind(output_schemas.output_schema(name)) for name in output_schemas.NAMES}
+    stamped = output_schemas.stamped
+
+    def looked_at(name: str, content: Mapping[str, Any]) -> dict[str, Any]:
+        made = stamped(name, content)
+        as_read = json.loads(json.dumps(made))
+        mistakes = [
+            f"{name}: {each.json_path}: {each.message}" for each in validators[name].iter_errors(as_read)
+        ]
+        assert not mistakes, mistakes
+        return made
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(output_schemas, "stamped", looked_at)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

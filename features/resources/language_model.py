@@ -23,7 +23,7 @@ from features.resources._kneser_ney import estimate
 from features.resources._units import SideBuilder
 from features.storage.arrays import finite, typed
 from features.storage.damage import whole
-from features.storage.files import DAMAGED_GZIP, atomic_file, open_binary, sha256
+from features.storage.files import DAMAGED_GZIP, atomic_file, damage_of, open_binary, sha256
 from features.text.annotation import Layer
 from features.text.corpus import ParallelCorpus, Side
 from features.text.ngram_tables import (
@@ -271,7 +271,7 @@ class LanguageModel(Resource):
             try:
                 binary = stream.read(len(_KENLM_MAGIC)) == _KENLM_MAGIC
             except DAMAGED_GZIP as error:
-                raise InputError(f"damaged gzip file ({error})", where=path) from None
+                raise InputError(damage_of(error), where=path) from None
         if binary:
             return cls.read_kenlm(path, direction=direction, case=case)
         return cls.read_arpa(path, direction=direction, case=case)

@@ -1,4 +1,4 @@
-"""Files: atomic writing, hashing, plain or gzip text with errors that name file and line."""
+"""Files: atomic writing, hashing, plain or compressed text with errors that name file and line."""
 
 import codecs
 import ctypes
@@ -6,6 +6,7 @@ import errno
 import fcntl
 import gzip
 import hashlib
+import io
 import os
 import re
 import shutil
@@ -14,7 +15,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Final, cast
+from typing import IO, Any, Final, cast
 
 from features.basics.errors import InputError
 
@@ -233,12 +234,47 @@ def digest(*parts: object) -> str:
     return state.hexdigest()[:16]
 
 
-# What reading a damaged gzip file raises.
+# What reading a damaged gzip or zstd file raises.
 DAMAGED_GZIP: Final = (EOFError, zlib.error, OSError)
+_ZSTD = b"\x28\xb5\x2f\xfd"
+
+
+def damage_of(error: Exception) -> str:
+    """What is said of a compressed file that cannot be read."""
+    kind = "zstd" if isinstance(error, _DamagedZstd) else "gzip"
+    return f"damaged {kind} file ({error})"
+
+
+class _DamagedZstd(OSError):
+    """What reading a damaged zstd file raises."""
+
+
+class _Zstd(io.RawIOBase):
+    """The content of a zstd file (RFC 8878), which may have several frames."""
+
+    def __init__(self, path: Path) -> None:
+        import pyarrow as pa
+
+        self._file = pa.input_stream(str(path), compression="zstd")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        try:
+            content = self._file.read(len(buffer))
+        except Exception as error:  # Arrow's own
+            raise _DamagedZstd(str(error)) from None
+        buffer[: len(content)] = content
+        return len(content)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
 
 
 def open_binary(path: Path) -> IO[bytes]:
-    """Opens a plain or gzip file (recognised by its first bytes) for reading.
+    """Opens a plain, gzip or zstd file (recognised by its first bytes) for reading.
 
     Raises InputError if the file does not exist, or cannot be read.
     """
@@ -250,8 +286,11 @@ def open_binary(path: Path) -> IO[bytes]:
         raise InputError("is a directory, not a file", where=path, remedy="give a file") from None
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", where=path) from None
-    magic = stream.peek(2)[:2]
-    if magic != b"\x1f\x8b":
+    magic = stream.peek(4)[:4]
+    if magic == _ZSTD:
+        stream.close()
+        return io.BufferedReader(_Zstd(path), 1 << 18)
+    if magic[:2] != b"\x1f\x8b":
         return stream
     stream.close()  # gzip.open(stream) would leave it open
     return cast(IO[bytes], gzip.open(path))
@@ -290,7 +329,7 @@ def read_lines(path: Path) -> Iterator[str]:
                 remedy="convert the file, for example with iconv -t UTF-8",
             ) from None
         except DAMAGED_GZIP as error:
-            raise InputError(f"damaged gzip file ({error})", where=f"{path}:{number + 1}") from None
+            raise InputError(damage_of(error), where=f"{path}:{number + 1}") from None
 
 
 def write_words(path: Path, words: Iterable[str]) -> None:

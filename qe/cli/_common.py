@@ -4,8 +4,14 @@ import sys
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from qe.scoring.routes import Route
 
 
 def on_spark(engine: str, master: str | None) -> bool:
@@ -63,6 +69,20 @@ def emit(content: dict[str, object], to_stdout: bool, output: Path | None) -> No
             temporary.write_text(text, "utf-8")
     if to_stdout:
         typer.echo(text, nl=False)
+
+
+def chosen_routes(model: str | None, models: Path | None) -> "Sequence[Route]":
+    """Which rows go to which model. Raises InputError unless one of `--model` and `--models` is given."""
+    from features.basics.errors import InputError
+    from qe.scoring.routes import Route, read_routes
+
+    if models is not None and model is not None:
+        raise InputError("--model and --models exclude each other", remedy="leave one of them out")
+    if models is not None:
+        return read_routes(models)
+    if model is None:
+        raise InputError("no model is given", remedy="give --model MODEL, or --models ROUTES")
+    return [Route({}, model)]
 
 
 def registered(model: str, folder: Path) -> tuple[str, str] | None:

@@ -2,10 +2,12 @@
 
 import sys
 from contextlib import suppress
+from functools import partial
 from typing import NoReturn
 
 from features.basics.errors import InputError
 from qe.cli._help import line_width, listed
+from qe.cli._log import event, is_json
 from qe.cli._process import (
     Stopped,
     safe_children,
@@ -27,6 +29,7 @@ def main(arguments: list[str] | None = None) -> None:
     arguments = sys.argv[1:] if arguments is None else arguments
     verb = arguments[0] if arguments else "--help"
     name = f"qe {verb}" if verb in verbs() else "qe"
+    refuse = partial(_refuse, is_json(arguments))
     without_telemetry()
     try:
         with stopped_by_signals(), safe_children(), standard_streams(), thread_limits():
@@ -34,21 +37,21 @@ def main(arguments: list[str] | None = None) -> None:
             with store_named(name, arguments):
                 _run(verb, arguments[1:])
     except InputError as error:
-        _refuse(f"{name}: {error}", 2)
+        refuse(f"{name}: {error}", 2)
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] in ("features", "qe"):
             raise
         from features.basics.packages import missing
 
-        _refuse(f"{name}: {missing(error.name)}", 2)
+        refuse(f"{name}: {missing(error.name)}", 2)
     except Stopped as stopped:
-        _refuse(f"{name}: {stopped}", stopped.code)
+        refuse(f"{name}: {stopped}", stopped.code)
     except BrokenPipeError:  # of `qe ... | head`: its reader has what it wants
         sys.exit(141)
     except OSError as error:
         reason = error.strerror or str(error)
         what = f"cannot read or write ({reason})" if error.filename is None else f"{error.filename}: {reason}"
-        _refuse(f"{name}: {what}", 2)
+        refuse(f"{name}: {what}", 2)
 
 
 def _check_text(arguments: list[str]) -> None:
@@ -72,9 +75,9 @@ def _run(verb: str, arguments: list[str]) -> None:
         command(verb).main(arguments, f"qe {verb}")
 
 
-def _refuse(message: str, code: int) -> NoReturn:
+def _refuse(as_json: bool, message: str, code: int) -> NoReturn:
     with suppress(OSError):  # stderr may be gone, too
-        print(message, file=sys.stderr)
+        event("error", message=message, exit=code) if as_json else print(message, file=sys.stderr)
     sys.exit(code)
 
 

@@ -74,9 +74,9 @@ def distill(
     from qe.models.model import Model
     from qe.production.distillation.distill import learns_words, student_of, taught
     from qe.resources.cache import default_cache
-    from qe.scoring.jobs import languages_of
     from qe.scoring.naming import name_pairs
     from qe.scoring.pool import read_pool
+    from qe.scoring.scorer import languages_of
     from qe.training.check import check
     from qe.training.train import train
 

@@ -25,7 +25,7 @@ def report(
     ] = None,
     summary: Annotated[
         Path | None,
-        input_option(help="What `qe score --summary` wrote: scores of another model are refused; has drift."),
+        input_option(help="Summary of the scores, which must be the model's. (default: the one beside them)"),
     ] = None,
     require_signature: Signed = None,
     quiet: Quiet = False,

@@ -1,4 +1,4 @@
-"""`qe schema`: write the JSON Schema of the experiment file, for editors."""
+"""`qe schema`: write the JSON Schema of the experiment file, or of what verbs write for machines."""
 
 import json
 from pathlib import Path
@@ -10,11 +10,17 @@ from qe.cli._options import output_option
 
 
 def schema(
+    what: Annotated[
+        str, typer.Argument(help="experiment, or an output: log, report, score, summary, triage.")
+    ] = "experiment",
     output: Annotated[
         Path | None, output_option("--output", "-o", help="The schema's file; default: to stdout.")
     ] = None,
 ) -> None:
     """Write the JSON Schema of the experiment file, with the names and parameters that are installed.
+
+    Or that of an output: `report` is report.json, `summary` lies beside scores, `score` and `triage` are what
+    --json prints, `log` is a line of --log json. They keep their keys (docs/machine-output.md).
 
     An editor with the YAML language server then completes and checks keys, without network, in a file that
     begins with
@@ -23,17 +29,21 @@ def schema(
 
     where PATH, relative to that file, leads to the schema.
 
-    Example:
+    Examples:
 
         qe schema --output experiments/schema.json
+
+        qe schema summary --output summary.schema.json
     """
     from features.storage.files import atomic_file
     from features.storage.outputs import check_output
+    from qe.display.output_schemas import output_schema
     from qe.getting_started.catalogue.schema import experiment_schema
 
     if output is not None:
         check_output(output)
-    text = json.dumps(experiment_schema(), indent=1, ensure_ascii=False) + "\n"
+    content = experiment_schema() if what == "experiment" else output_schema(what)
+    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
     if output is None:
         typer.echo(text, nl=False)
         return

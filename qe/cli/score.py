@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from qe.cli._common import on_spark, registered
+from qe.cli._common import chosen_routes, on_spark, registered
 from qe.cli._options import (
     Columns,
     Decimal,
@@ -28,18 +28,20 @@ from qe.cli._options import (
     run_option,
     table_layout,
 )
-from qe.cli._progress import progress_bar
 from qe.display.numbers import percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from qe.cli._log import Log
     from qe.data.table_files import Layout
     from qe.models.drift import DriftReport
     from qe.production.thresholds import Thresholds
     from qe.scoring.conditions import Condition
     from qe.scoring.document_scores import DocumentIds
-    from qe.scoring.jobs import ScoredFile
+    from qe.scoring.piped import Piped
+    from qe.scoring.scored_file import ScoredFile
+    from qe.scoring.scoring_model import ScoringModel
     from qe.scoring.spark.scoring import ScoredTable
 
 
@@ -47,17 +49,14 @@ _column_option = partial(typer.Option, rich_help_panel="columns added")
 
 
 def score(
-    model: Annotated[
-        str,
-        input_option("--model", "-m", metavar="MODEL", help="Model folder, or models:/NAME@champion."),
-    ],
     input_: Annotated[
         list[str],
         input_option(
             "--input",
             "-i",
             metavar="FILE",
-            help="TSV, CSV, JSONL, Parquet, XLIFF, TMX or XLSX; or twice: source and target text.",
+            help="Table, XLIFF, TMX, XLSX; folder or pattern of tables; - (stdin); or twice: source and "
+            "target.",
         ),
     ],
     output: Annotated[
@@ -66,9 +65,17 @@ def score(
             "--output",
             "-o",
             metavar="FILE",
-            help="TSV, CSV or JSONL (.gz too), Parquet, or the input's kind.",
+            help="TSV, CSV or JSONL (.gz and .zst too), Parquet, or the input's kind; - for stdout.",
         ),
     ],
+    model: Annotated[
+        str | None,
+        input_option("--model", "-m", metavar="MODEL", help="Model folder, or models:/NAME@champion."),
+    ] = None,
+    models: Annotated[
+        Path | None,
+        input_option(metavar="ROUTES", help="YAML: columns of a row choose its model."),
+    ] = None,
     columns: Columns = None,
     delimiter: Delimiter = None,
     quoting: Quoting = None,
@@ -79,7 +86,7 @@ def score(
     languages: Languages = None,
     interval: Annotated[
         float | None,
-        _column_option(metavar="SHARE", help="low, high: bounds of this share of true labels (0.9)."),
+        _column_option(metavar="SHARE", help="low, high: hold this share of true labels (0.9)."),
     ] = None,
     explain: Annotated[
         int,
@@ -89,8 +96,7 @@ def score(
         Path | None,
         _column_option(
             metavar="FILE",
-            help="action (publish, post-edit, retranslate) by costs (.yaml), or by thresholds of "
-            "`qe triage --json`.",
+            help="action: the cheapest by a cost table (.yaml), or what `qe triage --json` found (.json).",
         ),
     ] = None,
     tokens: Annotated[
@@ -130,6 +136,17 @@ def score(
             help="Document ids for --documents: a column, or a file of them.",
         ),
     ] = None,
+    with_model: Annotated[
+        bool,
+        _column_option("--with-model", help="model: its name, version and fingerprint."),
+    ] = False,
+    known: Annotated[
+        Path | None,
+        input_option(
+            metavar="PREVIOUS",
+            help="Rows that this model has scored keep their score.",
+        ),
+    ] = None,
     resume: Annotated[bool, run_option("--resume", help="Go on with a job that was stopped.")] = False,
     overwrite: Annotated[
         bool, run_option("--overwrite", help="Replace an output or an unfinished job.")
@@ -140,7 +157,7 @@ def score(
     workers: Annotated[
         int | None, run_option(min=1, max=1024, help="Processes. (default: one for each core)")
     ] = None,
-    chunk: Annotated[int, run_option(min=1, help="Rows between two points to resume from.")] = 5000,
+    chunk: Annotated[int, run_option(min=1, help="Rows between points to resume.")] = 5000,
     engine: Engine = "local",
     master: Master = None,
     keep: Annotated[
@@ -149,7 +166,7 @@ def score(
     suffix: Annotated[str, output_option(help="Ending of added names, such as _qe.")] = "",
     safe_cells: Annotated[
         bool,
-        output_option("--safe-cells", help="No cell of TSV or CSV is a formula: an apostrophe before it."),
+        output_option("--safe-cells", help="Apostrophes make formulas text in TSV and CSV."),
     ] = False,
     drift: Annotated[
         Path | None,
@@ -158,9 +175,11 @@ def score(
     summary: Annotated[
         Path | None,
         output_option(
-            metavar="FILE", help="Model, packages, checksums, options, counts, drift, times (JSON)."
+            metavar="FILE",
+            help="Model, counts, times, ... (default: OUTPUT.json)",
         ),
     ] = None,
+    no_summary: Annotated[bool, output_option("--no-summary", help="Write no summary.")] = False,
     fail_if: Annotated[
         list[str] | None,
         run_option(
@@ -168,6 +187,14 @@ def score(
         ),
     ] = None,
     require_signature: Signed = None,
+    log_form: Annotated[
+        str | None,
+        run_option(
+            "--log",
+            metavar="text|json",
+            help="json: stderr is lines of JSON, one a stage.",
+        ),
+    ] = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -200,10 +227,12 @@ def score(
 
         qe score --model output/demo/model --input project.xlf --output project.scored.xlf
     """
-    from features.basics.errors import InputError, visible
+    from features.basics.errors import InputError
+    from qe.cli._log import log_of
     from qe.data.translation_files.kinds import translation_kind
     from qe.scoring.conditions import Condition
     from qe.scoring.jobs import score_file
+    from qe.scoring.many import files_of
     from qe.scoring.naming import name_pairs
     from qe.scoring.scorer import CACHE, CACHE_WITH_TOKENS, Options
 
@@ -211,8 +240,13 @@ def score(
         raise InputError(
             f"--input is given once (a table) or twice (source, target), not {len(input_)} times"
         )
-    from qe.api.models import model_folder
-
+    piped = None
+    as_given, output_given = input_, output
+    if "-" in (*input_, output):
+        piped = _piped(input_, {"--resume": resume, "--engine": engine != "local"})
+        input_, output = _as_files(piped, input_, output)
+        if output_given == "-" and as_json:
+            raise InputError("--json and --output - both write to stdout", remedy="leave one of them out")
     if tags is not None and not tokens:
         raise InputError("--tags goes with --tokens", remedy="add --tokens, or leave it out")
     if doc_ids is not None and documents is None:
@@ -222,23 +256,29 @@ def score(
 
         check_threshold_metric(tags, "--tags")
     conditions = [Condition.parsed(text) for text in fail_if or ()]
+    log = log_of("score", log_form)
     begun = datetime.now(UTC)
     given = _given({
         "columns": columns, "delimiter": delimiter, "quoting": quoting, "encoding": encoding,
         "decimal": decimal, "sheet": sheet, "header-row": header_row, "languages": languages,
-        "interval": interval, "explain": explain, "triage": triage, "tokens": tokens, "tags": tags,
-        "flags": flags, "outside": outside, "keep": keep, "suffix": suffix, "safe-cells": safe_cells,
+        "models": models, "interval": interval, "explain": explain,
+        "triage": triage, "tokens": tokens, "tags": tags,
+        "flags": flags, "outside": outside, "with-model": with_model, "keep": keep, "suffix": suffix,
+        "safe-cells": safe_cells, "known": known,
         "resume": resume, "cache": None if cache else "no", "workers": workers, "chunk": chunk,
         "fail-if": fail_if, "documents": documents, "doc-ids": doc_ids,
     })  # fmt: skip
-    folder, identity = model_folder(model, require_signature)
+    routes = chosen_routes(model, models)
+    by = [_scoring_model(route.model, require_signature) for route in routes]
+    folder, identity = by[0].folder, by[0].identity
     in_place = translation_kind(Path(output)) is not None
     of_files = any(translation_kind(Path(name)) for name in input_)
     if of_files:
-        _only_of_tables({"a second --input": input_[1:], "--engine": engine != "local"})
+        _only_of_tables({"a second --input": input_[1:], "--engine": engine != "local", "--models": models})
         if in_place:
             _only_of_tables({"--tokens": tokens, "--keep": keep, "--safe-cells": safe_cells})
             _only_of_tables({"--resume": resume, "--workers": workers, "--documents": documents})
+            _only_of_tables({"--known": known})
     else:
         _only_of_files({"--sheet": sheet, "--header-row": header_row != 1, "--languages": languages})
     if on_spark(engine, master):
@@ -248,10 +288,12 @@ def score(
         _only_local(
             {"--delimiter": delimiter, "--quoting": quoting, "--encoding": encoding, "--decimal": decimal}
         )
-        thresholds = None if triage is None else _thresholds(triage, folder, identity)
+        _only_local({"--models": models, "--known": known})
+        thresholds = None if triage is None else _thresholds(triage, by[0], False)
         options = Options(
             interval, explain, tokens, cache=(CACHE_WITH_TOKENS if tokens else CACHE) if cache else 0,
             triage=thresholds, flags=flags, outside=outside, tag_by=tags or "f1_mult",
+            with_model=by[0].label if with_model else "",
         )  # fmt: skip
         if drift is not None or any(condition.most is None for condition in conditions):
             _check_profile(folder)
@@ -261,26 +303,46 @@ def score(
             options=options, columns=name_pairs(columns or (), "--columns"), keep=keep, suffix=suffix,
             safe=safe_cells, overwrite=overwrite, chunk=chunk,
         )  # fmt: skip
-        _tell(table.drift, table.not_checked)
+        warnings = () if table.drift is None else table.drift.warnings
+        _tell(log, warnings, table.not_checked)
         if drift is not None:
             write_drift(drift, table.drift)
         if thresholds is not None and not (quiet or as_json):
             _show_actions(thresholds, table.actions, table.scored)
-        _end(conditions, table.rows, table.scored, () if table.drift is None else table.drift.warnings)
+        _end(log, conditions, table.rows, table.scored, warnings)
         return
-    from features.storage.outputs import check_output
+    from features.storage.outputs import check_output, check_outside
 
     if triage is not None:
         check_output(Path(output), [triage])
-    files = [*map(Path, input_), Path(output), folder, *([triage] if triage else [])]
+    given_files = [path for path in (triage, known, models) if path]
+    source = [Path(name) for name in input_]
+    given_inputs = [] if of_files else files_of(source)
+    files = [*source, *given_inputs, Path(output), *(one.folder for one in by), *given_files]
+    if models is not None:
+        check_output(Path(output), [models])
+        _only_of_one({"--drift": drift, "--known": known})
     if drift is not None or any(condition.most is None for condition in conditions):
         if drift is not None:
             check_output(drift, files)
-        _check_profile(folder)
-    beside = [*files, *([drift] if drift else [])]
-    if summary is not None:
-        check_output(summary, beside)
-    thresholds = None if triage is None else _thresholds(triage, folder, identity)
+        for one in by:
+            _check_profile(one.folder)
+    from contextlib import redirect_stdout
+    from dataclasses import replace
+
+    from qe.scoring.job_summary import JobSummary, Told, beside, check_place
+    from qe.scoring.router import Destination, Routes
+
+    place = _place(summary, no_summary or (output_given == "-" and summary is None), beside(Path(output)))
+    for folder in (path for path in source if path.is_dir()):
+        for written in filter(None, (Path(output), place, drift)):
+            check_outside(written, folder)
+    if place is not None:
+        check_output(place, [*files, *([drift] if drift else [])])
+    if place is not None and summary is None:
+        check_place(place)
+    decisions = [None if triage is None else _thresholds(triage, one, models is not None) for one in by]
+    thresholds = decisions[0]
     remembered = CACHE_WITH_TOKENS if tokens else CACHE
     options = Options(
         interval,
@@ -291,6 +353,7 @@ def score(
         flags=flags,
         outside=outside,
         tag_by=tags or "f1_mult",
+        with_model=by[0].label if with_model else "",
     )
     headers = name_pairs(columns or (), "--columns")
     layout = table_layout(
@@ -298,23 +361,20 @@ def score(
     )
     of_documents = None
     if documents is not None:
-        check_output(
-            documents, [*beside, *([summary] if summary else []), *([Path(doc_ids)] if doc_ids else [])]
-        )
-        of_documents = _document_ids(documents, input_, layout, folder, identity, doc_ids)
-    from qe.scoring.job_summary import JobSummary
-
-    job = JobSummary(
-        model,
-        folder,
-        identity,
-        [Path(name) for name in input_],
-        Path(output),
-        given,
-        begun,
-        registered(model, folder),
-        require_signature,
-    )
+        others = [path for path in (drift, place, Path(doc_ids) if doc_ids else None) if path]
+        check_output(documents, [*files, *others])
+        of_documents = _document_ids(documents, source, layout, folder, identity, doc_ids)
+    makers: Told = by[0]
+    score_by: Path | Routes = folder
+    if models is not None:
+        of_each = [
+            replace(options, triage=decision, with_model=one.label if with_model else "")
+            for decision, one in zip(decisions, by, strict=True)
+        ]
+        score_by = makers = Routes(models, list(map(Destination, routes, by, of_each)))
+    named = str if piped is None else piped.named
+    job = JobSummary(makers, source, Path(output), given, begun, place, named)
+    log.event("begin", model=makers.to_json(), inputs=as_given, output=output_given)
     if of_files and in_place:
         from qe.scoring.in_place import score_in_place
 
@@ -328,12 +388,13 @@ def score(
             layout=layout,
             suffix=suffix,
             overwrite=overwrite,
+            job_summary=job,
         )
     else:
-        with progress_bar(quiet or as_json) as progress:
+        with log.progress(quiet or as_json) as progress:
             done = score_file(
-                folder,
-                [Path(name) for name in input_],
+                score_by,
+                source,
                 Path(output),
                 identity=identity,
                 options=options,
@@ -342,35 +403,37 @@ def score(
                 keep=keep,
                 suffix=suffix,
                 safe=safe_cells,
+                job_summary=job,
+                known=known,
                 resume=resume,
                 overwrite=overwrite,
                 workers=workers,
                 chunk=chunk,
                 progress=progress,
             )
-    for told in done.notes if not quiet else ():
-        print(visible(f"qe score: {input_[0]}: {told}"), file=sys.stderr)
-    _tell(done.drift, done.not_checked)
+    for told in done.notes:
+        log.tell("note", f"{as_given[0]}: {told}", quiet=quiet)
+    _tell(log, done.warnings, done.not_checked)
     if drift is not None:
         write_drift(drift, done.drift)
     if documents is not None and of_documents is not None:
-        _write_documents(documents, of_documents, Path(output), f"score{suffix if keep else ''}", quiet)
-    if summary is not None:
-        job.write(summary, done)
-    _print(done, str(Path(output)), quiet, as_json, done.repeated, job.model_told() if as_json else None)
-    if thresholds is not None and not (quiet or as_json):
-        _show_actions(thresholds, done.actions, done.scored)
-    _end(conditions, done.rows, done.scored, () if done.drift is None else done.drift.warnings)
+        _write_documents(log, documents, of_documents, Path(output), f"score{suffix if keep else ''}", quiet)
+    if piped is not None and output_given == "-":
+        piped.write(Path(output))
+    with redirect_stdout(sys.stderr if output_given == "-" else sys.stdout):
+        _print(done, output_given, quiet, as_json, done.repeated, makers.to_json() if as_json else None)
+        if thresholds is not None and models is None and not (quiet or as_json):
+            _show_actions(thresholds, done.actions, done.scored)
+    log.event("end", output=output_given, **done.counts, seconds=(datetime.now(UTC) - begun).total_seconds())
+    _end(log, conditions, done.rows, done.scored, done.warnings)
 
 
-def _tell(drift: "DriftReport | None", not_checked: "Mapping[str, str]") -> None:
+def _tell(log: "Log", warnings: "Sequence[str]", not_checked: "Mapping[str, str]") -> None:
     """On stderr: what was not looked for, and how the input departs from the training data."""
-    from features.basics.errors import visible
-
     for kind, reason in not_checked.items():
-        print(visible(f"qe score: {kind} are not looked for: {reason}"), file=sys.stderr)
-    for warning in () if drift is None else drift.warnings:
-        print(visible(f"qe score: the input departs from the training data: {warning}"), file=sys.stderr)
+        log.tell("warning", f"{kind} are not looked for: {reason}")
+    for warning in warnings:
+        log.tell("warning", f"the input departs from the training data: {warning}")
 
 
 def _show_actions(thresholds: "Thresholds", actions: "Mapping[str, int]", scored: int) -> None:
@@ -380,20 +443,21 @@ def _show_actions(thresholds: "Thresholds", actions: "Mapping[str, int]", scored
     show(actions_table(thresholds, actions, scored))
 
 
-def _end(conditions: "Sequence[Condition]", rows: int, scored: int, drift: "Sequence[str]" = ()) -> None:
+def _end(
+    log: "Log", conditions: "Sequence[Condition]", rows: int, scored: int, drift: "Sequence[str]" = ()
+) -> None:
     """Ends with exit code 1, and why, if no row was scored or a condition holds."""
-    from features.basics.errors import visible
     from qe.scoring.conditions import failures
 
     told = list(failures(conditions, rows, scored, drift))
     for sentence in told:
-        print(visible(f"qe score: failed: {sentence}"), file=sys.stderr)
+        log.tell("failed", f"failed: {sentence}")
     if told:
         raise typer.Exit(1)
 
 
 def _document_ids(
-    documents: Path, inputs: list[str], layout: "Layout", model: Path, identity: str, named: str | None
+    documents: Path, source: list[Path], layout: "Layout", model: Path, identity: str, named: str | None
 ) -> "DocumentIds":
     """Raises InputError before any row is scored if nothing says which document a row is of."""
     from dataclasses import replace
@@ -401,25 +465,57 @@ def _document_ids(
     from qe.data.translation_files.kinds import translation_kind
     from qe.models.model import Model
     from qe.scoring.document_scores import DocumentIds
-    from qe.scoring.input import open_input
-    from qe.scoring.jobs import languages_of
+    from qe.scoring.many import open_all
     from qe.scoring.row_formats import kind_of
+    from qe.scoring.scorer import languages_of
 
     kind_of(documents)
-    if translation_kind(Path(inputs[0])) is not None:
+    if translation_kind(source[0]) is not None:
         layout = replace(layout, languages=languages_of(Model.load(model, identity=identity)))
-    return DocumentIds.found(open_input([Path(name) for name in inputs], layout), named)
+    return DocumentIds.found(open_all(source, layout), named)
 
 
-def _write_documents(path: Path, ids: "DocumentIds", scored: Path, header: str, quiet: bool) -> None:
-    from features.basics.errors import visible
+def _write_documents(
+    log: "Log", path: Path, ids: "DocumentIds", scored: Path, header: str, quiet: bool
+) -> None:
     from qe.scoring.document_scores import score_documents, write_documents
 
     found = score_documents(ids, scored, header)
     write_documents(path, found)
-    if "" in found and not quiet:
+    if "" in found:
         told = f"{found[''].segments:,} rows name no document: they are together in one without a name"
-        print(visible(f"qe score: {path}: {told}"), file=sys.stderr)
+        log.tell("note", f"{path}: {told}", quiet=quiet)
+
+
+def _piped(inputs: list[str], refused: dict[str, object]) -> "Piped":
+    """A folder for standard input and output.
+
+    Raises InputError for options that do not go with them.
+    """
+    from features.basics.errors import InputError
+    from qe.scoring.piped import Piped
+
+    for name, value in refused.items():
+        if value:
+            raise InputError(f"{name} does not go with - (stdin, stdout)", remedy="give files")
+    if len(inputs) > 1 and "-" in inputs:
+        raise InputError("standard input is one table", remedy="give two files, or one -")
+    return Piped()
+
+
+def _as_files(piped: "Piped", inputs: list[str], output: str) -> tuple[list[str], str]:
+    """The inputs and the output, as files."""
+    given = [str(piped.read(sys.stdin.buffer)) if name == "-" else name for name in inputs]
+    return given, str(piped.output([Path(name) for name in given])) if output == "-" else output
+
+
+def _place(summary: Path | None, no_summary: bool, usual: Path) -> Path | None:
+    """Where the summary is written. Raises InputError if it is asked for and refused."""
+    from features.basics.errors import InputError
+
+    if summary is not None and no_summary:
+        raise InputError("--summary and --no-summary exclude each other", remedy="leave one of them out")
+    return None if no_summary else summary or usual
 
 
 def _given(options: dict[str, object]) -> dict[str, object]:
@@ -429,12 +525,33 @@ def _given(options: dict[str, object]) -> dict[str, object]:
     }
 
 
-def _thresholds(path: Path, model: Path, identity: str) -> "Thresholds":
+def _thresholds(path: Path, by: "ScoringModel", of_several: bool) -> "Thresholds":
+    """The thresholds of a model. Raises InputError for a file of thresholds, which are of one model."""
+    from features.basics.errors import InputError
     from qe.models import description
     from qe.production.thresholds import Thresholds
 
-    with description.one_model(model, identity):
-        return Thresholds.given(path, model, description.read(model).scale)
+    if of_several and path.suffix.lower() == ".json":
+        raise InputError("holds thresholds of one model", where=path, remedy="give a cost table (.yaml)")
+    with description.one_model(by.folder, by.identity):
+        return Thresholds.given(path, by.folder, description.read(by.folder).scale)
+
+
+def _scoring_model(model: str, require_signature: Path | None) -> "ScoringModel":
+    from qe.api.models import model_folder
+    from qe.scoring.scoring_model import ScoringModel
+
+    folder, identity = model_folder(model, require_signature)
+    return ScoringModel(model, folder, identity, registered(model, folder), require_signature)
+
+
+def _only_of_one(options: dict[str, object]) -> None:
+    """Raises InputError for a given option that is of one model."""
+    from features.basics.errors import InputError
+
+    for name, value in options.items():
+        if value:
+            raise InputError(f"{name} is of one model", remedy="leave it out with --models")
 
 
 def _check_profile(model: Path) -> None:
@@ -507,13 +624,20 @@ def _print(
         import json
 
         of_model = {} if model is None else {"model": model}
-        print(json.dumps({**summary.to_json(), "output": output, **of_model}))
+        from qe.display import output_schemas
+
+        content = {**summary.to_json(), "output": output, **of_model}
+        print(json.dumps(output_schemas.stamped("score", content) if of_model else content))
     elif not quiet:
         if getattr(summary, "unchanged", False):
             print(f"{output} is finished: the same job made it, so nothing is to do (--overwrite: anew)")
         print(f"{summary.scored:,} of {summary.rows:,} rows scored: {output}")
         if repeated:
             print(f"  {repeated:,} ({percent(repeated / summary.scored)}) took the score of an equal segment")
+        if known := getattr(summary, "known", 0):
+            print(f"  {known:,} ({percent(known / summary.scored)}) kept the score of an earlier job")
+        for name, route in getattr(summary, "routes", {}).items():
+            print(f"  {route.scored:,} of {route.rows:,} rows scored: {name}")
         for kind, count in sorted(getattr(summary, "flagged", {}).items()):
             print(f"  {count:,} flagged: {kind}")
         for reason, count in sorted(summary.reasons.items(), key=lambda item: -item[1])[:10]:

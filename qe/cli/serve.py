@@ -13,7 +13,13 @@ if TYPE_CHECKING:
 
 
 def serve(
-    model: Annotated[str, typer.Option("--model", "-m", help="Model folder, or models:/NAME@champion.")],
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", help="Model folder, or models:/NAME@champion.")
+    ] = None,
+    models: Annotated[
+        Path | None,
+        typer.Option(metavar="ROUTES", help="YAML: which model answers for which rows, as in `qe score`."),
+    ] = None,
     host: Annotated[
         str, typer.Option(help="Address to listen on; loopback unless you say otherwise.")
     ] = "127.0.0.1",
@@ -59,22 +65,27 @@ def serve(
 
         qe serve --model models:/qe-demo@champion --port 5002
     """
+    from features.basics.errors import InputError
+    from qe.cli._common import chosen_routes
     from qe.production.listening import address_of, bound
     from qe.production.renewal import Renewal
     from qe.production.server.hosts import Hosts
     from qe.production.server.limits import Limits
     from qe.production.serving import serve as answer_requests
 
+    routes = chosen_routes(model, models)
+    if models is not None and triage is not None:
+        raise InputError("--triage is of one model", remedy="leave it out with --models")
     limits = Limits(max_bytes, max_rows, max_seconds, max_busy, max_connections)
     hosts = Hosts.of([name for name in allowed_hosts.split(",") if name], host)
 
-    def load() -> "Service":
+    def service_of(name: str) -> "Service":
         from qe.api.models import model_folder
         from qe.cli._common import registered
         from qe.production.server.service import Service
 
-        folder, identity = model_folder(model, require_signature)
-        version = registered(model, folder)
+        folder, identity = model_folder(name, require_signature)
+        version = registered(name, folder)
         return Service.load(
             folder,
             limits,
@@ -85,10 +96,23 @@ def serve(
             drift_rows=drift_rows,
         )
 
+    def load() -> "Service":
+        from qe.production.server.routed import RoutedService
+
+        if models is None:
+            return service_of(routes[0].model)
+        services = {name: service_of(name) for name in dict.fromkeys(route.model for route in routes)}
+        return RoutedService.of(models.name, routes, [services[route.model] for route in routes], limits)
+
     def current(service: "Service") -> bool:
         from qe.api.models import is_current
 
-        return is_current(model, service.about["registered"], service.about["fingerprint"])
+        abouts = service.about.get("routes")
+        loaded = [abouts[route.name] for route in routes] if abouts else [service.about]
+        return all(
+            is_current(route.model, about["registered"], about["fingerprint"])
+            for route, about in zip(routes, loaded, strict=True)
+        )
 
     with bound(host, port) as held:
         address = address_of(held)

@@ -1,7 +1,7 @@
 """`qe triage`: find thresholds to publish, post-edit or retranslate, by costs."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,6 +20,8 @@ from qe.cli._options import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from qe.data.dataset import LabelScale
     from qe.data.score_files import ScoreFile
 
@@ -37,7 +39,10 @@ def triage(
     column: Column = None,
     model: Annotated[
         str | None,
-        input_option(metavar="MODEL", help="Take the label's ends and direction from the model."),
+        input_option(
+            metavar="MODEL",
+            help="Take the label's ends and direction from the model; scores of others are refused.",
+        ),
     ] = None,
     scale_low: Annotated[
         float | None, input_option(help="Low end of the label. (default: the model's, or 1 of 1 to 5)")
@@ -64,13 +69,18 @@ def triage(
     """
     from features.storage.outputs import check_output
     from qe.data.score_files import read_scores, same_segments
+    from qe.display import output_schemas
     from qe.display.terminal import show
     from qe.production.triage import read_costs, trade_off
     from qe.production.triage import triage as find
     from qe.production.triage_tables import triage_tables
+    from qe.scoring.job_summary import told_of
 
     if plot is not None:
         check_output(plot, [gold, predictions, costs])
+    told = told_of(predictions)
+    if told is not None and model is not None:
+        _check_model(told, predictions, model)
     table = read_costs(costs)
     scale = _scale(read_scores(gold, gold_column), model, (scale_low, scale_high), lower_is_better)
     labels = read_scores(gold, gold_column, scale.low, scale.high)
@@ -86,11 +96,22 @@ def triage(
     if as_json:
         import json
 
-        print(json.dumps(decision.to_json(), indent=1))
+        by = {} if told is None else {"model": told["model"]}
+        print(json.dumps(output_schemas.stamped("triage", {**decision.to_json(), **by}), indent=1))
     elif not quiet:
+        if told is not None:
+            print(f"scores by {told['model']['name']}, fingerprint {told['model']['fingerprint'][:12]}")
         show(*triage_tables(decision, scale.higher_is_better))
     if decision.alike is not None or not decision.saved_share.value or decision.saved_share.value <= 0:
         raise typer.Exit(1)
+
+
+def _check_model(told: "Mapping[str, Any]", predictions: Path, model: str) -> None:
+    """Raises InputError if another model made the predictions."""
+    from qe.api.models import model_folder
+    from qe.scoring.job_summary import check_model
+
+    check_model(told, predictions, model_folder(model)[1])
 
 
 def _scale(

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from features.basics.errors import InputError, shown
-from features.storage.files import DAMAGED_GZIP, open_binary, read_lines
+from features.storage.files import DAMAGED_GZIP, damage_of, open_binary, read_lines
 
 Record = tuple[int, list[str]]  # the line it starts at, its fields
 
@@ -181,7 +181,7 @@ def _decoded_lines(path: Path, encoding: str) -> Iterator[str]:
         except UnicodeError as error:
             raise not_of(encoding, error, f"{path}:{number + 1}") from None
         except DAMAGED_GZIP as error:
-            raise InputError(f"damaged gzip file ({error})", where=f"{path}:{number + 1}") from None
+            raise InputError(damage_of(error), where=f"{path}:{number + 1}") from None
 
 
 def not_of(encoding: str, error: UnicodeError, where: object) -> InputError:
@@ -217,7 +217,7 @@ def _beginning(path: Path) -> bytes:
                 sample += part
     except DAMAGED_GZIP as error:
         if not sample:
-            raise InputError(f"damaged gzip file ({error})", where=f"{path}:1") from None
+            raise InputError(damage_of(error), where=f"{path}:1") from None
     return sample[: _SAMPLE + 1]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.numerals import LARGEST
-from features.storage.files import DAMAGED_GZIP, open_binary, sha256
+from features.storage.files import DAMAGED_GZIP, damage_of, open_binary, sha256
 from qe.data.classes import numbers_of
 from qe.data.dataset import LabelScale
 from qe.data.delimited import not_of
@@ -105,7 +105,7 @@ class Reading:
             with open_binary(path) as stream:
                 content = stream.read()
         except DAMAGED_GZIP as error:
-            raise InputError(f"damaged gzip file ({error})", where=path) from None
+            raise InputError(damage_of(error), where=path) from None
         if content in (b"", BOM):
             raise InputError("the file is empty", where=path, remedy="give one segment per line")
         self.provenance[self.name(path)] = sha256(path)

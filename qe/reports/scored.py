@@ -25,10 +25,9 @@ from qe.reports.score_plots import png, score_distributions
 from qe.reports.segments import ShownSegment, words_of
 from qe.scoring.flags import kinds_of
 from qe.scoring.input import read_rows
-from qe.scoring.job_summary import summary_of
-from qe.scoring.jobs import remembered
+from qe.scoring.job_summary import check_model, summary_of, told_of
 from qe.scoring.naming import Names
-from qe.scoring.scorer import Options, Scorer
+from qe.scoring.scorer import Options, Scorer, remembered
 
 SHOWN = 20
 _SCORED_AGAIN = 20  # rows whose scores are compared with the model's
@@ -58,13 +57,16 @@ def scored_page(
     identity  of the model that must lie there, if it is known
     drift     what `qe score --drift` wrote
     costs     a cost table, for what to do
-    summary   what `qe score --summary` wrote: the scores must be those, of this model; has drift, too
+    summary   what `qe score` wrote beside the scores, which must be those, of this model; has drift, too;
+              None: what lies beside the file, or its own metadata
 
     Raises InputError for files that are not of that kind, and for rows that the model scores otherwise.
     """
     with description.one_model(model, identity) as own:
-        of_job = None if summary is None else summary_of(summary, scored, own)
-        drifted = _drift(drift) if drift is not None else of_job and of_job["drift"]
+        of_job = told_of(scored) if summary is None else summary_of(summary, scored, own)
+        if of_job is not None:
+            check_model(of_job, scored, own)
+        drifted = _drift(drift) if drift is not None else of_job and of_job.get("drift")
         return _page(scored, model, drifted, costs, _made_by(of_job))
 
 
@@ -95,7 +97,8 @@ def _made_by(summary: Mapping[str, Any] | None) -> str:
         return ""
     model = summary["model"]
     version = f"version {model['version']} of {model['registered']}, " if model["version"] else ""
-    return f" Scored {summary['begun']} by {version}fingerprint {model['fingerprint'][:12]}."
+    begun = f"{summary['begun']} " if "begun" in summary else ""
+    return f" Scored {begun}by {version}fingerprint {model['fingerprint'][:12]}."
 
 
 def _page(

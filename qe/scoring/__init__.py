@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from qe.scoring.check import Pair as Pair
     from qe.scoring.filter_files import Filtered as Filtered
     from qe.scoring.flags import Flags as Flags
-    from qe.scoring.jobs import ScoredFile as ScoredFile
     from qe.scoring.jobs import score_file as score_file
+    from qe.scoring.scored_file import ScoredFile as ScoredFile
     from qe.scoring.scorer import Options as Options
     from qe.scoring.scorer import Scorer as Scorer
 

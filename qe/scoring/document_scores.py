@@ -114,6 +114,6 @@ def write_documents(path: Path, documents: Mapping[str, Document]) -> None:
     content = row_formats.whole(rows, COLUMNS, row_formats.kind_of(path), types, safe=False)
     with (
         atomic_file(path) as temporary,
-        row_formats.writing(temporary, path.suffix.lower() == ".gz") as stream,
+        row_formats.writing(temporary, row_formats.packed_as(path)) as stream,
     ):
         stream.write(content)

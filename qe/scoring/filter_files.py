@@ -126,8 +126,8 @@ def _opened(given: Input, output: Sequence[Path], added: Sequence[str]) -> Itera
         with (
             atomic_file(output[0]) as one,
             atomic_file(output[1]) as other,
-            row_formats.writing(one, _gzipped(output[0])) as left,
-            row_formats.writing(other, _gzipped(output[1])) as right,
+            row_formats.writing(one, row_formats.packed_as(output[0])) as left,
+            row_formats.writing(other, row_formats.packed_as(output[1])) as right,
         ):
             paths = (given.path, given.target) if isinstance(given, ParallelInput) else output
             yield _Texts((left, right), [line_form(path) for path in paths])
@@ -144,16 +144,12 @@ def _opened(given: Input, output: Sequence[Path], added: Sequence[str]) -> Itera
                 )
             return
         mark, end = (b"", b"\n") if added or isinstance(given, ParquetInput) else line_form(given.path)
-        with row_formats.writing(temporary, _gzipped(output[0])) as stream:
+        with row_formats.writing(temporary, row_formats.packed_as(output[0])) as stream:
             stream.write(mark + row_formats.header(kept.columns, kind, end.decode()))
             yield _Table(
                 kept,
                 lambda rows: stream.write(row_formats.encode(rows, kept.columns, kind, end=end.decode())),
             )
-
-
-def _gzipped(path: Path) -> bool:
-    return path.suffix.lower() == ".gz"
 
 
 class _Texts:

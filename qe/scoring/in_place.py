@@ -19,8 +19,10 @@ from qe.display.numbers import number
 from qe.scoring import row_formats
 from qe.scoring.flags import kinds_of
 from qe.scoring.input import FileInput
-from qe.scoring.jobs import ScoredFile, finished_output, languages_of, remembered
+from qe.scoring.job_summary import JobSummary
+from qe.scoring.jobs import finished_output
 from qe.scoring.naming import Names, added_headers
+from qe.scoring.scored_file import ScoredFile
 from qe.scoring.scorer import Batch, Options, Scorer
 
 
@@ -35,6 +37,7 @@ def score_in_place(
     layout: Layout | None = None,
     suffix: str = "",
     overwrite: bool = False,
+    job_summary: JobSummary | None = None,
 ) -> ScoredFile:
     """Scores every segment of an XLIFF, TMX or XLSX file into a file of the same kind.
 
@@ -42,6 +45,7 @@ def score_in_place(
     columns   of XLSX: name of a column that the model reads -> its header in the file
     layout    sheet and row of the header, of XLSX; names of languages, of XLIFF and TMX
     suffix    of the headers that an XLSX gets
+    job_summary  is written where it says when the output is there
 
     XLIFF and TMX are the same but for the notes; those of an earlier scoring are replaced. XLSX is what
     openpyxl keeps of it.
@@ -54,11 +58,14 @@ def score_in_place(
     check_outside(output, model)
     scorer = Scorer.load(model, options or Options(cache=0), identity=identity)
     wanted = (scorer.options.key, sorted((columns or {}).items()), layout or Layout(), suffix)
-    made = finished_output(scorer.model, [source], output, wanted)
+    made = finished_output(scorer.recipe, [source], output, wanted)
     earlier = made.earlier(overwrite)
     if earlier is not None:
-        return ScoredFile.from_json(earlier, unchanged=True)
-    languages = languages_of(scorer.model)
+        unchanged = ScoredFile.from_json(earlier, unchanged=True)
+        if job_summary is not None:
+            job_summary.write(unchanged)
+        return unchanged
+    languages = scorer.languages
     given = FileInput(source, replace(layout or Layout(), languages=languages))
     if not isinstance(given.file, Sheet) and scorer.model.guard is not None:
         scorer = replace(scorer, options=replace(scorer.options, outside=True))  # notes tell what is marked
@@ -69,11 +76,13 @@ def score_in_place(
             _add_columns(given.file, batch, scorer.output_columns, suffix)
             given.file.save(temporary)
         else:
-            with row_formats.writing(temporary, output.suffix.lower() == ".gz") as stream:
+            with row_formats.writing(temporary, row_formats.packed_as(output)) as stream:
                 stream.write(given.file.with_notes(_notes(given.file.rows, batch)))
         kind, asked = translation_kind(source), given.layout.asked
         _check_written(given.file, partial(opened, temporary, languages, asked, kind=kind), source)
-    summary = _summary(batch, scorer)
+    summary = replace(_summary(batch, scorer), recipe=scorer.recipe)
+    if job_summary is not None:
+        job_summary.write(summary)
     made.remember(summary.to_json())
     return summary
 
@@ -119,8 +128,8 @@ def _names(scorer: Scorer, given: FileInput, columns: Mapping[str, str]) -> Name
     """The names of columns, checked against what the file has."""
     if columns and not isinstance(given.file, Sheet):
         raise InputError("--columns is for tables", remedy="XLIFF and TMX have no columns")
-    names = Names(columns).completed(scorer.columns(), given.columns, remembered(scorer.model), given.path)
-    names.check(scorer.columns(), given.columns, given.path, f"the model '{scorer.model.name}'")
+    names = Names(columns).completed(scorer.columns(), given.columns, scorer.headers, given.path)
+    names.check(scorer.columns(), given.columns, given.path, scorer.who)
     return names
 
 
@@ -157,6 +166,7 @@ def _summary(batch: Batch, scorer: Scorer) -> ScoredFile:
     done = reasons.pop("", 0)
     actions = Counter(str(row["action"]) for row in batch.rows if row.get("action"))
     flagged = Counter(kind for row in batch.rows for kind in kinds_of(row.get("flags")))
-    lacking = {} if scorer.flags is None else scorer.flags.lacking
     drift = None if scorer.profile is None or batch.counts is None else scorer.profile.report(batch.counts)
-    return ScoredFile(len(batch.rows), done, reasons, 0, batch.repeated, drift, actions, flagged, lacking)
+    return ScoredFile(
+        len(batch.rows), done, reasons, 0, batch.repeated, drift, actions, flagged, scorer.lacking
+    )

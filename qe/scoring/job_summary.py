@@ -1,80 +1,156 @@
 """The summary of a scoring job: which model made the scores, of what, how, and with what outcome."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from features.basics.errors import InputError
+from features.storage.checksums import checksum
 from features.storage.damage import read_json, whole
 from features.storage.files import atomic_file, sha256
-from qe.models import description
+from qe.display import output_schemas
+from qe.display.output_schemas import SCHEMA
 from qe.models.versions import versions
-from qe.scoring.jobs import ScoredFile
+from qe.scoring.many import files_of
+from qe.scoring.scored_file import ScoredFile
 
 KIND = "scoring job"
-SCHEMA = 1  # another number where a key goes, or means something else; more keys may come
+METADATA = b"qe"  # key of a Parquet file's own metadata
+_AGAIN = "score the file again, or remove it"
+
+
+class Told(Protocol):
+    """What makes scores: a model, or several by routes."""
+
+    @property
+    def identity(self) -> str: ...
+
+    def to_json(self) -> dict[str, Any]: ...
+
+    def in_table(self) -> Mapping[str, Any]: ...
 
 
 @dataclass(frozen=True)
 class JobSummary:
     """What a job is known by before it begins.
 
-    model      as the user named it
-    version    (name, version) in the registry, if it was named by it
-    signed_by  the public key that the model was verified with
-    options    that the user gave
+    options  that the user gave
+    place    where the summary is written; None: nowhere
+    named    a path as the user knows it
     """
 
-    model: str
-    folder: Path
-    identity: str
+    model: Told
     inputs: Sequence[Path]
     output: Path
     options: Mapping[str, Any]
     begun: datetime
-    version: tuple[str, str] | None = None
-    signed_by: Path | None = None
+    place: Path | None = None
+    named: Callable[[Path], str] = str
 
     def content(self, done: ScoredFile) -> dict[str, Any]:
         """The whole summary, as JSON holds it."""
         ended = datetime.now(UTC)
-        return {
-            "schema": SCHEMA,
+        content = {
             "kind": KIND,
-            "model": self.model_told(),
+            "model": self.model.to_json(),
             "packages": versions(),
-            "inputs": [
-                {"path": str(path), "bytes": path.stat().st_size, "sha256": sha256(path)}
-                for path in self.inputs
-            ],
-            "output": {"path": str(self.output), "sha256": sha256(self.output)},
+            "inputs": inputs_told(self.inputs, self.named),
+            "output": {"path": self.named(self.output), "sha256": sha256(self.output)},
             "options": dict(self.options),
             **done.to_json(),
             "begun": self.begun.isoformat(timespec="seconds"),
             "ended": ended.isoformat(timespec="seconds"),
             "seconds": round((ended - self.begun).total_seconds(), 3),
         }
+        return output_schemas.stamped("summary", content)
 
-    def model_told(self) -> dict[str, Any]:
-        """Which model it is: its name, its fingerprint, and name and version in the registry."""
-        name, version = self.version or (None, None)
-        return {
-            "named": self.model,
-            "name": description.read(self.folder).name,
-            "registered": name,
-            "version": version,
-            "fingerprint": self.identity,
-            "signed_by": None if self.signed_by is None else sha256(self.signed_by),
-        }
-
-    def write(self, path: Path, done: ScoredFile) -> None:
-        """Writes the summary, whole or not at all."""
+    def write(self, done: ScoredFile) -> None:
+        """Writes the summary, whole or not at all; one that tells of these very scores stays as it is."""
+        if self.place is None or (done.unchanged and self._tells()):
+            return
         content = json.dumps(self.content(done), indent=1, ensure_ascii=False)
-        with atomic_file(path) as temporary:
+        with atomic_file(self.place) as temporary:
             temporary.write_text(content + "\n", "utf-8")
+
+    def _tells(self) -> bool:
+        try:
+            return self.place is not None and bool(summary_of(self.place, self.output, self.model.identity))
+        except InputError:
+            return False
+
+
+def inputs_told(source: Sequence[Path], named: Callable[[Path], str] = str) -> list[dict[str, Any]]:
+    """Path, size and checksum of each file of an input; of two parallel texts, which side it is."""
+    sides = ("source", "target") if len(source) == 2 else ()
+    told: list[dict[str, Any]] = [
+        {"path": named(path), "bytes": path.stat().st_size, "sha256": checksum(path)}
+        for path in files_of(source)
+    ]
+    for one, side in zip(told, sides, strict=False):
+        one["side"] = side
+    return told
+
+
+def beside(scored: Path) -> Path:
+    """Where the summary of a scored file lies unless it is put elsewhere."""
+    return scored.with_name(f"{scored.name}.json")
+
+
+def check_place(place: Path) -> None:
+    """Raises InputError if something else than a summary is where one goes by default."""
+    if place.exists() and not is_summary(place):
+        raise InputError(
+            "is in the way: the summary of the scores goes there",
+            where=place,
+            remedy="name another place by --summary FILE, or leave it out by --no-summary",
+        )
+
+
+def is_summary(path: Path) -> bool:
+    """Whether a file is the summary of a scoring job."""
+    try:
+        content = read_json("the summary", path, _AGAIN)
+    except InputError:
+        return False
+    return content.get("kind") == KIND
+
+
+def table_metadata(
+    model: Mapping[str, Any], inputs: Sequence[Path], options: Mapping[str, Any], done: ScoredFile
+) -> bytes:
+    """What a Parquet file says of its scores: all that equal jobs have in common, so that they give equal
+    bytes; times and drift are the summary's alone.
+    """
+    content = {
+        "schema": SCHEMA,
+        "kind": KIND,
+        "model": model,
+        "packages": versions(),
+        "inputs": [{name: one[name] for name in one if name != "path"} for one in inputs_told(inputs)],
+        "options": dict(options),
+        **{name: value for name, value in done.to_json().items() if name in _IN_TABLES},
+    }
+    return json.dumps(content, ensure_ascii=False, sort_keys=True).encode()
+
+
+_IN_TABLES = ("recipe", "rows", "scored", "reasons", "actions", "flagged")
+
+
+def told_of(scored: Path) -> Mapping[str, Any] | None:
+    """What is known of how a scored file came to be: its summary, or its own metadata; None: nothing.
+
+    Raises InputError for a summary beside it that is of other scores.
+    """
+    place = beside(scored)
+    if place.is_file() and is_summary(place):
+        return _checked(place, scored)
+    return _own(scored)
 
 
 def summary_of(path: Path, scored: Path, identity: str) -> Mapping[str, Any]:
@@ -84,21 +160,49 @@ def summary_of(path: Path, scored: Path, identity: str) -> Mapping[str, Any]:
 
     Raises InputError for another kind of file, a summary of other scores, and scores of another model.
     """
-    content = read_json("the summary", path, "write it again with `qe score --summary`")
+    content = _checked(path, scored)
+    check_model(content, scored, identity)
+    return content
+
+
+def check_model(told: Mapping[str, Any], scored: Path, identity: str) -> None:
+    """Raises InputError if another model made the scores than the one of this fingerprint."""
+    model = told["model"]
+    if model["fingerprint"] != identity:
+        raise InputError(
+            f"was scored by another model: {model['name']}, fingerprint {model['fingerprint'][:12]}",
+            where=scored,
+            remedy=f"name that model; the given one has {identity[:12]}",
+        )
+
+
+def _checked(path: Path, scored: Path) -> Mapping[str, Any]:
+    again = "write it again with `qe score --summary`"
+    content = read_json("the summary", path, again)
     if content.get("kind") != KIND or content.get("schema") != SCHEMA:
         raise InputError(
             "is no summary of scores", where=path, remedy="give what `qe score --summary` writes"
         )
-    with whole("the summary", path, "write it again with `qe score --summary`"):
-        model, checksum = content["model"], content["output"]["sha256"]
-        if checksum != sha256(scored):
+    with whole("the summary", path, again):
+        _ = content["model"]["fingerprint"][:12], content["model"]["name"]
+        if content["output"]["sha256"] != sha256(scored):
             raise InputError(
                 f"is the summary of other scores than {scored}", where=path, remedy="give the one beside them"
             )
-        if model["fingerprint"] != identity:
-            raise InputError(
-                f"was scored by another model: {model['name']}, fingerprint {model['fingerprint'][:12]}",
-                where=scored,
-                remedy=f"name that model; the given one has {identity[:12]}",
-            )
+    return content
+
+
+def _own(scored: Path) -> Mapping[str, Any] | None:
+    """The metadata of a Parquet file, if it has ours."""
+    if scored.suffix.lower() not in (".parquet", ".pq"):
+        return None
+    try:
+        text = (pq.read_schema(scored).metadata or {}).get(METADATA)
+        content = None if text is None else json.loads(text)
+    except (pa.ArrowException, OSError, ValueError):
+        return None  # whoever reads its rows says so
+    if not isinstance(content, dict) or (content.get("kind"), content.get("schema")) != (KIND, SCHEMA):
+        return None
+    with whole("the metadata", scored, _AGAIN):
+        _ = content["model"]["fingerprint"][:12], content["model"]["name"]
     return content

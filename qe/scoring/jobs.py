@@ -17,7 +17,6 @@ import pandas as pd
 
 from features.basics.errors import InputError
 from features.basics.limits import own_memory
-from features.basics.packages import version
 from features.basics.progress import Progress, silent
 from features.basics.threads import processes
 from features.basics.workers import WorkerDied, WorkerPool
@@ -26,64 +25,28 @@ from features.storage.damage import read_json, whole
 from features.storage.files import atomic_file, digest
 from features.storage.outputs import check_output, check_outside, locked_file
 from qe.data.table_files import Layout
-from qe.display.summary import summarised
 from qe.models.drift import Counts, DriftReport, Profile
 from qe.models.model import Model
 from qe.scoring import row_formats
+from qe.scoring.earlier import Earlier, Previous
 from qe.scoring.finished import Finished
 from qe.scoring.flags import kinds_of
-from qe.scoring.input import Input, open_input
+from qe.scoring.input import Input
+from qe.scoring.job_summary import METADATA, JobSummary, table_metadata
 from qe.scoring.kept import Kept
+from qe.scoring.many import files_of, open_all
 from qe.scoring.naming import Names
+from qe.scoring.router import Router, Routes
 from qe.scoring.rows import Row, chunks
-from qe.scoring.scorer import Options, Scorer
+from qe.scoring.scored_file import RouteDone, ScoredFile
+from qe.scoring.scorer import Options, Routed, Scorer, remembered
+from qe.scoring.scoring_model import ScoringModel
 
 CHUNK = 5000
 
 
-@summarised
-@dataclass(frozen=True)
-class ScoredFile:
-    """What a scoring job did.
-
-    repeated  rows that took the score of an equal segment
-    drift     how the scored rows differ from the training data; None for a model without a profile
-    actions   how many rows each action was chosen for; empty without triage
-    flagged      how many rows have a flag of each kind
-    not_checked  kinds of flags that could not be looked for -> why
-    notes        how the input was read, where it was seen and not said
-    unchanged    whether the output was there before, made by the same job, so that nothing was to do
-    """
-
-    rows: int
-    scored: int
-    reasons: Mapping[str, int]
-    resumed_chunks: int
-    repeated: int
-    drift: DriftReport | None = None
-    actions: Mapping[str, int] = field(default_factory=dict)
-    flagged: Mapping[str, int] = field(default_factory=dict)
-    not_checked: Mapping[str, str] = field(default_factory=dict)
-    notes: Sequence[str] = ()
-    unchanged: bool = False
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values only."""
-        values = {
-            name: dict(value) if isinstance(value, Mapping) else value for name, value in vars(self).items()
-        }
-        return {**values, "drift": None if self.drift is None else self.drift.to_json()}
-
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any], **changes: Any) -> "ScoredFile":
-        """What `to_json` gave, with changes."""
-        drift = content["drift"]
-        known = {**content, "drift": drift and DriftReport.from_json(drift), "notes": tuple(content["notes"])}
-        return cls(**{**known, **changes})
-
-
 def score_file(
-    model_path: Path,
+    model_path: Path | Routes,
     source: Sequence[Path],
     output: Path,
     *,
@@ -99,17 +62,23 @@ def score_file(
     workers: int | None = None,
     chunk: int = CHUNK,
     progress: Progress = silent,
+    job_summary: JobSummary | None = None,
+    known: Path | None = None,
 ) -> ScoredFile:
-    """Scores a table or a file of a translation tool (one path) or two parallel texts into a table.
+    """Scores a table, a folder or a pattern of tables, or a file of a translation tool (one path), or two
+    parallel texts, into a table.
 
     identity  of the model that must lie there, if it is known; worker processes load no other than the job
-    options  add columns (intervals, explanations, ...)
+    options  add columns (intervals, explanations, ...); those of routes are their own
     columns  name of a column that the model reads -> the input's own name of it; names that are not given
              are those of the training data, or the headers in use
     layout   how the input lies on disk, as far as that is not to be seen
     keep     whether all columns of the input stay, before those that are added
     suffix   of the headers of what is added to columns that stay
     safe     whether text that a spreadsheet would take for a formula is marked as text (TSV and CSV)
+    known    what an earlier job scored: rows of the same texts keep its scores, if the same model and options
+             made them; the output is the same to the byte
+    job_summary  names the model, and is written where it says when the output is there
 
     An output that is there is replaced only to `overwrite` it; if the same job made it, nothing is done.
     Finished chunks lie in `OUTPUT.partial/` until the job is done; a killed job goes on with `resume` and
@@ -119,57 +88,104 @@ def score_file(
     output that another job made, and while one writes it.
     """
     kind = row_formats.kind_of(output)
-    check_output(output, [*source, model_path])
-    check_outside(output, model_path)
-    scorer = Scorer.load(model_path, options or Options(), identity=identity)
-    given = open_input(source, replace(layout or Layout(), languages=languages_of(scorer.model)))
+    models = model_path if isinstance(model_path, Routes) else _OneModel(model_path, identity, options)
+    files = files_of(source)
+    check_output(output, [*source, *files, *models.folders, *([known] if known else [])])
+    for folder in (*models.folders, *(path for path in source if path.is_dir())):
+        check_outside(output, folder)
+    scorer = models.load()
+    given_as = replace(layout or Layout(), languages=scorer.languages)
+    given = open_all(source, given_as)
     asked_for = Names(columns or {}, None if layout is None else layout.decimal)
-    names = asked_for.completed(scorer.columns(), given.headers, remembered(scorer.model), given.path)
-    names.check(scorer.columns(), given.columns, given.path, f"the model '{scorer.model.name}'")
+    names = asked_for.completed(scorer.columns(), given.headers, scorer.headers, given.path)
+    names.check(scorer.columns(), given.columns, given.path, scorer.who)
     kept = Kept.make(given, scorer.output_columns, kind, names.header("id"), suffix) if keep else None
     work = _Work(scorer, kind, chunk, names, kept, safe)
+    before = None if known is None else _previous(known, scorer, asked_for, given_as)
+    unlike = before.differs(scorer.recipe) if before else ""
     workers = workers or processes(own_memory())  # each will hold what this process has loaded
     with locked_file(output):
         asked = _asked(scorer.options, names, (keep, suffix, safe, layout or Layout()))
-        fingerprint = _fingerprint(scorer.model, source, chunk, kind, asked)
-        made = finished_output(scorer.model, source, output, asked)
+        fingerprint = _fingerprint(scorer.recipe, files, chunk, kind, asked)
+        made = finished_output(scorer.recipe, files, output, asked)
         job = _Job(output)
         earlier = None if job.begun else made.earlier(overwrite)
         if earlier is not None:
             job.remove()  # what a kill left of it
-            return ScoredFile.from_json(earlier, resumed_chunks=0, unchanged=True)
+            return _told(ScoredFile.from_json(earlier, resumed_chunks=0, unchanged=True), job_summary)
         rows = _begun(given.rows(whole=keep))
         total = None if progress is silent else _total(given)
         job = _Job.open(output, fingerprint, resume, overwrite)
+        told_known = (f"no score of {known} is kept: {unlike}",) if unlike else ()
         reported = _Reported(progress, total, job.resumed * chunk)
         sizes: list[int] = []
         with job.left_only_with_work():
-            for done, is_new in _scored_chunks(work, model_path, rows, job, workers):
+            if before and not unlike:
+                progress("reading earlier scores (files)", 0, 1)
+                work.remember(before.store(job.earlier))
+                progress("reading earlier scores (files)", 1, 1)
+            for done, is_new in _scored_chunks(work, models, rows, job, workers):
                 sizes.append(done)
                 reported(done, is_new)
-        summary = job.finish(work, scorer.profile, len(sizes), sum(sizes))
-        summary = replace(summary, notes=(*given.notes, *names.told(asked_for)))
+        summary = job.counted(scorer, len(sizes), sum(sizes))
+        notes = (*given.notes, *names.told(asked_for), *told_known)
+        summary = replace(summary, notes=notes, recipe=scorer.recipe)
+        by = models.of(scorer.identity).told if job_summary is None else job_summary.model
+        told: dict[str, Any] = {"columns": names.headers, "keep": keep, "suffix": suffix, "safe-cells": safe}
+        told |= scorer.options.told
+        is_parquet = kind == "parquet"
+        metadata = {METADATA: table_metadata(by.in_table(), source, told, summary)} if is_parquet else None
+        progress("joining (segments)", 0, summary.rows)
+        job.join(work, len(sizes), metadata)
+        progress("joining (segments)", summary.rows, summary.rows)
+        _told(summary, job_summary)  # before the job is removed: who goes on after a kill writes it
         made.remember(summary.to_json())
         job.remove()
         return summary
 
 
-def finished_output(model: Model, source: Sequence[Path], output: Path, asked: tuple[Any, ...]) -> Finished:
+@dataclass(frozen=True)
+class _OneModel:
+    """The only model of a job."""
+
+    folder: Path
+    identity: str | None
+    options: Options | None
+
+    @property
+    def folders(self) -> list[Path]:
+        return [self.folder]
+
+    @property
+    def told(self) -> ScoringModel:
+        return ScoringModel("", self.folder, self.identity or "")
+
+    def load(self) -> Scorer:
+        return Scorer.load(self.folder, self.options or Options(), identity=self.identity)
+
+    def of(self, identity: str) -> "_OneModel":
+        return replace(self, identity=identity)
+
+
+_Models = _OneModel | Routes
+_Scorers = Scorer | Router
+
+
+def _previous(known: Path, scorer: _Scorers, asked: Names, layout: Layout) -> Previous:
+    if isinstance(scorer, Router):
+        raise InputError("--known is for one model", remedy="leave it out, or give --model")
+    return Previous(known, scorer, asked, layout)
+
+
+def finished_output(recipe: str, source: Sequence[Path], output: Path, asked: tuple[Any, ...]) -> Finished:
     """The output, with a fingerprint of all that it depends on: contents, not names and times."""
-    contents = [checksum(path) for path in source]
-    return Finished(output, digest(version(), model.identity, model.feature_set.fingerprint, contents, asked))
+    return Finished(output, digest(recipe, [checksum(path) for path in source], asked))
 
 
-def languages_of(model: Model) -> tuple[str, str]:
-    """The languages of source and target."""
-    source, target = model.tokenizers
-    return source.language, target.language
-
-
-def remembered(model: Model) -> Mapping[str, str]:
-    """Name -> the header that the column had in the training data."""
-    headers = model.about.get("headers")
-    return headers if isinstance(headers, Mapping) else {}
+def _told(done: ScoredFile, summary: JobSummary | None) -> ScoredFile:
+    if summary is not None:
+        summary.write(done)
+    return done
 
 
 def _total(given: Input) -> int | None:
@@ -204,10 +220,10 @@ def _asked(options: Options, names: Names, layout: tuple[bool, str, bool, Layout
     return (*options.key, sorted(names.headers.items()), names.decimal, layout)
 
 
-def _fingerprint(model: Model, source: Sequence[Path], chunk: int, kind: str, asked: tuple[Any, ...]) -> str:
+def _fingerprint(recipe: str, source: Sequence[Path], chunk: int, kind: str, asked: tuple[Any, ...]) -> str:
     """What the pieces of a job depend on; an input changed since is another job."""
     inputs = [(str(p.resolve()), p.stat().st_size, p.stat().st_mtime_ns) for p in source]
-    return digest(model.identity, inputs, chunk, kind, model.feature_set.fingerprint, asked)
+    return digest(recipe, inputs, chunk, kind, asked)
 
 
 def score_frame(model: Model, table: pd.DataFrame) -> pd.DataFrame:
@@ -254,12 +270,17 @@ def names_of(model: Model, headers: Sequence[str], needed: Sequence[str] | None 
 class _Work:
     """How a chunk becomes a piece of the output."""
 
-    scorer: Scorer
+    scorer: _Scorers
     kind: row_formats.Kind
     chunk: int
     names: Names
     kept: Kept | None
     safe: bool = False
+
+    def remember(self, earlier: Earlier) -> None:
+        """Lets rows keep the outputs of an earlier job."""
+        assert isinstance(self.scorer, Scorer)
+        self.scorer.earlier = earlier
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -281,7 +302,8 @@ class _Work:
         if self.kept is not None:
             rows = [self.kept.merged(row, made) for (row, _), made in zip(batch, rows, strict=True)]
         content = row_formats.encode(rows, self.columns, self.kind, self.types, self.safe)
-        return _Piece(content, outcomes, scored.repeated, scored.counts, actions, flagged)
+        kept, routed = scored.known, scored.routed
+        return _Piece(content, outcomes, scored.repeated, scored.counts, actions, flagged, kept, routed)
 
 
 @dataclass(frozen=True)
@@ -294,10 +316,14 @@ class _Piece:
     looks: Counts | None
     actions: Mapping[str, int]
     flagged: Mapping[str, int]
+    known: int = 0
+    routed: Mapping[str, Routed] = field(default_factory=dict)
 
     def counts(self) -> bytes:
         looks = None if self.looks is None else self.looks.to_json()
         content = {"outcomes": dict(self.outcomes), "repeated": self.repeated, "looks": looks}
+        routed = {name: one.to_json() for name, one in self.routed.items()}
+        content |= {"known": self.known, "routed": routed}
         content |= {"actions": dict(self.actions), "flagged": dict(self.flagged)}
         return json.dumps(content).encode()
 
@@ -308,9 +334,11 @@ class _Worker:
     work: _Work
 
     @classmethod
-    def start(cls, path: Path, identity: str | None, options: Options, rest: tuple[Any, ...]) -> None:
+    def start(cls, models: _Models, earlier: Path | None, rest: tuple[Any, ...]) -> None:
         logging.getLogger("qe.models").setLevel(logging.ERROR)  # the job has warned
-        cls.work = _Work(Scorer.load(path, options, identity=identity), *rest)
+        cls.work = _Work(models.load(), *rest)
+        if earlier is not None:
+            cls.work.remember(Earlier(earlier))
 
     @classmethod
     def piece(cls, number: int, batch: Sequence[Row]) -> _Piece:
@@ -318,7 +346,7 @@ class _Worker:
 
 
 def _scored_chunks(
-    work: _Work, model_path: Path, rows: Iterable[Row], job: "_Job", workers: int
+    work: _Work, models: _Models, rows: Iterable[Row], job: "_Job", workers: int
 ) -> Iterator[tuple[int, bool]]:
     """Scores what the job lacks, chunk by chunk; yields the size of every finished one, and if it is new."""
     todo, several = _several(enumerate(chunks(rows, work.chunk)))
@@ -333,7 +361,8 @@ def _scored_chunks(
     waiting: _Waiting = {}
     try:
         scorer = work.scorer
-        start = (model_path, scorer.model.identity, scorer.options, rest)
+        has_earlier = isinstance(scorer, Scorer) and scorer.earlier is not None
+        start = (models.of(scorer.identity), job.earlier if has_earlier else None, rest)
         with WorkerPool(workers, _Worker.start, start) as pool:
             for number, batch in _until_damaged(todo, waiting, job):
                 if job.has(number):
@@ -393,7 +422,7 @@ def _collect(waiting: _Waiting, job: "_Job") -> Iterator[tuple[int, bool]]:
 
 
 # Everything that a job leaves in its folder; the hidden ones are files that a kill left half written.
-_OWN = re.compile(r"\d{9}\.(piece|json)|job\.json|joined|\.(\d{9}\.(piece|json)|job\.json)\..*")
+_OWN = re.compile(r"\d{9}\.(piece|json)|job\.json|joined|earlier\.db|\.(\d{9}\.(piece|json)|job\.json)\..*")
 
 
 @dataclass
@@ -406,6 +435,11 @@ class _Job:
     @property
     def folder(self) -> Path:
         return self.output.with_name(self.output.name + ".partial")
+
+    @property
+    def earlier(self) -> Path:
+        """Where the scores of an earlier job are looked up."""
+        return self.folder / "earlier.db"
 
     @property
     def _description(self) -> Path:
@@ -508,8 +542,8 @@ class _Job:
                 remedy="make room, then go on with --resume",
             ) from None
 
-    def finish(self, work: _Work, profile: Profile | None, chunks: int, rows: int) -> ScoredFile:
-        """Joins the pieces into the output, and sums up.
+    def counted(self, scorer: _Scorers, chunks: int, rows: int) -> ScoredFile:
+        """Sums up the pieces.
 
         Raises InputError unless the pieces are those of all chunks, and together have as many rows as were
         read.
@@ -517,13 +551,17 @@ class _Job:
         outcomes: Counter[str] = Counter()
         actions: Counter[str] = Counter()
         flagged: Counter[str] = Counter()
-        repeated, looks = 0, None
+        routed: dict[str, Routed] = {}
+        repeated, known, looks = 0, 0, None
         pieces = [self._path(number) for number in range(chunks)]
         for piece in pieces:
             file, remedy = piece.with_suffix(".json"), "start anew with --overwrite"
             counts = read_json("a chunk's counts", file, remedy)
             with whole("a chunk's counts", file, remedy):
                 repeated += counts["repeated"]
+                known += counts["known"]
+                for name, one in counts["routed"].items():
+                    routed[name] = Routed.from_json(one) + routed.get(name, Routed(0, 0, None))
                 if counts["looks"] is not None:
                     more = Counts.from_json(counts["looks"])
                     looks = more if looks is None else looks + more
@@ -531,11 +569,36 @@ class _Job:
                 actions.update(counts["actions"])
                 flagged.update(counts["flagged"])
         self._check_whole(pieces, sum(outcomes.values()), rows)
+        scored = outcomes.pop("", 0)
+        done = ScoredFile(
+            rows,
+            scored,
+            outcomes,
+            self.resumed,
+            repeated,
+            _drift(scorer.profile, looks),
+            actions,
+            flagged,
+            scorer.lacking,
+            known=known,
+        )
+        if not (profiles := scorer.profiles()):
+            return done
+        rest = {name: routed.get(name, Routed(0, 0, None)) for name in profiles}
+        routes = {
+            name: RouteDone(one.rows, one.scored, _drift(profiles[name], one.counts))
+            for name, one in rest.items()
+        }
+        return replace(done, routes=routes)
+
+    def join(self, work: _Work, chunks: int, metadata: Mapping[bytes, bytes] | None) -> None:
+        """Makes the output of the pieces; `metadata`: what a Parquet file says of itself."""
+        pieces = [self._path(number) for number in range(chunks)]
         # What a kill leaves of an unfinished file lies in the job's folder, and goes with it.
         joined = self.folder / "joined"
         try:
-            gzipped = self.output.suffix.lower() == ".gz"
-            row_formats.join(pieces, joined, work.columns, work.kind, gzipped, work.types)
+            packed = row_formats.packed_as(self.output)
+            row_formats.join(pieces, joined, work.columns, work.kind, packed, work.types, metadata)
             joined.replace(self.output)
         except OSError as error:
             raise InputError(
@@ -543,10 +606,6 @@ class _Job:
                 where=self.output,
                 remedy="make room, then go on with --resume",
             ) from None
-        scored = outcomes.pop("", 0)
-        drift = None if profile is None or looks is None else profile.report(looks)
-        lacking = {} if work.scorer.flags is None else work.scorer.flags.lacking
-        return ScoredFile(rows, scored, outcomes, self.resumed, repeated, drift, actions, flagged, lacking)
 
     def _check_whole(self, pieces: Sequence[Path], scored: int, rows: int) -> None:
         there = {path.name for path in self.folder.glob("*.piece")}
@@ -557,6 +616,10 @@ class _Job:
                 where=self.folder,
                 remedy="something else changed this folder; start anew with --overwrite",
             )
+
+
+def _drift(profile: Profile | None, looks: Counts | None) -> DriftReport | None:
+    return None if profile is None or looks is None else profile.report(looks)
 
 
 def _read_json(path: Path) -> dict[str, Any]:

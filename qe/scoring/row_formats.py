@@ -18,8 +18,9 @@ from features.basics.errors import InputError
 from qe.data.translation_files.kinds import KINDS as TRANSLATIONS
 
 Kind = Literal["tsv", "csv", "jsonl", "parquet"]
+Packed = Literal["", "gz", "zst"]  # how a file of text is compressed
 Types = Mapping[str, pa.DataType]
-NUMBERS = frozenset({"score", "low", "high"})  # output columns; the others are text
+NUMBERS = frozenset({"score", "low", "high", "outside"})  # output columns; the others are text
 _SPAN = pa.struct(
     {
         "start": pa.int64(),
@@ -44,23 +45,24 @@ LISTS: Mapping[str, pa.DataType] = {
 }
 PROBABILITIES = ("tokens", "bad", "gaps")  # of them, what every model gives that judges words
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # OWASP, "CSV Injection"
+_BLOCK = 1 << 20
 _NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?([eE][+-]?\d+)?")
 KINDS: tuple[Kind, ...] = ("tsv", "csv", "jsonl", "parquet")
 
 
 def kind_of(path: Path) -> Kind:
-    """The kind by the file's name, `.gz` aside.
+    """The kind by the file's name, `.gz` and `.zst` aside.
 
     Raises InputError for any other name.
     """
-    suffixes = [s.lstrip(".").lower() for s in path.suffixes if s.lower() != ".gz"]
+    suffixes = [s.lstrip(".").lower() for s in path.suffixes if s.lower() not in (".gz", ".zst")]
     ending = suffixes[-1] if suffixes else ""
     ending = {"ndjson": "jsonl", "txt": "tsv", "pq": "parquet"}.get(ending, ending)
     if ending not in KINDS:
         raise InputError(
             f"cannot tell the kind of file from the ending '{ending}'",
             where=path,
-            remedy=f"known: {', '.join(KINDS)} (and .gz of the first three); "
+            remedy=f"known: {', '.join(KINDS)} (and .gz and .zst of the first three); "
             f"{', '.join(each.lstrip('.') for each in TRANSLATIONS)} (and .gz of all but the last)",
         )
     return ending
@@ -136,31 +138,73 @@ def join(
     path: Path,
     columns: Sequence[str],
     kind: Kind,
-    gzipped: bool,
+    packed: Packed,
     types: Types | None = None,
+    metadata: Mapping[bytes, bytes] | None = None,
 ) -> None:
-    """Writes the table made of the pieces, in order; equal pieces give equal bytes."""
+    """Writes the table made of the pieces, in order; equal pieces give equal bytes.
+
+    metadata  what a Parquet file says of itself
+    """
     if kind == "parquet":
-        empty = arrow_table([], columns, types)
-        with pq.ParquetWriter(path, empty.schema) as writer:
+        schema = arrow_table([], columns, types).schema.with_metadata(metadata)
+        with pq.ParquetWriter(path, schema) as writer:
             for piece in pieces:
                 writer.write_table(pq.read_table(piece))
         return
-    with writing(path, gzipped) as stream:
+    with writing(path, packed) as stream:
         stream.write(header(columns, kind))
         for piece in pieces:
             stream.write(piece.read_bytes())
 
 
 @contextmanager
-def writing(path: Path, gzipped: bool) -> Iterator[IO[bytes]]:
+def writing(path: Path, packed: Packed) -> Iterator[IO[bytes]]:
     """A file to write bytes to; gzip without a name and a time, so that equal content gives equal bytes."""
     with path.open("wb") as raw:
-        if not gzipped:
+        if not packed:
             yield raw
+            return
+        if packed == "zst":
+            with _Zstd(raw) as compressed:
+                yield cast(IO[bytes], compressed)
             return
         with gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) as stream:
             yield cast(IO[bytes], stream)
+
+
+def packed_as(path: Path) -> Packed:
+    """How a file is compressed, by its name.
+
+    >>> packed_as(Path("scores.tsv.zst")), packed_as(Path("scores.GZ")), packed_as(Path("scores.tsv"))
+    ('zst', 'gz', '')
+    """
+    packed: Mapping[str, Packed] = {".gz": "gz", ".zst": "zst"}
+    return packed.get(path.suffix.lower(), "")
+
+
+class _Zstd(io.BufferedIOBase):
+    """Compresses what is written, in blocks of one size: equal content gives equal bytes."""
+
+    def __init__(self, raw: IO[bytes]) -> None:
+        self._stream = pa.CompressedOutputStream(pa.PythonFile(raw, mode="w"), "zstd")
+        self._rest = bytearray()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, content: Any, /) -> int:
+        self._rest += content
+        while len(self._rest) >= _BLOCK:
+            self._stream.write(bytes(self._rest[:_BLOCK]))
+            del self._rest[:_BLOCK]
+        return len(content)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._stream.write(bytes(self._rest))
+            self._stream.close()
+        super().close()
 
 
 def whole(

@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from features.basics.errors import InputError
 from features.basics.longest import too_long
@@ -17,13 +17,14 @@ class Unreadable:
     reason: str
 
 
+Item = TypeVar("Item")
 Row = tuple[dict[str, Any], str]  # (columns, reason why the row cannot be used or "")
 TEXTS = ("source", "target", "pseudo_reference", "back_translation")
 
 
-def chunks(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
+def chunks(rows: Iterable[Item], size: int) -> Iterator[list[Item]]:
     """Rows in lists of `size`, the last one shorter."""
-    batch: list[Row] = []
+    batch: list[Item] = []
     for row in rows:
         batch.append(row)
         if len(batch) == size:

@@ -7,9 +7,9 @@ from features.basics.errors import InputError
 from features.core.segments import Segments
 from qe.models.model import Model
 from qe.scoring.input import open_input
-from qe.scoring.jobs import remembered
 from qe.scoring.naming import Names
 from qe.scoring.rows import unusable
+from qe.scoring.scorer import remembered
 
 
 def segments_of(model: Model, path: Path, columns: Mapping[str, str]) -> Segments:

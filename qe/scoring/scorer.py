@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any, Protocol, Self
 
 from features.basics.errors import InputError
+from features.basics.packages import version
 from features.basics.undefined import or_none
 from features.core.tree_columns import numbers
+from features.storage.files import digest
 from qe.display.summary import summarised
 from qe.models.description import one_model
 from qe.models.drift import Counts, Profile, Rows
@@ -34,6 +36,12 @@ class Decision(Protocol):
     def action(self, prediction: float, outside: bool, /) -> str: ...
 
 
+class Memory(Protocol):
+    """Outputs that need not be computed, by the keys of segments."""
+
+    def get(self, keys: Sequence[bytes], /) -> dict[bytes, Output]: ...
+
+
 @dataclass(frozen=True)
 class Options:
     """What is asked for beside the score.
@@ -49,6 +57,7 @@ class Options:
     flags    a column `flags`: critical errors that are seen, with the words concerned
     outside  columns `outside` (the share of held-out translations nearer to the training data) and `unlike`
              (the signs that say so, from 0.99 on); with `triage` the latter alone
+    with_model  what a column `model` says of every row that has a score; empty: no such column
     """
 
     level: float | None = None
@@ -60,6 +69,7 @@ class Options:
     flags: bool = False
     outside: bool = False
     tag_by: str = "f1_mult"
+    with_model: str = ""
 
     def __post_init__(self) -> None:
         if self.level is not None and not 0 < self.level < 1:
@@ -78,22 +88,70 @@ class Options:
         flags = ("flags",) if self.flags else ()
         unlike = ("unlike",) if self.outside or self.triage is not None else ()
         outside = (*(("outside",) if self.outside else ()), *unlike)
-        return ("id", "score", *bounds, *action, *because, *flags, *outside, *words, "reason")
+        by = ("model",) if self.with_model else ()
+        return ("id", "score", *bounds, *action, *because, *flags, *outside, *words, *by, "reason")
 
     @property
     def key(self) -> tuple[object, ...]:
         """What the output depends on."""
         tagged = (self.tag_by,) if self.tokens else ()
-        return (self.columns, self.level, self.explain, self.drift, repr(self.triage), *tagged)
+        by = (self.with_model,) if self.with_model else ()
+        return (self.columns, self.level, self.explain, self.drift, repr(self.triage), *tagged, *by)
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What is asked for, as a table's metadata says it."""
+        return {
+            "interval": self.level,
+            "explain": self.explain,
+            "tokens": self.tokens,
+            "tags": self.tag_by if self.tokens else None,
+            "triage": None if self.triage is None else repr(self.triage),
+            "flags": self.flags,
+            "outside": self.outside,
+            "with-model": bool(self.with_model),
+        }
+
+
+@dataclass(frozen=True)
+class Routed:
+    """How many rows a model got, how many have a score, and what these look like."""
+
+    rows: int
+    scored: int
+    counts: Counts | None
+
+    def __add__(self, other: "Routed") -> "Routed":
+        looks = [one.counts for one in (self, other) if one.counts is not None]
+        counts = looks[0] + looks[1] if len(looks) == 2 else next(iter(looks), None)
+        return Routed(self.rows + other.rows, self.scored + other.scored, counts)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {**vars(self), "counts": None if self.counts is None else self.counts.to_json()}
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> "Routed":
+        """What `to_json` gave."""
+        counts = content["counts"]
+        return cls(content["rows"], content["scored"], counts and Counts.from_json(counts))
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Output rows, in order; how many took the score of an equal segment; what the scored ones look like."""
+    """Output rows, in order.
+
+    repeated  rows that took the score of an equal segment
+    counts    what the scored ones look like, but for those that are known
+    known     rows that took the score of an earlier job
+    routed    of several models: name of a route -> its rows
+    """
 
     rows: list[Output]
     repeated: int
     counts: Counts | None
+    known: int = 0
+    routed: Mapping[str, Routed] = field(default_factory=dict)
 
 
 @summarised
@@ -111,6 +169,7 @@ class Scorer:
     profile: Profile | None = None
     words: WordLevel | None = None
     flags: Flags | None = None
+    earlier: Memory | None = None
     _known: dict[bytes, _Known] = field(default_factory=dict)
 
     @classmethod
@@ -148,6 +207,40 @@ class Scorer:
         return cls(model, options, intervals, explainer, profile, words, flags)
 
     @property
+    def who(self) -> str:
+        """What needs the columns, in messages."""
+        return f"the model '{self.model.name}'"
+
+    @property
+    def identity(self) -> str:
+        """The model's fingerprint."""
+        return self.model.identity or ""
+
+    @property
+    def recipe(self) -> str:
+        """Fingerprint of all that a row's output depends on beside the row."""
+        return digest(version(), self.model.identity, self.model.feature_set.fingerprint, *self.options.key)
+
+    @property
+    def languages(self) -> tuple[str, str]:
+        """The languages of source and target."""
+        return languages_of(self.model)
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The same as `remembered`."""
+        return remembered(self.model)
+
+    @property
+    def lacking(self) -> Mapping[str, str]:
+        """Kinds of flags that cannot be looked for -> why."""
+        return {} if self.flags is None else self.flags.lacking
+
+    def profiles(self) -> Mapping[str, Profile | None]:
+        """For several models: how the training data of each look."""
+        return {}
+
+    @property
     def output_columns(self) -> tuple[str, ...]:
         """The columns of its rows."""
         return self.options.columns_with(() if self.words is None else self.words.names)
@@ -164,7 +257,7 @@ class Scorer:
         """
         needed = self.columns()
         reasons = [reason or unusable(columns, needed) for columns, reason in rows]
-        keys = [None if reason else _key(row[0], needed) for reason, row in zip(reasons, rows, strict=True)]
+        keys = [None if reason else key_of(row[0], needed) for reason, row in zip(reasons, rows, strict=True)]
         known: dict[bytes, _Known] = {}
         new: dict[bytes, Mapping[str, Any]] = {}
         for key, (columns, _) in zip(keys, rows, strict=True):
@@ -172,6 +265,9 @@ class Scorer:
                 known[key] = self._known[key]
             elif key is not None:
                 new.setdefault(key, columns)
+        before = {} if self.earlier is None else self.earlier.get(list(new))
+        known |= {key: (output, b"") for key, output in before.items()}
+        new = {key: columns for key, columns in new.items() if key not in before}
         known |= self._computed(new)
         nothing = dict.fromkeys(self.output_columns)
         outputs = [
@@ -182,9 +278,10 @@ class Scorer:
             }
             for i, ((columns, _), key, reason) in enumerate(zip(rows, keys, reasons, strict=True))
         ]
-        used = [known[key][1] for key in keys if key is not None]
+        used = [known[key][1] for key in keys if key is not None and key not in before]
         counts = Rows.unpacked(used).counts() if used and self.profile is not None else None
-        return Batch(outputs, len(used) - len(new), counts)
+        kept = sum(key in before for key in keys)
+        return Batch(outputs, len(used) - len(new), counts, kept)
 
     def _computed(self, rows: Mapping[bytes, Mapping[str, Any]]) -> dict[bytes, _Known]:
         """The outputs of distinct segments, which are remembered."""
@@ -214,6 +311,8 @@ class Scorer:
             columns["unlike"] = [""] * len(scores) if seen is None else seen.reasons()
         if self.words is not None:
             columns |= self.words.columns(segments)
+        if self.options.with_model:
+            columns["model"] = [self.options.with_model] * len(scores)
         outputs = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
         looks = [b""] * len(rows)
         if self.profile is not None:
@@ -231,7 +330,19 @@ class Scorer:
             self._known[key] = known
 
 
-def _key(columns: Mapping[str, Any], needed: Sequence[str]) -> bytes:
+def languages_of(model: Model) -> tuple[str, str]:
+    """The languages of source and target."""
+    source, target = model.tokenizers
+    return source.language, target.language
+
+
+def remembered(model: Model) -> Mapping[str, str]:
+    """Name -> the header that the column had in the training data."""
+    headers = model.about.get("headers")
+    return headers if isinstance(headers, Mapping) else {}
+
+
+def key_of(columns: Mapping[str, Any], needed: Sequence[str]) -> bytes:
     """Identifies the text that a score depends on."""
     state = hashlib.blake2b(digest_size=16)
     for name in needed:

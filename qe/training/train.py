@@ -15,6 +15,7 @@ from features.storage.damage import read_json
 from features.storage.files import digest
 from features.storage.outputs import locked_folder
 from qe.data.dataset import Dataset
+from qe.display import output_schemas
 from qe.display.numbers import settings
 from qe.display.summary import summarised
 from qe.display.table import Table
@@ -166,6 +167,7 @@ def _trained(
         report["seconds"] = round(time.perf_counter() - started, 2)
         report["time"] = clock.parts()
         logged, report["registration"] = tracked.register(run, prepared, model, output / "model", report)
+        report = output_schemas.stamped("report", report)
         reporting.write_report(output, report)
         tracked.log_end(run, output, result, report, data, logged)
         state.finish()

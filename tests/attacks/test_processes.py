@@ -99,7 +99,8 @@ def test_a_signal_to_the_parent_alone_ends_its_workers(
         until(lambda: not alive(workers), "the workers end")
     code, said = ENDS.get(name, (-signal.SIGKILL, ""))
     assert process.returncode == code
-    told = [line for line in errors.splitlines() if not line.startswith("scoring (segments): ")]  # progress
+    stages = ("scoring (segments): ", "joining (segments): ")  # progress
+    told = [line for line in errors.splitlines() if not line.startswith(stages)]
     assert told == ([f"qe score: {said}"] if said else [])
     assert not output.exists() and (tmp_path / "out.tsv.partial" / "job.json").is_file()
     assert name == "SIGKILL" or not (tmp_path / ".out.tsv.lock").exists()
@@ -113,7 +114,7 @@ def test_a_signal_to_the_parent_alone_ends_its_workers(
     assert done.returncode == 0, done.stderr
     count = len(rows.read_text("utf-8").splitlines())
     assert len(output.read_text("utf-8").splitlines()) == count
-    assert {p.name for p in tmp_path.iterdir()} == {"rows.tsv", "out.tsv", "store"}
+    assert {p.name for p in tmp_path.iterdir()} == {"rows.tsv", "out.tsv", "out.tsv.json", "store"}
 
 
 def test_a_hang_up_that_is_ignored_stays_ignored(
@@ -390,7 +391,7 @@ def test_a_read_only_installation_without_a_home(
         command = [*unprivileged(), *score(demo_model, few, work / "out.tsv", "--workers", "1")]
         done = subprocess.run(command, env=bare, cwd=work, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
-        assert {path.name for path in work.iterdir()} == {"few.tsv", "out.tsv"}
+        assert {path.name for path in work.iterdir()} == {"few.tsv", "out.tsv", "out.tsv.json"}
     finally:
         for folder in folders:
             folder.chmod(0o755)

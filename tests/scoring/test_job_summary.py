@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy
+import pyarrow.parquet as pq
 import pytest
 
 from features.basics.errors import InputError
@@ -75,6 +76,84 @@ def test_a_report_is_of_these_scores_and_of_this_model(demo_model: Path, rows: P
     summary.write_text('{"kind": "scoring job", "schema": 1, "model": 3}')
     with pytest.raises(InputError, match="summary"):
         summary_of(summary, output, identity)
+
+
+def told(path: Path) -> dict[str, Any]:
+    """The JSON of a file."""
+    content: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    return content
+
+
+def test_the_summary_lies_beside_the_output(demo_model: Path, rows: Path, tmp_path: Path) -> None:
+    output, place = tmp_path / "scores.tsv", tmp_path / "scores.tsv.json"
+    given = ["--model", demo_model, "--input", rows, "--output", output]
+    assert ended(*given, "--no-summary") == 0 and not place.exists()
+    assert ended(*given, "--summary", tmp_path / "other.json") == 0 and not place.exists()
+    assert told(tmp_path / "other.json")["unchanged"]
+    assert ended(*given, "--overwrite") == 0 and told(place)["output"]["sha256"] == sha256(output)
+    before = place.read_bytes()
+    assert ended(*given) == 0 and place.read_bytes() == before  # nothing was to do
+    assert ended(*given, "--summary", place, "--no-summary") == 2
+
+
+def test_a_strangers_file_is_no_place_for_a_summary(
+    demo_model: Path, rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output, place = tmp_path / "scores.tsv", tmp_path / "scores.tsv.json"
+    place.write_text('{"mine": 1}')
+    assert ended("--model", demo_model, "--input", rows, "--output", output, "--overwrite") == 2
+    assert "scores.tsv.json: is in the way" in capsys.readouterr().err
+    assert place.read_text() == '{"mine": 1}' and not output.exists()
+
+
+def test_a_parquet_file_names_its_model(demo_model: Path, rows: Path, tmp_path: Path) -> None:
+    first, second = tmp_path / "a.parquet", tmp_path / "b.parquet"
+    given = ["--model", demo_model, "--input", rows, "--no-summary", "--with-model"]
+    assert ended(*given, "--output", first) == 0
+    assert ended(*given, "--output", second, "--workers", "1", "--chunk", "7", "--no-cache") == 0
+    own = [json.loads(pq.read_schema(path).metadata[b"qe"]) for path in (first, second)]
+    assert own[0] == own[1]
+    identity = sha256(demo_model / "model.json")
+    assert own[0]["model"]["fingerprint"] == identity and own[0]["packages"]["numpy"] == numpy.__version__
+    assert own[0]["inputs"] == [{"bytes": rows.stat().st_size, "sha256": sha256(rows)}]
+    assert own[0]["rows"] == 25 and own[0]["reasons"] == {"empty target": 5}
+    table = pq.read_table(first).to_pydict()
+    assert table["model"] == [f"{own[0]['model']['name']} {identity[:12]}"] * 20 + [None] * 5
+    assert ended("--model", demo_model, "--input", rows, "--output", first, "--overwrite", "--outside") == 0
+
+
+def test_scores_of_another_model_are_refused(
+    demo_model: Path, rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output, place = tmp_path / "scores.tsv", tmp_path / "scores.tsv.json"
+    assert ended("--model", demo_model, "--input", rows, "--output", output) == 0
+    page = ["report", str(output), "--model", str(demo_model)]
+    main_ended(page, 0)
+    assert f"Scored {told(place)['begun']} by fingerprint" in output.with_suffix(".html").read_text("utf-8")
+    (tmp_path / "gold.tsv").write_text("score\n" + "3\n" * 25, "utf-8")
+    (tmp_path / "costs.yaml").write_text(
+        "good: 4\npublish_bad: 10\npost_edit: 1\npost_edit_worst: 5\nretranslate: 3.5\n"
+    )
+    find = ["triage", "--gold", str(tmp_path / "gold.tsv"), "--predictions", str(output)]
+    find += ["--costs", str(tmp_path / "costs.yaml"), "--model", str(demo_model)]
+    place.write_text(place.read_text("utf-8").replace(sha256(demo_model / "model.json"), "0" * 64), "utf-8")
+    for command in (page, find):
+        capsys.readouterr()
+        main_ended(command, 2)
+        assert "was scored by another model: " in capsys.readouterr().err
+    output.write_text(output.read_text("utf-8") + "x\t1\t\n", "utf-8")
+    main_ended(page, 2)
+    assert "is the summary of other scores" in capsys.readouterr().err
+
+
+def main_ended(command: list[str], code: int) -> None:
+    """Runs a command that ends with that code."""
+    try:
+        main(command)
+    except SystemExit as end:
+        assert end.code == code
+    else:
+        assert code == 0
 
 
 def test_what_is_printed_names_the_model(

@@ -159,7 +159,7 @@ def test_kept_columns_do_not_depend_on_workers_chunks_or_a_resume(
     score_file(demo_model, [path], other, columns=NAMES, keep=True, workers=2, chunk=3)
     assert other.read_bytes() == first
     with monkeypatch.context() as patch:  # stopped before the pieces are joined
-        patch.setattr(_Job, "finish", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(_Job, "counted", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             score_file(
                 demo_model, [path], other, columns=NAMES, keep=True, workers=1, chunk=3, overwrite=True

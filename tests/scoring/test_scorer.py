@@ -128,7 +128,7 @@ def test_resuming_with_other_options_is_refused(demo_model: Path, rows: Rows, tm
     (tmp_path / "out.tsv.partial").mkdir()
     scorer = Scorer.load(demo_model, Options())
     asked = jobs._asked(scorer.options, jobs.Names(), (False, "", False, Layout()))
-    fingerprint = jobs._fingerprint(scorer.model, [path], 10, "tsv", asked)
+    fingerprint = jobs._fingerprint(scorer.recipe, [path], 10, "tsv", asked)
     (tmp_path / "out.tsv.partial" / "job.json").write_text(json.dumps({"fingerprint": fingerprint}))
     with pytest.raises(InputError, match="begun with another model, input or chunk size"):
         score_file(demo_model, [path], output, options=Options(level=0.9), resume=True, chunk=10)

@@ -9,7 +9,7 @@ from xml.parsers import expat
 from xml.sax.saxutils import escape
 
 from features.basics.errors import InputError, shown
-from features.storage.files import DAMAGED_GZIP, open_binary
+from features.storage.files import DAMAGED_GZIP, damage_of, open_binary
 from qe.data.translation_files._encodings import decoded
 
 _LONGEST = 1 << 30  # bytes: a file is read whole
@@ -97,7 +97,7 @@ def _bytes(path: Path) -> bytes:
         try:
             raw = _limited(stream)
         except DAMAGED_GZIP as error:
-            raise InputError(f"damaged gzip file ({error})", where=path) from None
+            raise InputError(damage_of(error), where=path) from None
     if len(raw) > _LONGEST:
         raise InputError("is larger than 1 GiB", where=path, remedy="split it")
     return raw

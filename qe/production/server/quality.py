@@ -48,6 +48,8 @@ def kind_of(reason: str) -> str:
     >>> kind_of("target has 2,001 words, but a text has at most 2,000"), kind_of("empty source")
     ('too long', 'empty')
     """
+    if reason.startswith("no route "):
+        return "no route"
     if reason.startswith(("empty ", "no ")):
         return "empty"
     return "too long" if "but a text has at most" in reason else "unreadable"

@@ -14,11 +14,10 @@ from qe.models.description import one_model
 from qe.models.drift import Counts, DriftReport
 from qe.scoring import row_formats
 from qe.scoring.flags import kinds_of
-from qe.scoring.jobs import remembered
 from qe.scoring.kept import Kept
 from qe.scoring.naming import Names
 from qe.scoring.rows import Row
-from qe.scoring.scorer import Options, Output, Scorer
+from qe.scoring.scorer import Options, Output, Scorer, remembered
 from qe.scoring.spark.output import written_folder
 from qe.scoring.spark.rows import ID, Numbered, Parser, Table, read_table
 from qe.scoring.spark.shipping import ship_folder, shipped

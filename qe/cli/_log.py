@@ -1,0 +1,126 @@
+"""What a verb tells on stderr beside its results: sentences for people, or JSON objects for machines."""
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Any, TextIO
+
+from features.basics.errors import InputError, visible
+from features.basics.progress import Progress
+from qe.display import output_schemas
+
+FORMS = ("text", "json")
+
+
+def is_json(arguments: Sequence[str]) -> bool:
+    """Whether a command line asks for JSON.
+
+    >>> is_json(["score", "--log", "json"]), is_json(["score", "--log=json"]), is_json(["score", "json"])
+    (True, True, False)
+    """
+    return "--log=json" in arguments or ("--log", "json") in pairwise(arguments)
+
+
+def event(name: str, stream: TextIO | None = None, **values: Any) -> None:
+    """Writes a line: what happened, when, and what is known of it."""
+    time_of = datetime.now(UTC).isoformat(timespec="milliseconds")
+    content = output_schemas.stamped("log", {"time": time_of, "event": name, **values})
+    print(json.dumps(content, ensure_ascii=False), file=stream or sys.stderr, flush=True)
+
+
+class TextLog:
+    """Sentences for people."""
+
+    def __init__(self, verb: str) -> None:
+        self.verb = verb
+
+    def tell(self, kind: str, text: str, *, quiet: bool = False) -> None:
+        """A note or a warning; `quiet` leaves it out."""
+        if not quiet:
+            print(visible(f"qe {self.verb}: {text}"), file=sys.stderr)
+
+    def event(self, name: str, **values: Any) -> None:
+        """What only machines are told."""
+
+    @contextmanager
+    def progress(self, quiet: bool) -> Iterator[Progress]:
+        """A bar, or lines."""
+        from qe.cli._progress import progress_bar
+
+        with progress_bar(quiet) as progress:
+            yield progress
+
+
+class JsonLog:
+    """A JSON object a line: `time`, `event` (begin, stage, note, warning, failed, end, error), and values."""
+
+    def __init__(self, verb: str) -> None:
+        self.verb = verb
+
+    def tell(self, kind: str, text: str, *, quiet: bool = False) -> None:
+        """A note or a warning; also where people want none."""
+        self.event(kind, message=text)
+
+    def event(self, name: str, **values: Any) -> None:
+        """Something that happened."""
+        event(name, verb=self.verb, **values)
+
+    @contextmanager
+    def progress(self, quiet: bool) -> Iterator[Progress]:
+        """A line for every stage when it ends."""
+        stages = Stages(self.event)
+        try:
+            yield stages
+        finally:
+            stages.end()
+
+
+Log = TextLog | JsonLog
+
+
+def log_of(verb: str, form: str | None) -> Log:
+    """Raises InputError for a form that there is none of."""
+    if form is not None and form not in FORMS:
+        raise InputError(f"is {' or '.join(FORMS)}, not {form!r}", where="--log")
+    return JsonLog(verb) if form == "json" else TextLog(verb)
+
+
+@dataclass
+class Stages:
+    """Progress as events: one for a stage, with how much was done and how long it took.
+
+    >>> stages = Stages(lambda name, **values: print(name, values), now=iter([0.0, 1.5, 2.0, 2.0]).__next__)
+    >>> stages("scoring", 0, 10)
+    >>> stages("scoring", 10, 10)
+    >>> stages("joining", 3, 10)
+    stage {'stage': 'scoring', 'done': 10, 'total': 10, 'seconds': 1.5}
+    >>> stages.end()
+    stage {'stage': 'joining', 'done': 3, 'total': 10, 'seconds': 0.0}
+    """
+
+    emit: Callable[..., None]
+    now: Callable[[], float] = time.monotonic
+    _stage: str = ""
+    _begun: float = 0.0
+    _last: float = 0.0
+    _counts: tuple[int, int | None] = field(default=(0, None))
+
+    def __call__(self, stage: str, done: int, total: int | None) -> None:
+        now = self.now()
+        if stage != self._stage:
+            self.end()
+            self._stage, self._begun = stage, now
+        self._counts, self._last = (done, total), now
+
+    def end(self) -> None:
+        """Tells of the stage that has begun, if there is one."""
+        if self._stage:
+            done, total = self._counts
+            seconds = round(self._last - self._begun, 3)
+            self.emit("stage", stage=self._stage, done=done, total=total, seconds=seconds)
+            self._stage = ""

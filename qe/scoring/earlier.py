@@ -1,0 +1,168 @@
+"""Earlier scores: what a job before gave to rows of the same texts, looked up instead of computed again."""
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from features.basics.errors import InputError
+from features.storage.checksums import checksum
+from qe.data.table_files import Layout
+from qe.scoring import row_formats
+from qe.scoring.input import Input, ParallelInput, open_input
+from qe.scoring.job_summary import told_of
+from qe.scoring.many import ManyInput
+from qe.scoring.naming import Names
+from qe.scoring.rows import Row, chunks, unusable
+from qe.scoring.scorer import Output, Scorer, key_of
+
+_REMEDY = "give what `qe score` wrote: a table with its summary beside it, or Parquet"
+_MOST = 500  # keys that one question asks for
+_CHANGED = "its rows are no longer those that the summary tells of"
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """The outputs of an earlier job by the keys of their segments, in a file: memory stays flat."""
+
+    path: Path
+
+    def get(self, keys: Sequence[bytes]) -> dict[bytes, Output]:
+        """Key -> output, of the keys that are known."""
+        known: dict[bytes, Output] = {}
+        for start in range(0, len(keys), _MOST):
+            some = keys[start : start + _MOST]
+            marks = ",".join("?" * len(some))
+            rows = self._database.execute(f"SELECT key, output FROM known WHERE key IN ({marks})", some)
+            known |= {key: json.loads(output) for key, output in rows}
+        return known
+
+    @cached_property
+    def _database(self) -> sqlite3.Connection:
+        return sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+
+
+@dataclass(frozen=True)
+class Previous:
+    """A file that an earlier job scored.
+
+    asked   names of columns that the user gives, of the job that is to be done
+    layout  how the input of the job lies on disk
+    """
+
+    path: Path
+    scorer: Scorer
+    asked: Names
+    layout: Layout
+
+    @cached_property
+    def told(self) -> Mapping[str, Any]:
+        """What is known of the earlier job. Raises InputError if nothing is."""
+        if not self.path.is_file():
+            raise InputError("no such file", where=self.path, remedy=_REMEDY)
+        told = told_of(self.path)
+        if told is None:
+            raise InputError("nothing says which model made its scores", where=self.path, remedy=_REMEDY)
+        return told
+
+    def differs(self, recipe: str) -> str:
+        """Why none of its scores can be kept; empty if they can."""
+        model, own = self.told["model"], self.scorer.identity
+        if model["fingerprint"] != own:
+            return f"another model made them: {model['name']}, fingerprint {model['fingerprint'][:12]}"
+        if self.told.get("recipe") != recipe:
+            return "they were made with other options, or by another release of qe"
+        return ""
+
+    def store(self, path: Path) -> Earlier:
+        """Writes the outputs of all rows that have a score into a new file. Raises InputError as `rows`."""
+        path.unlink(missing_ok=True)
+        needed = self.scorer.columns()
+        with closing(sqlite3.connect(path, isolation_level=None)) as database:
+            database.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;")
+            database.execute("CREATE TABLE known (key BLOB PRIMARY KEY, output TEXT) WITHOUT ROWID")
+            for batch in chunks(self.rows(), 5000):
+                keyed = [(key_of(columns, needed), json.dumps(output)) for columns, output in batch]
+                database.execute("BEGIN")
+                database.executemany("INSERT OR IGNORE INTO known VALUES (?, ?)", keyed)
+                database.execute("COMMIT")
+        return Earlier(path)
+
+    def rows(self) -> Iterator[tuple[Mapping[str, Any], Output]]:
+        """(input columns, output) of every row that has a score.
+
+        Raises InputError for texts that are not to be had, and rows that are not those of the job.
+        """
+        needed = self.scorer.columns()
+        given = self._texts()
+        names = self.asked.completed(needed, given.headers, self.scorer.headers, given.path)
+        names.check(needed, given.columns, given.path, self.scorer.who)
+        scored = open_input([self.path])
+        for text, row in zip_longest(given.rows(), scored.rows()):
+            if text is None or row is None:
+                raise InputError(_CHANGED, where=self.path, remedy="score it again")
+            columns, reason = names.view(text)
+            output = self._output(row)
+            if output is not None and not (reason or unusable(columns, needed)):
+                yield columns, output
+
+    def _texts(self) -> Input:
+        """The rows with the texts: the file itself, or the input that its summary names, if it is the same.
+
+        TSV keeps no tabs and line ends, and safe cells have apostrophes: their texts may be others.
+        """
+        options = self.told["options"]
+        exact = self._kind in ("jsonl", "parquet") or (self._kind == "csv" and not options.get("safe-cells"))
+        if options.get("keep") and exact:
+            return open_input([self.path])
+        paths = [Path(one.get("path", "")) for one in self.told["inputs"]]
+        for path, one in zip(paths, self.told["inputs"], strict=True):
+            if not path.is_file() or checksum(path) != one["sha256"]:
+                raise InputError(
+                    f"holds no texts, and its input {path} is gone or has changed",
+                    where=self.path,
+                    remedy="score into JSONL, CSV or Parquet with --keep, and the texts are there",
+                )
+        if len(paths) == 2 and "side" in self.told["inputs"][0]:
+            return ParallelInput(*paths)
+        parts = [open_input([path], self.layout) for path in paths]
+        return parts[0] if len(parts) == 1 else ManyInput(paths[0], tuple(parts))
+
+    @property
+    def _kind(self) -> row_formats.Kind:
+        return row_formats.kind_of(self.path)
+
+    def _output(self, row: Row) -> Output | None:
+        """What scoring added to a row; None if it has no score."""
+        columns, problem = row
+        options = self.told["options"]
+        suffix = options.get("suffix", "") if options.get("keep") else ""
+        names = [name for name in self.scorer.output_columns if name != "id"]
+        lacks = next((name + suffix for name in names if name + suffix not in columns), None)
+        if problem or lacks:
+            raise InputError(
+                f"has a row with {problem}" if problem else f"has no column '{lacks}'",
+                where=self.path,
+                remedy=_REMEDY,
+            )
+        output = {name: self._value(name, columns[name + suffix]) for name in names}
+        return None if output.pop("reason") else output
+
+    def _value(self, name: str, value: Any) -> Any:
+        if self._kind in ("jsonl", "parquet"):
+            return value
+        if name in row_formats.LISTS:
+            raise InputError(
+                "a list in a cell is read by none", where=self.path, remedy="give JSONL or Parquet"
+            )
+        if name not in row_formats.NUMBERS:
+            return value
+        try:
+            return None if value == "" else float(value)
+        except ValueError:
+            raise InputError(f"a {name} is no number: {value!r}", where=self.path) from None

@@ -1,0 +1,109 @@
+"""Many files as one input: a folder, or a pattern such as `day/*.parquet`, in the order of names."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pyarrow as pa
+
+from features.basics.errors import InputError
+from qe.data.table_files import Layout
+from qe.scoring.input import Input, open_input
+from qe.scoring.row_formats import Types, kind_of
+from qe.scoring.rows import Row
+
+_PATTERN = frozenset("*?[")
+_ONE_BY_ONE = "give a pattern, such as FOLDER/*.parquet"
+
+
+def files_of(source: Sequence[Path]) -> list[Path]:
+    """The files of an input: those of a folder and of a pattern, by name; a file is its own.
+
+    Names that begin with a point or an underscore are not read in folders (`_SUCCESS` of Spark). Raises
+    InputError for a folder that holds anything but tables of one kind, and a pattern that no file has.
+    """
+    return [file for path in source for file in _expanded(path)]
+
+
+def open_all(source: Sequence[Path], layout: Layout | None = None) -> Input:
+    """The same as `open_input`, and a folder or a pattern as one table. Raises InputError as both do."""
+    if len(source) == 1 and is_many(source[0]):
+        parts = [open_input([file], layout) for file in _expanded(source[0])]
+        return ManyInput(source[0], tuple(parts))
+    return open_input(source, layout)
+
+
+def is_many(path: Path) -> bool:
+    """Whether a path is a folder, or a pattern and no file of that name."""
+    return path.is_dir() or (bool(_PATTERN & set(str(path))) and not path.exists())
+
+
+def _expanded(path: Path) -> list[Path]:
+    if not is_many(path):
+        return [path]
+    if path.is_dir():
+        found = sorted(one for one in path.iterdir() if not one.name.startswith((".", "_")))
+    else:
+        found = sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor))))
+    if not found:
+        raise InputError(
+            "holds no files" if path.is_dir() else "no file has such a name",
+            where=path,
+            remedy="check the path",
+        )
+    for one in found:
+        if not one.is_file():
+            raise InputError(f"holds {one.name!r}, which is no file", where=path, remedy=_ONE_BY_ONE)
+    kinds = {kind_of(one) for one in found}
+    if len(kinds) > 1:
+        raise InputError(f"holds tables of several kinds: {', '.join(sorted(kinds))}", where=path,
+                         remedy=_ONE_BY_ONE)  # fmt: skip
+    return found
+
+
+@dataclass(frozen=True)
+class ManyInput(Input):
+    """Tables of one kind, with the same columns, one after the other."""
+
+    parts: Sequence[Input]
+
+    @cached_property
+    def columns(self) -> list[str] | None:
+        first = self.parts[0].columns
+        for part in self.parts[1:]:
+            if first is not None and set(part.columns or ()) != set(first):
+                raise InputError(
+                    f"has the columns {', '.join(part.columns or ())}, but {self.parts[0].path} has "
+                    f"{', '.join(first)}",
+                    where=part.path,
+                    remedy="score files of other columns by themselves",
+                )
+        return first
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        told = (f"{part.path}: {note}" for part in self.parts for note in part.notes)
+        return (f"{len(self.parts)} files", *told)
+
+    @cached_property
+    def types(self) -> Types:
+        """A type that the column has in all parts; raises InputError if Parquet files differ in one."""
+        types: dict[str, pa.DataType] = {}
+        for part in self.parts:
+            for name, of in part.types.items():
+                if types.setdefault(name, of) != of and self.columns is not None:
+                    raise InputError(
+                        f"the column '{name}' is {of}, but {types[name]} in {self.parts[0].path}",
+                        where=part.path,
+                        remedy="leave out --keep, or score the file by itself",
+                    )
+                types[name] = of if types[name] == of else pa.string()
+        return types
+
+    def count(self) -> int:
+        return sum(part.count() for part in self.parts)
+
+    def rows(self, *, whole: bool = False) -> Iterator[Row]:
+        for part in self.parts:
+            yield from part.rows(whole=whole)

@@ -1,0 +1,68 @@
+"""What verbs write for machines keeps its schema; `tests/conftest.py` looks at all that the tests produce."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from features.basics.errors import InputError
+from qe.cli import main
+from qe.display import output_schemas
+from qe.display.output_schemas import NAMES, SCHEMA, output_schema, stamped
+
+jsonschema = pytest.importorskip("jsonschema", reason="the package jsonschema is not installed")
+
+BEGIN = {"time": "2026-01-01T00:00:00.000+00:00", "event": "stage", "verb": "score"}
+STAGE = {**BEGIN, "stage": "scoring", "done": 3, "total": None, "seconds": 0.5}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_schema_is_one_and_its_parts_are_there(name: str) -> None:
+    schema = output_schema(name)
+    kind = jsonschema.Draft202012Validator
+    kind.check_schema(schema)
+    text = json.dumps(schema)
+    for part in schema["$defs"]:
+        text = text.replace(f'"#/$defs/{part}"', "")
+    assert "#/$defs/" not in text
+    assert schema.get("required") and next(kind(schema).iter_errors({}), None) is not None
+
+
+def test_every_name_is_looked_at_by_the_tests() -> None:
+    """The wrapper of `tests/conftest.py` is in place, and refuses what is of another form."""
+    assert output_schemas.stamped is not stamped
+    assert output_schemas.stamped("log", STAGE) == STAGE
+    for change in ({"done": -1}, {"seconds": "0.5"}, {"event": "stages"}, {"total": 1.5}):
+        with pytest.raises(AssertionError, match="log"):
+            output_schemas.stamped("log", {**STAGE, **change})
+    for key in STAGE:
+        with pytest.raises(AssertionError, match="log"):
+            output_schemas.stamped("log", {name: value for name, value in STAGE.items() if name != key})
+
+
+def test_more_keys_may_come() -> None:
+    assert output_schemas.stamped("log", {**STAGE, "more": 1})
+
+
+def test_a_report_of_a_run_keeps_its_schema(demo_run: Any) -> None:
+    report = json.loads((demo_run.output / "report.json").read_text("utf-8"))
+    assert report["schema"] == SCHEMA
+    errors = list(jsonschema.Draft202012Validator(output_schema("report")).iter_errors(report))
+    assert not errors
+    del report["search"]["best"]["learner"]
+    assert list(jsonschema.Draft202012Validator(output_schema("report")).iter_errors(report))
+
+
+def test_the_command_prints_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in NAMES:
+        with pytest.raises(SystemExit) as end:
+            main(["schema", name, "--output", str(tmp_path / name)])
+        assert not end.value.code and json.loads((tmp_path / name).read_text("utf-8")) == output_schema(name)
+    with pytest.raises(SystemExit) as end:
+        main(["schema", "sumary"])
+    assert end.value.code == 2
+    told = "unknown output 'sumary'; known: experiment, log, report, score, summary, triage"
+    assert told in capsys.readouterr().err
+    with pytest.raises(InputError, match="did you mean 'score'"):
+        output_schema("scores")

@@ -1,0 +1,129 @@
+"""Scores of an earlier job are kept where the texts are the same, and the output is the same to the byte."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from features.basics.errors import InputError
+from qe.cli import main
+from qe.scoring.jobs import score_file
+from qe.scoring.scorer import Options, Scorer
+
+
+@pytest.fixture
+def texts(demo_model: Path) -> list[str]:
+    """Header and rows of the demo's new translations."""
+    lines = (demo_model.parent / "data" / "new.tsv").read_text("utf-8").splitlines()
+    return lines[:61]
+
+
+def table(path: Path, lines: list[str]) -> Path:
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    return path
+
+
+def ended(*arguments: str | Path) -> int:
+    with pytest.raises(SystemExit) as end:
+        main(["score", *map(str, arguments)])
+    return int(str(end.value.code))
+
+
+def told(path: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(path.with_name(f"{path.name}.json").read_text("utf-8"))
+    return content
+
+
+ASKED = {
+    "tsv": ("--interval", "0.9", "--explain", "2", "--flags", "--outside"),
+    "csv": ("--keep", "--suffix", "_qe", "--with-model"),
+    "jsonl": ("--keep", "--explain", "1", "--interval", "0.8"),
+    "parquet": ("--outside", "--flags", "--keep"),
+    "tsv.gz": (),
+}
+
+
+@pytest.mark.parametrize(("kind", "asked"), ASKED.items())
+def test_the_output_is_the_same_to_the_byte(
+    demo_model: Path,
+    texts: list[str],
+    tmp_path: Path,
+    kind: str,
+    asked: tuple[str, ...],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Forty rows are known, thirty are new, in another order; one has no translation."""
+    header, *rows = texts
+    first = table(tmp_path / "monday.tsv", [header, *rows[:40], "x\tthe house\t"])
+    second = table(tmp_path / "tuesday.tsv", [header, *rows[60:19:-1], "x\tthe house\t", *rows[:20]])
+    previous, plain, known = (tmp_path / f"{name}.{kind}" for name in ("previous", "plain", "known"))
+    given = ["--model", demo_model, *asked, "--workers", "1", "--chunk", "17"]
+    assert ended(*given, "--input", first, "--output", previous) == 0
+    assert ended(*given, "--input", second, "--output", plain) == 0
+    computed: list[int] = []
+    real = Scorer._computed
+
+    def counted(self: Scorer, rows: Any) -> Any:
+        computed.append(len(rows))
+        return real(self, rows)
+
+    monkeypatch.setattr(Scorer, "_computed", counted)
+    capsys.readouterr()
+    assert ended(*given, "--input", second, "--output", known, "--known", previous) == 0
+    assert known.read_bytes() == plain.read_bytes()
+    there = {tuple(row.split("\t")[1:3]) for row in rows[:40]}
+    kept = sum(tuple(row.split("\t")[1:3]) in there for row in rows)
+    assert told(known)["known"] == kept and 40 <= kept < 60
+    assert sum(computed) == len({tuple(row.split("\t")[1:3]) for row in rows[40:]} - there)
+    assert f"  {kept} ({100 * kept / 60:.1f} %) kept the score of an earlier job" in capsys.readouterr().out
+    assert told(known)["drift"]["n"] == 60 - kept
+
+
+def test_worker_processes_know_them_too(demo_model: Path, texts: list[str], tmp_path: Path) -> None:
+    rows = table(tmp_path / "in.tsv", texts)
+    previous, again = tmp_path / "a.tsv", tmp_path / "b.tsv"
+    assert ended("--model", demo_model, "-i", rows, "-o", previous) == 0
+    done = score_file(demo_model, [rows], again, known=previous, workers=2, chunk=20)
+    assert done.known == 60 and done.repeated == 0 and again.read_bytes() == previous.read_bytes()
+    assert done.drift is None
+
+
+@pytest.mark.parametrize("change", ["options", "model"])
+def test_other_scores_are_not_kept_and_that_is_told(
+    demo_model: Path, texts: list[str], tmp_path: Path, change: str
+) -> None:
+    rows, previous = table(tmp_path / "in.tsv", texts), tmp_path / "a.tsv"
+    assert ended("--model", demo_model, "-i", rows, "-o", previous) == 0
+    if change == "model":
+        content = told(previous)
+        content["model"]["fingerprint"] = "0" * 64
+        (tmp_path / "a.tsv.json").write_text(json.dumps(content))
+    options = Options(explain=1) if change == "options" else Options()
+    done = score_file(demo_model, [rows], tmp_path / "b.tsv", known=previous, options=options, workers=1)
+    assert done.known == 0 and done.scored == 60
+    why = "other options" if change == "options" else "another model made them: .*, fingerprint 000000000000"
+    assert len([note for note in done.notes if "no score of" in note]) == 1
+    assert re.search(why, done.notes[-1])
+
+
+def test_a_file_that_cannot_be_known_is_refused(demo_model: Path, texts: list[str], tmp_path: Path) -> None:
+    rows, previous = table(tmp_path / "in.tsv", texts), tmp_path / "a.tsv"
+
+    def score(message: str) -> None:
+        with pytest.raises(InputError, match=message):
+            score_file(demo_model, [rows], tmp_path / "b.tsv", known=previous, workers=1)
+        assert not list(tmp_path.glob("b.tsv*"))
+
+    score("a.tsv: no such file")
+    previous.write_text("id\tscore\treason\n1\t3\t\n")
+    score("nothing says which model made its scores")
+    assert ended("--model", demo_model, "-i", rows, "-o", previous, "--overwrite") == 0
+    table(tmp_path / "in.tsv", texts[:30])
+    score("holds no texts, and its input .*in.tsv is gone or has changed; score into JSONL, CSV or Parquet")
+    previous.write_text(previous.read_text("utf-8") + "61\t3\t\n", "utf-8")
+    score("is the summary of other scores")
+    with pytest.raises(InputError, match="is an input too"):
+        score_file(demo_model, [rows], previous, known=previous, overwrite=True)

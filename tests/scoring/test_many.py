@@ -1,0 +1,199 @@
+"""Many files as one, standard input and output, compressed tables: the scores of one plain table."""
+
+import gzip
+import io
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from features.basics.errors import InputError
+from features.storage.files import read_lines
+from qe.cli import main
+from qe.scoring import row_formats
+from qe.scoring.many import ManyInput, files_of, open_all
+
+HEADER = "id\tsource\ttarget"
+ROWS = [f"{i}\tthe house {i}\tla casa {i}" for i in range(6)]
+
+
+def write(path: Path, *rows: str, header: str = HEADER) -> Path:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("\n".join([header, *rows]) + "\n", "utf-8")
+    return path
+
+
+def zstd(path: Path, content: bytes) -> Path:
+    """By the reference program, in two frames; else by Arrow's codec."""
+    if shutil.which("zstd") is None:
+        path.write_bytes(pa.compress(content, "zstd", asbytes=True))
+        return path
+    half = len(content) // 2
+    frames = [
+        subprocess.run(["zstd", "-q", "-c"], input=part, capture_output=True, check=True).stdout
+        for part in (content[:half], content[half:])
+    ]
+    path.write_bytes(b"".join(frames))
+    return path
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    return [row for row, _ in open_all([path]).rows()]
+
+
+@pytest.mark.parametrize("name", ["day", "day/*.tsv*", "day/[ab].*"])
+def test_files_are_read_one_after_the_other(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "day" / "b.tsv", *ROWS[2:])
+    plain = write(tmp_path / "a.tsv", *ROWS[:2])
+    zstd(tmp_path / "day" / "a.tsv.zst", plain.read_bytes())
+    for path in (Path(name), tmp_path / name):
+        monkeypatch.chdir(tmp_path)
+        given = open_all([path])
+        assert [row["id"] for row, _ in given.rows()] == list("012345") and given.count() == 6
+        assert [file.name for file in files_of([path])] == ["a.tsv.zst", "b.tsv"] and given.notes[
+            0
+        ] == "2 files"
+
+
+def test_marks_of_spark_are_no_tables(tmp_path: Path) -> None:
+    write(tmp_path / "day" / "a.tsv", *ROWS)
+    for name in ("_SUCCESS", ".a.tsv.crc"):
+        (tmp_path / "day" / name).write_text("")
+    assert len(rows_of(tmp_path / "day")) == 6
+
+
+def test_a_name_with_a_star_is_a_file_where_there_is_one(tmp_path: Path) -> None:
+    write(tmp_path / "a*.tsv", *ROWS[:1])
+    write(tmp_path / "ab.tsv", *ROWS)
+    assert len(rows_of(tmp_path / "a*.tsv")) == 1
+
+
+@pytest.mark.parametrize(
+    ("files", "pattern", "message"),
+    [
+        ({}, "*.tsv", "no file has such a name"),
+        ({}, "", "holds no files"),
+        ({"a.tsv": "", "b.jsonl": ""}, "", "holds tables of several kinds: jsonl, tsv; give a pattern"),
+        ({"a.tsv": "", "notes.pdf": ""}, "", "cannot tell the kind of file from the ending 'pdf'"),
+        ({"a.tsv": "", "sub/x.tsv": ""}, "", "holds 'sub', which is no file; give a pattern"),
+    ],
+)
+def test_what_is_no_input(tmp_path: Path, files: dict[str, str], pattern: str, message: str) -> None:
+    folder = tmp_path / "day"
+    folder.mkdir()
+    for name, content in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(content)
+    with pytest.raises(InputError, match=message):
+        files_of([folder / pattern if pattern else folder])
+
+
+def test_files_of_other_columns_are_refused(tmp_path: Path) -> None:
+    write(tmp_path / "day" / "a.tsv", *ROWS)
+    write(tmp_path / "day" / "b.tsv", "a\tb", header="source\ttarget")
+    with pytest.raises(
+        InputError, match=r"b\.tsv: has the columns source, target, but .*a\.tsv has id, source"
+    ):
+        _ = open_all([tmp_path / "day"]).columns
+    for name, values in (("a", [1]), ("b", ["x"])):
+        (tmp_path / "other").mkdir(exist_ok=True)
+        pq.write_table(pa.table({"n": values}), tmp_path / "other" / f"{name}.parquet")
+    given = open_all([tmp_path / "other"])
+    assert isinstance(given, ManyInput)
+    with pytest.raises(InputError, match=r"b\.parquet: the column 'n' is string, but int64 in"):
+        _ = given.types
+
+
+def test_damaged_zstd_is_told_with_its_line(tmp_path: Path) -> None:
+    content = "".join(f"line {i * 7919 % 100_003}\n" for i in range(100_000)).encode()
+    path = zstd(tmp_path / "a.tsv.zst", content)
+    assert list(read_lines(path)) == content.decode().splitlines()
+    path.write_bytes(path.read_bytes()[:-40])
+    with pytest.raises(InputError, match=r"a\.tsv\.zst:\d+: damaged zstd file"):
+        list(read_lines(path))
+
+
+def test_compressed_bytes_depend_on_the_content_alone(tmp_path: Path) -> None:
+    content = bytes(range(256)) * 20_000
+    for name, step in (("a.zst", 999), ("b.zst", 3 << 20)):
+        with row_formats.writing(tmp_path / name, row_formats.packed_as(tmp_path / name)) as stream:
+            for start in range(0, len(content), step):
+                stream.write(content[start : start + step])
+    assert (tmp_path / "a.zst").read_bytes() == (tmp_path / "b.zst").read_bytes()
+    if shutil.which("zstd") is not None:
+        done = subprocess.run(["zstd", "-dc", tmp_path / "a.zst"], capture_output=True, check=True)
+        assert done.stdout == content
+
+
+def score(monkeypatch: pytest.MonkeyPatch, *arguments: object, stdin: bytes = b"") -> tuple[int, bytes]:
+    """The exit code, and what went to standard output."""
+    content = io.BytesIO()
+    out = io.TextIOWrapper(content, "utf-8", write_through=True)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), "utf-8"))
+    monkeypatch.setattr(sys, "stdout", out)
+    with pytest.raises(SystemExit) as end:
+        main(["score", *map(str, arguments), "--workers", "1"])
+    return int(str(end.value.code)), content.getvalue()
+
+
+def test_tables_through_pipes(
+    demo_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = (demo_model.parent / "data" / "new.tsv").read_text("utf-8").splitlines()[:31]
+    plain = write(tmp_path / "in.tsv", *lines[1:], header=lines[0])
+    kinds = {}
+    for kind in ("tsv", "jsonl", "csv", "parquet"):
+        kinds[kind] = tmp_path / f"out.{kind}"
+        assert (
+            score(monkeypatch, "-m", demo_model, "-i", plain, "-o", kinds[kind], "--keep", "--suffix", 1)[0]
+            == 0
+        )
+    before = {path.name for path in Path("/tmp").glob("qe-????????")}
+    capsys.readouterr()
+    for kind, path in kinds.items():
+        for content in (path.read_bytes(), gzip.compress(path.read_bytes())):
+            if kind == "parquet" and content[:2] == b"\x1f\x8b":
+                continue
+            given = ("-m", demo_model, "-i", "-", "-o", "-")
+            code, piped = score(monkeypatch, *given, stdin=content)
+            assert code == 0 and "30 of 30 rows scored: -" in capsys.readouterr().err
+            output = tmp_path / f"again.{kind}"
+            output.write_bytes(piped)
+            scores = [row["score"] for row in rows_of(output)]
+            assert scores == [row["score1"] for row in rows_of(path)]
+    assert {path.name for path in Path("/tmp").glob("qe-????????")} == before
+    summary = tmp_path / "s.json"
+    assert score(monkeypatch, "-m", demo_model, "-i", "-", "-o", tmp_path / "x.tsv", "--summary", summary,
+                 stdin=plain.read_bytes())[0] == 0  # fmt: skip
+    told = json.loads(summary.read_text())
+    assert told["inputs"][0]["path"] == "-" and told["output"]["path"] == str(tmp_path / "x.tsv")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "message"),
+    [
+        (["-i", "-", "-o", "-"], b"", "stdin: is empty"),
+        (["-i", "-", "-o", "-"], b"\x1f\x8bxx", "stdin: damaged gzip file"),
+        (["-i", "-", "-o", "-", "--resume"], b"a\tb\n", "--resume does not go with -"),
+        (["-i", "-", "-i", "-", "-o", "-"], b"a\tb\n", "standard input is one table"),
+        (["-i", "-", "-o", "-", "--json"], b"a\tb\n", "both write to stdout"),
+    ],
+)
+def test_pipes_that_cannot_be(
+    demo_model: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    stdin: bytes,
+    message: str,
+) -> None:
+    assert score(monkeypatch, "-m", demo_model, *arguments, stdin=stdin) == (2, b"")
+    assert message in capsys.readouterr().err

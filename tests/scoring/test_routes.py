@@ -1,0 +1,120 @@
+"""Routes: columns of a row choose its model; each row gets what that model alone gives it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from features.basics.errors import InputError
+from qe.cli import main
+from qe.scoring.routes import read_routes
+
+
+def ended(*arguments: str | Path) -> int:
+    with pytest.raises(SystemExit) as end:
+        main(["score", *map(str, arguments)])
+    return int(str(end.value.code))
+
+
+@pytest.fixture
+def routed(demo_model: Path, tmp_path: Path) -> tuple[Path, list[str]]:
+    """Routes to one model by pair and domain, and rows of four kinds (the last two have no route)."""
+    (tmp_path / "routes.yaml").write_text(
+        f"- {{pair: en-es, domain: legal, model: {demo_model}}}\n- {{pair: en-es, model: {demo_model}}}\n"
+    )
+    header, *lines = (demo_model.parent / "data" / "new.tsv").read_text("utf-8").splitlines()[:41]
+    kinds = ["en-es\tlegal", "en-es\tnews", "en-de\tlegal", "\t"]
+    rows = [f"{line}\t{kinds[i % 4]}" for i, line in enumerate(lines)]
+    return tmp_path / "routes.yaml", [f"{header}\tpair\tdomain", *rows]
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_rows_go_to_the_model_of_their_route(
+    demo_model: Path,
+    routed: tuple[Path, list[str]],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    workers: str,
+) -> None:
+    routes, lines = routed
+    (tmp_path / "in.tsv").write_text("\n".join(lines) + "\n", "utf-8")
+    given = ["-i", tmp_path / "in.tsv", "--workers", workers, "--chunk", "9", "--interval", "0.9"]
+    assert ended("--model", demo_model, *given, "-o", tmp_path / "one.tsv") == 0
+    capsys.readouterr()
+    assert ended("--models", routes, *given, "-o", tmp_path / "all.tsv", "--with-model") == 0
+    printed = capsys.readouterr().out
+    assert (
+        "20 of 40 rows scored" in printed
+        and "  20 without a score: no route for its pair and domain" in printed
+    )
+    assert "  10 of 10 rows scored: pair=en-es, domain=legal" in printed
+    one, several = (
+        [line.split("\t") for line in (tmp_path / name).read_text("utf-8").splitlines()]
+        for name in ("one.tsv", "all.tsv")
+    )
+    assert several[0] == [*one[0][:-1], "model", "reason"]
+    for number, (alone, row) in enumerate(zip(one[1:], several[1:], strict=True)):
+        if number % 4 < 2:
+            assert row[:4] == alone[:4] and row[5] == "" and row[4]
+        else:
+            assert row == [alone[0], "", "", "", "", "no route for its pair and domain"]
+    told: dict[str, Any] = json.loads((tmp_path / "all.tsv.json").read_text("utf-8"))
+    counts = {name: (one["rows"], one["scored"], one["drift"]["n"]) for name, one in told["routes"].items()}
+    assert counts == {
+        "pair=en-es, domain=legal": (10, 10, 10), "pair=en-es": (10, 10, 10),
+    }  # fmt: skip
+    identity = json.loads((tmp_path / "one.tsv.json").read_text("utf-8"))["model"]["fingerprint"]
+    assert {one["fingerprint"] for one in told["model"]["routes"].values()} == {identity}
+    before = (tmp_path / "all.tsv").read_bytes()
+    assert ended("--models", routes, *given, "-o", tmp_path / "all.tsv", "--with-model") == 0
+    assert "nothing is to do" in capsys.readouterr().out and (tmp_path / "all.tsv").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{}", "holds no routes"),
+        ("[]", "holds no routes"),
+        ("- {pair: en-de}", "route 1: is no mapping with a model"),
+        ("- {language: no, model: m}", "route 1: language must be text, but is False; write it in quotes"),
+        ("- {pair: 3, model: m}", "pair must be text, but is 3"),
+        (
+            "- {model: m}\n- {pair: en-de, model: n}",
+            "no row takes route 2 .pair=en-de.: route 1 .all others.",
+        ),
+        ("- {a: x, model: m}\n- {a: x, b: y, model: n}", "route 1 .a=x. takes its rows; put the narrower"),
+        ("- {a: x, model: m", "routes.yaml"),
+    ],
+)
+def test_routes_that_are_none(tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "routes.yaml").write_text(content)
+    with pytest.raises(InputError, match=message):
+        read_routes(tmp_path / "routes.yaml")
+
+
+def test_models_lie_beside_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "routes.yaml"
+    path.write_text("- {pair: en-de, model: ende/model}\n- {model: 'models:/all@champion'}\n")
+    assert [route.model for route in read_routes(path)] == [
+        str(tmp_path / "ende" / "model"), "models:/all@champion",
+    ]  # fmt: skip
+
+
+def test_what_goes_with_one_model_alone(
+    demo_model: Path, routed: tuple[Path, list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    routes, lines = routed
+    (tmp_path / "in.tsv").write_text("\n".join(lines[:5]) + "\n", "utf-8")
+    (tmp_path / "plain.tsv").write_text("source\ttarget\na\tb\n", "utf-8")
+    given = ["-o", tmp_path / "out.tsv", "-i"]
+    routed_in = [*given, tmp_path / "in.tsv", "--models", routes]
+    for arguments, message in (
+        ((*given, tmp_path / "in.tsv"), "no model is given; give --model MODEL, or --models ROUTES"),
+        ((*routed_in, "--model", demo_model), "exclude each other"),
+        ((*routed_in, "--drift", tmp_path / "d"), "--drift is of one model"),
+        ((*routed_in, "--known", tmp_path / "d"), "--known is of one model"),
+        ((*given, tmp_path / "plain.tsv", "--models", routes), "needs the column 'pair'"),
+    ):  # fmt: skip
+        assert ended(*arguments) == 2 and message in capsys.readouterr().err
+    assert not (tmp_path / "out.tsv").exists()
