@@ -121,7 +121,7 @@ def score(
         bool,
         _column_option(
             "--outside",
-            help="outside, unlike: the share of held-out rows more like training data; signs of rubbish.",
+            help="outside, unlike: how unlike the training data, why.",
         ),
     ] = False,
     documents: Annotated[
@@ -133,7 +133,7 @@ def score(
         input_option(
             "--doc-ids",
             metavar="NAME|FILE",
-            help="Document ids for --documents: a column, or a file of them.",
+            help="Ids for --documents: a column, or a file.",
         ),
     ] = None,
     with_model: Annotated[
