@@ -510,7 +510,7 @@ def _as_files(piped: "Piped", inputs: list[str], output: str) -> tuple[list[str]
 
 
 def _place(summary: Path | None, no_summary: bool, usual: Path) -> Path | None:
-    """Where the summary is written. Raises InputError if it is asked for and refused."""
+    """The place of the summary. Raises InputError if it is asked for and refused."""
     from features.basics.errors import InputError
 
     if summary is not None and no_summary:

@@ -98,7 +98,7 @@ def inputs_told(source: Sequence[Path], named: Callable[[Path], str] = str) -> l
 
 
 def beside(scored: Path) -> Path:
-    """Where the summary of a scored file lies unless it is put elsewhere."""
+    """The place of a scored file's summary unless it is put elsewhere."""
     return scored.with_name(f"{scored.name}.json")
 
 

@@ -438,7 +438,7 @@ class _Job:
 
     @property
     def earlier(self) -> Path:
-        """Where the scores of an earlier job are looked up."""
+        """The file in which the scores of an earlier job are looked up."""
         return self.folder / "earlier.db"
 
     @property

@@ -32,7 +32,7 @@ class Piped:
         return place.rename(place.with_suffix(f".{_kind(place)}"))
 
     def output(self, source: Sequence[Path]) -> Path:
-        """Where the output goes before it is written out: of the kind of the input; of two texts, TSV."""
+        """The output's place before it is written out: of the kind of the input; of two texts, TSV."""
         kind = "tsv" if len(source) == 2 else kind_of(files_of(source)[0])
         return self.path / f"stdout.{kind}"
 

@@ -32,7 +32,7 @@ class Routes:
 
     @property
     def folders(self) -> list[Path]:
-        """Where the models lie."""
+        """The folders of the models."""
         return [one.model.folder for one in self.destinations]
 
     @property
