@@ -94,7 +94,7 @@ def test_describe_a_family(capsys: pytest.CaptureFixture[str]) -> None:
     content = json.loads(output(capsys, "describe", "machine_lm", "--json"))
     assert content["microseconds"] == COSTS["machine_lm"]
     assert [set(feature) for feature in content["features"]] == [
-        {"name", "description", "origin", "unit"}
+        {"name", "description", "origin", "unit", "plain"}
     ] * 4
 
 

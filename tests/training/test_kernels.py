@@ -128,7 +128,7 @@ def test_predictions_of_training_are_those_of_the_saved_model(folder: Path, outc
     subprocess.run([*command, *arguments], check=True, cwd=folder)
     scored = pd.read_json(folder / "scored.jsonl", lines=True, precise_float=True)
     assert scored["score"].tolist() == scores.tolist()
-    assert scored["because"].str.contains("tree of the (?:source|target): [+-]").any()
+    assert scored["because"].str.contains("sentences of the (?:source|translation) are built: [+-]").any()
 
 
 @pytest.mark.slow
@@ -175,7 +175,8 @@ def test_trees_alone(folder: Path) -> None:
     shares = explainer.contributions(model.features(segments))
     np.testing.assert_allclose(shares.base + shares.values.sum(axis=1), model.predict(segments), atol=1e-9)
     assert all(
-        "constituent tree of the source: " in text for text in explainer.because(model.features(segments), 1)
+        "how the sentences of the source are built: " in text
+        for text in explainer.because(model.features(segments), 1)
     )
 
 
