@@ -36,7 +36,7 @@ class Feature:
 
 
 class Extractor(ABC):
-    """Turns segments into features; subclasses are dataclasses of their parameters and resources.
+    """Turns segments into features; subclasses are dataclasses of parameters and resources.
 
     A field annotated with a Resource class is filled with the loaded part of that name from the bundle.
     A feature that is undefined for a segment is NaN; its description says when.
@@ -87,7 +87,10 @@ class Extractor(ABC):
 
 
 class FittedExtractor(Extractor):
-    """An extractor that learns from labels: fitted inside each fold, cross-fitted on the training rows."""
+    """An extractor that learns from labels.
+
+    It is fitted inside each fold, and cross-fitted on the training rows.
+    """
 
     @abstractmethod
     def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:

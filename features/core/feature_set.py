@@ -137,7 +137,9 @@ def _check_type(value: Any, hint: Any, name: str, where: str) -> None:
 @brief
 @dataclass(frozen=True, eq=False)
 class FeatureSet:
-    """Extractors in order; `configs[i]` made `extractors[i]`. `trees` stand in columns beside the features.
+    """Extractors in order: `configs[i]` made `extractors[i]`.
+
+    `trees` stand in columns beside the features.
 
     A config's `only` keeps the columns of that extractor that match one of its patterns (`*` and `?` as in
     file names), in the extractor's order.

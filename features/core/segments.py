@@ -41,7 +41,9 @@ _TEXTS: Final = ("source", "target", "pseudo_reference", "back_translation")
 @brief
 @dataclass(frozen=True, eq=False)
 class Segments:
-    """n segments as columns of strings; immutable; tokens are computed once per column and shared.
+    """n segments as columns of strings, immutable.
+
+    Tokens are computed once per column and shared.
 
     Texts are kept in Unicode's composed form (NFC).
 

@@ -20,7 +20,9 @@ from qe.data.frames import AnyTable, Given, as_pandas, like
 
 
 class FeatureExtractor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Turns a table with `source` and `target`, of pandas, polars or Arrow, into named feature columns.
+    """Turns a table with `source` and `target` into named feature columns.
+
+    Tables are of pandas, polars or Arrow.
 
     Nothing is learned: `fit` checks the settings and loads the resources.
 

@@ -10,7 +10,9 @@ class Distribution:
 
 @dataclass(frozen=True)
 class FloatRange(Distribution):
-    """Real numbers from `low` to `high`, both included; `log`: drawn evenly on a logarithmic scale.
+    """Real numbers from `low` to `high`, both included.
+
+    `log`: drawn evenly on a logarithmic scale.
 
     step  distance between values that are drawn; None: any value
 

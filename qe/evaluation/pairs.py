@@ -33,7 +33,10 @@ def check_test(test: str) -> None:
 @summarised
 @dataclass(frozen=True)
 class Comparison:
-    """One pair of systems on one metric; `difference` is system minus baseline, `ci` its interval."""
+    """One pair of systems on one metric.
+
+    `difference` is system minus baseline, `ci` its interval.
+    """
 
     system: str
     baseline: str

@@ -56,7 +56,9 @@ class Companion(Protocol):
 @summarised
 @dataclass(frozen=True, eq=False)
 class Model:
-    """Scores raw source and target; `about` holds the recipe (JSON values): seeds, versions, fingerprints.
+    """Scores raw source and target.
+
+    `about` holds the recipe (JSON values): seeds, versions, fingerprints.
 
     made_columns  column -> program: second translations and annotations that the model makes itself if the
                   input does not bring them

@@ -22,7 +22,9 @@ _MAKE_PUBLIC = "make one with `openssl pkey -in key.pem -pubout -out key.pub`"
 
 
 def sign(folder: Path, key: Path) -> str:
-    """Signs the model in `folder` with a private key (PEM): writes model.sig; the fingerprint of the key.
+    """Signs the model in `folder` with a private key (PEM).
+
+    It writes model.sig, and returns the fingerprint of the key.
 
     The files are compared with model.json first.
 
@@ -39,7 +41,9 @@ def sign(folder: Path, key: Path) -> str:
 
 
 def verify(folder: Path, key: Path) -> str:
-    """Verifies that the model in `folder` is as it was signed with a key; the fingerprint of its public key.
+    """Verifies that the model in `folder` is as it was signed with a key.
+
+    It returns the fingerprint of the public key.
 
     Every file is read, whatever is remembered of its checksum. Raises InputError if it is not signed, by
     another key, or has changed since, in any file; and for a public key (PEM) that cannot be used.

@@ -27,7 +27,7 @@ class Grouping:
 
 
 class Taxonomy(ABC):
-    """Sorts segments into `size` groups, in each of which intervals hold the level that is asked for.
+    """Sorts segments into `size` groups, in each of which intervals hold their level.
 
     A subclass is a dataclass whose fields are JSON values, as they are saved. Source: Mondrian conformal
     prediction (Vovk, Gammerman and Shafer 2005, section 4.5).

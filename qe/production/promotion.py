@@ -100,7 +100,9 @@ def promote(
     seed: int = 0,
     challenger: str | None = None,
 ) -> Decision:
-    """Makes the challenger champion if it is better by more than `margin`, at significance `level`.
+    """Makes the challenger champion if it is better by more than `margin`.
+
+    The test is at significance `level`.
 
     challenger  its version; default: the version with that alias
 

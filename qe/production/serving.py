@@ -63,7 +63,9 @@ def serve(
     quiet: bool = False,
     loaded: Callable[[Service], None] = lambda service: None,
 ) -> None:
-    """Answers requests until it is stopped (Ctrl-C, SIGTERM); not ready until the model is loaded.
+    """Answers requests until it is stopped (Ctrl-C, SIGTERM).
+
+    It is not ready until the model is loaded.
 
     renewal  loads the model, and takes another one when it is there
     hosts    names that are answered to

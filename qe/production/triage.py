@@ -29,7 +29,9 @@ Cost = Annotated[float, Field(ge=0)]
 
 
 class ActionCosts(Section):
-    """What a decision costs per segment, in one unit (minutes, cents), from 0; truth is the gold label.
+    """What a decision costs per segment, in one unit (minutes, cents), from 0.
+
+    Truth is the gold label.
 
     publish_good     publishing a segment whose label is at least `good`
     publish_bad      publishing one that is not: the complaint, the correction after the fact

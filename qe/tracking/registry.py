@@ -19,7 +19,10 @@ PREVIOUS = "promotion.previous"  # tag: the version that was champion before
 @summarised
 @dataclass(frozen=True)
 class Version:
-    """One version of a registered model; `metrics` are its run's, `created` is ISO 8601, local time."""
+    """One version of a registered model.
+
+    `metrics` are its run's, `created` is ISO 8601, local time.
+    """
 
     name: str
     version: str

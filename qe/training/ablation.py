@@ -29,7 +29,9 @@ FRACTIONS = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 @summarised
 @dataclass(frozen=True)
 class Ablation:
-    """Out-of-fold figures of feature subsets and of training set sizes, with one candidate throughout.
+    """Out-of-fold figures of feature subsets and of training set sizes.
+
+    The candidate is one throughout.
 
     report  systems `all`, `only FAMILY`, `without FAMILY` (and `BASE + FAMILY`), each against `all` (or BASE)
     sizes   columns per system

@@ -21,7 +21,9 @@ from qe.learning.selector import SELECTORS
 @summarised
 @dataclass(frozen=True)
 class Plan:
-    """What `qe.training.check` has found right, and `prepare` works by; `str` of it is a short text.
+    """What `qe.training.check` has found right, and `prepare` works by.
+
+    `str` of it is a short text.
 
     left_out  what the experiment asks for and is left out, a sentence each
     """

@@ -39,6 +39,15 @@ def test_a_public_name_is_there_and_says_what_it_is(package: str, name: str) -> 
     assert name in dir(module)
 
 
+@pytest.mark.parametrize(
+    ("package", "name"),
+    [(package, name) for package, name in NAMES if package in ("qe", "features", "qe.models", "qe.training")],
+)
+def test_its_first_line_is_short(package: str, name: str) -> None:
+    first = (getattr(importlib.import_module(package), name).__doc__ or "").partition("\n")[0]
+    assert len(first) <= 90, first
+
+
 def test_stars_and_names_of_strategies() -> None:
     namespace: dict[str, Any] = {}
     exec("from qe.statistics import *\nfrom qe.learning import Ridge", namespace)

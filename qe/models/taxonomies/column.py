@@ -11,7 +11,10 @@ from qe.models.taxonomy import UNKNOWN, Column, Grouping, Taxonomy
 
 @dataclass(frozen=True)
 class ByColumn(Taxonomy):
-    """One group for each of the `values` of a column; a row of another value has no interval (NaN)."""
+    """One group for each of the `values` of a column.
+
+    A row of another value has no interval (NaN).
+    """
 
     options: ClassVar[frozenset[str]] = frozenset({"column"})
 

@@ -11,7 +11,9 @@ from qe.models.taxonomy import Column, Grouping, Taxonomy, checked_cuts, quantil
 
 @dataclass(frozen=True)
 class Label(Taxonomy):
-    """Bands of labels, from one of `cuts` to the next: `bands` of about one size, or up to `edges`.
+    """Bands of labels, from one of `cuts` to the next.
+
+    There are `bands` of about one size, or bands up to `edges`.
 
     A new segment's label is not known. A label is possible if it lies within the reach of its own band, and
     the interval goes from the lowest possible label to the highest: it holds a share of every band that is at

@@ -11,7 +11,9 @@ from qe.models.taxonomy import Column, Grouping, Taxonomy, checked_cuts, quantil
 
 @dataclass(frozen=True)
 class Prediction(Taxonomy):
-    """Bands of predictions, from one of `cuts` to the next: `bands` of about one size, or up to `edges`.
+    """Bands of predictions, from one of `cuts` to the next.
+
+    There are `bands` of about one size, or bands up to `edges`.
 
     >>> Prediction([2.0, 3.0]).numbers(np.array([1.5, 2.0, 4.5]), np.zeros(3), ()).tolist()
     [0, 1, 2]

@@ -44,7 +44,9 @@ def suggest(
     seed: int = 0,
     progress: Progress = silent,
 ) -> Suggestions:
-    """`count` rows of the pool (columns of Segments), by the features and labels of an experiment.
+    """Chooses `count` rows of the pool, by the features and labels of an experiment.
+
+    The pool has columns of Segments.
 
     Raises InputError if the pool has fewer rows that are not labelled already, or lacks a column.
     """
