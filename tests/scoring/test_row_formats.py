@@ -103,7 +103,7 @@ def test_pieces_join_to_the_same_bytes_however_they_are_cut(tmp_path: Path, kind
         piece.write_bytes(row_formats.encode(rows[start : start + 3], columns, kind))
         pieces.append(piece)
     for name in ("one", "two"):
-        row_formats.join(pieces, tmp_path / name, columns, kind, gzipped=False)
+        row_formats.join(pieces, tmp_path / name, columns, kind, packed="")
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     back = tmp_path / f"out.{kind}"
     (tmp_path / "one").rename(back)
