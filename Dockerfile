@@ -26,7 +26,7 @@ RUN pip install --no-cache-dir --no-deps --no-build-isolation .
 WORKDIR /tmp/demo
 RUN NUMBA_CACHE_DIR=/usr/local/share/qe/numba qe demo --quiet --output . \
     && NUMBA_CACHE_DIR=/usr/local/share/qe/numba qe score --quiet --model model --input data/new.tsv \
-        --output scores.tsv --outside --flags --explain 2 --interval 0.9 \
+        --output warm.tsv --outside --flags --explain 2 --interval 0.9 \
     && chmod -R a+rX /usr/local/share/qe
 
 # Any `--user`: what is kept for a while lies in /tmp, and no name of the user is asked for.

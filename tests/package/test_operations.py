@@ -20,7 +20,7 @@ from tests.production.server.asgi import listening
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "operations.md").read_text("utf-8")
-FILES = dict(re.findall(r"```(?:sh|ini|yaml) (\S+)\n(.*?)```", PAGE, re.DOTALL))
+FILES = dict(re.findall(r"```(?:sh|ini|yaml) title=\"(\S+)\"\n(.*?)```", PAGE, re.DOTALL))
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
 STAGES = re.findall(r"^FROM (\S+) AS (\S+)$", DOCKERFILE, re.MULTILINE)
 
