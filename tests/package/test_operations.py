@@ -196,7 +196,7 @@ def test_a_user_without_a_name_scores(demo_model: Path, tmp_path: Path) -> None:
     os.chown(data, user, user)
     shutil.copytree(demo_model, data / "model")
     shutil.copy(demo_model.parent / "data" / "new.tsv", data)
-    for place in (*data.rglob("*"), *tmp_path.parents):
+    for place in (*data.rglob("*"), tmp_path, *tmp_path.parents):
         if place.is_relative_to(data) or stat.S_ISDIR(place.stat().st_mode):
             place.chmod(place.stat().st_mode | (0o055 if place.is_dir() else 0o044))
     given = {"HOME": str(home), "USER": "qe", "TMPDIR": str(home), "PATH": "/usr/bin:/bin"}

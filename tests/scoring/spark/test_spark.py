@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import random
 import shutil
 import subprocess
@@ -280,8 +281,10 @@ def test_a_task_whose_process_is_killed_is_repeated_and_no_row_is_lost_or_double
     path = tmp_path / "in.tsv"
     path.write_text("source\ttarget\n" + "".join(lines) + "only a source\n", "utf-8")
     arguments = [str(demo_model), str(path), str(tmp_path / "out.tsv")]
+    # Without the setting of the session above, by which no task is tried again.
+    environment = {name: value for name, value in os.environ.items() if name != "PYSPARK_SUBMIT_ARGS"}
     done = subprocess.run(
-        [sys.executable, "-c", _KILLED, *arguments], capture_output=True, text=True, check=False
+        [sys.executable, "-c", _KILLED, *arguments], capture_output=True, text=True, env=environment
     )
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout.splitlines()[-1])
