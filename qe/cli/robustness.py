@@ -51,13 +51,17 @@ def robustness(
     from qe.models.model import Model
     from qe.models.robustness import robustness_of
     from qe.models.robustness_table import robustness_table
+    from qe.scoring.flags import Flags
     from qe.scoring.naming import name_pairs
     from qe.scoring.sample import segments_of
 
     judge = Model.load(*model_folder(model))
     segments = segments_of(judge, input_, name_pairs(columns or (), "--columns"))
     with progress_bar(quiet or as_json) as progress:
-        found = robustness_of(judge, segments, seed=seed, rows=rows, kinds=kinds or (), progress=progress)
+        checked = Flags.of(judge).text
+        found = robustness_of(
+            judge, segments, seed=seed, rows=rows, kinds=kinds or (), checked=checked, progress=progress
+        )
     if plot is not None:
         from qe.display.drawing import save
         from qe.models.robustness_plot import robustness_plot

@@ -23,6 +23,7 @@ SECONDS: Final = 10.0
 _LOWEST, _BEST = 0.1, 0.75  # quantiles of the originals' scores
 
 Judge = Callable[[Segments], tuple[FloatArray, NDArray[np.bool_]]]
+Checked = Callable[[str, str], str]  # source, translation -> what checks find, in parts joined by "; "
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class Answer:
     best    the share that lands in the best quarter of the originals
     unseen  the share that does so without a mark
     marked  the share that is marked as outside
+    flagged the share in which checks find what they do not find in the original; None if there are none
     """
 
     name: str
@@ -47,6 +49,7 @@ class Answer:
     best: float
     unseen: float
     marked: float
+    flagged: float | None = None
 
 
 @summarised
@@ -95,6 +98,7 @@ def robustness_of(
     seed: int = 0,
     rows: int | None = None,
     kinds: Sequence[str] = (),
+    checked: Checked | None = None,
     progress: Progress = silent,
 ) -> Robustness:
     """Changes rows in every way that is known, and compares the scores.
@@ -102,11 +106,13 @@ def robustness_of(
     segments  translations that the model has not learned from
     rows      how many are changed; None: as many as ten seconds allow, at least 30 if there are as many
     kinds     names of perturbations; none: all
+    checked   what checks say of source and translation, as `Flags.text`
 
     Raises InputError if there are no segments, or for an unknown perturbation.
     """
+    judge = _judge_of(model)
     return measure(
-        _judge_of(model), segments, model.scale, seed=seed, rows=rows, kinds=kinds, progress=progress
+        judge, segments, model.scale, seed=seed, rows=rows, kinds=kinds, checked=checked, progress=progress
     )
 
 
@@ -118,6 +124,7 @@ def measure(
     seed: int = 0,
     rows: int | None = None,
     kinds: Sequence[str] = (),
+    checked: Checked | None = None,
     progress: Progress = silent,
 ) -> Robustness:
     """The same for anything that gives (n,) scores and (n,) marks."""
@@ -137,7 +144,7 @@ def measure(
     answers = []
     for done, name in enumerate(chosen):
         progress("perturbations", done, len(chosen))
-        if (answer := _answer(name, judge, originals, seed)) is not None:
+        if (answer := _answer(name, judge, originals, seed, checked)) is not None:
             answers.append(answer)
     progress("perturbations", len(chosen), len(chosen))
     answers.sort(key=lambda answer: (EFFECTS.index(answer.effect), answer.name))
@@ -154,28 +161,41 @@ class _Originals:
     sign: float
 
 
-def _answer(name: str, judge: Judge, originals: _Originals, seed: int) -> Answer | None:
+def _answer(
+    name: str, judge: Judge, originals: _Originals, seed: int, checked: Checked | None
+) -> Answer | None:
     """None if the perturbation changes no row."""
     effect, quality = PERTURBATIONS.get(name).effect, originals.quality
     changed, rows = perturbed(originals.segments, name, seed, originals.rows.tolist())
     kept = quality[rows] > np.quantile(quality, _LOWEST)
     if not kept.any():
         return None
-    scores, marked = judge(changed.take(np.flatnonzero(kept)))
-    new, old = scores * originals.sign, quality[rows[kept]]
+    changed, rows = changed.take(np.flatnonzero(kept)), rows[kept]
+    scores, marked = judge(changed)
+    new, old = scores * originals.sign, quality[rows]
     best = new >= np.quantile(quality, _BEST)
     spread = float(quality.std())
     return Answer(
         name,
         effect,
-        int(kept.sum()),
+        len(rows),
         float((new < old).mean()),
         float((old - new).mean()),
         float(np.abs(old - new).mean() / spread) if spread else float("nan"),
         float(best.mean()),
         float((best & ~marked).mean()),
         float(marked.mean()),
+        None if checked is None else _flagged(checked, originals.segments.take(rows), changed),
     )
+
+
+def _flagged(checked: Checked, before: Segments, after: Segments) -> float:
+    """The share of rows in which checks find something new."""
+    old, new = (
+        [set(checked(*pair).split("; ")) for pair in zip(each.source, each.target, strict=True)]
+        for each in (before, after)
+    )
+    return float(np.mean([bool(now - was - {""}) for was, now in zip(old, new, strict=True)]))
 
 
 def _judge_of(model: Model) -> Judge:

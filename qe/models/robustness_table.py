@@ -11,6 +11,7 @@ def robustness_table(found: Robustness) -> Table:
         Column("effect", drop=3, once=True), Column("perturbation"), Column("rows", drop=2),
         Column("below", "below"), Column("drop", drop=1), Column("moved (sd)", "moved"),
         Column("best quarter", "best", drop=1), Column("unmarked", "unseen", drop=2), Column("marked"),
+        Column("flagged", drop=1),
     ]  # fmt: skip
     rows: list[Row] = []
     for answer in found.answers:
@@ -30,7 +31,7 @@ def title_of(name: str) -> str:
 
 
 def _row(answer: Answer) -> Row:
-    shares = (percent(value) for value in (answer.best, answer.unseen, answer.marked))
+    shares = (percent(value) for value in (answer.best, answer.unseen, answer.marked, answer.flagged))
     moves = (percent(answer.below), signed(-answer.drop), number(answer.moved))
     return (answer.effect, title_of(answer.name), count(answer.n), *moves, *shares)
 
@@ -39,7 +40,8 @@ def _notes(found: Robustness) -> list[str]:
     mean, least, kind = found.below
     notes = [
         "below: rows that score below their original; drop: change of the score, in label units; best "
-        "quarter: rows that land among the best quarter of the originals, and those of them without a mark",
+        "quarter: rows that land among the best quarter of the originals, and those of them without a mark; "
+        "flagged: rows in which `--flags` finds more than in the original",
         f"{count(found.rows)} rows, of which those in the lowest tenth are left out; "
         f"{percent(found.marked)} of the originals are marked as outside",
     ]

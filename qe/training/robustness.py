@@ -10,6 +10,7 @@ from qe.models.guard.guard import Guard
 from qe.models.model import Model
 from qe.models.pipeline import fit
 from qe.models.robustness import Robustness, robustness_of
+from qe.scoring.flags import Flags
 from qe.training.auxiliary import Fitting, together_with
 from qe.training.preparation import Prepared
 
@@ -32,7 +33,10 @@ def robustness_of_run(
         return None
     else:
         what, (judged, segments) = FOLD, _fold_model(prepared, model)
-    return what, robustness_of(judged, segments, seed=experiment.seed, progress=progress)
+    found = robustness_of(
+        judged, segments, seed=experiment.seed, checked=Flags.of(model).text, progress=progress
+    )
+    return what, found
 
 
 def _unseen(prepared: Prepared) -> str | None:

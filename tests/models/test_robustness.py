@@ -46,6 +46,20 @@ def test_a_judge_of_lengths_likes_what_is_longer() -> None:
     assert answers["upper_case"].moved == 0
 
 
+def test_what_checks_find_beside_what_they_found_before_is_counted() -> None:
+    def checked(source: str, target: str) -> str:
+        return "; ".join(["always: x"] + ["numbers: " + n for n in target.split() if n.isdigit()])
+
+    found = measure(by_length, SEGMENTS, SCALE, rows=60, checked=checked)
+    shares = {answer.name: answer.flagged for answer in found.answers}
+    assert shares["number_changed"] == 1 and shares["half_dropped"] == shares["upper_case"] == 0
+    changed = next(
+        line for line in robustness_table(found).text(200).splitlines() if "number changed" in line
+    )
+    assert changed.endswith(" 100.0 %")
+    assert {a.flagged for a in measure(by_length, SEGMENTS, SCALE).answers} == {None}
+
+
 def test_errors_of_lower_is_better_are_turned_round() -> None:
     def errors(segments: Segments) -> tuple[FloatArray, Any]:
         lengths, marked = by_length(segments)
