@@ -84,7 +84,11 @@ def rows(train: Data, held_out: Data, features: FeatureSet, spoilt: int) -> Iter
     for learner in ("svr_rbf", "lightgbm"):
         able = [each for each in REMEDIES if each != "monotone" or learner == "lightgbm"]
         chosen = [some for size in range(len(able) + 1) for some in combinations(able, size)]
-        for remedies in [some for some in chosen if len(some) in (0, 1, len(able))]:
+        for remedies in [
+            some
+            for some in chosen
+            if len(some) in (0, 1, len(able)) or (some[-1] == "guard" and len(some) == 2)
+        ]:
             judge = Judged.fit(train, features, learner, remedies, guard)
             scores, _ = judge(held_out.segments)
             found = measure(judge, held_out.segments, SCALE, rows=spoilt)

@@ -236,6 +236,17 @@ class SplitSection(Section):
     repeats: int = Field(1, ge=1)
 
 
+class NegativesSection(Section):
+    """Spoilt training rows with the worst label, which the learner sees beside the real ones.
+
+    share  how many, as a share of the training rows of a fold
+    kinds  how they are spoilt, as `qe robustness` names it; none: in every way that destroys a translation
+    """
+
+    share: float = Field(0.05, gt=0, le=1)
+    kinds: tuple[str, ...] = ()
+
+
 class StrategySection(Section):
     """A learner or selector: fixed parameters, and where to search for the others."""
 
@@ -422,6 +433,10 @@ class Experiment(Section):
 
     `guard: false` leaves scores as the learner gives them, rubbish too (`qe robustness` shows what it gets).
 
+    `negatives: {share: 0.05}` shows the learner spoilt training rows with the worst label, never those that
+    are held out; families that learn from labels do not see them. `clip: 0.03` cuts features at what 3 % of
+    the training rows have below and above.
+
     `weights: annotators` weighs rows by the number of annotators raised to `weight_power`: 1 is right where
     annotators differ by independent noise alone; more where the rows that many judged are also closer to the
     rows to be scored (on MLQE-PE en-de, held-out training rows judged by six want about 2.5).
@@ -454,6 +469,8 @@ class Experiment(Section):
     split: SplitSection = Field(default_factory=lambda: SplitSection.model_validate({}))
     guard: bool = True
     weights: Literal["none", "annotators"] | WeightsSection = "none"
+    negatives: NegativesSection | None = None
+    clip: float = Field(0.0, ge=0, lt=0.5)
     weight_power: float = Field(1.0, gt=0)
     auxiliary_labels: dict[Literal["hter", "da"], AuxiliaryWeight] = Field(default_factory=dict, max_length=1)
     selection: Annotated[tuple[StrategySection, ...], BeforeValidator(_as_list)] = (

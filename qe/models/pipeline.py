@@ -13,6 +13,7 @@ from sklearn.utils import get_tags
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
+from qe.learning.clipping import ClippingImputer
 from qe.learning.learner import LEARNERS
 from qe.learning.selector import SELECTORS, Selector
 from qe.learning.tree_columns import BesideTrees
@@ -20,12 +21,16 @@ from qe.learning.tree_columns import BesideTrees
 
 @dataclass(frozen=True)
 class Candidate:
-    """A learner and a selector with their parameters: one point of the search."""
+    """A learner and a selector with their parameters: one point of the search.
+
+    clip  share of the training rows at each end of a column beyond whose values columns are cut; 0: none
+    """
 
     learner: str
     learner_params: Mapping[str, Any] = field(default_factory=dict)
     selector: str = "none"
     selector_params: Mapping[str, Any] = field(default_factory=dict)
+    clip: float = 0.0
 
     def selection(self) -> Selector:
         """The unfitted selector. Raises InputError for unknown parameters."""
@@ -76,7 +81,7 @@ class Candidate:
         """The whole pipeline, unfitted."""
         if self.pairwise:
             return Pipeline([("learn", self.estimator(seed))])
-        steps: list[tuple[str, Any]] = [("impute", imputer(self.takes_trees))]
+        steps: list[tuple[str, Any]] = [("impute", imputer(self.takes_trees, self.clip))]
         if self.scaled:
             steps.append(("scale", scaler(self.takes_trees)))
         if self.selector != "none":
@@ -89,12 +94,17 @@ class Candidate:
             "learner_params": dict(self.learner_params),
             "selector": self.selector,
             "selector_params": dict(self.selector_params),
+            **({"clip": self.clip} if self.clip else {}),
         }
 
 
-def imputer(beside_trees: bool = False) -> Any:
-    """Medians of the training rows for undefined values; a column that is undefined throughout becomes 0."""
-    step = SimpleImputer(strategy="median", keep_empty_features=True).set_output(transform="pandas")
+def imputer(beside_trees: bool = False, clip: float = 0.0) -> Any:
+    """Medians of the training rows for undefined values; a column that is undefined throughout becomes 0.
+
+    clip  see `Candidate`
+    """
+    plain = SimpleImputer(strategy="median", keep_empty_features=True)
+    step = (ClippingImputer(clip) if clip else plain).set_output(transform="pandas")
     return BesideTrees(step) if beside_trees else step
 
 

@@ -1,8 +1,6 @@
 """Auxiliary data: labelled rows of other datasets, which help to learn and are never held out."""
 
-import html
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,10 +14,11 @@ from features.storage.files import digest
 from qe.config.experiment import DatasetSection
 from qe.data.dataset import LabelScale, Split, concatenate
 from qe.training.extraction import Extraction
+from qe.training.negatives import NegativeRows, Negatives
+from qe.training.repeated_sources import unrepeated
 from qe.training.rescaling import rescaled
 
 _MOST = 2.0  # that a column is stretched, or shrunk
-_NO_LETTER = re.compile(r"[\W_]+")
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,9 +94,14 @@ class AuxiliaryRows:
         return aligned(self.table, own) if self.auxiliary.section.align else self.table
 
 
+AddedRows = AuxiliaryRows | NegativeRows
+
+
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """What is learned from: features, labels and weights; the last `others` rows are of other datasets."""
+    """What is learned from: features, labels and weights; the last `others` rows are of other datasets, or
+    spoilt.
+    """
 
     table: pd.DataFrame
     scores: FloatArray
@@ -106,7 +110,7 @@ class Rows:
 
 
 def together_with(
-    added: Sequence[AuxiliaryRows], own: pd.DataFrame, scores: FloatArray, weights: FloatArray | None
+    added: Sequence[AddedRows], own: pd.DataFrame, scores: FloatArray, weights: FloatArray | None
 ) -> Rows:
     """Rows of the first dataset and the added ones; no weights if all count the same."""
     if not added:
@@ -133,28 +137,13 @@ def aligned(table: pd.DataFrame, own: pd.DataFrame) -> pd.DataFrame:
     return moved.where(~untouched, table, axis=1)
 
 
-def unrepeated(segments: Segments, sources: Iterable[str]) -> NDArray[np.int64]:
-    """The rows whose source is none of `sources`, letters and digits compared."""
-    known = {letters(text) for text in sources}
-    return np.array([i for i, text in enumerate(segments.source) if letters(text) not in known], np.int64)
-
-
-def letters(text: str) -> str:
-    """What tokenization leaves as it is: letters and digits in lower case; of a text without any, itself.
-
-    >>> letters("It &apos;s Anna 's .") == letters("It's Anna's.")
-    True
-    """
-    return _NO_LETTER.sub("", html.unescape(text)).casefold() or text.strip()
-
-
 @dataclass(frozen=True, eq=False)
 class FoldTables:
-    """Features of one fold: of the training rows, of the held-out rows, and of other datasets' rows."""
+    """Features of one fold: of the training rows, of the held-out rows, and of rows that are added."""
 
     own: pd.DataFrame
     other: pd.DataFrame
-    added: tuple[AuxiliaryRows, ...] = ()
+    added: tuple[AddedRows, ...] = ()
 
     def inner(self, train: NDArray[np.int64], held_out: NDArray[np.int64]) -> "FoldTables":
         """A fold inside the training rows, with their features."""
@@ -191,6 +180,7 @@ def fold_tables(
     split: Split,
     train: NDArray[np.int64],
     held_out: NDArray[np.int64],
+    negatives: Negatives | None = None,
 ) -> FoldTables:
     """One fold: families that learn from labels are fitted on its training rows and what goes with them."""
     first, scoring = split.take(train), split.take(held_out).segments
@@ -199,8 +189,9 @@ def fold_tables(
         [extraction.static(part) for part in (split.segments, *(a.split.segments for a, _ in fitting.added))]
     )
     own, other = extraction.fit_and_score(fitting.split, scoring, static)
-    added = fitting.rows_in(own, len(train)) + _apart(auxiliaries, first, scoring)
-    return FoldTables(own.iloc[: len(train)], other, tuple(added))
+    added = [*fitting.rows_in(own, len(train)), *_apart(auxiliaries, first, scoring)]
+    spoilt = _spoilt(negatives, first, fitting.split, extraction)
+    return FoldTables(own.iloc[: len(train)], other, (*added, *spoilt))
 
 
 def tables_of_folds(
@@ -208,15 +199,17 @@ def tables_of_folds(
     auxiliaries: Sequence[Auxiliary],
     split: Split,
     folds: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]],
+    negatives: Negatives | None = None,
 ) -> list[FoldTables]:
     """`fold_tables` of all folds; they share what is fitted where nothing is fitted on several datasets."""
     if any(each.section.together for each in auxiliaries):
-        return [fold_tables(extraction, auxiliaries, split, *fold) for fold in folds]
-    tables = extraction.folds(split, folds)
-    return [
-        FoldTables(*own, tuple(_apart(auxiliaries, split.take(train), split.take(held_out).segments)))
-        for own, (train, held_out) in zip(tables, folds, strict=True)
-    ]
+        return [fold_tables(extraction, auxiliaries, split, *fold, negatives) for fold in folds]
+    made = []
+    for own, (train, held_out) in zip(extraction.folds(split, folds), folds, strict=True):
+        first = split.take(train)
+        added = _apart(auxiliaries, first, split.take(held_out).segments)
+        made.append(FoldTables(*own, (*added, *_spoilt(negatives, first, first, extraction))))
+    return made
 
 
 def whole_tables(
@@ -224,13 +217,22 @@ def whole_tables(
     auxiliaries: Sequence[Auxiliary],
     split: Split,
     folds: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]],
+    negatives: Negatives | None = None,
 ) -> FoldTables:
     """All rows are learned from; the table of held-out rows has none."""
     nothing = split.segments.take([])
     fitting = Fitting.of(split, auxiliaries, nothing)
     own = extraction.training_table(fitting.split, () if fitting.added else folds)
-    added = fitting.rows_in(own, len(split)) + _apart(auxiliaries, split, nothing)
-    return FoldTables(own.iloc[: len(split)], own.iloc[:0], tuple(added))
+    added = [*fitting.rows_in(own, len(split)), *_apart(auxiliaries, split, nothing)]
+    spoilt = _spoilt(negatives, split, fitting.split, extraction)
+    return FoldTables(own.iloc[: len(split)], own.iloc[:0], (*added, *spoilt))
+
+
+def _spoilt(
+    negatives: Negatives | None, first: Split, fitting: Split, extraction: Extraction
+) -> list[NegativeRows]:
+    """Spoilt rows of a fold's training rows, where the experiment asks for some."""
+    return [] if negatives is None else [negatives.of(first, fitting, extraction)]
 
 
 def _apart(auxiliaries: Sequence[Auxiliary], first: Split, held_out: Segments) -> list[AuxiliaryRows]:

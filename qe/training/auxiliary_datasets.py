@@ -14,10 +14,11 @@ from features.core.segments import Column, Segments
 from qe.config.experiment import DatasetSection, Experiment
 from qe.data.dataset import Dataset, Split, concatenate
 from qe.resources.cache import corpus_absent, resources_for, rows_of_own_corpus
-from qe.training.auxiliary import Auxiliary, unrepeated
+from qe.training.auxiliary import Auxiliary
 from qe.training.extraction import Extraction
 from qe.training.plan import Plan
 from qe.training.reading import drawn
+from qe.training.repeated_sources import unrepeated
 from qe.training.rescaling import rescaled
 from qe.training.row_weights import known, weights_of
 

@@ -163,6 +163,7 @@ def _objective(experiment: Experiment, dataset: Dataset, folds: Sequence[FoldDat
     space = Space(
         [_directed(s, LEARNERS.get(s.kind)().estimator, dataset) for s in experiment.learner],
         [_directed(s, SELECTORS.get(s.kind), dataset) for s in experiment.selection],
+        experiment.clip,
     )
     return Objective(folds, space, experiment.search.objective, dataset.scale, experiment.seed)
 
@@ -198,4 +199,5 @@ def fold_data(
         held_out,
         train_rows if columns is None else columns,
         rows.others,
+        prepared.experiment.clip,
     )

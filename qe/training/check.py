@@ -23,6 +23,7 @@ from qe.config import experiment as experiment_file
 from qe.config.experiment import IN_MEMORY, DatasetSection, Experiment, ResourcesSection
 from qe.config.spaces import grid
 from qe.data.format import option_errors
+from qe.data.perturbation import PERTURBATIONS
 from qe.learning.learner import LEARNERS
 from qe.learning.parameters import strategy_mistakes, takes_weights
 from qe.learning.selector import SELECTORS
@@ -75,6 +76,7 @@ def mistakes(experiment: Experiment, *, in_memory: bool = False) -> Iterator[str
     yield from _of_resources(experiment, parts)
     yield from _of_splits(experiment)
     yield from _of_intervals(experiment)
+    yield from _of_negatives(experiment)
     yield from _of_auxiliary_labels(experiment)
     yield from _of_strategies(experiment)
     yield from _of_search(experiment)
@@ -286,6 +288,20 @@ def _of_intervals(experiment: Experiment) -> Iterator[str]:
         yield f"intervals.{name}: does not go with `by: {section.by}`; it takes {', '.join(sorted(options))}"
     if "column" in options and section.column is None:
         yield f"intervals: `by: {section.by}` needs `column`; such as doc_id"
+
+
+def _of_negatives(experiment: Experiment) -> Iterator[str]:
+    """Rows cannot be spoilt where features do not come from the texts alone."""
+    if experiment.negatives is None:
+        return
+    for kind in experiment.negatives.kinds:
+        if kind not in PERTURBATIONS.names:
+            yield f"negatives.kinds: {unknown_name(PERTURBATIONS.noun, kind, PERTURBATIONS.names)}"
+    if experiment.trees:
+        yield "negatives: a kernel over trees takes real rows alone; leave out `trees` or `negatives`"
+    for config in _right(experiment.features):
+        if EXTRACTORS.get(config["kind"]).reads_files:
+            yield f"negatives: '{config['kind']}' has no values for spoilt rows; leave out one of both"
 
 
 def _of_auxiliary_labels(experiment: Experiment) -> Iterator[str]:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ class FoldData:
     Imputing and scaling depend on no searched parameter, so they are fitted once per fold; a selector once
     for every choice of its own parameters. The last fitted candidate is kept, for whoever asks again.
     `training_rows` are the places of its training rows among the rows that a kernel's columns stand for.
-    The last `others` training rows are of other datasets.
+    The last `others` training rows are of other datasets, or spoilt. Columns are cut as `clip` says.
     """
 
     train: pd.DataFrame
@@ -40,12 +40,13 @@ class FoldData:
     rows: Rows
     training_rows: Rows | None = None
     others: int = 0
+    clip: float = 0.0
     _selections: dict[str, Selector] = field(default_factory=dict, repr=False)
     _last: tuple[str, Predict] | None = field(default=None, init=False, repr=False)
 
     @cached_property
     def imputed(self) -> tuple[pd.DataFrame, pd.DataFrame]:
-        return self._transformed(imputer, self.train, self.held_out)
+        return self._transformed(partial(imputer, clip=self.clip), self.train, self.held_out)
 
     @cached_property
     def scaled(self) -> tuple[pd.DataFrame, pd.DataFrame]:

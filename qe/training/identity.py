@@ -5,7 +5,8 @@ from qe.training.preparation import Prepared
 from qe.training.space import Space
 from qe.training.study import Identity
 
-_SETTINGS = ("seed", "weights", "weight_power", "auxiliary_labels")  # what else trials learn by
+# What else trials learn by.
+SETTINGS = ("seed", "weights", "weight_power", "auxiliary_labels", "negatives", "clip")
 
 
 def identity(prepared: Prepared, space: Space) -> Identity:
@@ -23,7 +24,7 @@ def identity(prepared: Prepared, space: Space) -> Identity:
         "features": f"{len(feature_set.names)} ({feature_set.fingerprint})",
         "space": f"{', '.join(kinds)} ({_of_space(space)})",
         "metric": ", ".join(experiment.search.objective),
-        "settings": ", ".join(f"{key} {settings[key]}" for key in _SETTINGS),
+        "settings": ", ".join(f"{key} {settings[key]}" for key in SETTINGS),
     }
 
 

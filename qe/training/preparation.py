@@ -39,6 +39,7 @@ from qe.training.auxiliary_labels import AuxiliaryLabels
 from qe.training.clock import Clock
 from qe.training.extraction import Extraction
 from qe.training.looked_up import looked_up_apart
+from qe.training.negatives import Negatives
 from qe.training.plan import Plan
 from qe.training.reading import all_folds, read_dataset, scores_of, test_split, tokenized, translated
 from qe.training.row_weights import weights_of
@@ -58,6 +59,7 @@ class Prepared:
     folds         those of the first repeat, then of the second, ...
     calibration   labelled rows that are not learned from, for split-conformal intervals
     auxiliaries   auxiliary training datasets
+    negatives     how training rows are spoilt that the learner sees beside the real ones
     leaks         pairs that are learned from and judged, a sentence each
     """
 
@@ -69,6 +71,7 @@ class Prepared:
     extraction: Extraction
     calibration: Split | None = None
     auxiliaries: tuple[Auxiliary, ...] = ()
+    negatives: Negatives | None = None
     leaks: tuple[str, ...] = ()
 
     @property
@@ -121,7 +124,9 @@ class Prepared:
 
     @cached_property
     def _whole(self) -> FoldTables:
-        return whole_tables(self.extraction, self.auxiliaries, self.training, self.first_folds)
+        return whole_tables(
+            self.extraction, self.auxiliaries, self.training, self.first_folds, self.negatives
+        )
 
     @cached_property
     def fitting(self) -> Split:
@@ -130,11 +135,11 @@ class Prepared:
 
     def fold(self, train: NDArray[np.int64], held_out: NDArray[np.int64]) -> FoldTables:
         """Features of one fold of the training rows."""
-        return fold_tables(self.extraction, self.auxiliaries, self.training, train, held_out)
+        return fold_tables(self.extraction, self.auxiliaries, self.training, train, held_out, self.negatives)
 
     def folds_of(self, folds: Sequence[Fold]) -> list[FoldTables]:
         """Features of all these folds of the training rows."""
-        return tables_of_folds(self.extraction, self.auxiliaries, self.training, folds)
+        return tables_of_folds(self.extraction, self.auxiliaries, self.training, folds, self.negatives)
 
     @property
     def parts(self) -> dict[str, Any]:
@@ -194,6 +199,7 @@ def prepare(
         extraction,
         rows.calibration,
         auxiliaries,
+        _negatives(experiment, dataset),
         leaks(rows.training, judged, folds),
     )
 
@@ -274,6 +280,11 @@ def _check_names(experiment: Experiment, features: FeatureSet) -> None:
                 raise InputError(
                     f"the learner '{section.kind}': {unknown_name('feature', name, features.names)}"
                 )
+
+
+def _negatives(experiment: Experiment, dataset: Dataset) -> Negatives | None:
+    section = experiment.negatives
+    return None if section is None else Negatives(section, dataset.scale, experiment.seed)
 
 
 def _check_parses(experiment: Experiment, dataset: Dataset, training: Split, extraction: Extraction) -> None:

@@ -20,6 +20,7 @@ class Space:
 
     learners: Sequence[StrategySection]
     selectors: Sequence[StrategySection]
+    clip: float = 0.0
 
     def draw(self, trial: optuna.trial.BaseTrial) -> Candidate:
         """One candidate; a parameter `p` of learner `k` is named `k.p` in the study."""
@@ -30,6 +31,7 @@ class Space:
             {**learner.params, **_drawn(trial, learner, learner_space(learner))},
             selector.kind,
             {**selector.params, **_drawn(trial, selector, selector_space(selector))},
+            self.clip,
         )
 
     def distributions(self) -> dict[str, Distribution]:

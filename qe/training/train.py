@@ -34,6 +34,7 @@ from qe.training.fitting import (
     guarded,
     predict_splits,
 )  # fmt: skip
+from qe.training.identity import SETTINGS
 from qe.training.plan import Plan
 from qe.training.preparation import Prepared, prepare
 from qe.training.result import TrainingResult
@@ -249,7 +250,7 @@ def _fingerprint(prepared: Prepared) -> str:
     settings = prepared.experiment.settings()
     for key in ("trials", "time", "without_gain", "storage", "failures"):
         settings["search"].pop(key)
-    keys = ("seed", "split", "weights", "weight_power", "auxiliary_labels", "selection", "learner", "search")
+    keys = (*SETTINGS, "split", "selection", "learner", "search")
     relevant = {key: settings[key] for key in keys}
     return digest(
         json.dumps(relevant, sort_keys=True),

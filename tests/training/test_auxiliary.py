@@ -16,11 +16,12 @@ from sklearn.preprocessing import StandardScaler
 from features.basics.errors import InputError
 from features.surface import Surface
 from qe.data.dataset import LabelScale
-from qe.training.auxiliary import aligned, letters
+from qe.training.auxiliary import aligned
 from qe.training.candidates import nested_predictions, search_candidates
 from qe.training.check import check
 from qe.training.fitting import fit_model
 from qe.training.preparation import Prepared, prepare
+from qe.training.repeated_sources import letters
 from qe.training.rescaling import rescaled
 from tests.training.several import made, section, write_three
 

@@ -1,0 +1,74 @@
+"""Negatives: spoilt training rows with the worst label, which the learner sees beside the real ones."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from features.basics.array_types import FloatArray
+from features.core.segments import Segments
+from qe.config.experiment import NegativesSection
+from qe.data.dataset import LabelScale, Split
+from qe.data.perturbation import names, perturbed
+from qe.training.extraction import Extraction
+from qe.training.repeated_sources import unrepeated
+
+
+@dataclass(frozen=True, eq=False)
+class Negatives:
+    """How rows are spoilt: made anew of the training rows of each fold, and never held out."""
+
+    section: NegativesSection
+    scale: LabelScale
+    seed: int
+
+    def of(self, first: Split, fitting: Split, extraction: Extraction) -> "NegativeRows":
+        """Spoilt rows of `first`, with features by families that are fitted on `fitting`, without them."""
+        spoilt, rows = self.spoilt(first.segments)
+        table = extraction.scored(fitting, spoilt)
+        return NegativeRows(first.segments.take(rows), rows, table, self.scale)
+
+    def spoilt(self, segments: Segments) -> tuple[Segments, NDArray[np.int64]]:
+        """Spoilt rows, as many of each kind, and the rows that they were made of."""
+        kinds, rng = self.section.kinds or names("destroying"), np.random.default_rng(self.seed)
+        each = max(1, round(self.section.share * len(segments) / len(kinds)))
+        drawn = [np.sort(rng.permutation(len(segments))[:each]).tolist() for _ in kinds]
+        made = [perturbed(segments, kind, self.seed, some) for kind, some in zip(kinds, drawn, strict=True)]
+        named = [
+            replace(spoilt, id=tuple(f"{kind} {name}" for name in spoilt.id))
+            for kind, (spoilt, _) in zip(kinds, made, strict=True)
+        ]
+        return Segments.concatenate(named), np.concatenate([rows for _, rows in made])
+
+
+@dataclass(frozen=True, eq=False)
+class NegativeRows:
+    """Spoilt rows with their features (m, k) in a fold.
+
+    originals  the rows that they were made of
+    rows       their places among the training rows of the fold
+    """
+
+    originals: Segments
+    rows: NDArray[np.int64]
+    table: pd.DataFrame
+    scale: LabelScale
+
+    def without(self, held_out: Segments) -> "NegativeRows":
+        """Only those that were made of rows with other sources."""
+        kept = unrepeated(self.originals, held_out.source)
+        return NegativeRows(self.originals.take(kept), self.rows[kept], self.table.iloc[kept], self.scale)
+
+    def labels(self, gold: FloatArray) -> FloatArray:
+        """(m,) the worst of the labels that are learned of the real rows."""
+        return np.full(len(self.rows), gold.min() if self.scale.higher_is_better else gold.max())
+
+    @property
+    def weights(self) -> FloatArray:
+        """(m,) they count as real rows."""
+        return np.ones(len(self.rows))
+
+    def features(self, own: pd.DataFrame) -> pd.DataFrame:
+        """(m, k)"""
+        return self.table

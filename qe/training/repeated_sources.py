@@ -1,0 +1,27 @@
+"""Repeated sources: which rows say again what others say, tokenization and punctuation aside."""
+
+import html
+import re
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.core.segments import Segments
+
+_NO_LETTER = re.compile(r"[\W_]+")
+
+
+def unrepeated(segments: Segments, sources: Iterable[str]) -> NDArray[np.int64]:
+    """The rows whose source is none of `sources`, letters and digits compared."""
+    known = {letters(text) for text in sources}
+    return np.array([i for i, text in enumerate(segments.source) if letters(text) not in known], np.int64)
+
+
+def letters(text: str) -> str:
+    """What tokenization leaves as it is: letters and digits in lower case; of a text without any, itself.
+
+    >>> letters("It &apos;s Anna 's .") == letters("It's Anna's.")
+    True
+    """
+    return _NO_LETTER.sub("", html.unescape(text)).casefold() or text.strip()
