@@ -10,13 +10,12 @@ from sklearn.impute import SimpleImputer
 class ClippingImputer(SimpleImputer):  # type: ignore[misc]
     """Columns cut at quantiles of the training rows, undefined values filled in by their medians.
 
+    A column that is the same in all but `share` of the rows at either end is constant afterwards.
+
     Parameters
     ----------
     share : float, default=0.03
         Training rows beyond each end of a column's range, whose values are cut, too.
-
-    A column with few distinct values keeps all of them where fewer rows than `share` differ: a range of one
-    point would leave nothing of it.
     """
 
     def __init__(
@@ -27,15 +26,15 @@ class ClippingImputer(SimpleImputer):  # type: ignore[misc]
 
     def fit(self, X: pd.DataFrame, y: Any = None) -> Self:
         """Raises ValueError for a table without rows."""
-        low, high = X.quantile(self.share), X.quantile(1 - self.share)
-        constant = low == high
-        self.low_ = low.mask(constant, X.min()).fillna(-np.inf).to_numpy()
-        self.high_ = high.mask(constant, X.max()).fillna(np.inf).to_numpy()
-        return super().fit(self._cut(X), y)
+        self.low_ = X.quantile(self.share).fillna(-np.inf).to_numpy()
+        self.high_ = X.quantile(1 - self.share).fillna(np.inf).to_numpy()
+        super().fit(self._cut(X), y)
+        return self
 
     def transform(self, X: pd.DataFrame) -> pd.DataFrame:
         """(n, k) without values beyond the range."""
-        return super().transform(self._cut(X))
+        cut: pd.DataFrame = super().transform(self._cut(X))
+        return cut
 
     def _cut(self, X: pd.DataFrame) -> pd.DataFrame:
         return X.clip(self.low_, self.high_, axis=1)

@@ -55,7 +55,7 @@ class Auxiliary:
 
     def free_of(self, held_out: Segments) -> NDArray[np.int64]:
         """The rows whose source is none of those, punctuation and tokenization aside."""
-        return unrepeated(self.split.segments, held_out.source)
+        return unrepeated(self.split.segments.source, held_out.source)
 
     def scaled(self, rows: NDArray[np.int64], gold: FloatArray) -> Split:
         """Rows with labels on the scale of the first dataset, whose labels in this fold are `gold`."""

@@ -94,7 +94,7 @@ def _rows(section: DatasetSection, dataset: Dataset, first: First) -> tuple[Spli
     if split.scores is None or not np.isfinite(split.scores).all():
         raise InputError(f"segments of {', '.join(section.train)} have no labels to learn from")
     forbidden = [*first.not_learned_from, *(first.training.segments.source if section.together else ())]
-    kept = unrepeated(split.segments, forbidden)
+    kept = unrepeated(split.segments.source, forbidden)
     if not len(kept):
         raise InputError(
             "all sources are among those that are not learned from"

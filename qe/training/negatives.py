@@ -27,7 +27,8 @@ class Negatives:
         """Spoilt rows of `first`, with features by families that are fitted on `fitting`, without them."""
         spoilt, rows = self.spoilt(first.segments)
         table = extraction.scored(fitting, spoilt)
-        return NegativeRows(first.segments.take(rows), rows, table, self.scale)
+        sources = tuple(first.segments.source[row] for row in rows.tolist())
+        return NegativeRows(sources, rows, table, self.scale)
 
     def spoilt(self, segments: Segments) -> tuple[Segments, NDArray[np.int64]]:
         """Spoilt rows, as many of each kind, and the rows that they were made of."""
@@ -46,19 +47,20 @@ class Negatives:
 class NegativeRows:
     """Spoilt rows with their features (m, k) in a fold.
 
-    originals  the rows that they were made of
-    rows       their places among the training rows of the fold
+    sources  (m,) sources of the rows that they were made of
+    rows     (m,) places of these rows among the training rows of the fold
     """
 
-    originals: Segments
+    sources: tuple[str, ...]
     rows: NDArray[np.int64]
     table: pd.DataFrame
     scale: LabelScale
 
     def without(self, held_out: Segments) -> "NegativeRows":
         """Only those that were made of rows with other sources."""
-        kept = unrepeated(self.originals, held_out.source)
-        return NegativeRows(self.originals.take(kept), self.rows[kept], self.table.iloc[kept], self.scale)
+        kept = unrepeated(self.sources, held_out.source)
+        sources = tuple(self.sources[row] for row in kept.tolist())
+        return NegativeRows(sources, self.rows[kept], self.table.iloc[kept], self.scale)
 
     def labels(self, gold: FloatArray) -> FloatArray:
         """(m,) the worst of the labels that are learned of the real rows."""

@@ -2,20 +2,18 @@
 
 import html
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.segments import Segments
-
 _NO_LETTER = re.compile(r"[\W_]+")
 
 
-def unrepeated(segments: Segments, sources: Iterable[str]) -> NDArray[np.int64]:
-    """The rows whose source is none of `sources`, letters and digits compared."""
+def unrepeated(texts: Sequence[str], sources: Iterable[str]) -> NDArray[np.int64]:
+    """The places of texts that are none of `sources`, letters and digits compared."""
     known = {letters(text) for text in sources}
-    return np.array([i for i, text in enumerate(segments.source) if letters(text) not in known], np.int64)
+    return np.array([i for i, text in enumerate(texts) if letters(text) not in known], np.int64)
 
 
 def letters(text: str) -> str:
