@@ -31,10 +31,11 @@ class Negatives:
         return NegativeRows(sources, rows, table, self.scale)
 
     def spoilt(self, segments: Segments) -> tuple[Segments, NDArray[np.int64]]:
-        """Spoilt rows, as many of each kind, and the rows that they were made of."""
+        """Spoilt rows, of each kind as many or one more, and the rows that they were made of."""
         kinds, rng = self.section.kinds or names("destroying"), np.random.default_rng(self.seed)
-        each = max(1, round(self.section.share * len(segments) / len(kinds)))
-        drawn = [np.sort(rng.permutation(len(segments))[:each]).tolist() for _ in kinds]
+        wanted = max(1, round(self.section.share * len(segments)))
+        counts = np.bincount(np.resize(rng.permutation(len(kinds)), wanted), minlength=len(kinds))
+        drawn = [np.sort(rng.permutation(len(segments))[:count]).tolist() for count in counts.tolist()]
         made = [perturbed(segments, kind, self.seed, some) for kind, some in zip(kinds, drawn, strict=True)]
         named = [
             replace(spoilt, id=tuple(f"{kind} {name}" for name in spoilt.id))

@@ -30,6 +30,7 @@ _GAINS = {
 }
 _ENCODER = "cosines and a prediction by a sentence encoder"
 _WIDTH = 108
+FEW = 1_000  # rows, below which the guard alone lets some rubbish pass (docs/results/robustness.md)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -204,12 +205,16 @@ def _learner(choices: Choices) -> list[str]:
         f"learner: {{kind: {choices.learner}}}",
         *_comment("A trial fits one model per fold; the best of all trials is trained on all rows."),
         f"search: {{trials: 25, objective: {'auc' if _has_classes(choices) else 'mae'}}}",
-        *(_against_rubbish() if choices.learner == "svr_rbf" else []),
+        *(_against_rubbish() if _has_few(choices) else []),
     ]
 
 
+def _has_few(choices: Choices) -> bool:
+    return choices.learner == "svr_rbf" and choices.learned < FEW
+
+
 def _against_rubbish() -> list[str]:
-    """What few rows teach too little of: which translations are rubbish, and how far features reach."""
+    """What helps a guard that has learned from few rows."""
     text = (
         "Spoilt rows with the worst label, shown to the learner beside the real ones, and features cut at "
         "what 3 % of the rows have below and above: with few rows both keep rubbish from good scores "
