@@ -48,7 +48,7 @@ coverage: $(READY)
 	$(BIN)/coverage report --skip-covered --sort cover --fail-under $(FLOOR)
 
 mutation: $(READY)
-	$(BIN)/python benchmarks/studies/tests_mutation.py
+	$(BIN)/python .ci/mutation.py
 
 # The fast tests on other Pythons: `make pythons PYTHONS="python3.12 python3.13"`, each in an environment of its own.
 PYTHONS ?= python3.11 python3.12 python3.13

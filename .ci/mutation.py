@@ -1,7 +1,7 @@
 """Mutation score: small faults are put into the code one by one; how many do its tests notice?
 
-    python benchmarks/studies/tests_mutation.py                    # every target, 40 faults each
-    python benchmarks/studies/tests_mutation.py ter --sample 200   # more of one
+    python .ci/mutation.py                    # every target, 40 faults each
+    python .ci/mutation.py ter --sample 200   # more of one
 
 A fault exchanges one comparison, operator, constant, `and`, `not`, or the branches of a condition. It is
 noticed if a test fails, or takes `--seconds`. Faults are drawn with a seed. Each is tried in a process of its
@@ -28,7 +28,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 _METRICS = "tests/statistics/metrics tests/statistics/test_bootstrap.py qe/statistics/metrics"
 # Name -> file -> the tests that ought to notice.
 TARGETS = {
