@@ -30,7 +30,6 @@ _GAINS = {
 }
 _ENCODER = "cosines and a prediction by a sentence encoder"
 _WIDTH = 108
-FEW = 1_000  # rows, below which the guard alone lets some rubbish pass (docs/results/robustness.md)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -205,12 +204,8 @@ def _learner(choices: Choices) -> list[str]:
         f"learner: {{kind: {choices.learner}}}",
         *_comment("A trial fits one model per fold; the best of all trials is trained on all rows."),
         f"search: {{trials: 25, objective: {'auc' if _has_classes(choices) else 'mae'}}}",
-        *(_against_rubbish() if _has_few(choices) else []),
+        *(_against_rubbish() if choices.learner == "svr_rbf" else []),
     ]
-
-
-def _has_few(choices: Choices) -> bool:
-    return choices.learner == "svr_rbf" and choices.learned < FEW
 
 
 def _against_rubbish() -> list[str]:
