@@ -1,4 +1,4 @@
-"""`qe schema`: write the JSON Schema of the experiment file, or of what verbs write for machines."""
+"""`qe schema`: write the JSON Schema of experiments, or of machine output."""
 
 import json
 from pathlib import Path

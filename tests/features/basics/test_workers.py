@@ -16,7 +16,7 @@ from features.basics.errors import InputError
 from features.basics.workers import WorkerDied, WorkerPool
 from tests.patience import PATIENCE
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def nothing() -> None:
