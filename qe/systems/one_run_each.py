@@ -53,7 +53,9 @@ _PAIR = (Column("metric", once=True), Column("system", once=True), Column("minus
 
 
 def single_runs_tables(found: Sequence[SingleRuns], level: float) -> list[Table]:
-    """One run each, as Clark's Table 2; differences by the number of runs, as his Figure 2."""
+    """One run each, as Clark's Table 2; differences by the number of runs, as his Figure 2; else none."""
+    if not found:
+        return []
     cases, numbers = [], []
     for one in found:
         pair = (one.metric, one.system, one.baseline)

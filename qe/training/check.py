@@ -23,7 +23,6 @@ from qe.config import experiment as experiment_file
 from qe.config.experiment import IN_MEMORY, DatasetSection, Experiment, ResourcesSection
 from qe.config.spaces import grid
 from qe.data.format import option_errors
-from qe.data.perturbation import PERTURBATIONS
 from qe.learning.learner import LEARNERS
 from qe.learning.parameters import strategy_mistakes, takes_weights
 from qe.learning.selector import SELECTORS
@@ -294,6 +293,8 @@ def _of_negatives(experiment: Experiment) -> Iterator[str]:
     """Rows cannot be spoilt where features do not come from the texts alone."""
     if experiment.negatives is None:
         return
+    from qe.data.perturbation import PERTURBATIONS
+
     for kind in experiment.negatives.kinds:
         if kind not in PERTURBATIONS.names:
             yield f"negatives.kinds: {unknown_name(PERTURBATIONS.noun, kind, PERTURBATIONS.names)}"

@@ -70,11 +70,11 @@ def _languages(section: DatasetSection) -> tuple[str, str] | None:
 
 
 def _annotators(experiment: Experiment, languages: tuple[str, str] | None) -> Iterator[Needed]:
-    from qe.language.programs.taggers import tagger
-
     for side, by in experiment.annotations.items():
         name = by if isinstance(by, str) else "+".join(_programs(by))
         if name:
+            from qe.language.programs.taggers import tagger
+
             pair = languages if side == "source" else languages and (languages[1], languages[0])
             yield _asked(f"annotations.{side}", name, tagger, pair)
 

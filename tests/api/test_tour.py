@@ -29,7 +29,7 @@ def test_the_tour_runs(
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
     cells = json.loads((DOCS / "tour.ipynb").read_text("utf-8"))["cells"]
     code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
-    assert len(code) == 8
+    assert len(code) == 9
     names: dict[str, Any] = {}
     for cell in code:
         exec(compile(cell, "tour.ipynb", "exec"), names)

@@ -182,7 +182,7 @@ def test_the_command_line_scores_them_and_refuses_options_of_tables(
         (
             "c.doc",
             "--quiet",
-            "known: tsv, csv, jsonl, parquet (and .gz of the first three); xlf, xliff, mqxliff, ",
+            "known: tsv, csv, jsonl, parquet (and .gz and .zst of the first three); xlf, xliff, mqxliff, ",
         ),
         ("c.xlf", "--tokens", "--tokens is for tables"),
         ("b.xlf", "--quiet", "holds scores of another model, input or options"),

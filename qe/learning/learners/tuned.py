@@ -77,7 +77,8 @@ class TunedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: Any) -> FloatArray:
-        return np.asarray(self.member_.predict(rows_to_predict(self, X)), np.float64)
+        rows = rows_to_predict(self, X)
+        return np.asarray(self.member_.predict(rows), np.float64)
 
     @property
     def _member(self) -> dict[str, Any]:

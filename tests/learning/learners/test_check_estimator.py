@@ -22,7 +22,7 @@ LEFT_OUT: dict[str, dict[str, str]] = {
         for name in (
             "dcu_mean", "extra_trees", "importance_weighted_svr", "logistic", "mlp_ensemble", "pace",
             "polynomial", "precomputed_kernel", "random_feature_sets", "random_forest", "rescaled",
-            "svr_consistent", "svr_tree_kernels",
+            "svr_consistent", "svr_tree_kernels", "tuned",
         )
     },
     **{
