@@ -206,4 +206,6 @@ def test_progress_knows_the_total_of_every_kind(demo_model: Path, tmp_path: Path
         note = partial(_append, told)
         output = tmp_path / f"{source[0].name}.tsv"
         score_file(demo_model, source, output, workers=1, chunk=4, progress=note)
-        assert [at[1:] for at in told] == [(0, 6), (4, 6), (6, 6)]
+        scoring = [(done, total) for stage, done, total in told if stage.startswith("scoring")]
+        assert scoring == [(0, 6), (4, 6), (6, 6)]
+        assert told[-1] == ("joining (segments)", 6, 6)

@@ -24,7 +24,7 @@ def registered(versions: int) -> list[str]:
     client = mlflow.MlflowClient()
     client.create_registered_model(NAME)
     made = []
-    with mlflow.start_run() as run:
+    with mlflow.start_run(experiment_id="0") as run:
         for _ in range(versions):
             model = mlflow.initialize_logged_model("m", source_run_id=run.info.run_id)
             mlflow.finalize_logged_model(model.model_id, "READY")

@@ -104,7 +104,7 @@ class Guard:
         """
         rng = np.random.default_rng(seed)
         sample = np.sort(rng.permutation(len(segments))[:_MOST])
-        chosen = segments.take(sample)
+        chosen = _anew(segments.take(sample))
         folds = rng.permutation(len(chosen)) % _FOLDS
         real = np.empty((len(chosen), len(COLUMNS)))
         rubbish, parts = list[FloatArray](), list[NDArray[np.int64]]()
@@ -218,6 +218,13 @@ class Guard:
             differs, worst, slope, sign = (float(numbers[name]) for name in _NUMBERS[1:])
             rows, detector = max(int(numbers["rows"]), 1), Detector.load(inner)
             return cls(Knowledge.load(inner), detector, held_out, rows, differs, worst, slope, sign)
+
+
+def _anew(segments: Segments) -> Segments:
+    """The same rows with tokens of their own: those of a larger batch number words in another order."""
+    fresh = replace(segments)
+    _ = fresh.source_tokens, fresh.target_tokens  # kept by what is taken of the rows
+    return fresh
 
 
 def rubbish_of(segments: Segments, seed: int, most: int) -> Sequence[Segments]:

@@ -101,6 +101,16 @@ def test_changes_that_keep_the_meaning_move_nothing(
             np.testing.assert_allclose(fitted[0].see(changed).decided, own[rows], atol=1e-9)
 
 
+def test_what_was_tokenized_before_changes_nothing(texts: tuple[Segments, Segments]) -> None:
+    fresh = replace(texts[0])
+    before = replace(texts[0])
+    _ = before.source_tokens, before.target_tokens
+    rows = list(range(100, 260))
+    one, two = (Guard.fit(each.take(rows)) for each in (fresh, before))
+    assert (one[1] == two[1]).all()
+    assert (one[0].see(texts[1]).decided == two[0].see(texts[1]).decided).all()
+
+
 def test_a_row_is_the_same_alone(fitted: tuple[Guard, np.ndarray], texts: tuple[Segments, Segments]) -> None:
     together = fitted[0].see(texts[1])
     for row in range(0, 200, 37):
