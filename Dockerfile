@@ -13,7 +13,7 @@
 # (repos/python/remote/3.11-slim-bookworm.md).
 FROM python:3.11-slim-bookworm@sha256:0bee7276f83efd4a1ee05bbbf4281d95ed28e079220a9457f25a93e3f1e3c31b AS score
 
-COPY requirements-container.lock /tmp/
+COPY requirements.lock requirements-container.lock /tmp/
 RUN pip install --no-cache-dir --require-hashes --requirement /tmp/requirements-container.lock
 
 WORKDIR /tmp/mtqe
@@ -32,7 +32,7 @@ RUN NUMBA_CACHE_DIR=/usr/local/share/qe/numba qe demo --quiet --output . \
 # Any `--user`: what is kept for a while lies in /tmp, and no name of the user is asked for.
 ENV HOME=/tmp USER=qe
 WORKDIR /data
-RUN rm -rf /tmp/mtqe /tmp/demo /tmp/requirements-container.lock /tmp/.cache /tmp/.local
+RUN rm -rf /tmp/mtqe /tmp/demo /tmp/requirements*.lock /tmp/.cache /tmp/.local
 USER 10001
 HEALTHCHECK NONE
 ENTRYPOINT ["qe", "score"]

@@ -9,7 +9,9 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "THIRD_PARTY.md"
 LOCKS = {
     "requirements.lock": "Training, scoring, serving",
-    "requirements-extras.lock": "Extras that are asked for by name",
+    "requirements-container.lock": "Beside them in containers",
+    "requirements-extras.lock": "Other extras",
+    "requirements-dev.lock": "Tools of development, of which some extras are made, too",
 }
 # What metadata leaves out or says in whole texts; read in the packages' own LICENSE files.
 STATED = {
@@ -55,18 +57,16 @@ def licence(package: str) -> str:
 
 
 def page() -> str:
-    """The whole page; packages of the core lock are not repeated below it."""
-    core = set(packages("requirements.lock"))
+    """The whole page."""
     lines = [
         "# Software of others",
         "",
         "Installed beside this project, under licences of their own. `.ci/third_party.py` makes this page",
-        "from the lock files and the metadata of packages; a copyleft licence in the core lock fails a test.",
+        "from the lock files and the metadata of packages; a copyleft licence in the first two fails a test.",
     ]
     for lock, title in LOCKS.items():
-        names = [name for name in packages(lock) if lock == "requirements.lock" or name not in core]
         lines += ["", f"## {title} (`{lock}`)", "", "| package | licence |", "| --- | --- |"]
-        lines += [f"| {name} | {licence(name) or 'not installed'} |" for name in names]
+        lines += [f"| {name} | {licence(name) or 'not installed'} |" for name in packages(lock)]
     return "\n".join(lines) + "\n"
 
 

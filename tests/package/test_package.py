@@ -8,16 +8,20 @@ import sys
 import sysconfig
 import tomllib
 import venv
+from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import features
 from features.basics.packages import DISTRIBUTION, missing, version
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKED = ("qe", "features", "pyproject.toml", "README.md", "LICENSE")
+LOCKS = [f"requirements{name}.lock" for name in ("", "-container", "-dev", "-docs", "-extras")]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
 
@@ -32,18 +36,47 @@ def test_a_missing_package_is_one_message_with_its_extra() -> None:
     assert "pip install nonesuch" in str(missing("nonesuch"))
 
 
+def pins(lock: str) -> list[str]:
+    """The packages of a lock file itself."""
+    return re.findall(r"^([\w.-]+)(?:\[\w+\])?==\S+ \\$", (ROOT / lock).read_text("utf-8"), re.MULTILINE)
+
+
+def below(lock: str) -> list[str]:
+    """The lock files that a lock file lies on."""
+    return re.findall(r"^--requirement (\S+)$", (ROOT / lock).read_text("utf-8"), re.MULTILINE)
+
+
 def test_locks_hold_versions_and_hashes_and_no_addresses() -> None:
-    for name in (
-        "requirements.lock",
-        "requirements-dev.lock",
-        "requirements-docs.lock",
-        "requirements-extras.lock",
-        "requirements-container.lock",
-    ):
+    for name in LOCKS:
         text = (ROOT / name).read_text("utf-8")
-        packages = re.findall(r"^[\w.-]+(?:\[\w+\])?==\S+ \\$", text, re.MULTILINE)
-        assert packages and "://" not in text
-        assert text.count("--hash=sha256:") >= len(packages)
+        assert pins(name) and "://" not in text
+        assert text.count("--hash=sha256:") >= len(pins(name))
+
+
+def test_no_pin_stands_in_two_locks() -> None:
+    """A lock names those that it lies on, and adds what they lack; pip reads them all at once."""
+    names = [name for lock in LOCKS for name in pins(lock)]
+    assert len(names) == len({*names}) > 150
+    assert below("requirements.lock") == []
+    assert all(below(lock)[0] == "requirements.lock" for lock in LOCKS if lock != "requirements.lock")
+    assert all({*below(under)} <= {*below(lock)} for lock in LOCKS for under in below(lock))
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_a_lock_is_whole_with_those_below(lock: str) -> None:
+    """Whatever a pinned package requires is pinned, too: `--require-hashes` refuses anything else."""
+    known = {canonicalize_name(name) for one in (lock, *below(lock)) for name in pins(one)}
+    for name in pins(lock):
+        assert needed(name) <= known, f"{lock} lacks {needed(name) - known} of {name}"
+
+
+def needed(package: str) -> set[str]:
+    """What an installed package requires here; nothing of one that is not installed."""
+    try:
+        lines = [Requirement(line) for line in requires(package) or []]
+    except PackageNotFoundError:
+        return set()
+    return {canonicalize_name(r.name) for r in lines if not r.marker or r.marker.evaluate({"extra": ""})}
 
 
 def test_what_is_imported_is_typed() -> None:
