@@ -16,10 +16,12 @@ from features.core.segments import Segments
 from qe.data.dataset import LabelScale
 from qe.data.perturbation import EFFECTS, PERTURBATIONS, Effect, names, perturbed
 from qe.display.summary import summarised
+from qe.language.programs.made_columns import made_again
 from qe.models.model import Model
 
 FEWEST: Final = 30  # rows that are changed, whatever the time
 SECONDS: Final = 10.0
+_OF_ONE_TEXT: Final = ("annotation_target", "alignment")
 _LOWEST, _BEST = 0.1, 0.75  # quantiles of the originals' scores
 
 Judge = Callable[[Segments], tuple[FloatArray, NDArray[np.bool_]]]
@@ -108,8 +110,14 @@ def robustness_of(
     kinds     names of perturbations; none: all
     checked   what checks say of source and translation, as `Flags.text`
 
-    Raises InputError if there are no segments, or for an unknown perturbation.
+    Raises InputError if there are no segments, for an unknown perturbation, and for a model that needs what
+    only the user has of a translation (`of_one_text`).
     """
+    if given := of_one_text(model):
+        raise InputError(
+            f"the model needs '{given[0]}', and a changed translation has none",
+            remedy="ask a model that makes it by a program, or does without",
+        )
     judge = _judge_of(model)
     return measure(
         judge, segments, model.scale, seed=seed, rows=rows, kinds=kinds, checked=checked, progress=progress
@@ -198,8 +206,14 @@ def _flagged(checked: Checked, before: Segments, after: Segments) -> float:
     return float(np.mean([bool(now - was - {""}) for was, now in zip(old, new, strict=True)]))
 
 
+def of_one_text(model: Model) -> list[str]:
+    """The columns that the user gives the model, and that fit no other translation."""
+    return [name for name in model.columns() if name in _OF_ONE_TEXT]
+
+
 def _judge_of(model: Model) -> Judge:
     def judge(segments: Segments) -> tuple[FloatArray, NDArray[np.bool_]]:
+        segments = made_again(segments, model.made_columns)
         scores, seen = model.judge(segments, model.features(segments))
         return scores, np.zeros(len(segments), np.bool_) if seen is None else seen.marked
 

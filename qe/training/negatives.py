@@ -1,6 +1,7 @@
 """Negatives: spoilt training rows with the worst label, which the learner sees beside the real ones."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from features.core.segments import Segments
 from qe.config.experiment import NegativesSection
 from qe.data.dataset import LabelScale, Split
 from qe.data.perturbation import names, perturbed
+from qe.language.programs.made_columns import made_again
 from qe.training.extraction import Extraction
 from qe.training.repeated_sources import unrepeated
 
@@ -22,6 +24,7 @@ class Negatives:
     section: NegativesSection
     scale: LabelScale
     seed: int
+    made_columns: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, first: Split, fitting: Split, extraction: Extraction) -> "NegativeRows":
         """Spoilt rows of `first`, with features by families that are fitted on `fitting`, without them."""
@@ -41,7 +44,8 @@ class Negatives:
             replace(spoilt, id=tuple(f"{kind} {name}" for name in spoilt.id))
             for kind, (spoilt, _) in zip(kinds, made, strict=True)
         ]
-        return Segments.concatenate(named), np.concatenate([rows for _, rows in made])
+        spoilt = made_again(Segments.concatenate(named), self.made_columns)
+        return spoilt, np.concatenate([rows for _, rows in made])
 
 
 @dataclass(frozen=True, eq=False)

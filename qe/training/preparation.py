@@ -284,7 +284,11 @@ def _check_names(experiment: Experiment, features: FeatureSet) -> None:
 
 def _negatives(experiment: Experiment, dataset: Dataset) -> Negatives | None:
     section = experiment.negatives
-    return None if section is None else Negatives(section, dataset.scale, experiment.seed)
+    return (
+        None
+        if section is None
+        else Negatives(section, dataset.scale, experiment.seed, experiment.made_columns())
+    )
 
 
 def _check_parses(experiment: Experiment, dataset: Dataset, training: Split, extraction: Extraction) -> None:

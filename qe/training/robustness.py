@@ -9,7 +9,7 @@ from features.core.segments import Segments
 from qe.models.guard.guard import Guard
 from qe.models.model import Model
 from qe.models.pipeline import fit
-from qe.models.robustness import Robustness, robustness_of
+from qe.models.robustness import Robustness, of_one_text, robustness_of
 from qe.scoring.flags import Flags
 from qe.training.auxiliary import Fitting, together_with
 from qe.training.preparation import Prepared
@@ -22,10 +22,13 @@ def robustness_of_run(
 ) -> tuple[str, Robustness] | None:
     """What was spoilt, and the answers.
 
-    None if the experiment does not ask for it, or features come from files, which have none for other texts.
+    None if the experiment does not ask for it, or the model needs what other texts do not have: features from
+    files, annotations that the user brought.
     """
     experiment = prepared.experiment
-    if not experiment.evaluation.robustness or any(e.reads_files for e in model.feature_set.extractors):
+    if not experiment.evaluation.robustness or of_one_text(model):
+        return None
+    if any(extractor.reads_files for extractor in model.feature_set.extractors):
         return None
     if (name := _unseen(prepared)) is not None:
         what, judged, segments = name, model, prepared.dataset.split(name).segments

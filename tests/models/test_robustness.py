@@ -1,19 +1,25 @@
 """The battery: closed forms by judges whose scores are known, and the model of the demo."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
+from features.core.feature_set import FeatureSet
 from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
 from qe.data.dataset import LabelScale
 from qe.data.perturbation import PERTURBATIONS, names
-from qe.models.robustness import measure
+from qe.language.programs.made_columns import with_made_columns
+from qe.models.model import Model
+from qe.models.pipeline import Candidate, fit
+from qe.models.robustness import measure, robustness_of
 from qe.models.robustness_table import robustness_table, told
 
 SCALE = LabelScale("score", None, None, True)
@@ -100,6 +106,31 @@ def test_tables_find_their_way_at_any_width() -> None:
 def test_what_cannot_be_measured(segments: Segments, kinds: tuple[str, ...], says: str) -> None:
     with pytest.raises(InputError, match=says):
         measure(by_length, segments, SCALE, kinds=kinds)
+
+
+def reading_annotations(**columns: str) -> Model:
+    """A model of lengths and parts of speech."""
+    features = FeatureSet.make([{"kind": "surface"}, {"kind": "parts_of_speech"}], None)
+    table = pd.DataFrame(
+        np.random.default_rng(0).random((60, len(features.columns))), columns=features.columns
+    )
+    candidate = Candidate("ridge", {}, "none", {})
+    pipeline = fit(candidate.pipeline(0), table, table.sum(axis=1).to_numpy())
+    return Model("m", candidate, pipeline, features, SCALE, (Tokenizer("en"), Tokenizer("es")),
+                 made_columns=columns)  # fmt: skip
+
+
+@pytest.mark.skipif(shutil.which("apertium-tagger") is None, reason="apertium-tagger is not installed")
+def test_what_the_model_makes_of_a_translation_is_made_of_the_spoilt_one() -> None:
+    made = {"annotation_source": "apertium", "annotation_target": "apertium"}
+    segments = with_made_columns(SEGMENTS, made)
+    found = robustness_of(reading_annotations(**made), segments, rows=40, kinds=["three_times"])
+    assert [answer.moved > 0 for answer in found.answers] == [True]
+
+
+def test_what_only_the_user_has_of_a_translation_fits_no_other() -> None:
+    with pytest.raises(InputError, match="needs 'annotation_target'"):
+        robustness_of(reading_annotations(), SEGMENTS)
 
 
 def test_a_run_reports_what_its_model_makes_of_spoilt_translations(demo_run: Any, demo_client: Any) -> None:

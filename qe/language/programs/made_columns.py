@@ -1,6 +1,7 @@
 """Columns of segments that programs make: second translations and annotations."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from features.basics.errors import InputError
@@ -40,6 +41,16 @@ def with_made_columns(
     return with_annotations(
         with_translations(segments, translations, cache, progress), annotations, cache, progress
     )
+
+
+def made_again(segments: Segments, columns: Mapping[str, str]) -> Segments:
+    """Segments whose texts were changed, with what programs made of the texts before made anew.
+
+    Raises InputError as `with_made_columns` does.
+    """
+    old = {name: by for name, by in columns.items() if getattr(segments, name) is not None}
+    bare = replace(segments, **dict.fromkeys(old))  # type: ignore[arg-type]
+    return with_made_columns(bare, old) if old and len(segments) else segments
 
 
 def keep_annotators(columns: Mapping[str, str], folder: Path) -> dict[str, str]:
