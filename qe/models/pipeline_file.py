@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import skops.io
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
@@ -21,9 +20,10 @@ from features.syntax.trees import Trees, column
 from qe.learning.arrays import check_estimators, estimators
 from qe.learning.learner import LEARNERS
 from qe.models.pipeline import Candidate
+from qe.models.pipeline_nodes import made
 
 _SCHEMA = "schema.json"
-_PROTOCOL = 2  # of skops, or later: its readers of earlier ones are not trusted here
+_PROTOCOLS = (2,)  # of skops, that are read here
 _REMEDY = "load only models that this project wrote; restore the file from a copy, or train the model again"
 _BOOSTER = "lightgbm.basic.Booster"
 _NO_ESTIMATORS = (_BOOSTER, "features.syntax.trees.Trees")  # checked as text, and by itself when it is read
@@ -46,6 +46,8 @@ _NODES: Mapping[str, frozenset[str]] = {
 
 def save_pipeline(pipeline: Pipeline, path: Path) -> None:
     """Writes a fitted pipeline, without pickle."""
+    import skops.io  # reads all of scikit-learn; what scores has no need of it
+
     skops.io.dump(pipeline, path)
 
 
@@ -68,7 +70,8 @@ def load_pipeline(path: Path, candidate: Candidate, width: int, trees: Sequence[
             raise InputError(
                 f"refers to types that are not trusted: {', '.join(refused)}", where=path, remedy=_REMEDY
             )
-        pipeline = skops.io.loads(content, trusted=sorted(trusted))
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            pipeline = made(archive, json.loads(archive.read(_SCHEMA)))
         _check_steps(pipeline, expected)
         check_estimators(pipeline)
         _check_prediction(pipeline, width, trees)
@@ -110,7 +113,7 @@ def _check_archive(content: bytes, trusted: frozenset[str]) -> list[str]:
             raise Damaged("it is packed, and would be larger than it is")
         schema = json.loads(archive.read(_SCHEMA))
     protocol = schema.get("protocol")
-    if not isinstance(protocol, int) or protocol < _PROTOCOL:
+    if protocol not in _PROTOCOLS:
         raise Damaged(f"protocol {protocol!r} of skops is not read here")
     nodes = list(_nodes(schema))
     _check_sharing(schema, nodes, sizes)
