@@ -22,6 +22,19 @@ def real(text: str) -> float:
         raise ValueError(f"not a number: {text!r}") from None
 
 
+def is_real(text: str) -> bool:
+    """Whether `real` reads it, of any size: what is too large is told where it is used.
+
+    >>> is_real("1e999"), is_real("1_0")
+    (True, False)
+    """
+    try:
+        real(text)
+    except ValueError:
+        return False
+    return True
+
+
 def integer(text: str) -> int:
     """Number by `int`, of ASCII digits without underscores.
 

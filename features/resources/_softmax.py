@@ -9,7 +9,7 @@ import numpy as np
 _TOGETHER: Final = 64  # terms that are summed in single precision
 _LEAST: Final = np.float32(-87.0)  # logarithm of about the least single that is no fraction of it
 _LOG2E: Final = np.float32(1 / math.log(2))
-# Of 2^x for -.5 <= x <= .5, by Taylor: the first term left out is below 1.3e-7 of the sum, half of a bit.
+# Taylor series of 2^x for -.5 <= x <= .5: the first term left out is below 1.3e-7 of the sum, half of a bit.
 _C1, _C2, _C3, _C4, _C5, _C6 = (np.float32(math.log(2) ** n / math.factorial(n)) for n in range(1, 7))
 _LOWEST: Final = np.finfo(np.float32).min
 _HALF: Final = np.float32(0.5)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -78,6 +79,12 @@ class Reading:
         except InputError as error:
             self.unreadable.append(error)
             return None
+
+    def splits(self, path: Path, files: Mapping[str, str], read: Callable[[str, Path], T]) -> dict[str, T]:
+        """What `read` makes of the file of every split below `path`, or of `path`, as `train`."""
+        named = {name: path / file for name, file in files.items()} or {"train": path}
+        made = {name: self.attempt(partial(read, name, file)) for name, file in named.items()}
+        return {name: split for name, split in made.items() if split is not None}
 
     def defect(self, what: str, *, where: object = None, remedy: str = "") -> None:
         """Something wrong with one place of the data."""

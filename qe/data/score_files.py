@@ -8,7 +8,7 @@ import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.basics.numerals import real
+from features.basics.numerals import is_real
 from features.storage.files import read_lines
 from qe.data.classes import Pair, classes_of, numbers_of
 from qe.data.headers import known_headers
@@ -91,7 +91,7 @@ def read_scores(
         method, scores = read_printed(path)
         _check_scale(scores, path, low, high)
         return ScoreFile(path, method, scores)
-    if table_like and not _is_number(first):
+    if table_like and not is_real(first):
         table = read_table(reading, path)
         chosen = _chosen(table, column, path)
         ids = next((table[name].texts for name in known_headers("id", list(table))), None)
@@ -137,14 +137,6 @@ def _first_line(path: Path) -> str:
     for line in read_lines(path):
         return line
     raise InputError("the file is empty", where=path, remedy="give one score per line")
-
-
-def _is_number(line: str) -> bool:
-    try:
-        real(line)
-    except ValueError:
-        return False
-    return True
 
 
 def _chosen(table: Mapping[str, Column], column: str | None, path: Path) -> Column:

@@ -220,7 +220,7 @@ def _systems(reports: Mapping[Path, Mapping[str, Any]], data: Mapping[Path, str]
 
 
 def _made_by(settings: Mapping[str, Any]) -> str:
-    """What of an experiment makes its system, whatever the data."""
+    """The keys of an experiment that make its system, whatever the data."""
     own = {key: value for key, value in settings.items() if key not in (*_OF_DATA, *_FOR_PEOPLE)}
     return json.dumps(own, sort_keys=True)
 

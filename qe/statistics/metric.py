@@ -84,6 +84,10 @@ class ExchangedMetric(Metric):
 class RankedMetric(ExchangedMetric):
     """A metric of the whole ranking: significance tests recompute it for every resample, exactly."""
 
+    def score(self, gold: FloatArray, predicted: FloatArray) -> float:
+        gold, predicted = finite_pair(gold, predicted)
+        return float(self.resample(gold, predicted, np.ones((1, len(gold)), np.int32))[0])
+
     @abstractmethod
     def resample(self, gold: FloatArray, predicted: FloatArray, counts: NDArray[np.int32]) -> FloatArray:
         """(B,) scores of B resamples; `counts` (B, n) says how often each row was drawn.

@@ -17,7 +17,7 @@ from qe.tracking.runs import fetched
 from qe.training.check import check
 from qe.training.train import train
 
-# What of a report is no figure: how it was made, how long it took, and where it went.
+# Parts of a report that are no figures: how it was made, how long it took, and where it went.
 _NO_FIGURES = frozenset(
     {"experiment", "recipe", "time", "seconds", "registration", "promotion", "importances"}
 )

@@ -92,7 +92,7 @@ def test_criteria_of_bigrams_by_hand() -> None:
 
 
 def test_bigrams_by_hand() -> None:
-    """Of `la casa roja` the edit keeps `casa roja`: prior (1 + 1) / (2 + 2); each bigram was seen once."""
+    """The edit keeps, of `la casa roja`, `casa roja`: prior (1 + 1) / (2 + 2); each bigram was seen once."""
     fitted = made(smoothing=2.0, bins=1, order=2).fit(
         segments("la casa roja"), {"post_edit": ["una casa roja"]}
     )

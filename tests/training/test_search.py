@@ -506,7 +506,7 @@ def test_the_front_is_drawn_and_told() -> None:
 
 
 def test_the_journal_opens_by_optunas_own_storage(tmp_path: Path) -> None:
-    """As optuna-dashboard opens a file: JournalStorage on a JournalFileBackend, with Optuna's own lock."""
+    """optuna-dashboard opens a file so: JournalStorage on a JournalFileBackend, with Optuna's own lock."""
     path = tmp_path / "study.journal"
     result = search.run(objective([ridge()]), section(trials=4), name="mine", storage=journal(path))
     opened = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(path)))

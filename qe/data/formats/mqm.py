@@ -82,12 +82,7 @@ class Mqm(Format):
     tokenizer: Literal["moses", "whitespace"] = "moses"
 
     def read_with(self, reading: Reading, path: Path) -> Dataset:
-        files = {name: path / file for name, file in self.splits.items()} or {"train": path}
-        splits = {}
-        for name, file in files.items():
-            split = reading.attempt(partial(self._split, reading, name, file))
-            if split is not None:
-                splits[name] = split
+        splits = reading.splits(path, self.splits, partial(self._split, reading))
         return Dataset(path.resolve().name, splits, SCALE, reading.provenance, tuple(reading.notes))
 
     def _split(self, reading: Reading, name: str, file: Path) -> Split:

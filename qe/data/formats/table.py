@@ -100,15 +100,10 @@ class Table(Format):
     def read_with(self, reading: Reading, path: Path) -> Dataset:
         self.check_options()
         scale = label_scale(self.label)
-        files = {name: path / file for name, file in self.splits.items()} or {"train": path}
-        splits = {}
-        for name, file in files.items():
-            split = reading.attempt(partial(self._split, reading, name, file, scale))
-            if split is not None:
-                splits[name] = split
+        splits = reading.splits(path, self.splits, partial(self._split, reading, scale))
         return Dataset(path.resolve().name, splits, scale, reading.provenance, tuple(reading.notes))
 
-    def _split(self, reading: Reading, name: str, file: Path, scale: LabelScale) -> Split:
+    def _split(self, reading: Reading, scale: LabelScale, name: str, file: Path) -> Split:
         tokenizers = (
             Tokenizer(self.source_language, self.tokenizer),
             Tokenizer(self.target_language, self.tokenizer),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from features.basics.assignments import named_file
 from features.basics.errors import InputError, unknown_name
-from features.basics.numerals import real
+from features.basics.numerals import is_real
 from qe.data.directions import key_of
 from qe.data.headers import HEADERS
 from qe.data.printed_scores import is_comet, read_comet
@@ -189,16 +189,7 @@ def _check_keys(
 def _numeric(column: Column) -> bool:
     """Whether all cells that are not missing are numbers, and there is one."""
     known = [text for text in column.texts if text.strip().lower() not in _MISSING]
-    return bool(known) and all(map(_is_number, known))
-
-
-def _is_number(text: str) -> bool:
-    """Whether it is a number, of any size: one that is too large is told where it is read."""
-    try:
-        real(text)
-    except ValueError:
-        return False
-    return True
+    return bool(known) and all(map(is_real, known))
 
 
 def _score(column: Column, row: int) -> float:

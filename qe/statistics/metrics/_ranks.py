@@ -1,7 +1,6 @@
 """Ties: runs of equal values in sorted order, shared by the ranking metrics."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray, IntArray
 
@@ -14,8 +13,3 @@ def tie_groups(values: FloatArray) -> tuple[IntArray, int]:
     """
     distinct, groups = np.unique(values, return_inverse=True)
     return groups.astype(np.int64), len(distinct)
-
-
-def ones(rows: int) -> NDArray[np.int32]:
-    """(1, rows) counts: the sample itself as a resample."""
-    return np.ones((1, rows), np.int32)

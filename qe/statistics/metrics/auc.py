@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
-from qe.statistics.metric import RankedMetric, finite_pair
+from qe.statistics.metric import RankedMetric
 from qe.statistics.metrics._classes import worse
-from qe.statistics.metrics._ranks import ones, tie_groups
+from qe.statistics.metrics._ranks import tie_groups
 
 
 class Auc(RankedMetric):
@@ -27,10 +27,6 @@ class Auc(RankedMetric):
     help = "chance that the better class is predicted higher"
     kind = "classes"
     higher_is_better = True
-
-    def score(self, gold: FloatArray, predicted: FloatArray) -> float:
-        gold, predicted = finite_pair(gold, predicted)
-        return float(self.resample(gold, predicted, ones(len(gold)))[0])
 
     def resample(self, gold: FloatArray, predicted: FloatArray, counts: NDArray[np.int32]) -> FloatArray:
         bad, _ = worse(gold, np.zeros_like(gold))

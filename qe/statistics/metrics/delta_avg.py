@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from qe.statistics.metric import RankedMetric, finite_pair
 from qe.statistics.metrics._exchange import Entries
-from qe.statistics.metrics._ranks import ones, tie_groups
+from qe.statistics.metrics._ranks import tie_groups
 
 
 class DeltaAvg(RankedMetric):
@@ -29,10 +29,6 @@ class DeltaAvg(RankedMetric):
     help = "gain in label units of the segments ranked first over all segments"
     kind = "ranking"
     higher_is_better = True
-
-    def score(self, gold: FloatArray, predicted: FloatArray) -> float:
-        gold, predicted = finite_pair(gold, predicted)
-        return float(self.resample(gold, predicted, ones(len(gold)))[0])
 
     def resample(self, gold: FloatArray, predicted: FloatArray, counts: NDArray[np.int32]) -> FloatArray:
         order, groups = _best_first(predicted)

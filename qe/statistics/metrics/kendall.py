@@ -10,9 +10,9 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
-from qe.statistics.metric import RankedMetric, finite_pair
+from qe.statistics.metric import RankedMetric
 from qe.statistics.metrics._exchange import Entries, tied_pairs
-from qe.statistics.metrics._ranks import ones, tie_groups
+from qe.statistics.metrics._ranks import tie_groups
 
 _LARGEST = 8000  # segments whose pairs are kept as bits (64 MB)
 
@@ -31,10 +31,6 @@ class Kendall(RankedMetric):
     kind = "ranking"
     higher_is_better = True
     interval_scale = "fisher"
-
-    def score(self, gold: FloatArray, predicted: FloatArray) -> float:
-        gold, predicted = finite_pair(gold, predicted)
-        return float(self.resample(gold, predicted, ones(len(gold)))[0])
 
     def resample(self, gold: FloatArray, predicted: FloatArray, counts: NDArray[np.int32]) -> FloatArray:
         gold_groups, _ = tie_groups(gold)

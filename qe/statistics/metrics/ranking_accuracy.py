@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
-from qe.statistics.metric import RankedMetric, finite_pair
-from qe.statistics.metrics._ranks import ones, tie_groups
+from qe.statistics.metric import RankedMetric
+from qe.statistics.metrics._ranks import tie_groups
 
 
 class RankingAccuracy(RankedMetric):
@@ -24,10 +24,6 @@ class RankingAccuracy(RankedMetric):
     help = "share that is put into its true half"
     kind = "ranking"
     higher_is_better = True
-
-    def score(self, gold: FloatArray, predicted: FloatArray) -> float:
-        gold, predicted = finite_pair(gold, predicted)
-        return float(self.resample(gold, predicted, ones(len(gold)))[0])
 
     def resample(self, gold: FloatArray, predicted: FloatArray, counts: NDArray[np.int32]) -> FloatArray:
         true, told = _better_half(gold, counts), _better_half(predicted, counts)

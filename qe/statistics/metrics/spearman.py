@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
-from qe.statistics.metric import RankedMetric, finite_pair
+from qe.statistics.metric import RankedMetric
 from qe.statistics.metrics._exchange import Entries
-from qe.statistics.metrics._ranks import ones, tie_groups
+from qe.statistics.metrics._ranks import tie_groups
 
 
 class Spearman(RankedMetric):
@@ -24,10 +24,6 @@ class Spearman(RankedMetric):
     kind = "ranking"
     higher_is_better = True
     interval_scale = "fisher"
-
-    def score(self, gold: FloatArray, predicted: FloatArray) -> float:
-        gold, predicted = finite_pair(gold, predicted)
-        return float(self.resample(gold, predicted, ones(len(gold)))[0])
 
     def resample(self, gold: FloatArray, predicted: FloatArray, counts: NDArray[np.int32]) -> FloatArray:
         scores = np.empty(len(counts))

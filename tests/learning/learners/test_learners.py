@@ -492,7 +492,7 @@ def test_logistic_with_hardly_a_label_of_the_other_class(labels: list[float]) ->
 
 
 def test_trees_stop_where_held_out_rows_want_it() -> None:
-    """As many trees as LightGBM's own early stopping finds on the same held-out rows."""
+    """LightGBM's own early stopping finds as many trees on the same held-out rows."""
     X, y = data(200)
     make = {"n_estimators": 400, "learning_rate": 0.2, "early_stopping_round": 5}
     stopped = LEARNERS.get("lightgbm")().estimator(seed=3, **make).fit(X, y)
