@@ -227,6 +227,8 @@ def score(
 
         qe score --model output/demo/model --input project.xlf --output project.scored.xlf
     """
+    from dataclasses import replace
+
     from features.basics.errors import InputError
     from qe.cli._log import log_of
     from qe.data.translation_files.kinds import translation_kind
@@ -247,14 +249,9 @@ def score(
         input_, output = _as_files(piped, input_, output)
         if output_given == "-" and as_json:
             raise InputError("--json and --output - both write to stdout", remedy="leave one of them out")
-    if tags is not None and not tokens:
-        raise InputError("--tags goes with --tokens", remedy="add --tokens, or leave it out")
+    _check_word_options(tags, tokens)
     if doc_ids is not None and documents is None:
         raise InputError("--doc-ids goes with --documents", remedy="add --documents, or leave it out")
-    if tags is not None:
-        from qe.evaluation.word_level import check_threshold_metric
-
-        check_threshold_metric(tags, "--tags")
     conditions = [Condition.parsed(text) for text in fail_if or ()]
     log = log_of("score", log_form)
     begun = datetime.now(UTC)
@@ -281,6 +278,17 @@ def score(
             _only_of_tables({"--known": known})
     else:
         _only_of_files({"--sheet": sheet, "--header-row": header_row != 1, "--languages": languages})
+    asked = Options(
+        interval, explain, tokens, cache=(CACHE_WITH_TOKENS if tokens else CACHE) if cache else 0,
+        flags=flags, outside=outside, tag_by=tags or "f1_mult",
+    )  # fmt: skip
+    decisions = [None if triage is None else _thresholds(triage, one, models is not None) for one in by]
+    of_each = [
+        replace(asked, triage=decision, with_model=one.label if with_model else "")
+        for decision, one in zip(decisions, by, strict=True)
+    ]
+    thresholds, options = decisions[0], of_each[0]
+    wants_drift = drift is not None or any(condition.most is None for condition in conditions)
     if on_spark(engine, master):
         _only_local(
             {"--resume": resume, "--workers": workers, "--summary": summary, "--documents": documents}
@@ -289,13 +297,7 @@ def score(
             {"--delimiter": delimiter, "--quoting": quoting, "--encoding": encoding, "--decimal": decimal}
         )
         _only_local({"--models": models, "--known": known})
-        thresholds = None if triage is None else _thresholds(triage, by[0], False)
-        options = Options(
-            interval, explain, tokens, cache=(CACHE_WITH_TOKENS if tokens else CACHE) if cache else 0,
-            triage=thresholds, flags=flags, outside=outside, tag_by=tags or "f1_mult",
-            with_model=by[0].label if with_model else "",
-        )  # fmt: skip
-        if drift is not None or any(condition.most is None for condition in conditions):
+        if wants_drift:
             _check_profile(folder)
         table = _score_on_spark(
             folder, identity, input_, output, master, quiet, as_json,
@@ -322,13 +324,11 @@ def score(
     if models is not None:
         check_output(Path(output), [models])
         _only_of_one({"--drift": drift, "--known": known})
-    if drift is not None or any(condition.most is None for condition in conditions):
-        if drift is not None:
-            check_output(drift, files)
-        for one in by:
-            _check_profile(one.folder)
+    if drift is not None:
+        check_output(drift, files)
+    for one in by if wants_drift else ():
+        _check_profile(one.folder)
     from contextlib import redirect_stdout
-    from dataclasses import replace
 
     from qe.scoring.job_summary import JobSummary, Told, beside, check_place
     from qe.scoring.router import Destination, Routes
@@ -341,20 +341,6 @@ def score(
         check_output(place, [*files, *([drift] if drift else [])])
     if place is not None and summary is None:
         check_place(place)
-    decisions = [None if triage is None else _thresholds(triage, one, models is not None) for one in by]
-    thresholds = decisions[0]
-    remembered = CACHE_WITH_TOKENS if tokens else CACHE
-    options = Options(
-        interval,
-        explain,
-        tokens,
-        cache=remembered if cache else 0,
-        triage=thresholds,
-        flags=flags,
-        outside=outside,
-        tag_by=tags or "f1_mult",
-        with_model=by[0].label if with_model else "",
-    )
     headers = name_pairs(columns or (), "--columns")
     layout = table_layout(
         delimiter, quoting, encoding, decimal, sheet=sheet, header_row=header_row, languages=languages
@@ -367,10 +353,6 @@ def score(
     makers: Told = by[0]
     score_by: Path | Routes = folder
     if models is not None:
-        of_each = [
-            replace(options, triage=decision, with_model=one.label if with_model else "")
-            for decision, one in zip(decisions, by, strict=True)
-        ]
         score_by = makers = Routes(models, list(map(Destination, routes, by, of_each)))
     named = str if piped is None else piped.named
     job = JobSummary(makers, source, Path(output), given, begun, place, named)
@@ -523,6 +505,18 @@ def _given(options: dict[str, object]) -> dict[str, object]:
     return {
         name: str(value) if isinstance(value, Path) else value for name, value in options.items() if value
     }
+
+
+def _check_word_options(tags: str | None, tokens: bool) -> None:
+    """Raises InputError for --tags without --tokens, and for an unknown metric."""
+    if tags is None:
+        return
+    from features.basics.errors import InputError
+    from qe.evaluation.word_level import check_threshold_metric
+
+    if not tokens:
+        raise InputError("--tags goes with --tokens", remedy="add --tokens, or leave it out")
+    check_threshold_metric(tags, "--tags")
 
 
 def _thresholds(path: Path, by: "ScoringModel", of_several: bool) -> "Thresholds":
