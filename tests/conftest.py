@@ -102,6 +102,27 @@ def outputs_keep_their_schemas() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def tables_are_whole() -> Iterator[None]:
+    """The first table of each kind that tests let verbs print is whole at 60, 80, 120 and 200 columns."""
+    from qe.display.table import Table
+    from tests.display.whole import check_whole
+
+    text, seen = Table.text, set()
+
+    def looked_at(self: Table, width: int, sentences: int | None = None) -> str:
+        kind = (self.title, *(column.title for column in self.columns))
+        if kind not in seen:
+            seen.add(kind)
+            for one in (60, 80, 120, 200):
+                check_whole(self, one)
+        return text(self, width, sentences)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Table, "text", looked_at)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def data_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """The user's data folder is the tests' own."""
     with pytest.MonkeyPatch.context() as patch:
