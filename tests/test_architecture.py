@@ -131,6 +131,7 @@ def test_features_never_imports_qe(imports: list[Import]) -> None:
     assert not wrong, listed(wrong)
 
 
+@pytest.mark.slow
 def test_features_knows_neither_tracking_nor_search(imports: list[Import]) -> None:
     wrong = [
         i

@@ -48,6 +48,7 @@ def test_the_guide_has_an_example_of_every_kind() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_examples_are_formatted_and_free_of_lint(project: Path) -> None:
     run(project, "ruff", "check", *EXAMPLES)
     run(project, "ruff", "format", "--check", *EXAMPLES)

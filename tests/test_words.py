@@ -32,6 +32,7 @@ def names(code: str) -> set[str]:
     return {node.name for node in ast.walk(ast.parse(code)) if isinstance(node, ast.ClassDef)}
 
 
+@pytest.mark.slow
 def test_no_text_begins_without_its_noun() -> None:
     found = {str(path.relative_to(ROOT)): nounless(path.read_text("utf-8")) for path in FILES}
     assert len(found) > 500  # the files are found
@@ -44,6 +45,7 @@ def test_such_a_text_is_seen(word: str) -> None:
     assert not nounless('def f() -> None:\n    """Offsets of something."""')
 
 
+@pytest.mark.slow
 def test_classes_have_the_names_of_the_field() -> None:
     found = {
         str(path.relative_to(ROOT)): sorted(names(path.read_text("utf-8")) & {*LOOSE_WORDS}) for path in FILES

@@ -79,6 +79,7 @@ def test_every_file_of_a_model(how: str, model: Path, tmp_path: Path) -> None:
         shutil.rmtree(folder)
 
 
+@pytest.mark.slow
 def test_values_of_model_json(model: Path, tmp_path: Path) -> None:
     """A value that was changed, and is still one, does not go with the checksum of the rest."""
     content = json.loads((model / "model.json").read_text())
@@ -124,6 +125,7 @@ def test_every_file_of_a_bundle(how: str, workshop: Workshop, tmp_path: Path) ->
         shutil.rmtree(folder)
 
 
+@pytest.mark.slow
 def test_a_large_file_is_read_once_and_remembered(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,6 +146,7 @@ def test_a_large_file_is_read_once_and_remembered(
         scores(folder)
 
 
+@pytest.mark.slow
 def test_what_has_just_changed_is_not_remembered(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,6 +177,7 @@ def test_a_bundle_without_checksums_is_refused(workshop: Workshop, tmp_path: Pat
         Bundle(folder).part("source_lm")
 
 
+@pytest.mark.slow
 def test_a_model_shares_no_file_with_the_bundle_it_was_made_from(workshop: Workshop, tmp_path: Path) -> None:
     """Truncating a file in place would end whoever has mapped it: it must be nobody else's."""
     folder = workshop.model("own")
@@ -185,6 +189,7 @@ def test_a_model_shares_no_file_with_the_bundle_it_was_made_from(workshop: Works
     pd.testing.assert_frame_equal(scores(folder), before)
 
 
+@pytest.mark.slow
 def test_a_model_that_is_being_used_can_be_replaced(model: Path, workshop: Workshop, tmp_path: Path) -> None:
     """By another folder of its name (a rename): what is loaded goes on with the old files."""
     folder = copy_of(model, tmp_path / "model")

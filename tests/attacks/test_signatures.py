@@ -247,6 +247,7 @@ def test_a_model_that_is_exchanged_there_and_back_while_it_is_loaded(
         Model.load(signed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", [True, False], ids=["signed", "not signed"])
 def test_worker_processes_load_the_model_that_the_job_began_with(
     key: bool, signed: Path, workshop: Workshop, tmp_path: Path

@@ -136,6 +136,7 @@ def test_numbas_settings_in_the_working_directory_are_not_read(
     assert (Path(warm["XDG_CACHE_HOME"]) / "qe" / "numba").stat().st_mode & 0o777 == 0o700
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "content", ["[", "- a\n", "cache_locator_classes: typer.Evil\n", "\x00", "disable_jit: 1\n"]
 )
@@ -148,6 +149,7 @@ def test_settings_of_numba_that_are_none_hinder_nothing(
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_compiled_code_that_others_could_have_written_is_not_run(stranger: Stranger, tmp_path: Path) -> None:
     cache = tmp_path / ".cache" / "qe" / "numba"
     plant_compiled(stranger, cache)
@@ -238,6 +240,7 @@ def test_the_ui_and_its_server_import_nothing_from_the_working_directory(
     assert stranger.ran()
 
 
+@pytest.mark.slow
 def test_a_checkout_from_elsewhere_runs_nothing(stranger: Stranger, monkeypatch: pytest.MonkeyPatch) -> None:
     program, folder = stranger.program("evil"), stranger.folder
 
@@ -273,6 +276,7 @@ def test_a_checkout_from_elsewhere_runs_nothing(stranger: Stranger, monkeypatch:
         (folder.parent / "git").rename(folder / ".git")
 
 
+@pytest.mark.slow
 def test_matplotlibs_settings_in_the_working_directory_are_not_read(stranger: Stranger) -> None:
     seen = "import matplotlib; print(matplotlib.rcParams['lines.linewidth'])"
     settings = stranger.folder / "matplotlibrc"

@@ -48,6 +48,7 @@ def test_one_line_out_per_line_in(bundle: Path, capsys: pytest.CaptureFixture[st
     assert lines[0] and lines[2]
 
 
+@pytest.mark.slow
 def test_file_equals_stdout(bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(*arguments(bundle, "--symmetrize", "union", "--tokenized"))
     shown = capsys.readouterr().out

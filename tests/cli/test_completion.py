@@ -28,6 +28,7 @@ def offered(script: str, *words: str) -> list[str]:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(BASH is None, reason="bash is not installed")
 @pytest.mark.parametrize(
     ("words", "expected"),
@@ -66,6 +67,7 @@ def test_an_unknown_shell_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert "unknown shell 'zhs'; known: bash, zsh; did you mean 'zsh'?" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(ZSH is None, reason="zsh is not installed")
 def test_zsh_completes_in_a_shell_that_has_not_begun_its_completion(
     script: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

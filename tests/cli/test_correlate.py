@@ -38,6 +38,7 @@ def run(arguments: list[Any], code: int, capsys: pytest.CaptureFixture[str]) -> 
     return captured
 
 
+@pytest.mark.slow
 def test_json_holds_all(files: list[str], capsys: Any) -> None:
     told = json.loads(run([*files, *QUICK, "--json"], 0, capsys).out)
     assert told["systems"] == 6 and told["segments"] == 20 and told["judged_translations"] == 120

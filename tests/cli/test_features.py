@@ -54,6 +54,7 @@ def output(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
     return capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_list_shows_families_and_sets(capsys: pytest.CaptureFixture[str]) -> None:
     out = output(capsys, "list")
     first_words = {line.split()[0] for line in out.splitlines() if line}
@@ -61,6 +62,7 @@ def test_list_shows_families_and_sets(capsys: pytest.CaptureFixture[str]) -> Non
     assert "Hardmeier et al. 2012 (UU at WMT12), section 2.1" in out
 
 
+@pytest.mark.slow
 def test_list_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     content = json.loads(output(capsys, "list", "--json"))
     families = {family["name"]: family for family in content["families"]}
@@ -170,6 +172,7 @@ def backward_scores(folder: Path, segments: Segments) -> Any:
     return extractor.extract(segments)[:, [extractor.names.index(name) for name in BACKWARD]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["found.tsv", "found", "found.parquet.gz"])
 def test_extract_refuses_other_endings_before_the_work(
     name: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]

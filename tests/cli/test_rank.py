@@ -68,6 +68,7 @@ def test_every_method_of_the_golden_example(shared_data: SharedData, capsys: Any
     assert (told["violations"], told["unique"]) == (15.0, True)
 
 
+@pytest.mark.slow
 def test_text_markdown_latex_and_all_methods(judged: Path, capsys: Any) -> None:
     playoffs = ["--methods", "expected_wins", "monte_carlo_playoffs:tournaments=500", "--samples", "30"]
     out = run([judged, *playoffs], 0, capsys).out
@@ -80,6 +81,7 @@ def test_text_markdown_latex_and_all_methods(judged: Path, capsys: Any) -> None:
     assert "ranges" not in told["feedback_arc_set"] and "ranges" not in told["monte_carlo_playoffs"]
 
 
+@pytest.mark.slow
 def test_ranges_and_settings_of_one_method_twice(judged: Path, capsys: Any) -> None:
     methods = ["--methods", "trueskill:draw=0.1", "trueskill:draw=0.4", "feedback_arc_set"]
     common = [judged, "--pair", "English-Czech", *methods, "--samples", "20", "--json"]

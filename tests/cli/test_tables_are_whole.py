@@ -77,6 +77,7 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Table]]:
     yield tables
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "verb", [pytest.param(v, marks=pytest.mark.slow) if v.startswith(SLOW) else v for v in VERBS]
 )

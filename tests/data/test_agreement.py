@@ -40,6 +40,7 @@ def test_alpha_of_two_observers_equals_the_published_ones(
     assert krippendorff_alpha(np.array(pairs, float), "nominal") == pytest.approx(published, abs=6e-4)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=2, max_size=40))
 def test_interval_alpha_of_two_judges_equals_its_closed_form(pairs: list[tuple[int, int]]) -> None:
     """1 - mean squared difference / twice the variance of all scores (Krippendorff 1970)."""
@@ -62,6 +63,7 @@ def test_alpha_where_it_is_undefined() -> None:
 SCORES = st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=2, max_size=40)
 
 
+@pytest.mark.slow
 @given(SCORES)
 def test_quadratic_kappa_equals_its_closed_form(pairs: list[tuple[int, int]]) -> None:
     """1 - mean squared difference / the one that chance gives (Cohen 1968)."""

@@ -152,6 +152,7 @@ def label(pairs: list[tuple[list[str], list[str]]]) -> ClassErrors:
     return class_errors(hypothesis, hypothesis.lower(), reference, reference.lower())
 
 
+@pytest.mark.slow
 @given(TEXTS)
 def test_laws_of_class_errors(pairs: list[tuple[list[str], list[str]]]) -> None:
     errors = label(pairs)

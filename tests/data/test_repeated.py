@@ -79,6 +79,7 @@ def repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_training_says_what_its_figures_are_of(repeated: Path, capsys: pytest.CaptureFixture[str]) -> None:
     outcome = train(
         check(experiment.load(repeated / "leaky.yaml")), repeated / "out", cache=repeated / "cache"

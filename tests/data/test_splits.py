@@ -12,6 +12,7 @@ from features.basics.errors import InputError
 from qe.data.splits import make_folds
 
 
+@pytest.mark.slow
 @given(
     st.integers(10, 200),
     st.integers(2, 5),

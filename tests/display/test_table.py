@@ -36,6 +36,7 @@ def tables(draw: st.DrawFn) -> Table:
     return Table(draw(WORDS), columns, named, draw(st.lists(WORDS, max_size=2)))
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(tables(), st.integers(44, 200))
 def test_any_table_fits_any_width_with_its_numbers_whole(table: Table, width: int) -> None:

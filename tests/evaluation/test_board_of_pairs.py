@@ -64,6 +64,7 @@ def test_a_column_per_pair_and_the_mean_of_them(folders: list[Path]) -> None:
     assert board.baseline == "x-ridge" and ridge.p is None and trees.p is not None and trees.p < 0.02
 
 
+@pytest.mark.slow
 def test_p_is_the_share_of_all_exchanges_inside_the_pairs() -> None:
     """Against every one of the 2^8 exchanges of two small data sets, counted one by one."""
     rng = np.random.default_rng(3)

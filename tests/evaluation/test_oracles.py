@@ -186,6 +186,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
     return call
 
 
+@pytest.mark.slow
 def test_command_line(run: Run, files: dict[str, Path]) -> None:
     known = ["--target", files["target"], "--post-edit", files["post_edit"], "--target-language", "es"]
     names = ["--oracle", "hter", "--oracle", "bleu", "--oracle", "effort"]

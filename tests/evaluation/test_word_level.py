@@ -191,6 +191,7 @@ def scored(folder: Path, **changes: object) -> None:
 EVALUATE = "evaluate words --gold gold.tags --source-gold gold.src_tags --samples 0 -q"
 
 
+@pytest.mark.slow
 def test_scored_rows_hold_words_gaps_and_source_words(
     files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -54,6 +54,7 @@ def test_smoreg_learns_labels_and_features_from_0_to_1(tcd: ModuleType) -> None:
     np.testing.assert_allclose(ours.predict(features), low + span * weka.predict(X), atol=1e-5)
 
 
+@pytest.mark.slow
 def test_linear_regression_is_least_squares_on_what_it_keeps(tcd: ModuleType) -> None:
     features, scores = table(["a", "b", "c", "d"])
     model = tcd.pipeline("Lin. Reg.", scores).fit(features, scores)
@@ -64,6 +65,7 @@ def test_linear_regression_is_least_squares_on_what_it_keeps(tcd: ModuleType) ->
     np.testing.assert_allclose(model.predict(features), expected, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_cells_of_tcd(tcd: ModuleType, folds: list[Fold], capsys: pytest.CaptureFixture[str]) -> None:
     """Only sets with the last column, a measure, know half of what makes the labels."""
     features, scores = table([*tcd.BASELINE, "measure"])
@@ -78,6 +80,7 @@ def test_cells_of_tcd(tcd: ModuleType, folds: list[Fold], capsys: pytest.Capture
     assert all(line.split()[:3] == ["B", "+", "M1"] for line in lines[13:])
 
 
+@pytest.mark.slow
 def test_a_model_never_sees_the_labels_it_is_asked_for(
     tcd: ModuleType, discretised: ModuleType, folds: list[Fold]
 ) -> None:
@@ -103,6 +106,7 @@ def test_accuracy_by_hand(discretised: ModuleType) -> None:
     assert discretised.accuracy(np.array([2.8, 3.5]), np.array([0.7 * 4, 0.7 * 5]), 0.7) == 100.0
 
 
+@pytest.mark.slow
 def test_cells_of_dfki(
     discretised: ModuleType, folds: list[Fold], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -120,6 +124,7 @@ def test_cells_of_dfki(
     assert min(rmse.values()) > np.sqrt(np.mean((predictions["Linear"] - scores) ** 2))
 
 
+@pytest.mark.slow
 def test_selection_of_dfki_keeps_what_makes_the_labels(discretised: ModuleType, folds: list[Fold]) -> None:
     features, scores = table([*discretised.BASELINE, "x"])
     for name in ("#16", "#18", "#19"):

@@ -8,6 +8,8 @@ import hashlib
 import json
 from pathlib import Path
 
+import pytest
+
 from qe.config.experiment import load
 from tests.conftest import ROOT
 
@@ -26,6 +28,7 @@ def lines() -> str:
     return "".join(f"{checksum(path)} {path.relative_to(FOLDER).as_posix()}\n" for path in extending)
 
 
+@pytest.mark.slow
 def test_they_resolve_to_the_same_experiments() -> None:
     meant = "if that is meant: python -m tests.experiments.test_extending"
     assert lines() == RESOLVED.read_text("utf-8"), f"experiments that extend others have changed; {meant}"

@@ -55,6 +55,7 @@ def test_backward_models_back_off_from_the_end() -> None:
     assert lines_read["backoff_source_backward_mean_matched"] == pytest.approx((4 + 1) / 2)
 
 
+@pytest.mark.slow
 def test_probabilities_of_neighbours() -> None:
     e = extractor()
     p = 10 ** e.source_lm5.score(Tokens.from_lists([["b", "a", "c"]])).token_log10
@@ -70,6 +71,7 @@ def test_probabilities_of_neighbours() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_text_of_the_corpus_needs_no_backoff_and_an_empty_one_is_undefined() -> None:
     seen, empty = rows("a b c d e f", "")
     assert seen["backoff_source_mean_steps"] == 0 and seen["backoff_source_mean_matched"] == 4

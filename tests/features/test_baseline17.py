@@ -54,6 +54,7 @@ def extractor(**changes: object) -> Baseline17:
     )
 
 
+@pytest.mark.slow
 def test_by_hand() -> None:
     segments = Segments(("The house, the book.", "unseen"), ("La casa, la 3,5 ¿ ?", "x"))
     made = extractor()
@@ -106,6 +107,7 @@ def test_nothing_to_divide_by_is_nan() -> None:
     assert np.isfinite(column(values, "1009")).all()
 
 
+@pytest.mark.slow
 def test_rows_are_independent() -> None:
     segments = Segments(
         ("the house is big", "a", "The book , the book", "x y z", ""),

@@ -125,6 +125,7 @@ def best(source: Phrase, pairs: Pairs, lm: LanguageModel) -> tuple[list[str], fl
     return max(scored, key=lambda entry: entry[1])
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.lists(st.sampled_from(["the", "red", "green", "house", "is", "Oslo"]), min_size=1, max_size=4))
 def test_the_decoder_finds_the_best_translation(source: list[str]) -> None:
@@ -136,6 +137,7 @@ def test_the_decoder_finds_the_best_translation(source: list[str]) -> None:
     assert decoded.tokens.words(0) == words or best_is_tied(source, decoded.tokens.words(0), score, lm)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [1, 2])
 def test_small_language_models_have_no_trigrams(order: int) -> None:
     lm = model(order)
@@ -161,6 +163,7 @@ def test_words_swap_where_the_language_model_wants_it() -> None:
     assert decoded.tokens.words(0) == ["la", "casa", "roja"]
 
 
+@pytest.mark.slow
 def test_texts_do_not_disturb_each_other() -> None:
     """Empty texts, unknown words and long texts; each alone as in the batch."""
     texts = [[], ["zzz"], ["the", "red", "house"] * 30, ["Oslo"], []]
@@ -206,6 +209,7 @@ def columns(*pairs: tuple[str, str]) -> dict[str, list[float]]:
     return dict(zip(names, values.T.tolist(), strict=True))
 
 
+@pytest.mark.slow
 def test_comparison_by_hand() -> None:
     """The decoder says `la casa`: the same text; one that shares a word of three; the same words swapped.
 

@@ -61,6 +61,7 @@ def test_targets_are_compared_with_references_not_with_translations() -> None:
     assert values[1].tolist() == [0, 0, 0, 0]  # `today` is of a translation alone
 
 
+@pytest.mark.slow
 def test_empty_texts_are_undefined_and_rank_nowhere(tmp_path: Path) -> None:
     assert np.isnan(fitted().extract(segments(("", "")))).all()
     rows = [*ROWS, ("s6", "", "x"), ("s7", "x", "")]

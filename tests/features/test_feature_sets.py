@@ -128,6 +128,7 @@ def test_no_pattern_is_idle(name: str, made: Callable[[str], FeatureSet]) -> Non
             assert len(fewer.names) < len(whole.names), (config["kind"], left_out)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(PUBLISHED))
 def test_columns_and_absent_features_make_the_published_number(
     name: str, made: Callable[[str], FeatureSet]

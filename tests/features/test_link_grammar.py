@@ -97,6 +97,7 @@ def test_the_other_side_can_be_the_english_one() -> None:
     assert values["link_grammar_linkages_target"] == 5 and len(values) == 8
 
 
+@pytest.mark.slow
 def test_link_parser_itself() -> None:
     """A sentence, and salad of its words."""
     texts = ["The cat sleeps on the mat .", "Cat the of of the mat ."]

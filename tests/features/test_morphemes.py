@@ -51,6 +51,7 @@ def toy(side: str) -> Morphemes:
     )
 
 
+@pytest.mark.slow
 @installed
 @settings(max_examples=150)
 @given(st.text(alphabet="casmegtoi1ñ-", min_size=1, max_size=12))
@@ -138,12 +139,14 @@ def features(corpus: ParallelCorpus) -> MorphemeFeatures:
     return MorphemeFeatures(sides["source"], sides["target"], source_lm, target_lm, forward, backward)
 
 
+@pytest.mark.slow
 def test_parts_of_words_are_refused(corpus: ParallelCorpus) -> None:
     words = LanguageModel.build(corpus, side="target", order=3)
     with pytest.raises(InputError, match="'target_morpheme_lm' must be a part of morphemes"):
         replace(features(corpus), target_morpheme_lm=words)
 
 
+@pytest.mark.slow
 def test_features_are_those_of_models_of_the_morphemes(corpus: ParallelCorpus) -> None:
     """A language model and a lexicon of words, given text whose words are the morphemes."""
     extractor = features(corpus)

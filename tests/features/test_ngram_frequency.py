@@ -84,6 +84,7 @@ def test_cutoffs_of_a_corpus_without_frequent_types_are_undefined() -> None:
 word = st.sampled_from("abcde")
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(
     corpus=st.lists(st.lists(word, min_size=5, max_size=30), min_size=3, max_size=6),

@@ -196,6 +196,7 @@ def test_a_phrase_with_very_many_translations_matches_the_one_that_occurs() -> N
     np.testing.assert_array_equal(values[:, names.index("phrases_source_matching_1")], [1, 0])
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(st.sets(st.integers(1, 2**64 - 1) | st.integers(1, 300)), st.lists(st.integers(0, 300)))
 def test_keys_are_found_wherever_they_lie(known: set[int], others: list[int]) -> None:

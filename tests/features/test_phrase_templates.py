@@ -111,6 +111,7 @@ def test_counts_by_hand() -> None:
     assert row["inverted"] == 3 and row["inverted_anchors"] == 1
 
 
+@pytest.mark.slow
 def test_phrases_that_are_like_a_pattern_count_with_it() -> None:
     """A phrase counts once, however many patterns of a segment it is like, and in every template of these."""
     before, after = (counts_of(fitted(expanded), 3) for expanded in (False, True))
@@ -217,6 +218,7 @@ def test_split_bigrams_by_hand() -> None:
     assert split_places(source, links).tolist() == [False, True, False, False, False, True, False, False]
 
 
+@pytest.mark.slow
 def test_the_resource_keeps_what_its_aligner_splits() -> None:
     lines = [("a b c", "A B C"), ("a b", "A B"), ("b c", "B C"), ("a", "A"), ("b", "B"), ("c", "C")] * 20
     corpus = ParallelCorpus.from_lines([*lines, ("a b", "B C A")], PLAIN, PLAIN)

@@ -83,6 +83,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
     return bundle_of(CORPUS, tmp_path_factory.mktemp("pos") / "b", parts_needed([{"kind": "pos_sequences"}]))
 
 
+@pytest.mark.slow
 def test_ibm1_of_tag_ngrams_in_closed_form(bundle: Bundle) -> None:
     """The second pair has one 4-gram a side, which never meets another: t = 1, and NULL shares its mass.
 
@@ -98,6 +99,7 @@ def test_ibm1_of_tag_ngrams_in_closed_form(bundle: Bundle) -> None:
     assert features["pos_ibm1_target_log10"] == pytest.approx(math.log10((null + 1) / 2))
 
 
+@pytest.mark.slow
 def test_counts_of_another_layer(tmp_path: Path) -> None:
     """Base forms, `_` throughout: 5 and 4 of them in the corpus, so 4 + 3 in twos; tags are as they were."""
     parts = parts_needed([{"kind": "pos_sequences"}])
@@ -107,6 +109,7 @@ def test_counts_of_another_layer(tmp_path: Path) -> None:
     assert [row["pos_ngrams_target_least_2"] for row in features] == [2, 2]
 
 
+@pytest.mark.slow
 def test_ibm1_of_two_mates_is_three_quarters(tmp_path: Path) -> None:
     """Two pairs of one 4-gram: t(u1 | v1) = 1 and, by symmetry, t(u1 | NULL) = 1 / 2, so p = 3 / 4."""
     pairs = [("a b c d", "A B C D"), ("e f g h", "E F G H")]
@@ -184,6 +187,7 @@ def test_texts_too_short_for_4grams_are_an_error(tmp_path: Path) -> None:
 texts = st.lists(st.lists(st.sampled_from("abc"), max_size=7), max_size=5)
 
 
+@pytest.mark.slow
 @given(texts, st.integers(1, 4))
 def test_units_are_the_ngrams_of_each_text(lists: list[list[str]], order: int) -> None:
     outcome = unit_ngrams(Tokens.from_lists(lists), order)

@@ -24,6 +24,7 @@ def scores(bundle: Bundle) -> PredictorScores:
     return made
 
 
+@pytest.mark.slow
 def test_columns_are_numpys_statistics_of_the_words(scores: PredictorScores) -> None:
     batch = segments([*sentences(5, 3), ("the red cat", "el rojo verde gato mesa")])
     source, target = batch.source_tokens, batch.target_tokens

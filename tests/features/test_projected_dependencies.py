@@ -64,6 +64,7 @@ def test_quarters_are_of_ranked_edges() -> None:
     assert (coverage, occurrences) == (1, 8) and parts == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_from_references_to_features() -> None:
     """`rojas casas` is in the reference with the same words, `las` is not."""
     batch = segments("las rojas casas")

@@ -55,6 +55,7 @@ def test_sequences_by_hand() -> None:
     assert made["chains"].words(1) == []
 
 
+@pytest.mark.slow
 def test_perplexities_are_those_of_the_models() -> None:
     extractor, batch = fitted(), segments([("of the houses", "de las casas")])
     row = dict(zip(extractor.names, extractor.extract(batch)[0].tolist(), strict=True))
@@ -73,6 +74,7 @@ def test_perplexities_are_those_of_the_models() -> None:
     assert np.isnan(row["sequence_chains_sys"])  # no two stop words meet
 
 
+@pytest.mark.slow
 def test_saved_and_restored(tmp_path: Path) -> None:
     extractor, batch = fitted(), segments(PAIRS)
     extractor.save(tmp_path)

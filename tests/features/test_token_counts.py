@@ -96,6 +96,7 @@ def test_capitals_at_the_beginning_of_sentences_do_not_count() -> None:
     assert inner_capitals(["Jean-Luc", "and", "Mary-Ann"]) == 1
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(["a", "A", "b", "(", "'", "s"]), max_size=8))
 def test_types_are_a_set(words: list[str]) -> None:
     row = values(" ".join(words), "x")

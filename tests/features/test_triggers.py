@@ -40,6 +40,7 @@ def information(left: str, right: str, pairs: Pairs, sides: tuple[int, int], min
 text = st.lists(st.sampled_from(["a", "B", "b", "c", "d"]), min_size=1, max_size=5).map(" ".join)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.lists(st.tuples(text, text), min_size=2, max_size=9), text, text, st.integers(1, 2))
 def test_equal_to_counting(pairs: Pairs, source: str, target: str, minimum: int) -> None:

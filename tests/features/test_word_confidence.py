@@ -70,6 +70,7 @@ def test_evidence_tells_words_apart_that_were_never_seen() -> None:
     assert row(fitted, known)[name] > row(fitted, unknown)[name] + 0.3
 
 
+@pytest.mark.slow
 def test_a_fitted_one_comes_back(tmp_path: Path) -> None:
     fitted = made().fit(segments("la casa", "roja"), {"post_edit": ["la casa", "rojo"]})
     fitted.save(tmp_path)
@@ -91,6 +92,7 @@ def test_criteria_of_bigrams_by_hand() -> None:
     assert (position[3], near[3], anywhere[3]) == (False, False, True)
 
 
+@pytest.mark.slow
 def test_bigrams_by_hand() -> None:
     """The edit keeps, of `la casa roja`, `casa roja`: prior (1 + 1) / (2 + 2); each bigram was seen once."""
     fitted = made(smoothing=2.0, bins=1, order=2).fit(

@@ -92,6 +92,7 @@ def test_numbers_are_one_word() -> None:
     assert plain(Tokens.from_lists([["A1", "b"]])).words(0) == [NUMBER, "b"]
 
 
+@pytest.mark.slow
 def test_the_seed_decides_and_it_comes_back_from_disk(
     lexicon: WordLexicon, corpus: ParallelCorpus, tmp_path: Path
 ) -> None:

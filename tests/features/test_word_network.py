@@ -42,6 +42,7 @@ def loss(parameters: pooling.Parameters, texts: Texts, learned: Learned) -> floa
     return float((learned.weights[:, None] * error**2).sum() / 2 / len(error) + cross_entropy.mean())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", Layers._fields)
 def test_gradients_are_differences_of_the_loss(name: str) -> None:
     parameters, texts, learned = small(np.random.default_rng(5))
@@ -57,6 +58,7 @@ def test_gradients_are_differences_of_the_loss(name: str) -> None:
     check_gradient(penalised, parameters[name], getattr(slopes, name), 1e-6, places)
 
 
+@pytest.mark.slow
 def test_a_step_learns_from_the_inputs_that_its_batch_sees() -> None:
     """Two of four texts, two of their four inputs, twice as large; the others only have the penalty."""
     parameters, texts, learned = small(np.random.default_rng(7))

@@ -39,6 +39,7 @@ def scores(extractor: WordPredictionScores, source: str, target: str) -> dict[st
     return row(extractor, Segments.from_columns({"source": [source], "target": [target]}, ENGLISH, SPANISH))
 
 
+@pytest.mark.slow
 def test_right_words_are_nearer_and_more_probable(extractor: WordPredictionScores) -> None:
     right, wrong = scores(extractor, "red cat", "gato rojo"), scores(extractor, "red cat", "perro grande")
     for kind in ("filtered", "hashed"):

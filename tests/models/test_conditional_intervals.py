@@ -57,6 +57,7 @@ def folds(n: int) -> list[NDArray[np.int64]]:
     return [test for _, test in make_folds(n, 5)]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 60), st.floats(0.05, 0.97))
 def test_weighted_quantiles_by_their_definition(seed: int, n: int, level: float) -> None:
@@ -116,6 +117,7 @@ def test_bands_of_labels_are_each_held(level: float) -> None:
     assert np.mean(high - low) > np.mean(wide - narrow)
 
 
+@pytest.mark.slow
 def test_bands_of_predictions_and_values_of_a_column_are_each_held() -> None:
     rng = np.random.default_rng(3)
 

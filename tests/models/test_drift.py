@@ -61,6 +61,7 @@ def test_stability_index_by_hand() -> None:
     assert stability_index(np.array([5, 0, 5]), np.array([5, 0, 5])) == 0
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=2, max_size=11))
 def test_stability_index_is_symmetric_and_not_negative(pairs: list[tuple[int, int]]) -> None:
     a, b = np.array(pairs).T

@@ -108,6 +108,7 @@ def test_contributions_add_up_to_the_score(learner: str, method: str) -> None:
     assert shares.method == method
 
 
+@pytest.mark.slow
 def test_a_linear_model_is_coefficient_times_distance() -> None:
     table, _ = data()
     explainer = trained(Candidate("ridge", {"alpha": 1e-9}), table, table @ [1.0, -2.0, 0.0, 0.5])
@@ -117,6 +118,7 @@ def test_a_linear_model_is_coefficient_times_distance() -> None:
     assert outcome[0] == pytest.approx(shapley(explainer, table[0], rows), abs=1e-6)
 
 
+@pytest.mark.slow
 def test_selected_features_alone_contribute() -> None:
     table, gold = data(k=8)
     for learner in ("ridge", "lightgbm"):
@@ -126,6 +128,7 @@ def test_selected_features_alone_contribute() -> None:
         assert kept.sum() == 3 and not values[:, ~kept].any() and values[:, kept].any(axis=0).all()
 
 
+@pytest.mark.slow
 def test_sampling_converges_to_the_definition() -> None:
     table, gold = data()
     explainer = trained(Candidate("svr_poly", {"C": 10.0}), table, gold)
@@ -165,6 +168,7 @@ def test_kernels_are_taken_apart_as_the_definition_says(learner: str, params: di
         assert values == pytest.approx(shapley(explainer, row, explainer.background.rows), abs=1e-8)
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 2**32 - 1), k=st.integers(2, 12), width=st.floats(0.05, 50.0))
 @settings(max_examples=40)
 def test_shapley_values_of_kernels_obey_the_axioms(seed: int, k: int, width: float) -> None:
@@ -190,6 +194,7 @@ def test_what_is_far_from_all_centres_is_taken_apart_too() -> None:
     assert values == pytest.approx(np.array([[-0.5, -0.5, 0.0], [-1.0, 0.0, 0.0]]), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_a_combination_is_explained_by_the_combination_of_its_members() -> None:
     table, gold = data(k=6)
     members = [{"kind": kind} for kind in ("svr_rbf", "elastic_net", "lightgbm")]

@@ -46,6 +46,7 @@ def picking(names: list[str], learner: str = "ridge") -> Candidate:
     return Candidate(learner, {}, "family", {"keep": names})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", ["ridge", "lightgbm", "svr_rbf"])
 @pytest.mark.parametrize("selector", ["forward", "family"])
 def test_scores_are_those_of_the_whole_model_before_and_after_it_was_saved(
@@ -67,6 +68,7 @@ def test_scores_are_those_of_the_whole_model_before_and_after_it_was_saved(
         np.testing.assert_array_equal(one.predict(new), expected)
 
 
+@pytest.mark.slow
 def test_families_that_gave_only_dropped_columns_are_gone() -> None:
     whole = model(picking(PICKED))
     small = pruned(whole)
@@ -76,6 +78,7 @@ def test_families_that_gave_only_dropped_columns_are_gone() -> None:
     assert selection(whole.pipeline, whole.feature_set.names) == {"selected": PICKED}
 
 
+@pytest.mark.slow
 def test_where_a_selector_makes_new_columns_or_keeps_all_the_model_stays() -> None:
     for candidate in (
         Candidate("ridge", {}, "pca", {"n_components": 3}),
@@ -87,6 +90,7 @@ def test_where_a_selector_makes_new_columns_or_keeps_all_the_model_stays() -> No
     assert selection(model(Candidate("ridge")).pipeline, []) == {}
 
 
+@pytest.mark.slow
 def test_programs_are_asked_for_columns_of_families_that_stay_alone() -> None:
     """The back-translation is only read by the family that is dropped; nobody says who reads the other."""
     made = {"back_translation": "apertium", "annotation_source": "apertium"}

@@ -52,6 +52,7 @@ def test_a_judge_of_lengths_likes_what_is_longer() -> None:
     assert answers["upper_case"].moved == 0
 
 
+@pytest.mark.slow
 def test_what_checks_find_beside_what_they_found_before_is_counted() -> None:
     def checked(source: str, target: str) -> str:
         return "; ".join(["always: x"] + ["numbers: " + n for n in target.split() if n.isdigit()])

@@ -20,6 +20,7 @@ def too_sure(n: int, seed: int) -> tuple[BoolArray, FloatArray, FloatArray]:
     return rng.random(n) < true, true, 1 / (1 + np.exp(-(2 * odds - 1)))
 
 
+@pytest.mark.slow
 def test_calibration_undoes_what_is_known() -> None:
     bad, true, said = too_sure(200_000, 0)
     learned = PlaceTags.fit(bad, said)
@@ -29,6 +30,7 @@ def test_calibration_undoes_what_is_known() -> None:
     assert (learned.n, learned.bad) == (200_000, bad.sum())
 
 
+@pytest.mark.slow
 def test_thresholds_are_the_best_of_all() -> None:
     bad, _, said = too_sure(400, 1)
     learned = PlaceTags.fit(bad, said)

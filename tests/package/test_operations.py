@@ -162,6 +162,7 @@ def test_commands_of_the_header_and_the_entries_are_taken() -> None:
         arguments([*words, *given.split()])
 
 
+@pytest.mark.slow
 def test_the_health_check_asks_a_server_and_fails_without_one() -> None:
     (words,) = re.findall(r"^    CMD (\[.*\])$", DOCKERFILE, re.MULTILINE)
     python, option, code = yaml.safe_load(words)

@@ -95,6 +95,7 @@ def trained(folder: Path) -> Any:
     return qe.train(qe.load_experiment(settings), folder / "out", dataset=data, cache=folder / "cache"), table
 
 
+@pytest.mark.slow
 def test_an_experiment_names_strategies_of_a_distribution(site: Path, tmp_path: Path) -> None:
     outcome, table = trained(tmp_path)
     assert "exclamations" in outcome.report["features"]["names"]

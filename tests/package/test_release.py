@@ -72,6 +72,7 @@ def test_what_is_not_ready_is_not_released(project: Any) -> None:
         project.main(["tag"])
 
 
+@pytest.mark.slow
 def test_the_bill_of_materials_has_every_package_once(tmp_path: Path) -> None:
     release = loaded(ROOT)
     names = re.findall(r"^([\w.-]+)==", (ROOT / "requirements.lock").read_text("utf-8"), re.MULTILINE)

@@ -158,6 +158,7 @@ def test_the_curve_ends_where_all_is_published() -> None:
     assert (curve.perfect[1:] <= curve.bad[1:] + 1e-12).all()
 
 
+@pytest.mark.slow
 def test_the_plot_shows_the_chosen_point(tmp_path: Path) -> None:
     gold, predicted = noisy(300, 0.5)
     decisions = triage(gold, predicted, COSTS, EFFORT)

@@ -68,6 +68,7 @@ def test_an_error_before_the_first_part_is_raised_as_it_is(tmp_path: Path) -> No
             run(build, PARTS, silent)
 
 
+@pytest.mark.slow
 def test_a_part_that_was_asked_for_is_not_left_out(tmp_path: Path) -> None:
     build = builder(tmp_path / "b", "language_model")
     with pytest.raises(InputError, match=r"^the part 'source_lm' cannot be built: needs more pairs"):

@@ -49,6 +49,7 @@ def run(*arguments: object) -> int:
     return int(raised.value.code or 0)
 
 
+@pytest.mark.slow
 def test_names_are_where_they_are_translated(
     bundle: Bundle, annotators: Path, tmp_path: Path, capsys: Any
 ) -> None:

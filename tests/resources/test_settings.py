@@ -126,6 +126,7 @@ def test_what_differs_is_built_again_and_what_does_not_is_kept(tmp_path: Path) -
     assert times({})["lexicon_source_to_target"] > other["lexicon_source_to_target"]
 
 
+@pytest.mark.slow
 def test_an_exported_bundle_has_the_parts_as_they_were_set(tmp_path: Path) -> None:
     """What a trained model carries."""
     write(tmp_path)

@@ -38,6 +38,7 @@ POS = {"treebank": "t.conllu", "tasks": ["pos"], "settings": {"pos": {"epochs": 
 ENTITIES = {"treebank": "t.ner", "tasks": "entities", "settings": {"entities": {"epochs": 1}}}
 
 
+@pytest.mark.slow
 def test_they_are_learned_once_as_qe_annotate_train_learns_them(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -52,6 +53,7 @@ def test_they_are_learned_once_as_qe_annotate_train_learns_them(
     assert annotators_for(asked, LANGUAGES, tmp_path) == names
 
 
+@pytest.mark.slow
 def test_what_was_cut_off_goes_on_with_the_task_that_is_missing(folder: Path, tmp_path: Path) -> None:
     asked = experiment(folder, {"target": [POS, ENTITIES]})
     (place,) = annotators_for(asked, LANGUAGES, tmp_path).values()

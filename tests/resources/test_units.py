@@ -43,6 +43,7 @@ def annotations() -> Annotations:
     return Annotations.alike({"source": from_column(blocks(source)), "target": from_column(blocks(target))})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", WORDS)
 def test_only_parts_of_words_are_built_from_the_corpus_alone(kind: Any) -> None:
     assert list(plain_parts(kind)) == WORDS[kind]
@@ -63,6 +64,7 @@ def test_settings_of_tags_are_no_settings_of_words() -> None:
         checked({"target_lm": {"layer": "upos"}}, {})
 
 
+@pytest.mark.slow
 def test_further_text_is_of_words(tmp_path: Path) -> None:
     """A model of tags is built as without it, though its kind takes further text."""
     (tmp_path / "more").write_text("una casa más\n", "utf-8")
@@ -85,6 +87,7 @@ def test_models_of_tags_are_read_from_no_file(tmp_path: Path) -> None:
         PartFiles({"target_pos_lm": tmp_path / "x"})
 
 
+@pytest.mark.slow
 def test_counts_elsewhere_are_of_the_same_units(tmp_path: Path) -> None:
     """Counting on Spark: what a builder takes by the name of its kind reaches it, the annotation too."""
     seen: list[Tokens] = []
@@ -104,6 +107,7 @@ def test_counts_elsewhere_are_of_the_same_units(tmp_path: Path) -> None:
     assert optional_resources(build) == ("annotation",)
 
 
+@pytest.mark.slow
 def test_a_part_of_a_kind_that_is_gone_is_built_again(tmp_path: Path) -> None:
     built = bundles.build(corpus, tmp_path / "b", ["target_lm"])
     manifest = built.manifest

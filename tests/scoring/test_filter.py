@@ -50,6 +50,7 @@ def test_each_check_refuses_its_case_and_no_other_check_does_before(name: str) -
     assert usual(without=[name]).first(*BAD[name])[0] != name
 
 
+@pytest.mark.slow
 def test_flags_are_asked_too_if_they_are_named() -> None:
     pair = "The house is not big at all.", "Das Haus ist groß und schön."
     assert usual().first(*pair) == ("", "")

@@ -42,6 +42,7 @@ def test_folds_without_any_spread_and_regions_without_width() -> None:
         signed_rank(same, 0.0)
 
 
+@pytest.mark.slow
 def test_qe_evaluate_gives_probabilities(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rng = np.random.default_rng(4)
     gold = rng.uniform(1, 5, 100)
@@ -90,6 +91,7 @@ def test_documents_are_the_units_where_they_are_given() -> None:
         bayesian_comparisons(gold, sides, {"mae": 0.05}, groups={"a": documents, "b": documents})
 
 
+@pytest.mark.slow
 def test_equal_systems_seldom_look_better_by_documents() -> None:
     """What segments pass off as certain: errors that go together in 8 documents of 20 segments."""
     surest = {"segments": 0, "documents": 0}

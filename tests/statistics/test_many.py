@@ -81,6 +81,7 @@ def test_tukey_agrees_with_the_studentized_range_and_holds_all_pairs() -> None:
     assert pairs["a", "c"].p < 0.001 < 0.1 < pairs["a", "b"].p
 
 
+@pytest.mark.slow
 def test_scheffe_agrees_with_the_f_distribution_and_is_the_wider_claim() -> None:
     """d^2 / (2 (m - 1) s^2 / n) against F(m - 1, (m - 1)(n - 1)); of two systems, both are randomization."""
     rng = np.random.default_rng(5)
@@ -218,6 +219,7 @@ def test_heavy_tails_are_found_where_they_are() -> None:
     assert heavy_tails(rng.uniform(1, 5, 400)) == heavy_tails(np.ones(5)) == heavy_tails(np.ones(0)) == 0
 
 
+@pytest.mark.slow
 def test_heavy_tails_break_williams_but_not_the_studentised_test() -> None:
     """Log-normal labels, predictions with independent log-normal factors: the case of issue 14 (.315)."""
     rng = np.random.default_rng(11)
@@ -235,6 +237,7 @@ def test_heavy_tails_break_williams_but_not_the_studentised_test() -> None:
     assert williams > 0.2 and studentised < 0.085
 
 
+@pytest.mark.slow
 def test_power_of_a_mean_has_a_closed_form() -> None:
     rng = np.random.default_rng(7)
     a, b = rng.normal(0, 1, 500), rng.normal(0, 1, 500)

@@ -144,6 +144,7 @@ def test_held_out_references_do_not_reach_their_own_choice() -> None:
         assert (before[name].segments[:, others] != after[name].segments[:, others]).any()
 
 
+@pytest.mark.slow
 def test_examples_are_of_the_references_of_other_documents() -> None:
     """Features by the best and worst translations: references of a fold reach other folds' features alone."""
     data = translations(60)
@@ -181,6 +182,7 @@ def test_random_labels_give_nothing() -> None:
     assert all(c.p_corrected > 0.05 or c.result.difference < 0 for c in choice.comparisons)
 
 
+@pytest.mark.slow
 def test_systems_that_agree_everywhere_leave_nothing_to_rank() -> None:
     data = translations(40)
     same = Translations(
@@ -225,6 +227,7 @@ def test_divergence_from_an_oracle_that_lacks_a_system_is_infinite() -> None:
     assert divergence(np.array([1.0, 0.0]), np.array([0.5, 0.5])) == pytest.approx(np.log(2))
 
 
+@pytest.mark.slow
 def test_new_translations_are_chosen_by_what_all_references_taught() -> None:
     data, new = translations(120), translations(30, seed=9)
     extraction, tokenizers = make_extraction(SURFACE, None, ("en", "es"), None)
@@ -264,6 +267,7 @@ def run(arguments: list[str]) -> int:
     return int(stopped.value.code or 0)
 
 
+@pytest.mark.slow
 def test_the_command_chooses_and_says_whether_it_paid(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -341,6 +345,7 @@ def test_a_model_does_not_judge_the_engine_that_it_compares_with(demo_model: Pat
     assert choose_by_model(model, other).segments.shape == (2, 3)
 
 
+@pytest.mark.slow
 def test_mistakes_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = write(tmp_path, s=("x",) * 4, a=("y",) * 4, b=("z",) * 4)
     (tmp_path / "bad.yaml").write_text("features: 3\n", "utf-8")

@@ -39,6 +39,7 @@ def numbers() -> list[str]:
     return [version.version for version in registry.model_versions(NAME)]
 
 
+@pytest.mark.slow
 def test_aliases_and_the_way_back_are_kept(store: Path) -> None:
     registered(7)
     registry.make_champion(NAME, "1")
@@ -51,6 +52,7 @@ def test_aliases_and_the_way_back_are_kept(store: Path) -> None:
     assert numbers() == ["1", "3", "4", "6", "7"]
 
 
+@pytest.mark.slow
 def test_a_deleted_version_takes_its_model_along_unless_another_is_of_it(store: Path) -> None:
     first, second = registered(2)
     with connected():
@@ -64,6 +66,7 @@ def test_a_deleted_version_takes_its_model_along_unless_another_is_of_it(store: 
             mlflow.get_logged_model(first)
 
 
+@pytest.mark.slow
 def test_an_alias_protects_its_version(store: Path) -> None:
     registered(2)
     waiting = chosen(NAME, ["1", "2"])
@@ -77,6 +80,7 @@ def test_an_alias_protects_its_version(store: Path) -> None:
         chosen(NAME, ["9"])
 
 
+@pytest.mark.slow
 def test_verbs(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     registered(3)
     registry.make_champion(NAME, "1")

@@ -47,6 +47,7 @@ def places() -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("original", ["gone", "still there"])
 def test_a_moved_store_reads_and_writes_beside_itself(
     original: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -68,6 +69,7 @@ def test_a_moved_store_reads_and_writes_beside_itself(
     assert original == "still there" or not home.exists()
 
 
+@pytest.mark.slow
 def test_a_store_that_was_not_moved_stays(home: Path) -> None:
     with connected():
         first = places()

@@ -82,6 +82,7 @@ def test_texts_without_letters_are_compared_as_they_are() -> None:
     assert letters("...") != letters("?") and letters("Über-Bau") == letters("über bau")
 
 
+@pytest.mark.slow
 def test_the_fold_is_ridge_regression_on_both(folder: Path) -> None:
     """Against scikit-learn: standardised columns, weights, labels put on the fold's scale."""
     other = section("spanish.tsv", target="es", weight=0.25)
@@ -107,6 +108,7 @@ def prepared_candidate(prepared: Prepared) -> Any:
     return search_candidates(prepared)[0].best
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("together", [False, True])
 def test_segments_that_repeat_never_cross_a_fold(folder: Path, together: bool) -> None:
     other = section("other.tsv", higher=False, together=together)
@@ -122,6 +124,7 @@ def test_segments_that_repeat_never_cross_a_fold(folder: Path, together: bool) -
         assert fold.others == (30 if together else 50 - sum(row < 20 for row in held_out))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("together", [False, True])
 def test_labels_that_are_held_out_reach_nothing(folder: Path, together: bool) -> None:
     """With other labels of the rows held out, the predictions of these rows are the same to the last bit."""
@@ -140,6 +143,7 @@ def test_labels_that_are_held_out_reach_nothing(folder: Path, together: bool) ->
             != second[0].predict(candidate, prepared.dataset.scale, 0)).any()  # fmt: skip
 
 
+@pytest.mark.slow
 def test_nested_predictions_see_no_twin_of_an_outer_row(folder: Path, monkeypatch: Any) -> None:
     other = section("other.tsv", higher=False)
     experiment = made(folder, section("first.tsv"), other, split={"folds": 2, "outer": 3})
@@ -149,6 +153,7 @@ def test_nested_predictions_see_no_twin_of_an_outer_row(folder: Path, monkeypatc
     assert np.corrcoef(predicted, prepared.scores)[0, 1] > 0.8
 
 
+@pytest.mark.slow
 def test_the_model_learns_from_all_of_them(folder: Path) -> None:
     """Its fitted families learn from both datasets where they are learned from together."""
     other = section("other.tsv", higher=False, together=True)
@@ -162,6 +167,7 @@ def test_the_model_learns_from_all_of_them(folder: Path) -> None:
     assert np.corrcoef(model.predict(prepared.training.segments), gold)[0, 1] > 0.8
 
 
+@pytest.mark.slow
 def test_other_kinds_of_labels_help(folder: Path) -> None:
     """Four labels of its own, and 40 of another pair, against these four alone."""
     few = section("first.tsv", rows=4)

@@ -28,6 +28,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("other", "more", "message"),
     [
@@ -101,6 +102,7 @@ def test_rows_are_drawn_at_random_in_their_order(folder: Path) -> None:
     assert limited.id == whole.take(expected).id
 
 
+@pytest.mark.slow
 def test_a_run_from_end_to_end(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
     write(folder / "dev.tsv", 20, 3)
@@ -124,6 +126,7 @@ def test_a_run_from_end_to_end(folder: Path, tmp_path: Path, monkeypatch: pytest
     assert np.isfinite(loaded.predict(segments)).all()
 
 
+@pytest.mark.slow
 def test_learning_curves_with_the_others_and_without(folder: Path) -> None:
     experiment = made(folder, FIRST, section("spanish.tsv", target="es"))
     curves = learning_curves(experiment, [10, 40], cache=folder / "cache", draws=2, samples=0)
@@ -136,6 +139,7 @@ def test_learning_curves_with_the_others_and_without(folder: Path) -> None:
     assert single[ALONE].to_json() == curves[ALONE].to_json()
 
 
+@pytest.mark.slow
 def test_ablation_thins_the_first_dataset_alone(folder: Path) -> None:
     experiment = made(
         folder, FIRST, section("spanish.tsv", target="es"), features=["surface", "bag_of_words"]

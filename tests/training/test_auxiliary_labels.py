@@ -110,6 +110,7 @@ def test_rows_that_many_judged_take_less_of_it(tmp_path: Path) -> None:
     np.testing.assert_allclose(weights, (own + 0.5) / 1.5)
 
 
+@pytest.mark.slow
 def test_all_of_it_is_what_the_other_label_teaches(tmp_path: Path) -> None:
     """Ridge regression turns and stretches with its labels, in the learner and in bags of words."""
     write_rows(tmp_path)
@@ -147,12 +148,14 @@ def test_direct_assessments_are_mixed_into_hter(tmp_path: Path) -> None:
         made(tmp_path, auxiliary_labels={"da": 1, "hter": 1})
 
 
+@pytest.mark.slow
 def test_a_label_that_says_little_takes_much_of_one_that_says_more(tmp_path: Path) -> None:
     write_rows(tmp_path)
     data = prepared(tmp_path, "auto")
     assert labels_of(data).weight(data.training) >= 1
 
 
+@pytest.mark.slow
 def test_a_label_that_features_know_takes_nothing(tmp_path: Path) -> None:
     write_rows(tmp_path, label="letters")
     data = prepared(tmp_path, "auto")
@@ -161,6 +164,7 @@ def test_a_label_that_features_know_takes_nothing(tmp_path: Path) -> None:
     np.testing.assert_allclose(labels, data.scores)
 
 
+@pytest.mark.slow
 def test_the_weight_is_chosen_inside_the_fold(tmp_path: Path) -> None:
     write_rows(tmp_path)
     data = prepared(tmp_path, "auto", weights="annotators")
@@ -179,6 +183,7 @@ def test_the_weight_is_chosen_inside_the_fold(tmp_path: Path) -> None:
     np.testing.assert_array_equal(predicted, objective.predictions(result.best)[0])
 
 
+@pytest.mark.slow
 def test_cross_fitting_takes_the_weight_of_the_fold(tmp_path: Path) -> None:
     write_rows(tmp_path, label="letters")  # for which parts of the fold would choose nothing
     data, fixed = prepared(tmp_path, "auto"), prepared(tmp_path, 2)
@@ -193,6 +198,7 @@ def test_few_rows_choose_nothing(tmp_path: Path) -> None:
     assert labels_of(data).weight(data.training.take(np.arange(9))) == 0
 
 
+@pytest.mark.slow
 def test_figures_are_of_the_label_alone(tmp_path: Path) -> None:
     write_rows(tmp_path)
     report = train(check(made(tmp_path, "auto")), tmp_path / "output", cache=tmp_path / "cache").report
@@ -210,6 +216,7 @@ def test_figures_are_of_the_label_alone(tmp_path: Path) -> None:
     assert figures["mae"] == pytest.approx(np.abs(predicted - data.scores).mean())
 
 
+@pytest.mark.slow
 def test_another_dataset_helps_beside_it(tmp_path: Path) -> None:
     write_rows(tmp_path)
     write(tmp_path / "other.tsv", 40, 3)

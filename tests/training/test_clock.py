@@ -49,6 +49,7 @@ def test_what_is_between_parts_counts_for_none(times: list[tuple[float, float]])
     ]
 
 
+@pytest.mark.slow
 def test_finished_child_processes_count_and_failures_end_a_part() -> None:
     clock = Clock()
     busy = "import time\nwhile time.process_time() < 0.2: pass"

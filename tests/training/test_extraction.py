@@ -114,6 +114,7 @@ def test_folds_share_fits_and_see_no_label_that_is_held_out() -> None:
         assert changed[number][0].equals(trained) and changed[number][1].equals(applied)
 
 
+@pytest.mark.slow
 def test_training_rows_have_values_of_the_fits_that_folds_share(tmp_path: Path) -> None:
     extractor = _Mean()
     extraction = Extraction(FeatureSet(({"kind": "mean"},), (extractor,)), tmp_path)

@@ -41,6 +41,7 @@ def ready(folder: Path, **more: Any) -> Prepared:
     return prepare(check(made(folder, section("first.tsv"), **more)), folder / "cache")
 
 
+@pytest.mark.slow
 def test_the_fold_is_ridge_regression_on_real_and_spoilt_rows(folder: Path) -> None:
     """Against scikit-learn: the spoilt rows are of the fold's training rows, with their worst label."""
     prepared = ready(folder, negatives={"share": 0.3, "kinds": ["three_times", "shuffled"]})
@@ -70,6 +71,7 @@ def test_the_fold_is_ridge_regression_on_real_and_spoilt_rows(folder: Path) -> N
     assert objective.folds[0].others == 12 and len(objective.folds[0].rows) == len(held_out)
 
 
+@pytest.mark.slow
 def test_families_that_learn_from_labels_do_not_see_them(folder: Path) -> None:
     with_rubbish = ready(folder, features=["surface", "bag_of_words"], negatives=SPOILT)
     without = ready(folder, features=["surface", "bag_of_words"])
@@ -82,6 +84,7 @@ def test_families_that_learn_from_labels_do_not_see_them(folder: Path) -> None:
     assert len(with_rubbish.learned_rows().scores) > len(without.learned_rows().scores) == 60
 
 
+@pytest.mark.slow
 def test_labels_that_are_held_out_reach_nothing(folder: Path) -> None:
     prepared = ready(folder, features=["surface", "bag_of_words"], negatives=SPOILT)
     rows, held_out = prepared.first_folds[0]
@@ -151,6 +154,7 @@ def test_columns_are_cut_at_quantiles_of_the_rows_learned_from() -> None:
     assert np.isfinite(cut["none"]).all()
 
 
+@pytest.mark.slow
 def test_a_model_with_both_is_saved_and_scores_the_same(folder: Path) -> None:
     prepared = ready(folder, negatives=SPOILT, clip=0.05)
     best = search_candidates(prepared)[0].best

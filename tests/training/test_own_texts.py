@@ -88,6 +88,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[Prepared, Prepared]:
     return at_work(folder / "one"), at_work(folder / "other", changed="zzz zzz yyy aa aa aa bb")
 
 
+@pytest.mark.slow
 def test_a_row_is_not_looked_up_in_its_own_text_but_in_that_of_others(two: tuple[Prepared, Prepared]) -> None:
     one, other = (data.extraction.static(data.training.segments) for data in two)
     segments = two[0].training.segments
@@ -106,6 +107,7 @@ def test_words_are_looked_up_likewise(two: tuple[Prepared, Prepared]) -> None:
     assert not same[part != part[segments.target_tokens.offsets[CHANGED]]].all()
 
 
+@pytest.mark.slow
 def test_source_words_are_looked_up_likewise(tmp_path: Path) -> None:
     features = [{"kind": "word_network", "networks": 1, "epochs": 1}]
     data = [
@@ -145,6 +147,7 @@ def test_a_new_row_is_looked_up_in_all_texts(two: tuple[Prepared, Prepared]) -> 
     assert not alone.equals(extraction.static(segments))
 
 
+@pytest.mark.slow
 def test_references_can_be_texts_too_and_stand_behind_a_corpus(tmp_path: Path) -> None:
     folder = tmp_path / "both"
     folder.mkdir()
@@ -168,6 +171,7 @@ def test_texts_of_a_segment_stand_side_by_side() -> None:
     assert pairs == [["a", "post a"], ["a", "ref a"], ["b", "ref b"], ["c", "post c"], ["c", "ref c"]]
 
 
+@pytest.mark.slow
 def test_words_and_networks_can_begin_with_what_own_texts_teach(tmp_path: Path) -> None:
     """Synthetic quality holds out segments with both of their texts."""
     features = [{"kind": "word_quality", "knowledge": ["pretrained"], "rounds": 3}]
@@ -180,6 +184,7 @@ def test_words_and_networks_can_begin_with_what_own_texts_teach(tmp_path: Path) 
     assert data.bundle.part("synthetic_word_quality").settings["held_out"] >= 50
 
 
+@pytest.mark.slow
 def test_a_trained_model_looks_everything_up_in_all_texts(tmp_path: Path) -> None:
     write(tmp_path / "rows.tsv")
     train(check(made(tmp_path)), tmp_path / "out", cache=tmp_path / "cache")
@@ -192,6 +197,7 @@ def test_a_trained_model_looks_everything_up_in_all_texts(tmp_path: Path) -> Non
         assert not isinstance(extractor, FittedExtractor) or extractor._apart is None  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("more", "message"),
     [
@@ -228,6 +234,7 @@ def test_a_text_that_the_data_lacks_is_one_message(tmp_path: Path) -> None:
         prepare(check(made(tmp_path, dataset=dataset, features=["lm"])), tmp_path / "cache")
 
 
+@pytest.mark.slow
 def test_rows_that_are_set_aside_to_calibrate_give_no_text(tmp_path: Path) -> None:
     write(tmp_path / "rows.tsv")
     experiment = made(tmp_path, features=["lm"], intervals={"method": "split", "share": 0.2})
@@ -244,6 +251,7 @@ def test_a_learning_curve_would_draw_labels_but_not_texts(tmp_path: Path) -> Non
         learning_curve(made(tmp_path), [10], cache=tmp_path / "cache")
 
 
+@pytest.mark.slow
 def test_references_are_there_without_labels(tmp_path: Path) -> None:
     """Every size is looked up in all of them."""
     write(tmp_path / "rows.tsv")

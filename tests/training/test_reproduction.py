@@ -32,6 +32,7 @@ def run(demo_run: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_settings_make_the_experiment_again() -> None:
     """All experiments of the project, their settings with all defaults written out."""
     paths = sorted((ROOT / "experiments").rglob("*.yaml"))

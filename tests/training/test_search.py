@@ -440,6 +440,7 @@ def timed(seconds: float) -> type[Objective]:
     return Timed
 
 
+@pytest.mark.slow
 def test_a_search_ends_when_its_time_is_over_however_often_it_was_stopped(tmp_path: Path) -> None:
     """Trials of a second or more, a budget of two: a run that goes on has no second budget."""
     slow = timed(1.0)(folds(), Space([ridge()], [StrategySection(kind="none")]), ("mae",), SCALE, seed=0)

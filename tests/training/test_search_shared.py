@@ -116,6 +116,7 @@ def test_workers_share_a_postgresql_study(
     check_workers(demo_run, postgresql)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["environment", "the home's .pgpass", "a file that the address names"])
 def test_the_password_need_not_stand_in_the_experiment(
     way: str, postgresql: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -189,6 +190,7 @@ def test_a_worker_without_shared_storage_is_told(demo_run: Any) -> None:
     assert done.returncode == 2 and "a worker needs a study that processes share" in done.stderr
 
 
+@pytest.mark.slow
 def test_workers_of_one_run_try_different_points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Data in memory reach the other process, too; every trial is in the report, and no number is missing."""
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
@@ -216,6 +218,7 @@ def test_workers_of_one_run_try_different_points(tmp_path: Path, monkeypatch: py
     assert all(trial.state.is_finished() for trial in study.trials)
 
 
+@pytest.mark.slow
 def test_a_mistake_of_a_helper_is_the_runs(tmp_path: Path) -> None:
     """What another process cannot do is told, with its reason."""
     content = {"name": "x", "features": ["surface"], "learner": {"kind": "ridge"}}

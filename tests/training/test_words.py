@@ -121,6 +121,7 @@ def made(training: Split, folds: int, cache: Path | None = None) -> Words:
     return words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folds", [2, 6])  # fits of their own, and shared ones
 def test_no_label_of_a_row_reaches_its_tags(folds: int) -> None:
     """`places` asserts that no model judges a row that it saw; calibration and thresholds saw none either."""
@@ -141,6 +142,7 @@ def test_no_label_of_a_row_reaches_its_tags(folds: int) -> None:
         assert (one.bad[~rows] != other.bad[~rows]).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folds", [2, 6])
 def test_what_is_kept_beside_columns_is_what_fits_would_say(folds: int, tmp_path: Path) -> None:
     training = split("train", ROWS, 1)
@@ -170,6 +172,7 @@ def test_figures_are_those_of_the_tags(tmp_path: Path) -> None:
     assert 0 <= shown["ece_uncalibrated"] <= 1 and json.dumps(section, allow_nan=False)
 
 
+@pytest.mark.slow
 def test_files_have_the_layout_of_the_task(tmp_path: Path) -> None:
     words = made(split("train", ROWS, 3), 2)
     write_words(tmp_path, words)
@@ -245,6 +248,7 @@ def test_training_and_scoring_say_the_same(tmp_path: Path, monkeypatch: pytest.M
     assert [row["source_tags"] for row in rows] == [line.split() for line in source]
 
 
+@pytest.mark.slow
 def test_the_diagram_is_of_all_training_words() -> None:
     words = made(split("train", ROWS, 5), 2)
     for part, kind in (("words", "word"), ("gaps", "gap")):

@@ -15,6 +15,7 @@ from qe.learning.selector import SELECTORS
 from qe.statistics.metric import METRICS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "catalogue", [EXTRACTORS, RESOURCES, LEARNERS, METRICS, SELECTORS], ids=lambda c: c.noun
 )
@@ -28,6 +29,7 @@ def test_documentation_of_an_unknown_name() -> None:
         RESOURCES.documentation("lexikon")
 
 
+@pytest.mark.slow
 def test_listing_families_imports_none() -> None:
     """`qe features list` is a second's work: neither numba nor training is loaded for it."""
     code = (

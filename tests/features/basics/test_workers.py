@@ -59,6 +59,7 @@ def children() -> set[int]:
     return {child.pid for child in psutil.Process().children()}
 
 
+@pytest.mark.slow
 def test_each_process_begins_once_and_answers() -> None:
     with WorkerPool(2, begin, ("a",)) as pool:
         answers = [pool.submit(begun, f"{k}") for k in range(20)]
@@ -68,12 +69,14 @@ def test_each_process_begins_once_and_answers() -> None:
     assert not any(psutil.pid_exists(pid) for pid in others)
 
 
+@pytest.mark.slow
 def test_threads_of_libraries_that_the_parent_has_started_are_waited_for_by_nobody() -> None:
     here = predicted()
     with WorkerPool(1, nothing, ()) as pool:
         assert pool.submit(predicted).result(timeout=PATIENCE) == here
 
 
+@pytest.mark.slow
 def test_what_is_raised_arrives_and_the_process_goes_on() -> None:
     with WorkerPool(1, nothing, ()) as pool:
         one = pool.submit(number).result()
@@ -83,6 +86,7 @@ def test_what_is_raised_arrives_and_the_process_goes_on() -> None:
         assert pool.submit(number).result() == one
 
 
+@pytest.mark.slow
 def test_what_cannot_begin_says_so() -> None:
     with WorkerPool(1, refuse, ()) as pool:
         for _ in range(2):
@@ -90,6 +94,7 @@ def test_what_cannot_begin_says_so() -> None:
                 pool.submit(number).result()
 
 
+@pytest.mark.slow
 def test_a_death_is_told() -> None:
     with WorkerPool(1, nothing, ()) as pool, pytest.raises(WorkerDied):
         pool.submit(die).result()
@@ -108,6 +113,7 @@ def test_an_exception_in_the_block_ends_what_is_being_done_at_once() -> None:
     assert all(waiting.cancelled() for waiting in processes) and children() == before
 
 
+@pytest.mark.slow
 def test_a_script_without_a_main_guard_is_run_once(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(

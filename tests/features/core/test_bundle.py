@@ -39,6 +39,7 @@ def build(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_the_manifest_says_what_and_from_what(tmp_path: Path) -> None:
     bundle = bundles.build(corpus, tmp_path / "b", ORDER)
     manifest = bundle.manifest
@@ -139,6 +140,7 @@ def test_the_verb_builds_what_the_baseline_needs(tmp_path: Path) -> None:
     assert [file.parent.name for file in (tmp_path / "out").rglob("*.arpa*")] == ["source_lm"]
 
 
+@pytest.mark.slow
 def test_an_exported_bundle_has_the_parts_with_their_folders_and_no_text_exports(tmp_path: Path) -> None:
     bundle = bundles.build(corpus, tmp_path / "b", ORDER, settings={"source_lm": {"arpa": True}})
     within = bundle.path / "source_ngrams" / "models" / "words"

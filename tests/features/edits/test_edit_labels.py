@@ -93,6 +93,7 @@ def labelled(pairs: list[tuple[list[str], list[str]]]) -> EditLabels:
     return edit_labels(words, lemmas, classes)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @settings(deadline=None)  # kernels compile on their first call
 @given(st.lists(st.tuples(text, text), min_size=1, max_size=4))
 def test_laws(pairs: list[tuple[list[str], list[str]]]) -> None:
@@ -121,6 +122,7 @@ def test_laws(pairs: list[tuple[list[str], list[str]]]) -> None:
             assert partners.tolist() == list(range(len(left)))
 
 
+@pytest.mark.slow
 @settings(deadline=None)  # kernels compile on their first call
 @given(text, text)
 def test_the_alignment_turned_twice_is_itself(left: list[str], right: list[str]) -> None:

@@ -70,6 +70,7 @@ def test_alignments_are_the_best_of_all(left: list[str], right: list[str]) -> No
     assert cost(pairs) == min(map(cost, matchings(left, right)))
 
 
+@pytest.mark.slow
 def test_a_word_500_times_is_aligned_in_one_chunk() -> None:
     pairs = aligned(text("a " * 500), text("a " * 499))
     assert [(i, j) for i, j, _ in pairs] == [(i, i) for i in range(499)]

@@ -360,6 +360,7 @@ def test_a_text_that_ordinary_rules_make_too_long(tmp_path: Path) -> None:
         encoder.encode(["\ufdfa" * 10_000])
 
 
+@pytest.mark.slow
 def test_a_rule_that_ends_the_process_without_the_check(tmp_path: Path) -> None:
     """The library itself, with little memory: that these rules are explosive is not only our arithmetic."""
     folder = with_rules(tmp_path / "e", **EXPLOSIVE["a letter becomes two"])

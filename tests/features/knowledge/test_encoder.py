@@ -69,6 +69,7 @@ def fitted(folder: Path, **settings: Any) -> EncoderKnowledge:
     return EncoderKnowledge(folder, **settings).fit(SEGMENTS, None)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prompt", ["", "ab: "])
 def test_cosines_of_words_are_those_of_numpy(prompt: str, folder: Path) -> None:
     got = described(fitted(folder, components=0, prompt=prompt))

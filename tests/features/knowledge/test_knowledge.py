@@ -107,6 +107,7 @@ def test_without_labels_no_setting_of_a_model_is_taken() -> None:
         parts_needed([{"kind": "word_quality", "knowledge": ["synthetic"], "rounds": 5}])
 
 
+@pytest.mark.slow
 def test_columns_are_named_after_the_knowledge_in_its_order(bundle: Bundle) -> None:
     for knowledge in (["predictor", "vectors"], ["vectors", "predictor"]):
         made = make_extractor({"kind": "word_quality", "knowledge": knowledge}, bundle)

@@ -122,6 +122,7 @@ def test_a_large_corpus_gives_its_share() -> None:
     assert len(np.unique(held_out // 100)) == 25  # whole blocks
 
 
+@pytest.mark.slow
 def test_too_small_a_corpus_is_refused(tmp_path: Path) -> None:
     rows = [(f"a b c d {i}", f"a b c {i}") for i in range(120)]
     with pytest.raises(InputError, match="only 36 could be held out"):

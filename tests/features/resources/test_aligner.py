@@ -94,6 +94,7 @@ def test_chances_give_the_update_of_a_choice_model() -> None:
 # --- training ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_finds_the_only_consistent_alignment(small: Aligner) -> None:
     source, target = Tokens.from_lists([["the", "book"]]), Tokens.from_lists([["el", "libro"]])
     for method in SYMMETRIZATIONS:
@@ -197,6 +198,7 @@ masks = st.tuples(st.integers(1, 5), st.integers(1, 5)).flatmap(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(masks)
 def test_grown_links_lie_between_intersection_and_union(pair) -> None:  # type: ignore[no-untyped-def]
@@ -208,6 +210,7 @@ def test_grown_links_lie_between_intersection_and_union(pair) -> None:  # type: 
     assert covered[0] == covered[1]
 
 
+@pytest.mark.slow
 @settings(max_examples=50)
 @given(st.lists(st.sets(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=8), max_size=6))
 def test_pharaoh_round_trip(segments: list[set[tuple[int, int]]]) -> None:

@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+import pytest
 from scipy.special import logsumexp
 
 from features.resources._context_learning import Learning, _descend_rows, _rate, inputs_of
@@ -36,6 +37,7 @@ def loss(made: Learning, contexts: np.ndarray, words: np.ndarray, kept: np.ndarr
     return float(np.mean(each))
 
 
+@pytest.mark.slow
 def test_gradients_are_those_of_the_loss() -> None:
     made, contexts, words, kept = learning()
     gradients = made.gradients(contexts, words, SAMPLED, kept, len(words))
@@ -82,6 +84,7 @@ def test_a_step_adds_up_the_gradients_of_equal_rows() -> None:
     assert (places == -1).all()
 
 
+@pytest.mark.slow
 def test_pieces_of_a_batch_are_one_batch() -> None:
     """In turn or side by side; and the sum of two gradients is the gradient of both."""
     made = [learning() for _ in range(3)]

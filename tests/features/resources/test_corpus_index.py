@@ -63,6 +63,7 @@ def test_equal_to_comparing_with_every_segment(longest: int) -> None:
 words = st.lists(st.sampled_from(["a", "b", "c", "é", "ñandú"]), min_size=1, max_size=8).map(" ".join)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.lists(words, min_size=1, max_size=8), words)
 def test_equal_on_anything(corpus: list[str], query: str) -> None:

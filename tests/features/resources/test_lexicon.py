@@ -91,6 +91,7 @@ def test_translations_above_by_hand(tmp_path: Path) -> None:
     assert lexicon.translations_above(0.2) is counts
 
 
+@pytest.mark.slow
 def test_entropies(tmp_path: Path) -> None:
     path = tmp_path / "lex"
     path.write_text("one uno 1\ntwo a .5\ntwo b .5\nfour a .2\nfour b .2\nfour c .2\nfour d .2\n")
@@ -135,6 +136,7 @@ def test_read_lex_names_the_bad_line(line: str, tmp_path: Path) -> None:
 sentences = st.lists(st.sampled_from("abcde"), min_size=1, max_size=5).map(" ".join)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(st.lists(st.tuples(sentences, sentences), min_size=1, max_size=8))
 def test_rows_are_distributions_and_likelihood_never_falls(pairs: list[tuple[str, str]]) -> None:

@@ -24,6 +24,7 @@ def ngrams(words: Sequence[str], order: int) -> list[tuple[str, ...]]:
     return [tuple(padded[i : i + order]) for i in range(len(padded) - order + 1)]
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(texts.filter(lambda lists: any(lists)))
 def test_equal_to_counting_one_by_one(lists: list[list[str]]) -> None:

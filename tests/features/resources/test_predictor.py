@@ -99,6 +99,7 @@ def small(folder: Path, seed: int, progress: Progress = silent) -> Bundle:
     return build(lambda: corpus_of(200), folder, ["predictor"], settings=settings, progress=progress)
 
 
+@pytest.mark.slow
 def test_a_saved_model_predicts_in_single_precision_the_same_to_a_few_millionths(tmp_path: Path) -> None:
     """Its bundle is the one whose files were compared with the model's checksums."""
     built = small(tmp_path / "bundle", 0)
@@ -121,6 +122,7 @@ def killed(stage: str, done: int, total: int) -> None:
         os._exit(9)
 
 
+@pytest.mark.slow
 def test_the_same_corpus_and_seed_give_the_same_network(tmp_path: Path) -> None:
     networks = []
     for name, seed in (("one", 0), ("again", 0), ("other", 1)):
@@ -132,6 +134,7 @@ def test_the_same_corpus_and_seed_give_the_same_network(tmp_path: Path) -> None:
     assert not np.array_equal(one["hidden"], other["hidden"])
 
 
+@pytest.mark.slow
 def test_a_build_killed_while_it_learns_goes_on_behind_the_alignment(tmp_path: Path) -> None:
     """What was finished stays as it is, and the outcome is that of a build that nobody killed."""
     child = get_context("spawn").Process(target=small, args=(tmp_path / "b", 0, killed))
@@ -146,6 +149,7 @@ def test_a_build_killed_while_it_learns_goes_on_behind_the_alignment(tmp_path: P
     np.testing.assert_array_equal(whole.network.output, resumed.network.output)
 
 
+@pytest.mark.slow
 def test_words_of_new_sentences_are_predicted(bundle: Bundle) -> None:
     _, log, rank = predictions(bundle, sentences(100, 2))
     assert np.exp(log).mean() > 0.8

@@ -36,6 +36,7 @@ def exact() -> float:
     return float((weights * together).sum() / weights.sum())
 
 
+@pytest.mark.slow
 def test_samples_are_of_the_exact_distribution() -> None:
     bags = Bags(np.array([0, 1, 1, 2], np.int32), np.ones(4, np.int32), np.array([0, 2, 4], np.int64))
     drawn = []

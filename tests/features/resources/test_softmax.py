@@ -8,6 +8,7 @@ from scipy.stats import entropy
 from features.resources._softmax import summarise
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [1, 63, 64, 65, 20_003])
 @pytest.mark.parametrize("spread", [0.0, 1.0, 30.0, 300.0])
 def test_summaries_are_those_of_scipy(words: int, spread: float) -> None:

@@ -29,6 +29,7 @@ def test_a_corpus_without_words_has_none() -> None:
         StopWords.build(ParallelCorpus.from_lines([("x", ". 7 !")]), side="target")
 
 
+@pytest.mark.slow
 def test_a_list_takes_their_place(tmp_path: Path) -> None:
     """Lower-cased, once each, empty lines passed over; another list is read anew."""
     given = tmp_path / "stop.txt"

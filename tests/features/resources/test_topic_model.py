@@ -49,6 +49,7 @@ def top_words(model: TopicModel, topic: int) -> tuple[set[str], set[str]]:
     return {*source[:5]}, {*[model.target.word(i - size) for i in ranked if i >= size][:5]}
 
 
+@pytest.mark.slow
 def test_planted_topics_are_found(model: TopicModel) -> None:
     listed = [top_words(model, topic) for topic in range(2)]
     assert sorted(map(sorted, (f[0] for f in listed))) == sorted(map(sorted, (SEA[0], LAW[0])))

@@ -40,6 +40,7 @@ def test_units_of_links() -> None:
     assert parts.words(1) == []
 
 
+@pytest.mark.slow
 def test_it_is_the_model_of_the_units(corpus: ParallelCorpus, aligner: Aligner, tmp_path: Path) -> None:
     built = TupleLM.build(corpus, aligner=aligner, order=3, minimum=1)
     links = aligner.align(corpus.source, corpus.target, "source-target")

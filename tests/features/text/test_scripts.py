@@ -70,6 +70,7 @@ def test_texts_that_seem_to_have_no_blanks() -> None:
     assert not seems_without_blanks(["Он пришёл домой.", ""])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name, language, text, words",
     [

@@ -17,6 +17,7 @@ def by_search(known: np.ndarray, wanted: np.ndarray) -> tuple[list[int], list[bo
     return [there.get(key, 0) for key in wanted.tolist()], [key in there for key in wanted.tolist()]
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(keys, keys)
 def test_crowded_and_spread_keys_are_found(known: list[int], others: list[int]) -> None:

@@ -59,6 +59,7 @@ def same(left: TokenTable, right: TokenTable) -> bool:
     )
 
 
+@pytest.mark.slow
 def test_segments_come_back_in_the_order_asked_for(bundle: Bundle, asked: list[list[str]]) -> None:
     family: Any = make_extractor({"kind": "word_quality"}, bundle)
     remembered(family, segments(3, 1), frozenset())
@@ -68,6 +69,7 @@ def test_segments_come_back_in_the_order_asked_for(bundle: Bundle, asked: list[l
     assert same(mixed, family.described(segments(0, 1, 2, 3, 4, 1), frozenset()))
 
 
+@pytest.mark.slow
 def test_families_with_the_same_resources_share_what_they_describe(
     bundle: Bundle, asked: list[list[str]]
 ) -> None:
@@ -82,6 +84,7 @@ def test_families_with_the_same_resources_share_what_they_describe(
     assert len(asked) == 2 and len(more.word_names) > len(one.word_names)
 
 
+@pytest.mark.slow
 def test_vectors_of_words_stand_behind_the_other_columns(bundle: Bundle) -> None:
     """The hidden vector of the predictor, word by word, in a memory of its own."""
     plain, quality, network = (
@@ -103,6 +106,7 @@ def test_vectors_of_words_stand_behind_the_other_columns(bundle: Bundle) -> None
     np.testing.assert_array_equal(more.words[:, len(less.word_names) :], expected)
 
 
+@pytest.mark.slow
 def test_other_resources_have_a_memory_of_their_own(tmp_path: Path, asked: list[list[str]]) -> None:
     parts = parts_needed([{"kind": "word_quality"}])
     for name, pairs in (("one", PAIRS), ("other", PAIRS[:-1])):
@@ -113,6 +117,7 @@ def test_other_resources_have_a_memory_of_their_own(tmp_path: Path, asked: list[
     assert asked == [["la casa"], ["la casa"]]
 
 
+@pytest.mark.slow
 def test_what_is_read_beside_the_texts_counts(bundle: Bundle, asked: list[list[str]]) -> None:
     family: Any = make_extractor({"kind": "word_quality"}, bundle)
     for translation in ("la casa", "el perro", "la casa"):
@@ -121,6 +126,7 @@ def test_what_is_read_beside_the_texts_counts(bundle: Bundle, asked: list[list[s
     assert len(asked) == 2
 
 
+@pytest.mark.slow
 def test_it_is_forgotten_with_its_resources(bundle: Bundle) -> None:
     before = set(memory._memories)
     again = Bundle(bundle.path)
@@ -132,6 +138,7 @@ def test_it_is_forgotten_with_its_resources(bundle: Bundle) -> None:
     assert set(memory._memories) <= before
 
 
+@pytest.mark.slow
 def test_a_full_memory_forgets_and_goes_on(bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "_LIMIT", 4)  # tokens
     family: Any = make_extractor({"kind": "word_quality"}, bundle)
@@ -145,6 +152,7 @@ def test_a_full_memory_forgets_and_goes_on(bundle: Bundle, monkeypatch: pytest.M
         assert own._tokens <= 4
 
 
+@pytest.mark.slow
 def test_two_threads_describe_once(bundle: Bundle, asked: list[list[str]]) -> None:
     family: Any = make_extractor({"kind": "word_quality"}, bundle)
     threads = [Thread(target=lambda: remembered(family, segments(0, 1, 2, 3), frozenset())) for _ in range(4)]
@@ -155,6 +163,7 @@ def test_two_threads_describe_once(bundle: Bundle, asked: list[list[str]]) -> No
     assert len(asked) == 1
 
 
+@pytest.mark.slow
 def test_no_segments(bundle: Bundle) -> None:
     family: Any = make_extractor({"kind": "word_quality"}, bundle)
     assert len(remembered(family, segments(), frozenset()).offsets) == 1

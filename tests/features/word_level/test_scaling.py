@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -13,6 +14,7 @@ floats = st.one_of(st.just(float("nan")), st.floats(-1e3, 1e3, width=32))
 matrices = arrays(np.float32, st.tuples(st.integers(0, 12), st.integers(0, 5)), elements=floats)
 
 
+@pytest.mark.slow
 @given(matrices)
 @example(np.array([[1e-45], [0]], np.float32))  # its deviation is 0 in single precision
 def test_moments_are_those_of_numpy(columns: np.ndarray[tuple[int, int], np.dtype[np.float32]]) -> None:
@@ -28,6 +30,7 @@ def test_moments_are_those_of_numpy(columns: np.ndarray[tuple[int, int], np.dtyp
     assert (deviation > 0).all()
 
 
+@pytest.mark.slow
 @given(matrices)
 def test_inputs_are_cut_and_undefined_ones_zero(
     columns: np.ndarray[tuple[int, int], np.dtype[np.float32]],

@@ -16,6 +16,7 @@ def described(bundle: Bundle, batch: Segments) -> TokenTable:
     return describe(batch, word_quality(bundle), frozenset())
 
 
+@pytest.mark.slow
 def test_pieces_make_the_same_table(bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [*ROWS, ("the cat", "", ""), *ROWS[::-1], ("", "gato", "gato")]
     whole = described(bundle, segments(rows))

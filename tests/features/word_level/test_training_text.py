@@ -59,6 +59,7 @@ def column(table: TokenTable, name: str) -> np.ndarray:
     return table.words[:, table.word_names.index(name)]
 
 
+@pytest.mark.slow
 def test_a_word_has_its_share_among_those_that_follow_its_left_neighbour(bundle: Bundle) -> None:
     """`el` is followed by `gato` in all of 8 post-edits: 8 / (8 + 1); by `rojo` in none."""
     table, _ = looked_up(bundle, ROWS, own=False)
@@ -86,6 +87,7 @@ def test_gaps_know_what_stands_between_their_words(bundle: Bundle) -> None:
     np.testing.assert_allclose(gap["text_between"], PARTS / (PARTS + 1), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_fitted_extractor_scores_alike_after_saving(bundle: Bundle, tmp_path: Path) -> None:
     batch = segments(ROWS)
     texts = {name: [row[2] for row in ROWS] for name in ("post_edit", "reference")}

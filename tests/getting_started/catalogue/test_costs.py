@@ -50,6 +50,7 @@ class _Slow(Extractor):
         return np.zeros((len(segments), 1))
 
 
+@pytest.mark.slow
 def test_cost_is_processor_time_by_segment(data: Prepared) -> None:
     segments = data.training.segments
     outcome = cost(_Slow(0.05), segments, repeats=2)

@@ -43,6 +43,7 @@ def test_experiments_name_the_schema(path: Path) -> None:
     assert first == "# yaml-language-server: $schema=../schema.json"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in FORMATS.names if FORMATS.get(name).example])
 def test_it_accepts_the_examples_of_formats(validator: Any, name: str) -> None:
     example = FORMATS.get(name).example

@@ -71,6 +71,7 @@ def test_parts_depend_only_on_their_own_size(data: DemoData, tmp_path: Path) -> 
     assert lines(small.column("test", "judges")) == lines(data.column("test", "judges"))[:10]
 
 
+@pytest.mark.slow
 def test_file_shapes(data: DemoData) -> None:
     assert sorted(data.files) == sorted(data.directory.iterdir())
     assert len(lines(data.corpus_source)) == len(lines(data.corpus_target)) == 20_000

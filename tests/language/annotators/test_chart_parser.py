@@ -102,6 +102,7 @@ def test_best_trees_are_those_of_brute_force(vertical: int, horizontal: int) -> 
     assert compared > 4
 
 
+@pytest.mark.slow
 def test_pruning_finds_the_best_tree_of_a_treebank_like_text() -> None:
     trees = treebank(60)
     parser = ChartParser(counted([(tree, 1) for tree in trees], 2, 1))
@@ -141,6 +142,7 @@ def test_frequent_words_have_relative_frequencies() -> None:
 NOTHING_PRUNED = np.zeros((0, 0), np.bool_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limited", [False, True])
 @pytest.mark.parametrize(("beam", "threshold"), [(np.inf, 3.0), (np.inf, 50.0), (3.0, 4.0)])
 def test_symbols_by_columns_are_those_of_all_pairs_of_spans(

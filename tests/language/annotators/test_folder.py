@@ -54,6 +54,7 @@ def test_all_tasks_run_together(trained: Path) -> None:
     assert annotators.evaluate("constituents", [trained.parent / "t.mrg"])["brackets"]["f1"] == 1
 
 
+@pytest.mark.slow
 def test_a_corpus_is_annotated_by_what_it_keeps_alone(trained: Path) -> None:
     """Trees and entities of a corpus are dropped: they are not made, and its cache outlives them."""
     chosen = for_corpora(tagger(f"{trained}+hunspell", "es", "en"))

@@ -29,6 +29,7 @@ TREES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("margin", [0.5, 3.0, 20.0])
 def test_near_labels_are_those_of_all_labellings(margin: float) -> None:
     words = [["a", "b", "a", "c"], ["c"], [], ["b", "b", "a", "c", "a"]]

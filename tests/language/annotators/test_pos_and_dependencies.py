@@ -34,6 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root / "es"
 
 
+@pytest.mark.slow
 def test_viterbi_is_the_best_of_all_sequences() -> None:
     for n, size in product((1, 2, 4), (1, 3)):
         scores = RANDOM.normal(size=(n, size)).astype(np.float32)
@@ -65,6 +66,7 @@ def random_projective(n: int) -> list[int]:
     return result
 
 
+@pytest.mark.slow
 def test_the_oracle_rebuilds_every_projective_tree() -> None:
     """Replayed by arc-standard as the textbook has it: a stack, a buffer, arcs."""
     for _ in range(200):
@@ -95,6 +97,7 @@ def test_lifted_trees_are_projective_and_keep_what_does_not_cross() -> None:
         assert sum(h == -1 for h in lifted) == 1
 
 
+@pytest.mark.slow
 def test_a_made_language_is_learned(folder: Path, tmp_path: Path) -> None:
     gold = write_conllu(tmp_path / "all.conllu")
     annotators = AnnotatorFolder(folder)
@@ -195,6 +198,7 @@ def test_a_tree_that_is_none_names_file_and_line(name: str, tmp_path: Path) -> N
         Dependencies.train([tmp_path / "t.conllu"], "es", {"epochs": 1, "seed": 1})
 
 
+@pytest.mark.slow
 @given(st.randoms(use_true_random=False), st.integers(1, 12))
 def test_arcs_that_cross_are_lifted_until_none_does(draw: Random, n: int) -> None:
     """Against the definition: the shortest arc whose head is not above all that lies between its ends."""

@@ -60,6 +60,7 @@ def test_a_model_keeps_its_annotators(folder: Path, tmp_path: Path) -> None:
     assert tagger(place, "es", "en").fingerprint == tagger(str(folder), "es", "en").fingerprint
 
 
+@pytest.mark.slow
 @hunspell
 def test_unknown_words_are_marked_beside_other_annotation(folder: Path) -> None:
     blocks = list(tagger(f"{folder}+hunspell", "es", "en").annotate(TEXTS))
@@ -76,6 +77,7 @@ def test_unknown_words_are_marked_beside_other_annotation(folder: Path) -> None:
         list(tagger("hunspell", "eo", "en").annotate(TEXTS))
 
 
+@pytest.mark.slow
 @link_parser
 def test_link_grammar_tells_sentences_from_salad() -> None:
     texts = [
@@ -110,6 +112,7 @@ def test_programs_that_are_not_there_say_how_to_get_them(monkeypatch: pytest.Mon
                 _ = tagger(f"{package}:es", "es", "en").fingerprint
 
 
+@pytest.mark.slow
 def test_udpipe_models_of_users_run(tmp_path: Path) -> None:
     """Trained by UDPipe itself; its tags are those of the made language."""
     udpipe = pytest.importorskip("ufal.udpipe")

@@ -47,6 +47,7 @@ def test_annotation_that_does_not_fit_names_the_segment() -> None:
         layer_tokens(["DET NOUN", block], tokens, "upos", "annotation_source")
 
 
+@pytest.mark.slow
 @installed
 def test_apertium_tags_words_in_context() -> None:
     """Parts of speech as any grammar of the two languages has them; `New York` is one name."""
@@ -83,6 +84,7 @@ def test_every_token_is_annotated_whatever_it_is() -> None:
     assert outcome.words(3) == ["DET", "NOUN", "VERB", "PUNCT"]
 
 
+@pytest.mark.slow
 @installed
 def test_one_text_is_annotated_as_in_a_batch(tmp_path) -> None:  # type: ignore[no-untyped-def]
     texts = Tokens.from_lists([["the", "cats", "run"], ["a", "run", "."], [], ["they", "run"]])

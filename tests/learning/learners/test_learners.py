@@ -458,6 +458,7 @@ def test_logistic_has_the_coefficients_of_scikit_learn() -> None:
     np.testing.assert_array_equal(np.argsort(model.predict(X)), np.argsort(expected.predict_proba(X)[:, 1]))
 
 
+@pytest.mark.slow
 def test_logistic_parts_the_classes_in_the_middle() -> None:
     """A rare class is predicted; the threshold is the one of best correlation, tried one by one."""
     X, y = two_classes()

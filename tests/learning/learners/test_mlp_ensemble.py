@@ -20,6 +20,7 @@ def data(rows: int = 90, columns: int = 6, seed: int = 0) -> tuple[Array, Array]
     return X, X[:, 0] + np.sin(X[:, 1]) + 0.3 * rng.normal(size=rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [1, 2, 7])
 @pytest.mark.parametrize("columns", [1, 4, 9])
 def test_gradients_by_differences(rows: int, columns: int) -> None:

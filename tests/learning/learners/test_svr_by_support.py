@@ -60,6 +60,7 @@ def by_hand(grid: list[list[float]], X: FloatArray, y: FloatArray) -> dict[str, 
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_the_best_of_every_grid_is_that_of_brute_force(seed: int) -> None:
     X, y = data(seed=seed)
@@ -78,6 +79,7 @@ def test_the_best_of_every_grid_is_that_of_brute_force(seed: int) -> None:
     np.testing.assert_array_equal(fitted.predict(X), final.predict(X))
 
 
+@pytest.mark.slow
 def test_grids_have_their_steps_and_stay_in_their_ranges() -> None:
     fitted = SvrChosenBySupport(**SMALL, seed=3).fit(*data())
     for grid, step in zip(fitted.grids_, SMALL["steps"], strict=True):
@@ -106,6 +108,7 @@ def test_equally_near_shares_are_told_apart_by_the_score() -> None:
     assert chosen(undefined, 0.01, 0.5) == 1
 
 
+@pytest.mark.slow
 def test_tolerance_decides_whether_the_number_counts() -> None:
     """Without tolerance the best score is taken; with all of it, the share nearest to `support`."""
     X, y = data(seed=5)
@@ -118,6 +121,7 @@ def test_tolerance_decides_whether_the_number_counts() -> None:
         assert strict.chosen_ == int(np.argmax([best["score"] for best in strict.best_]))
 
 
+@pytest.mark.slow
 def test_labels_of_which_low_is_good_are_turned() -> None:
     X, y = data(seed=6)
     good = SvrChosenBySupport(**SMALL).fit(X, y)

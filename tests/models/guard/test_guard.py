@@ -52,6 +52,7 @@ def fitted(texts: tuple[Segments, Segments]) -> tuple[Guard, np.ndarray]:
     return replace(guard, worst=WORST, slope=0.3), unseen
 
 
+@pytest.mark.slow
 def test_translations_are_hardly_ever_marked(
     fitted: tuple[Guard, np.ndarray], texts: tuple[Segments, Segments]
 ) -> None:
@@ -101,6 +102,7 @@ def test_changes_that_keep_the_meaning_move_nothing(
             np.testing.assert_allclose(fitted[0].see(changed).decided, own[rows], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_what_was_tokenized_before_changes_nothing(texts: tuple[Segments, Segments]) -> None:
     fresh = replace(texts[0])
     before = replace(texts[0])
@@ -160,6 +162,7 @@ def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, text.casefold()))
 
 
+@pytest.mark.slow
 def test_subwords_of_another_text_are_noticed(texts: tuple[Segments, Segments]) -> None:
     learned, held_out = map(_with_subwords, texts)
     guard = Guard.fit(learned.take(range(100)))[0]
@@ -177,6 +180,7 @@ def test_subwords_of_another_text_are_noticed(texts: tuple[Segments, Segments]) 
     assert set(names("destroying")) - unnoticed <= noticed and not noticed & unnoticed
 
 
+@pytest.mark.slow
 def test_a_decoder_whose_subwords_never_fit_the_text_marks_no_row(texts: tuple[Segments, Segments]) -> None:
     learned, held_out = (
         replace(each, subwords=tuple("und " + t for t in each.target))
@@ -185,6 +189,7 @@ def test_a_decoder_whose_subwords_never_fit_the_text_marks_no_row(texts: tuple[S
     assert Guard.fit(learned)[0].see(held_out).another.mean() <= 0.05
 
 
+@pytest.mark.slow
 def test_few_rows_lose_little(texts: tuple[Segments, Segments]) -> None:
     guard, unseen = Guard.fit(texts[0].take(range(30)))
     scores = np.linspace(2, 4, 30)

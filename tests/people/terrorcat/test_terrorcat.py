@@ -52,6 +52,7 @@ def frequencies_of(*rows: list[float]) -> Frequencies:
     return Frequencies(tuple(f"HYP-{i + 1}" for i in range(len(rows))), ("1",), values)
 
 
+@pytest.mark.slow
 def test_figure_1(trained: TerrorCat) -> None:
     """HYP-1 < HYP-2, HYP-1 < HYP-3, HYP-2 > HYP-3 give 0, 1 and 0.5."""
     figure = frequencies_of([0.4], [0.0], [0.2])
@@ -76,6 +77,7 @@ def test_both_directions_say_the_same(learner: str) -> None:
     assert model.about["held_out_accuracy"] > 0.8
 
 
+@pytest.mark.slow
 def test_saved_models_say_the_same(trained: TerrorCat, tmp_path: Path) -> None:
     trained.save(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {"terrorcat.json", "pipeline.skops"}
@@ -180,6 +182,7 @@ def run(arguments: list[Any], capsys: pytest.CaptureFixture[str], code: int = 0)
     return captured
 
 
+@pytest.mark.slow
 def test_from_rankings_to_correlations(story: tuple[Path, list[str]], tmp_path: Path, capsys: Any) -> None:
     """Trained on 80 segments, it agrees with people on the other 40, better than the sum of all errors."""
     folder, outputs = story
@@ -255,6 +258,7 @@ def test_errors_by_part_of_speech_add_up_to_those_of_all_words(story: tuple[Path
     np.testing.assert_allclose(split.reshape(*plain.shape, 6).sum(axis=3), plain, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_table_4_counts_labels_by_decision_and_confidence(trained: TerrorCat) -> None:
     """Counted one by one; equal frequencies are decisions without confidence; directions are opposite."""
     pairs, frequencies = by_badness()

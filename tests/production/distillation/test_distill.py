@@ -61,6 +61,7 @@ def test_a_handful_of_segments_teaches_nothing(demo_run: Any, tmp_path: Path) ->
         taught(teacher, pool, tmp_path / "few.tsv")
 
 
+@pytest.mark.slow
 def test_words_are_taught_by_probabilities_and_tags_drawn_of_them(of_words: Path) -> None:
     """Gap, word, gap, ...; as many BAD as the probabilities add up to, most of them where these are high."""
     teacher, path = Model.load(of_words / "run" / "model"), pool_of(of_words)

@@ -53,6 +53,7 @@ def test_no_point_is_drawn_twice_and_copies_come_last() -> None:
     assert len({drawn[i] // 4 for i in range(5)}) == 5
 
 
+@pytest.mark.slow
 def test_first_draws_follow_weight_and_distance() -> None:
     """One known point at 0: probabilities are weight times squared distance."""
     points = np.array([[1.0], [2.0], [3.0]])

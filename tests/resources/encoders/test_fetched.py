@@ -51,6 +51,7 @@ def hub(files: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         yield served
 
 
+@pytest.mark.slow
 def test_what_is_read_is_fetched_and_recorded(hub: Hub, files: dict[str, bytes], tmp_path: Path) -> None:
     fetched = fetch_encoder(REPOSITORY)
     assert fetched.folder == tmp_path / "home" / "tiny"
@@ -65,6 +66,7 @@ def test_what_is_read_is_fetched_and_recorded(hub: Hub, files: dict[str, bytes],
     assert encoder.encode(["abc"])[0].vector is not None
 
 
+@pytest.mark.slow
 def test_what_was_fetched_is_listed_checked_and_not_fetched_again(
     hub: Hub, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -100,6 +102,7 @@ def test_weights_in_files_beside_and_static_vectors(hub: Hub, tmp_path: Path) ->
         fetch_encoder("a/torch")
 
 
+@pytest.mark.slow
 def test_a_connection_that_breaks_is_taken_up_where_it_was(
     hub: Hub, files: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,6 +114,7 @@ def test_a_connection_that_breaks_is_taken_up_where_it_was(
     assert any(int(asked.removeprefix("bytes=").split("-")[0]) >= 10_000_000 for asked in hub.ranges)
 
 
+@pytest.mark.slow
 def test_a_fetch_that_was_stopped_keeps_the_files_that_are_whole(
     hub: Hub, files: dict[str, bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -133,6 +137,7 @@ def test_files_that_are_not_what_the_hub_says_are_refused(hub: Hub, tmp_path: Pa
     assert not (tmp_path / "home" / "tiny").exists()
 
 
+@pytest.mark.slow
 def test_files_that_differ_from_the_first_fetch_of_a_commit_are_refused(
     hub: Hub, files: dict[str, bytes]
 ) -> None:

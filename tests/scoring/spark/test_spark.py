@@ -204,6 +204,7 @@ def word_level(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return word_models(tmp_path_factory.mktemp("words"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("output", ["words.jsonl", "words.tsv"])
 def test_words_are_tagged(output: str, spark: Any, word_level: Path, tmp_path: Path) -> None:
     path = tmp_path / "in.tsv"
@@ -373,6 +374,7 @@ def test_options_that_do_not_go_together(
     assert stopped.value.code == 2 and message in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_without_pyspark_or_java_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(InputError, match="Java runtime.*JAVA_HOME=.*apt-get install openjdk"):
