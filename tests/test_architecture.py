@@ -141,6 +141,7 @@ def test_features_knows_neither_tracking_nor_search(imports: list[Import]) -> No
     assert not wrong, listed(wrong)
 
 
+@pytest.mark.slow
 def test_mlflow_is_imported_where_it_is_agreed_and_nowhere_else(imports: list[Import]) -> None:
     wrong = [i for i in imports if inside(i.module, "mlflow") and i.importer not in MLFLOW]
     assert not wrong, listed(wrong)

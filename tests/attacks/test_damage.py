@@ -93,6 +93,7 @@ def test_values_of_model_json(model: Path, tmp_path: Path) -> None:
         shutil.rmtree(folder)
 
 
+@pytest.mark.slow
 def test_language_models_exchanged_between_the_sides(model: Path, tmp_path: Path) -> None:
     folder = copy_of(model, tmp_path / "model")
     source, target = (folder / name for name in LMS)

@@ -95,6 +95,7 @@ CASES: dict[str, tuple[Callable[[Path], None], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_a_signature_that_does_not_hold(
     case: str, signed: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
@@ -158,6 +159,7 @@ def test_a_damaged_model_is_not_signed(
     assert not (folder / "model.sig").exists()
 
 
+@pytest.mark.slow
 def test_a_signed_model_scores_with_its_key_required(
     signed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -229,6 +231,7 @@ def test_a_model_that_is_exchanged_after_its_signature_was_verified_is_not_loade
             load()
 
 
+@pytest.mark.slow
 def test_a_model_that_is_exchanged_there_and_back_while_it_is_loaded(
     signed: Path, workshop: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -56,6 +56,7 @@ def test_file_equals_stdout(bundle: Path, tmp_path: Path, capsys: pytest.Capture
     assert (tmp_path / "o").read_text() == shown
 
 
+@pytest.mark.slow
 def test_intersection_is_within_union(bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
     links = {}
     for method in ("intersection", "grow-diag-final-and", "union"):

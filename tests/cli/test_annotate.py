@@ -46,6 +46,7 @@ def test_a_file_is_annotated_line_by_line(annotators: Path, tmp_path: Path, caps
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_run_that_was_cut_off_goes_on(annotators: Path, tmp_path: Path, monkeypatch: Any) -> None:
     from features.text.tokenizer import Tokenizer
     from qe.language.annotator_folder import AnnotatorFolder

@@ -37,12 +37,14 @@ def test_the_first_help_loads_neither_a_verb_nor_a_library() -> None:
     assert not modules & {*HEAVY, "typer", "rich", *(f"qe.cli.{verb}" for verb in verbs())}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", verbs())
 def test_the_help_of_a_verb_loads_no_library_of_its_work(verb: str) -> None:
     modules = loaded(verb, "--help")
     assert f"qe.cli.{verb}" in modules and not modules & HEAVY
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="times of children are POSIX's")
 def test_the_first_help_takes_little_time() -> None:
     seconds("--help")  # compiled files, and what the disk has to read, are there now

@@ -242,6 +242,7 @@ FIELD = st.text(st.characters(exclude_characters="\r", exclude_categories=("Cs",
 Records = list[tuple[str, str, str]]
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(FIELD, FIELD, FIELD), min_size=1, max_size=6), st.sampled_from(",;	|"))
 def test_quoted_rows_are_what_the_csv_module_writes(records: Records, delimiter: str) -> None:
     buffer = io.StringIO()
@@ -274,6 +275,7 @@ def test_what_damage_leaves_of_the_beginning_is_looked_at(tmp_path: Path) -> Non
     assert dialect_of(path, "csv").delimiter == ";"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "encoding", sorted({*aliases.values(), "idna", "punycode", "undefined", "unicode_escape"})
 )

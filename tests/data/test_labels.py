@@ -184,6 +184,7 @@ def test_language_without_base_forms() -> None:
         from_post_edits(["a"], ["a"], "eu")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["l.tsv", "l.csv.gz", "l.jsonl", "l.parquet"])
 def test_tables_round_trip(tmp_path: Path, name: str) -> None:
     table = from_post_edits(["casas rojas", "", "a"], ["casa roja", "a", "a"], "es").table(["x", "y", "z"])

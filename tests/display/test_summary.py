@@ -45,6 +45,7 @@ def test_an_outcome_shows_its_figures(demo_run: Any) -> None:
     shows_itself(demo_run, name, number(part["systems"][name]["mae"], 3))
 
 
+@pytest.mark.slow
 def test_an_evaluation_of_many_systems_is_short_and_its_page_is_whole() -> None:
     report = qe.evaluate(GOLD, MANY, higher_is_better=True, samples=0)
     shows_itself(report, "DeltaAvg")

@@ -90,6 +90,7 @@ def test_equal_systems_have_p_1() -> None:
     assert exchanged_p([(same, same), (same, same)], "spearman", 50, 0) == 1.0
 
 
+@pytest.mark.slow
 def test_qe_compare_shows_it(
     folders: list[Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -45,6 +45,7 @@ def test_official_scorer_to_every_printed_digit(shared_data: Find) -> None:
     assert compared == 38
 
 
+@pytest.mark.slow
 def test_report_has_scores_intervals_and_pairs(systems: tuple[np.ndarray, dict[str, np.ndarray]]) -> None:
     gold, predictions = systems
     report = evaluate(gold, predictions, EFFORT, samples=500)
@@ -134,6 +135,7 @@ def graded(systems: int, segments: int, seed: int = 1) -> tuple[np.ndarray, dict
     return gold, {f"s{i:02}": gold + rng.normal(0, 0.1 * 1.5**i, segments) for i in range(systems)}
 
 
+@pytest.mark.slow
 def test_twelve_clearly_different_systems_are_told_apart() -> None:
     """MAE from .08 to 6: with 1,000 samples Holm's correction let none of 66 pairs be significant."""
     gold, predictions = graded(12, 422)
@@ -214,6 +216,7 @@ def test_bad_input_says_what_is_wrong(
         evaluate(np.array(gold), arrays, EFFORT, **options)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=30))
 def test_submission_round_trip(values: list[float]) -> None:
     import tempfile
@@ -405,6 +408,7 @@ def test_command_bad_input_is_exit_code_2(
     assert message in " ".join(capsys.readouterr().err.split())
 
 
+@pytest.mark.slow
 def test_buckets_compare_systems_on_parts_of_the_segments(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -161,6 +161,7 @@ def test_undefined_importance_is_counted() -> None:
     assert [t.get_text() for t in figure.axes[0].get_yticklabels()] == ["a", "c"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("direction", "expected", "winner"),
     [

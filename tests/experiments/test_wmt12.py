@@ -64,6 +64,7 @@ def test_features_come_with_the_resources_and_translations_they_need(name: str) 
     assert needed <= set(loaded.translations) <= needed | extra
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_trees_come_with_the_annotations_they_need(name: str) -> None:
     """And with learners and selectors that work beside them."""

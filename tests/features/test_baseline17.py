@@ -89,6 +89,7 @@ def test_by_hand() -> None:
     assert column(values, "1012")[1] < 0
 
 
+@pytest.mark.slow
 def test_compat_differs_where_quest_counts_differently() -> None:
     segments = Segments(("The house, the book.",), ("¿la casa, la?",))
     described, quest = extractor().extract(segments)[0], extractor(compat="quest").extract(segments)[0]

@@ -136,6 +136,7 @@ def test_subwords_find_their_token(subwords: str, target: str, expected: list[in
 texts = st.lists(st.lists(st.floats(-20, 0), max_size=12), min_size=1, max_size=6)
 
 
+@pytest.mark.slow
 @given(texts, st.sampled_from([1, 2, 3, 5]), st.floats(0, 1))
 def test_statistics_are_numpys(rows: list[list[float]], size: int, level: float) -> None:
     flat = np.array([v for row in rows for v in row], np.float64)

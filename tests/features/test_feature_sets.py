@@ -142,6 +142,7 @@ def test_sets_named_by_a_number_have_it() -> None:
         assert number is None or PUBLISHED[name] == int(number[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(set_names()) - {"all-blackbox"}))
 def test_a_set_of_a_paper_gives_columns_that_are_defined(
     name: str, made: Callable[[str], FeatureSet], world: World

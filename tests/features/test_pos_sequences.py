@@ -121,6 +121,7 @@ def test_ibm1_of_two_mates_is_three_quarters(tmp_path: Path) -> None:
     assert row[2]["pos_ibm1_source_log10"] == pytest.approx(math.log10(FLOOR))
 
 
+@pytest.mark.slow
 def test_counts_of_tag_ngrams(bundle: Bundle) -> None:
     """`d n` occurs twice in the source corpus, `n v` and `v d` once, `v a` once, `a d` never."""
     features = values(bundle, [("d n v", "D"), ("v a d", "D")])

@@ -48,6 +48,7 @@ def test_columns_are_numpys_statistics_of_the_words(scores: PredictorScores) -> 
             np.testing.assert_allclose(table[f"predictor_{name}"][i], value, rtol=1e-5, err_msg=name)
 
 
+@pytest.mark.slow
 def test_wrong_words_lower_the_scores(scores: PredictorScores) -> None:
     good = sentences(40, 4)
     worse = [(source, target.replace("el ", "espera ")) for source, target in good]

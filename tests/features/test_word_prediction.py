@@ -66,6 +66,7 @@ def test_figures_are_those_of_dense_vectors() -> None:
     assert means[0] == pytest.approx(np.log(predicted[0, [0, 2, 5]]).mean(), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_unknown_words_are_undefined_where_words_are_filtered(extractor: WordPredictionScores) -> None:
     values = scores(extractor, "zebra", "cebra")
     assert np.isnan(values["word_prediction_filtered_probability"])

@@ -149,6 +149,7 @@ def test_a_training_token_does_not_see_its_own_label() -> None:
     assert not np.array_equal(before, after)
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(st.floats(0, 1), max_size=12), min_size=1, max_size=6))
 def test_aggregates_are_numpys_text_by_text(texts: list[list[float]]) -> None:
     offsets = np.cumsum([0, *map(len, texts)])
@@ -168,6 +169,7 @@ def test_aggregates_are_numpys_text_by_text(texts: list[list[float]]) -> None:
         np.testing.assert_allclose(row, expected, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.slow
 @settings(deadline=None)  # numba compiles in the first example
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
 def test_aggregates_keep_their_laws(values: list[float]) -> None:

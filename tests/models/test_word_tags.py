@@ -67,6 +67,7 @@ def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
     assert WordTags.load(tmp_path) == tags
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -161,6 +161,7 @@ def test_so_few_segments_that_nothing_can_be_decided(two: str, labelled: promoti
         promotion.promote(two, labelled, samples=200, level=0.001)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["mae", "rmse", "pearson"])
 @pytest.mark.parametrize("labels", ["normal", "log-normal"])
 def test_equal_models_are_promoted_as_often_as_the_level_says(metric: str, labels: str) -> None:

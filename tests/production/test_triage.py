@@ -124,6 +124,7 @@ def test_error_rates_decline_with_the_direction_of_the_label() -> None:
     assert [other.action(x, -1.0) for x in (0, 0.5, 1)] == ["publish", "post-edit", "retranslate"]
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth_about_as_often_as_they_say() -> None:
     """Cost of fixed decisions (one treatment is best for all): its bootstrap interval covers the mean."""
     free = ActionCosts(good=1, publish_bad=9, post_edit=1, post_edit_worst=3, retranslate=9, publish_good=8)

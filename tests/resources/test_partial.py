@@ -51,6 +51,7 @@ def test_all_others_are_built_and_what_needs_it_is_left_out(tmp_path: Path) -> N
     assert set(expected) <= set(bundle.manifest["parts"]) and "phrase_table" not in bundle.manifest["parts"]
 
 
+@pytest.mark.slow
 def test_a_fault_in_a_file_is_no_reason_to_leave_a_part_out(tmp_path: Path) -> None:
     build = builder(tmp_path / "b", "language_model", where="links.gz:3")
     for run in (build_named, build_possible):

@@ -94,6 +94,7 @@ def projected(bundle: Bundle, path: Path, by: Knower, language: str, pairs: int)
     return project_entities(corpus, aligner, by, language, path, pairs)
 
 
+@pytest.mark.slow
 def test_the_source_can_be_what_is_known(bundle: Bundle, tmp_path: Path) -> None:
     texts = [text for text in SPANISH[-30:] if text[0] in NAMES]
     done = projected(bundle, tmp_path / "es", Knower(), "en", len(SPANISH))

@@ -77,6 +77,7 @@ def test_the_parts_are_those_of_the_python_interface(tmp_path: Path) -> None:
     assert bundle.manifest["parts"]["source_lm"]["set"] == {"order": 2, "case": "true", "arpa": True}
 
 
+@pytest.mark.slow
 def test_counts_of_another_layer_of_annotation(tmp_path: Path) -> None:
     write(tmp_path)
     rows = [[(word, word.lower()[:2], "X", "x") for word in line.split()] for line in TARGET]

@@ -82,6 +82,7 @@ def test_a_language_without_a_dictionary_is_said() -> None:
     assert checks.lacking == {"language": "no dictionary of xx"} and "language" not in checks.checks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["out.tsv", "out.csv.gz", "out.jsonl", "out.parquet"])
 def test_kept_and_refused_rows_are_all_rows(tmp_path: Path, name: str) -> None:
     rows = [{"key": key, "src": s, "mt": t} for key, (s, t) in {"good": GOOD, **BAD}.items()]

@@ -25,6 +25,7 @@ def test_nothing_bad_and_nothing_there() -> None:
     assert bad_spans(np.zeros(0, bool), np.ones(1, bool)) == [(0, 0)]
 
 
+@pytest.mark.slow
 @given(st.lists(st.booleans(), max_size=12), st.data())
 def test_every_bad_place_is_in_one_span(words: list[bool], data: st.DataObject) -> None:
     gaps = data.draw(st.lists(st.booleans(), min_size=len(words) + 1, max_size=len(words) + 1))

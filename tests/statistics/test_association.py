@@ -25,6 +25,7 @@ def test_rho_equals_scipys_and_p_its_permutation_test() -> None:
     assert association.n == 60
 
 
+@pytest.mark.slow
 def test_p_equals_all_orders_of_six() -> None:
     x, y = np.array([1.0, 2, 3, 4, 5, 6]), np.array([2.0, 1, 4, 3, 6, 5])
     rho = stats.spearmanr(x, y).statistic
@@ -55,6 +56,7 @@ def test_intervals_cover() -> None:
     assert 0.90 <= inside / 200 <= 0.99
 
 
+@pytest.mark.slow
 def test_the_level_is_kept() -> None:
     """Share of independent pairs with p <= .05, ties and a control included."""
     hits = np.zeros(2)

@@ -76,6 +76,7 @@ def test_poisson_counts_topped_up_are_multinomial() -> None:
     assert empty.var() == pytest.approx(n * lone + n * (n - 1) * pair - (n * lone) ** 2, rel=0.03)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rows", "columns"), [(63, 3), (64, 1), (65, 9), (2003, 2)])
 def test_sums_are_counts_times_statistics(rows: int, columns: int) -> None:
     """2,003 rows: about one sample in 50 has a count above 7, one in 800 more Poisson draws than rows."""
@@ -114,6 +115,7 @@ def test_intervals_equal_scipy() -> None:
         assert ours == pytest.approx((low, high), abs=0.01)
 
 
+@pytest.mark.slow
 def test_bca_of_a_ranked_metric_equals_scipy() -> None:
     rng = np.random.default_rng(4)
     x = rng.normal(size=60)

@@ -39,6 +39,7 @@ def test_mae_is_the_paired_tost_of_statsmodels(margin: float) -> None:
     assert drawn.equivalences[0].p == outcome.p
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("units", [6, 10, 80])
 def test_systems_a_margin_apart_are_called_equivalent_as_often_as_the_level_says(units: int) -> None:
     """The border of the null hypothesis: a true difference of exactly the margin."""

@@ -141,6 +141,7 @@ def test_exact_enumeration_is_all_exchanges(n: int, seed: int, tail: Tail) -> No
         assert result.smallest == 2 / 2**differing <= result.p
 
 
+@pytest.mark.slow
 def test_many_shuffles_approach_the_exact_p() -> None:
     rng = np.random.default_rng(2)
     a, b = rng.normal(0.5, 1, 14), rng.normal(0, 1, 14)

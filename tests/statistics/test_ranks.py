@@ -17,6 +17,7 @@ from qe.statistics.ranks import rank_intervals
 EFFORT = LabelScale("effort", 1, 5, True)
 
 
+@pytest.mark.slow
 def test_ranks_of_the_truth_lie_within_all_intervals_at_once() -> None:
     """Independent normal scores with known standard errors: z tests, corrected by Holm."""
     from scipy import stats

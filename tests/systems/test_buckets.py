@@ -140,6 +140,7 @@ def run(capsys: pytest.CaptureFixture[str], *more: str, code: int = 0) -> tuple[
     return told.out, told.err
 
 
+@pytest.mark.slow
 def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kinds = ["--bucket", "length", "--bucket", "document=docs", "--bucket", "quality=q,q", "--bands", "2"]
     told = json.loads(run(capsys, *kinds, "--json", "--output", "out")[0])["buckets"]
@@ -155,6 +156,7 @@ def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "ter: 6: all buckets" in out.replace("\n", " ")
 
 
+@pytest.mark.slow
 def test_sources_are_what_length_looks_at_and_the_page_shows(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

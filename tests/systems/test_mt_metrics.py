@@ -84,6 +84,7 @@ def test_chrf_equals_sacrebleu_with_two_references(options: Any, rows: list[tupl
     assert Chrf(**options).score(hypotheses, references) == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.slow
 @given(pairs)
 @settings(max_examples=40)
 def test_segment_bleu_equals_sacrebleu_with_effective_order(rows: list[tuple[str, str, str]]) -> None:

@@ -54,6 +54,7 @@ def test_smoothing_is_sacrebleus(smooth: Any, value: float | None, rows: list[tu
     assert bleu.segment_scores(statistics) == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "types"), [(0, 5), (1, 5), (0, 8), (0, 12)])
 def test_ter_stops_shifting_where_sacrebleu_does(seed: int, types: int) -> None:
     """40 words of a few types in another order: sacreBLEU gives up after 1,000 candidates."""

@@ -60,6 +60,7 @@ def test_single_runs_are_the_tests_of_these_runs_alone() -> None:
     assert three.bounds == pytest.approx((np.mean(own) - np.mean(other),) * 2) and three.opposite == 0
 
 
+@pytest.mark.slow
 def test_the_output_of_single_runs_and_the_level(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     reference, base = outputs([0.7, 0.72], 1)
     _, new = outputs([0.8, 0.78], 2)

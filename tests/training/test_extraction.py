@@ -96,6 +96,7 @@ def checked_mean(fitted: FeatureSet) -> float:
     return float(extractor.extract(split("any", 1).segments)[0, 0])
 
 
+@pytest.mark.slow
 def test_folds_share_fits_and_see_no_label_that_is_held_out() -> None:
     """Ten folds of two rows: 28 fits, and one for each of the six folds that share a group with another."""
     extractor = _Mean()

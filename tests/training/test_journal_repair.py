@@ -33,6 +33,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "study.journal"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", DAMAGE)
 def test_what_a_crash_leaves_is_cut_off(kind: str, path: Path) -> None:
     whole = path.read_bytes()

@@ -98,6 +98,7 @@ def test_a_row_is_not_looked_up_in_its_own_text_but_in_that_of_others(two: tuple
     assert not same[part != part[CHANGED]].all(axis=1).any()  # its text counts where others are looked up
 
 
+@pytest.mark.slow
 def test_words_are_looked_up_likewise(two: tuple[Prepared, Prepared]) -> None:
     tables = [word_columns(data) for data in two]
     segments = two[0].training.segments

@@ -62,6 +62,7 @@ def section(**keys: object) -> SearchSection:
     return SearchSection.model_validate(keys)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_study() -> None:
     runs = [search.run(objective([ridge()]), section(trials=6), seed=3) for _ in range(2)]
     assert runs[0].history().drop(columns="seconds").equals(runs[1].history().drop(columns="seconds"))
@@ -104,6 +105,7 @@ def test_trials_that_differ_in_the_learner_share_fitted_selectors(monkeypatch: p
         assert trial.value == pytest.approx(np.mean(errors), abs=1e-12)
 
 
+@pytest.mark.slow
 def test_what_the_best_trial_predicted_is_not_predicted_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Twenty trials, more than are kept, of four folds; one that was dropped is fitted anew, and the same."""
     fits: list[float] = []
@@ -130,6 +132,7 @@ def test_a_metric_where_higher_is_better_is_maximised() -> None:
     assert result.best_trial.value == result.history()["delta_avg"].max()
 
 
+@pytest.mark.slow
 def test_several_objectives_give_a_front() -> None:
     result = search.run(objective([ridge()], ("delta_avg", "mae")), section(trials=8))
     front = result.front()
@@ -138,11 +141,13 @@ def test_several_objectives_give_a_front() -> None:
     assert result.best_number in {one["trial"] for one in front}
 
 
+@pytest.mark.slow
 def test_learners_are_searched_together() -> None:
     result = search.run(objective([ridge(), StrategySection(kind="svr_rbf")]), section(trials=12))
     assert set(result.history()["learner"]) == {"ridge", "svr_rbf"}
 
 
+@pytest.mark.slow
 def test_groups_of_features_are_searched_with_the_learners_parameters() -> None:
     """The labels are made from f0 and f1: the group with both stays, whatever else does; a trial in which no
     column is left is passed over, not the end of the search."""
@@ -235,6 +240,7 @@ DATA = {"data": "120 rows of linear (1f)", "metric": "mae"}
 OTHER = {"data": "80 rows of others (2e)", "metric": "mae"}
 
 
+@pytest.mark.slow
 def test_a_study_of_another_experiment_is_refused_and_both_are_named(tmp_path: Path) -> None:
     """The same name, the same storage, other data: nothing is taken over, and the study stays as it is."""
     path = tmp_path / "shared.journal"
@@ -258,6 +264,7 @@ def test_a_study_that_qe_did_not_make_is_refused(tmp_path: Path) -> None:
         search.run(objective([ridge()]), section(), name="mine", storage=journal(path), identity=DATA)
 
 
+@pytest.mark.slow
 def test_of_experiments_that_claim_a_study_at_once_one_at_most_gets_it(tmp_path: Path) -> None:
     """Both have found the study free before either claims it."""
     path = tmp_path / "shared.journal"
@@ -291,6 +298,7 @@ def test_processes_that_start_together_draw_apart(tmp_path: Path) -> None:
     assert len(set(points)) == 8
 
 
+@pytest.mark.slow
 def test_what_a_search_sets_in_optuna_and_warnings_is_as_before(tmp_path: Path) -> None:
     optuna.logging.set_verbosity(optuna.logging.DEBUG)
     filters = list(warnings.filters)
@@ -312,6 +320,7 @@ def test_a_candidate_that_cannot_be_computed_ends_its_trial_alone() -> None:
     assert set(failures) == {500, 600} and "n_samples_fit" in failures[500]
 
 
+@pytest.mark.slow
 def test_a_search_stops_above_its_share_of_failures(tmp_path: Path) -> None:
     path = tmp_path / "study.journal"
     asked = section(sampler="grid", failures=0.2)
@@ -357,6 +366,7 @@ def test_a_damaged_study_is_one_message(line: str, tmp_path: Path) -> None:
         earlier_trials(tmp_path, space)
 
 
+@pytest.mark.slow
 def test_a_study_of_other_draws_goes_on_and_says_so(tmp_path: Path) -> None:
     path = tmp_path / "study.journal"
     search.run(objective([ridge()]), section(trials=3), seed=1, storage=journal(path))
@@ -402,6 +412,7 @@ def test_trials_are_numbered_alike_everywhere() -> None:
     assert values[result.best_number - 1] == min(values) == result.best_trial.value
 
 
+@pytest.mark.slow
 def test_an_interrupted_trial_takes_no_number(tmp_path: Path) -> None:
     storage = journal(tmp_path / "study.journal")
     first = search.run(objective([ridge()]), section(trials=2), storage=storage)
@@ -455,6 +466,7 @@ def test_a_search_ends_when_its_time_is_over_however_often_it_was_stopped(tmp_pa
     assert longer.ended == f"{spent + 1} trials" and len(longer.trials) == spent + 1
 
 
+@pytest.mark.slow
 def test_a_search_ends_after_trials_without_gain() -> None:
     result = search.run(objective([ridge()]), section(without_gain=4))
     history = result.history()["mae"]
@@ -483,6 +495,7 @@ def test_a_trial_of_somebodys_choice_is_taken() -> None:
         search.run(objective([ridge()]), section(trials=3), chosen=9)
 
 
+@pytest.mark.slow
 def test_importances_find_the_parameter_that_matters() -> None:
     """The penalty decides; the width of the insensitive band, far below the noise, does not."""
     space: dict[str, object] = {"C": {"low": 1e-4, "high": 1.0, "log": True}, "epsilon": [0.001, 0.0011]}
@@ -506,6 +519,7 @@ def test_the_front_is_drawn_and_told() -> None:
     assert {row[0] for row in rows} <= numbers
 
 
+@pytest.mark.slow
 def test_the_journal_opens_by_optunas_own_storage(tmp_path: Path) -> None:
     """optuna-dashboard opens a file so: JournalStorage on a JournalFileBackend, with Optuna's own lock."""
     path = tmp_path / "study.journal"

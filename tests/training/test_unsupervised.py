@@ -113,6 +113,7 @@ def test_labels_in_the_table_are_not_read(folder: Path, made: dict[str, Any], tm
     assert one.equals(other)
 
 
+@pytest.mark.slow
 def test_recipe_and_tracking(folder: Path, made: dict[str, Any]) -> None:
     recipe = made["about"]["recipe"]
     assert (

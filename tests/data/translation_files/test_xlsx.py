@@ -149,6 +149,7 @@ def test_a_workbook_that_unpacks_to_too_much(tmp_path: Path, monkeypatch: pytest
         Sheet(tmp_path / "a.xlsx")
 
 
+@pytest.mark.slow
 def test_a_sheet_without_room(tmp_path: Path) -> None:
     sheet = Sheet(saved(tmp_path / "a.xlsx", HEADER, A, then=lambda book: book.active.merge_cells("A1:XFD1")))
     with pytest.raises(InputError, match="no room for more columns"):

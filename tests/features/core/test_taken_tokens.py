@@ -10,6 +10,7 @@ from features.text.tokens import Tokens
 texts = st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=6), max_size=12)
 
 
+@pytest.mark.slow
 @given(texts, st.data())
 def test_the_words_stay(lists: list[list[str]], data: st.DataObject) -> None:
     rows = data.draw(st.lists(st.integers(0, len(lists) - 1), max_size=15)) if lists else []

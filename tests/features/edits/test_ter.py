@@ -95,6 +95,7 @@ def test_no_shifts_is_word_edit_distance_and_limits_bind() -> None:
     assert edits(moved, reference, shift_distance=0) == 2
 
 
+@pytest.mark.slow
 @given(words, words)
 @settings(max_examples=150)
 def test_bounds(hypothesis: list[str], reference: list[str]) -> None:

@@ -39,6 +39,7 @@ def order_of(*texts: list[int]) -> tuple[list[int], list[int]]:
     return order.distances.tolist(), order.group_sizes.tolist()
 
 
+@pytest.mark.slow
 @settings(deadline=None)  # kernels compile on their first call
 @given(st.lists(alignments, min_size=1, max_size=4))
 def test_equal_to_the_definition(batch: list[tuple[list[int], list[bool]]]) -> None:

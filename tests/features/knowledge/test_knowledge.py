@@ -114,6 +114,7 @@ def test_columns_are_named_after_the_knowledge_in_its_order(bundle: Bundle) -> N
         assert made.names[0] == f"word_quality_{'_'.join(knowledge)}_word_mean"
 
 
+@pytest.mark.slow
 def test_the_order_changes_no_value(bundle: Bundle, segments: Segments, labels: dict[str, Any]) -> None:
     values = []
     for knowledge in (["predictor", "vectors"], ["vectors", "predictor"]):
@@ -123,6 +124,7 @@ def test_the_order_changes_no_value(bundle: Bundle, segments: Segments, labels: 
     np.testing.assert_array_equal(*values)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["word_quality", "word_network", "source_word_quality"])
 def test_what_an_encoder_says_is_saved_and_comes_back(
     kind: str, bundle: Bundle, segments: Segments, labels: dict[str, Any], tmp_path: Path

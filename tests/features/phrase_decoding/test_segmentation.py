@@ -59,6 +59,7 @@ sources = st.lists(st.sampled_from(["the", "red", "house", "Oslo"]), max_size=4)
 targets = st.lists(st.sampled_from(["la", "el", "roja", "casa", "una", "Oslo"]), max_size=4)
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(sources, targets)
 def test_the_best_of_all_derivations(source: list[str], target: list[str]) -> None:

@@ -260,6 +260,7 @@ def test_end_can_be_left_out_and_empty_text_has_only_the_end() -> None:
 word = st.sampled_from(["a", "b", "c", "d", "é", "<unk>", "</s>"])
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(
     corpus=st.lists(st.lists(word, min_size=1, max_size=6), min_size=1, max_size=10),

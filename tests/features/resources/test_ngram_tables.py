@@ -41,6 +41,7 @@ def check_against_sort(table: OrderTable, ids: Ints, offsets: Offsets, order: in
     np.testing.assert_array_equal(lower[table.suffix], distinct % VOCABULARY ** (order - 1))
 
 
+@pytest.mark.slow
 def test_tables_equal_a_sort_of_all_ngrams(text: tuple[Ints, Offsets]) -> None:
     tables = list(ngram_tables(*text, VOCABULARY, 4))
     np.testing.assert_array_equal(tables[0].counts, np.bincount(text[0], minlength=VOCABULARY))

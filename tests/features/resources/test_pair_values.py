@@ -24,6 +24,7 @@ def _sparse(dense):
     return rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data.astype(np.float32)
 
 
+@pytest.mark.slow
 @settings(deadline=None)  # the first call compiles
 @pytest.mark.parametrize("cells", [1, 20, 1 << 22])
 @given(dense=TABLES, texts=TEXTS)

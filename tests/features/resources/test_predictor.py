@@ -156,6 +156,7 @@ def test_words_of_new_sentences_are_predicted(bundle: Bundle) -> None:
     assert (rank < 0.5).mean() > 0.95
 
 
+@pytest.mark.slow
 def test_a_wrong_word_is_less_probable_than_the_right_one(bundle: Bundle) -> None:
     """A wrong colour, and a noun in the place of a verb."""
     source = "the red cat sleeps ."

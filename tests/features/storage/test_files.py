@@ -165,6 +165,7 @@ else:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exchanges", ["yes", "no"])
 @pytest.mark.parametrize("kind", ["file", "directory"])
 def test_a_kill_at_any_moment_leaves_the_old_or_the_new(kind: str, exchanges: str, tmp_path: Path) -> None:

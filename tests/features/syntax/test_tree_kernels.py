@@ -192,6 +192,7 @@ def forest(seed: int, n: int = 12) -> Trees:
     return Trees.from_brackets([random_tree(generator) for _ in range(n)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 @settings(max_examples=30)
 @given(seed=SEEDS)

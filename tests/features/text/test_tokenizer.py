@@ -77,6 +77,7 @@ def test_equals_sacremoses_on_invented_lines(lines: list[str], language: str, no
     assert [tokenizer.split(line) for line in lines] == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "line",
     ["' '5", "x ' \x01 '5", "it' '5 and ' 'x", "5, ,5", ",5", "a ,5", "'tis", "end.'", "end.' go", "Mr. 5",
@@ -90,6 +91,7 @@ def test_equals_sacremoses_where_rules_look_beyond_a_chunk(line: str, language: 
     assert tokenizer.tokens([line]).words(0) == sacremoses(line, language, True)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(LINES, max_size=6), st.sampled_from(["moses", "whitespace"]))
 def test_types_are_in_order_of_first_occurrence(lines: list[str], kind: str) -> None:
@@ -147,6 +149,7 @@ def test_moses_2012_gives_the_tokens_of_the_organisers(
         assert np.mean([cut.words(i) == line for i, line in enumerate(expected)]) >= 0.997
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(LINES, max_size=4), st.sampled_from(LANGUAGES), st.booleans())
 def test_moses_2012_of_a_batch_is_that_of_its_lines(
@@ -174,6 +177,7 @@ def test_is_a_value() -> None:
     assert again.split("¿Qué?") == ["¿", "Qué", "?"]
 
 
+@pytest.mark.slow
 def test_corpus_is_what_split_gives_pair_by_pair() -> None:
     pairs = [(f"a {i}, b", "" if i % 5 == 0 else f"c{i % 7}. d") for i in range(12_000)]
     corpus = ParallelCorpus.from_lines(iter(pairs))

@@ -31,6 +31,7 @@ def test_pieces_make_the_same_table(bundle: Bundle, monkeypatch: pytest.MonkeyPa
             np.testing.assert_array_equal(keys, other[name], err_msg=name)
 
 
+@pytest.mark.slow
 def test_no_segment_at_all_has_an_empty_table(bundle: Bundle) -> None:
     table = described(bundle, segments([]))
     assert len(table.words) == len(table.gaps) == 0 and table.offsets.tolist() == [0]

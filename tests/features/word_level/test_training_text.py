@@ -69,6 +69,7 @@ def test_a_word_has_its_share_among_those_that_follow_its_left_neighbour(bundle:
     np.testing.assert_allclose(column(table, "text_before_times")[1], np.log1p(8), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_training_segment_is_not_looked_up_in_its_own_text(bundle: Bundle) -> None:
     """A post-edit that no other segment shares says nothing of its own segment."""
     rows = [*ROWS[:-1], ("the wolf", "xyz abc", "xyz abc")]

@@ -72,6 +72,7 @@ class _Remembering(_Slow):
         return {"seconds": self.seconds, "seen": set()}
 
 
+@pytest.mark.slow
 def test_segments_that_a_family_was_fitted_on_cost_as_much_as_others(data: Prepared) -> None:
     """Memories of `word_quality` and its relatives save work between folds, not in use."""
     segments = data.training.segments
@@ -81,6 +82,7 @@ def test_segments_that_a_family_was_fitted_on_cost_as_much_as_others(data: Prepa
     assert fitted.seen == set(segments.source)  # what is measured is a copy
 
 
+@pytest.mark.slow
 def test_families_are_measured_fitted_or_not(data: Prepared) -> None:
     costs = measure(data, "demo", KINDS, repeats=1)
     assert list(costs.families) == list(KINDS)

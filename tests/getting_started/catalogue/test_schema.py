@@ -63,6 +63,7 @@ BASE = {
 }
 
 
+@pytest.mark.slow
 def test_it_accepts_a_right_one(validator: Any) -> None:
     assert mistakes(validator, BASE) == []
 

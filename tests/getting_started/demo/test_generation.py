@@ -85,6 +85,7 @@ def test_file_shapes(data: DemoData) -> None:
     assert len({f[0] for f in fields}) == 2000
 
 
+@pytest.mark.slow
 def test_no_segment_is_empty_and_splits_hardly_overlap(data: DemoData) -> None:
     columns = [data.corpus_source, data.corpus_target]
     columns += [data.column(s, c) for s in ("train", "test") for c in ("source", "target", "post_edit")]

@@ -77,6 +77,7 @@ def test_the_same_training_gives_the_same_files(trained: Path, tmp_path: Path) -
         assert sha256(tmp_path / "es" / name) == sha256(trained / name)
 
 
+@pytest.mark.slow
 def test_changed_missing_and_added_files_are_refused(folder: Path) -> None:
     with (folder / "pos" / "tags.npy").open("r+b") as stream:
         stream.seek(-4, 2)

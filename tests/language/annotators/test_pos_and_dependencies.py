@@ -108,6 +108,7 @@ def test_a_made_language_is_learned(folder: Path, tmp_path: Path) -> None:
     assert arcs["words"]["n"] > arcs["tokens"]["n"]  # `del` is one token and two words
 
 
+@pytest.mark.slow
 def test_blocks_are_read_back_by_the_layers(folder: Path) -> None:
     texts = [
         ["la", "luna", "busca", "el", "gato", "."],

@@ -25,6 +25,7 @@ def learning(texts: Sequence[str]) -> tuple[str, str]:
     return "\n".join(output), messages
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(st.sampled_from(WORDS), min_size=1).map(" ".join), max_size=8))
 def test_every_text_comes_out_as_it_does_alone(texts: list[str]) -> None:
     by_name: dict[int, str] = {}

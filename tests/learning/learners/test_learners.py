@@ -371,6 +371,7 @@ def test_discretised_classes_and_expectation() -> None:
     assert set(np.round(likely, 6)) <= set(np.round(model.classes_, 6))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classifier", ["naive_bayes", "k_neighbours", "svm", "logistic", "tree", "forest"])
 def test_every_classifier(classifier: str) -> None:
     X, y = data(200)

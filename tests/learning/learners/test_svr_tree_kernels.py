@@ -64,6 +64,7 @@ def kernel(X: pd.DataFrame, Z: pd.DataFrame, scaler: MinMaxScaler, params: dict[
     return np.asarray(polynomial(X, Z, scaler, params["degree"]) + params["tree_weight"] * trees)
 
 
+@pytest.mark.slow
 def test_it_is_an_svr_on_the_sum_of_kernels() -> None:
     X, y = table()
     train, held_out = X.iloc[:40], X.iloc[40:]

@@ -201,6 +201,7 @@ def test_backward_path_is_least_squares() -> None:
         )
 
 
+@pytest.mark.slow
 def test_refitted_learner_takes_the_same_path() -> None:
     X, y = data()
     learner = {"kind": "ridge", "alpha": 1e-6}
@@ -272,6 +273,7 @@ def test_wrappers_by_a_learner_against_brute_force(kind: type[Selector]) -> None
     assert np.flatnonzero(ours.get_support()).tolist() == taken
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gamma", [0.2, "auto", "scale"])
 @pytest.mark.parametrize("start", [forward_path, backward_path])
 def test_kernels_are_updated_to_what_a_refitted_learner_predicts(

@@ -64,6 +64,7 @@ def test_translations_are_hardly_ever_marked(
     assert not any(seen.reasons()[i] for i in np.flatnonzero(~seen.marked))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", names("destroying"))
 def test_what_is_destroyed_scores_below_its_original(
     name: str, fitted: tuple[Guard, np.ndarray], texts: tuple[Segments, Segments]
@@ -92,6 +93,7 @@ def test_rubbish_that_it_never_saw_is_marked(
     assert fitted[0].lowered(np.full(200, BEST), seen.decided).mean() <= 2.0
 
 
+@pytest.mark.slow
 def test_changes_that_keep_the_meaning_move_nothing(
     fitted: tuple[Guard, np.ndarray], texts: tuple[Segments, Segments]
 ) -> None:
@@ -144,6 +146,7 @@ def test_damaged_arrays_are_refused(name: str, fitted: tuple[Guard, np.ndarray],
         Guard.load(tmp_path)
 
 
+@pytest.mark.slow
 def test_signs_of_odd_texts_are_numbers(texts: tuple[Segments, Segments]) -> None:
     knowledge = Knowledge.learn(texts[0])
     odd = ("", " ", ".", "\u200b", "a" * 5000, "שלום", "好", "\x00", "🏳️‍🌈" * 3, "1 2 3")

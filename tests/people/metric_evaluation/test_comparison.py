@@ -40,6 +40,7 @@ def on_one_scale(table: Array) -> Array:
     return (table - table[(table >= low) & (table <= high)].mean()) / (high - low)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("exchange", "shape"), [("score", (3, 3)), ("segment", (7, 1)), ("system", (1, 7)), (None, (1, 1))]
 )
@@ -172,6 +173,7 @@ def test_system_scores_are_of_translations_that_people_judged() -> None:
     assert again.metrics[0].score == pytest.approx(1.0) and again.values == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["pearson", "spearman", "kendall_wmt12", "acc_eq", "acc_eq:group=none"])
 def test_a_better_metric_is_found(text: str) -> None:
     made = evaluation(*tables(5, 1.5, 0.2, 1.6, segments=60))

@@ -55,6 +55,7 @@ def test_a_system_that_beats_all_comes_first_and_the_beaten_last(name: str) -> N
     assert (order[0], order[-1]) == (2, 4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXACT)
 @settings(max_examples=20)
 @given(seed=st.integers(0, 10_000), systems=st.integers(2, 7))

@@ -122,6 +122,7 @@ def test_json_too_deep_for_the_parser_is_refused() -> None:
     assert refused.value.status == 400
 
 
+@pytest.mark.slow
 def test_rows_with_distinct_keys_are_counted_before_a_table_is_made() -> None:
     records = [{f"key{n}": 1} for n in range(15_000)]  # 15,000 columns of 15,000 rows: 3.9 GB in a DataFrame
     body = json.dumps({"dataframe_records": records}, separators=(",", ":")).encode()

@@ -81,16 +81,19 @@ def test_what_was_fetched_is_listed_checked_and_not_fetched_again(
         fetch_encoder(REPOSITORY)
 
 
+@pytest.mark.slow
 def test_a_card_without_a_licence_is_told_so(hub: Hub) -> None:
     hub.licence = None
     assert fetch_encoder(REPOSITORY).origin.licence == "not said by the card"
 
 
+@pytest.mark.slow
 def test_the_prompt_that_a_card_asks_for_is_written(hub: Hub) -> None:
     folder = fetch_encoder("multilingual-e5-small").folder
     assert EncoderFolder(folder).prompt == "query: " and check_encoder(folder).prompt == "query: "
 
 
+@pytest.mark.slow
 def test_weights_in_files_beside_and_static_vectors(hub: Hub, tmp_path: Path) -> None:
     static = content(static_folder(tmp_path / "static", Tiny.of_seed()))
     hub.repositories = {
@@ -130,6 +133,7 @@ def test_a_fetch_that_was_stopped_keeps_the_files_that_are_whole(
     assert [path.name for path in (tmp_path / "home").iterdir() if path.is_dir()] == ["tiny"]
 
 
+@pytest.mark.slow
 def test_files_that_are_not_what_the_hub_says_are_refused(hub: Hub, tmp_path: Path) -> None:
     hub.claims["onnx/model.onnx"] = "0" * 64
     with pytest.raises(InputError, match=r"onnx/model.onnx of someone/tiny@.*not what the hub says"):
@@ -148,6 +152,7 @@ def test_files_that_differ_from_the_first_fetch_of_a_commit_are_refused(
         fetch_encoder(REPOSITORY)
 
 
+@pytest.mark.slow
 def test_a_folder_that_changed_since_is_refused_by_check(hub: Hub) -> None:
     folder = fetch_encoder(REPOSITORY).folder
     (folder / "tokenizer.json").write_bytes((folder / "tokenizer.json").read_bytes() + b"\n")
@@ -155,6 +160,7 @@ def test_a_folder_that_changed_since_is_refused_by_check(hub: Hub) -> None:
         check_encoder(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "revision", "message"),
     [

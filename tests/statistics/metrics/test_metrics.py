@@ -125,6 +125,7 @@ def test_correlations_equal_scipy(values: list[float], seed: int) -> None:
     assert Kendall().score(gold, predicted) == pytest.approx(stats.kendalltau(gold, predicted)[0], abs=1e-12)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(grades, st.integers(0, 2**31))
 def test_resampling_by_counts_equals_scoring_the_repeated_rows(values: list[float], seed: int) -> None:
@@ -143,6 +144,7 @@ def test_resampling_by_counts_equals_scoring_the_repeated_rows(values: list[floa
         np.testing.assert_allclose(resampled, repeated, atol=1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(grades, st.integers(0, 2**31), st.sampled_from([3, 12, 1000]))
 def test_exchanges_are_scored_as_the_exchanged_predictions(
@@ -167,6 +169,7 @@ def test_exchanges_are_scored_as_the_exchanged_predictions(
             )
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(grades, st.integers(0, 2**31))
 def test_laws(values: list[float], seed: int) -> None:
@@ -222,6 +225,7 @@ def test_delta_avg_of_equally_good_predictions_grows_with_the_size_of_the_set() 
 classes = st.lists(st.sampled_from([0.0, 1.0]), min_size=4, max_size=40)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(classes, st.integers(0, 2**31), st.booleans())
 def test_metrics_of_two_classes_equal_scikit_learn(values: list[float], seed: int, upwards: bool) -> None:
