@@ -147,6 +147,7 @@ def test_mlflow_is_imported_where_it_is_agreed_and_nowhere_else(imports: list[Im
     assert not wrong, listed(wrong)
 
 
+@pytest.mark.slow
 def test_arrows_between_rooms_run_downward(imports: list[Import]) -> None:
     wrong = [i for i in imports if runs_up(i)]
     assert not wrong, listed(wrong)

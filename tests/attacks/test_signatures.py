@@ -131,6 +131,7 @@ def keys_that_are_none(folder: Path) -> dict[str, tuple[bytes, bytes]]:
     }
 
 
+@pytest.mark.slow
 def test_keys_that_are_none(signed: Path, tmp_path: Path) -> None:
     before = (signed / "model.sig").read_bytes()
     for name, (private, public) in keys_that_are_none(tmp_path).items():
@@ -216,6 +217,7 @@ def exchanged(folder: Path, other: Path) -> None:
     shutil.copytree(other, folder)
 
 
+@pytest.mark.slow
 def test_a_model_that_is_exchanged_after_its_signature_was_verified_is_not_loaded(
     signed: Path, workshop: Workshop, tmp_path: Path
 ) -> None:

@@ -66,6 +66,7 @@ def test_intersection_is_within_union(bundle: Path, capsys: pytest.CaptureFixtur
     assert links["intersection"] <= links["grow-diag-final-and"] <= links["union"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change, message",
     [

@@ -76,6 +76,7 @@ def test_a_run_that_was_cut_off_goes_on(annotators: Path, tmp_path: Path, monkey
     assert out.read_bytes() == (tmp_path / "all").read_bytes() and not (tmp_path / "out.partial").exists()
 
 
+@pytest.mark.slow
 def test_figures_are_json_on_request(annotators: Path, capsys: Any) -> None:
     gold = annotators.parent / "t.conllu"
     options = ["--annotator", annotators, "--task", "dependencies", "--gold", gold]

@@ -30,6 +30,7 @@ def test_all_are_listed_with_what_they_are(verb: str, capsys: pytest.CaptureFixt
     assert all(one["about"] and one["documentation"] for one in listed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("verb", "name"), [(verb, name) for verb, c in CATALOGUES.items() for name in c.names]
 )

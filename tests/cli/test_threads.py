@@ -26,6 +26,7 @@ def test_every_verb_that_computes_has_the_option(verb: str) -> None:
     assert has == (verb not in _NOTHING_COMPUTED)
 
 
+@pytest.mark.slow
 def test_the_option_holds_for_libraries_too_and_ends_with_the_command(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

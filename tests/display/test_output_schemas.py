@@ -54,6 +54,7 @@ def test_a_report_of_a_run_keeps_its_schema(demo_run: Any) -> None:
     assert list(jsonschema.Draft202012Validator(output_schema("report")).iter_errors(report))
 
 
+@pytest.mark.slow
 def test_the_command_prints_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in NAMES:
         with pytest.raises(SystemExit) as end:

@@ -55,6 +55,7 @@ def test_an_evaluation_of_many_systems_is_short_and_its_page_is_whole() -> None:
     assert repr(report).index(best) < repr(report).index("more lines")
 
 
+@pytest.mark.slow
 def test_datasets_experiments_and_comparisons_show_themselves() -> None:
     import pandas as pd
 

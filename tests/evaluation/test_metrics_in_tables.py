@@ -15,6 +15,7 @@ CLASSES = LabelScale("critical", 0.0, 1.0, False, ("NOT", "ERR"))
 SYSTEMS = ("own", "other", "mean")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS.names)
 def test_a_metric_is_in_every_table(metric: str) -> None:
     kind = METRICS.get(metric)

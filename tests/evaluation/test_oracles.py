@@ -205,6 +205,7 @@ def test_command_line(run: Run, files: dict[str, Path]) -> None:
     )
 
 
+@pytest.mark.slow
 def test_command_line_refuses(run: Run, files: dict[str, Path], tmp_path: Path) -> None:
     gold = ["--gold", files["gold"]]
     known = ["--target", files["target"], "--post-edit", files["post_edit"]]

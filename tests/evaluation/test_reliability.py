@@ -53,6 +53,7 @@ def test_true_probabilities_have_nearly_none_and_a_shift_is_found() -> None:
     assert np.isnan(ece(np.zeros(BINS + 1)))
 
 
+@pytest.mark.slow
 def test_true_probabilities_have_the_error_of_chance_and_no_interval() -> None:
     """60 segments whose words go together: the mean error of 300 test sets is what each of them expects."""
     errors, expected = [], []

@@ -254,6 +254,7 @@ def test_costs_of_the_decoder_by_hand() -> None:
     assert computed["score_per_word"] == pytest.approx([two / 2, two / 2, one], abs=1e-5)
 
 
+@pytest.mark.slow
 def test_costs_of_units_by_hand() -> None:
     """The aligner links la with the, and casa with house; no other unit of these is one of the model's."""
     computed = columns(*(("the house", text) for text in ("La casa", "La roja hoy", "casa la", "hoy")))
@@ -293,6 +294,7 @@ def test_costs_of_the_forced_derivation_by_hand() -> None:
         assert computed[name] == pytest.approx(values, abs=1e-6, nan_ok=True), name
 
 
+@pytest.mark.slow
 def test_everything_is_undefined_without_source_or_target() -> None:
     computed = columns(("the house", ""), ("", "La casa"), ("", ""), ("the house", "La casa"))
     assert np.isnan([values[:3] for values in computed.values()]).all()

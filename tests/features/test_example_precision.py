@@ -39,6 +39,7 @@ def test_rows_are_ranked_as_sacrebleu_ranks_them() -> None:
     assert order.tolist() == np.argsort(-np.array(scores), kind="stable").tolist()
 
 
+@pytest.mark.slow
 def test_precisions_by_hand() -> None:
     """Two of five rows a quarter: 1 and 3 best, 2 and 4 worst (5 has short matches alone, but matches)."""
     order = ranked(PLAIN.tokens([row[1] for row in ROWS]), PLAIN.tokens([row[2] for row in ROWS]))

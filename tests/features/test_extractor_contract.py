@@ -638,6 +638,7 @@ FAULTS_OF_FITTED: dict[str, Callable[[Subject], None]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 def test_the_questions_find_faults(fault: str, world: World) -> None:
     with pytest.raises((AssertionError, ValueError, TypeError)):
@@ -648,6 +649,7 @@ def fitted_subject(fault: str, world: World) -> Subject:
     return Subject(lambda: _MeanScore(fault), world, lambda: _MeanScore(fault))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS_OF_FITTED)
 def test_the_questions_find_faults_of_fitted_extractors(fault: str, world: World) -> None:
     question = FAULTS_OF_FITTED[fault]

@@ -157,6 +157,7 @@ def test_a_set_of_a_paper_gives_columns_that_are_defined(
     assert undefined == []
 
 
+@pytest.mark.slow
 def test_kept_columns_equal_those_of_the_whole_family(
     made: Callable[[str], FeatureSet], world: World
 ) -> None:

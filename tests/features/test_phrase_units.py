@@ -37,6 +37,7 @@ def test_units_name_the_part_that_they_need(units: str) -> None:
     assert known_parts()[part].settings.get("units", "word") == units
 
 
+@pytest.mark.slow
 def test_a_table_of_other_units_is_refused() -> None:
     table = PhraseTable.from_links(*LEMMAS, minimum=1, units="lemma")
     with pytest.raises(InputError, match="units are `stem`, but the phrases of the table are of `lemma`"):

@@ -135,6 +135,7 @@ def test_counts_of_tag_ngrams(bundle: Bundle) -> None:
     assert counts.counts(Tokens.from_lists([["d", "n"]]), 2)[0].tolist() == [2]
 
 
+@pytest.mark.slow
 def test_least_counts_below_limits(bundle: Bundle) -> None:
     """`d n` occurs twice in the source corpus, `n v` and `d n v` once; three words have no 4-gram."""
     extractor = make_extractor({"kind": "pos_sequences", "below": [1, 2, 3]}, bundle)

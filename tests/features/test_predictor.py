@@ -65,5 +65,6 @@ def test_wrong_words_lower_the_scores(scores: PredictorScores) -> None:
         assert sign * (better[place] - worst[place]) > 0, name
 
 
+@pytest.mark.slow
 def test_an_empty_translation_is_undefined(scores: PredictorScores) -> None:
     assert np.isnan(scores.extract(segments([("the cat", "")]))).all()

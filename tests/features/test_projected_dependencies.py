@@ -88,6 +88,7 @@ def test_there_are_the_papers_eighteen_features_and_three_of_the_other_reading()
     assert len(made().features) == 18 + 3
 
 
+@pytest.mark.slow
 def test_a_fitted_one_comes_back(tmp_path: Path) -> None:
     fitted = made().fit(segments("las rojas casas"), {"reference": ["la rojas casas"]})
     fitted.save(tmp_path)

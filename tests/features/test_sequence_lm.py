@@ -39,6 +39,7 @@ def fitted() -> SequenceLanguageModels:
     )
 
 
+@pytest.mark.slow
 def test_sequences_by_hand() -> None:
     """Stop words are `la` and `de`, twice in the four pairs each."""
     batch = segments([("of the houses", "de la casas"), ("of", "de")])

@@ -56,6 +56,7 @@ def test_counts_by_hand(tmp_path: Path) -> None:
     np.testing.assert_array_equal(shares(tmp_path / "b", {}), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("least", "ambiguous"), [(1 / 3, 0.5), (0.34, 0.0), (0.9, 0.0)])
 def test_rare_tags_are_the_taggers_mistakes(tmp_path: Path, least: float, ambiguous: float) -> None:
     """`b` is q in one of three places; a word whose tags are all rare is known nevertheless."""

@@ -45,6 +45,7 @@ def log_probability(lexicon: WordLexicon, source: str, target: str) -> np.ndarra
     return lexicon.log_probability(Tokens.from_lists([source.split()]), Tokens.from_lists([target.split()]))
 
 
+@pytest.mark.slow
 def test_near_scikit_learn(lexicon: WordLexicon, corpus: ParallelCorpus) -> None:
     """Probabilities of unseen segments correlate with those of a full logistic regression."""
     lines, translations = zip(*pairs(3000, 0), strict=True)

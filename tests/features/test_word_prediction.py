@@ -73,6 +73,7 @@ def test_unknown_words_are_undefined_where_words_are_filtered(extractor: WordPre
     assert np.isfinite(values["word_prediction_hashed_probability"])
 
 
+@pytest.mark.slow
 def test_damaged_weights_are_refused(extractor: WordPredictionScores) -> None:
     part = extractor.word_prediction_hashed
     part.check_arrays()

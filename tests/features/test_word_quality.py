@@ -96,6 +96,7 @@ def test_tags_that_do_not_fit_are_refused(line: str) -> None:
 # --- columns, encodings, aggregates ------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(deadline=None)  # numba compiles in the first example
 @given(texts, st.integers(-3, 3))
 def test_shifted_stays_in_the_text(lists: list[list[str]], by: int) -> None:

@@ -103,6 +103,7 @@ def test_the_source_can_be_what_is_known(bundle: Bundle, tmp_path: Path) -> None
         assert sentence.tags == ["B-PER" if word[0].isupper() else "O" for word in sentence.words]
 
 
+@pytest.mark.slow
 def test_the_first_pairs_alone(bundle: Bundle, tmp_path: Path) -> None:
     assert projected(bundle, tmp_path / "en", Knower(), "es", 7) == Projected(7, 0, 0)
     assert [s.words for s in read_entities([tmp_path / "en"])] == [

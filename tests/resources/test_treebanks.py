@@ -67,6 +67,7 @@ def test_what_was_cut_off_goes_on_with_the_task_that_is_missing(folder: Path, tm
     assert json.loads(manifest.read_text()) == whole
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "other",
     [

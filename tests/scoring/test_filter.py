@@ -106,6 +106,7 @@ def test_kept_and_refused_rows_are_all_rows(tmp_path: Path, name: str) -> None:
     assert refused[0]["reason"] == "empty source" and "not valid JSON" in refused[-1]["reason"]
 
 
+@pytest.mark.slow
 def test_two_texts_stay_two_texts(tmp_path: Path) -> None:
     pairs = [GOOD, *BAD.values(), (GOOD[0] + "\u2028", GOOD[1])]
     for number in (0, 1):

@@ -45,6 +45,7 @@ def test_partial_rho_is_the_correlation_of_residual_ranks() -> None:
     assert spearman_association(x, y).p < 0.001 < 0.01 < association.p  # only z holds them together
 
 
+@pytest.mark.slow
 def test_intervals_cover() -> None:
     """Normal data with correlation r have Spearman's (6 / pi) asin(r / 2)."""
     truth, inside = 6 / np.pi * np.arcsin(0.5 / 2), 0

@@ -99,6 +99,7 @@ def test_rescoring_is_the_additive_path_for_an_additive_metric() -> None:
     np.testing.assert_array_equal(ranked[0], ranked[1])
 
 
+@pytest.mark.slow
 def test_intervals_equal_scipy() -> None:
     rng = np.random.default_rng(3)
     values = rng.exponential(size=120)

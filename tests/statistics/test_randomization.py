@@ -170,6 +170,7 @@ def test_one_segment_cannot_be_significant() -> None:
     assert result.p == 1.0 and result.exact and result.samples == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exchange", EXCHANGES)
 def test_block_size_and_threads_change_no_digit(exchange: Exchange) -> None:
     rng = np.random.default_rng(5)

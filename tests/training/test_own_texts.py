@@ -127,6 +127,7 @@ def test_source_words_are_looked_up_likewise(tmp_path: Path) -> None:
     assert same[part == mine].all() and not same[part != mine].all()
 
 
+@pytest.mark.slow
 def test_all_bundles_have_the_same_vectors_of_words(two: tuple[Prepared, Prepared]) -> None:
     assert two[0].extraction.apart is not None
     sets = [two[0].extraction.feature_set, *two[0].extraction.apart.others]
@@ -139,6 +140,7 @@ def test_all_bundles_have_the_same_vectors_of_words(two: tuple[Prepared, Prepare
     assert len(models) == 4
 
 
+@pytest.mark.slow
 def test_a_new_row_is_looked_up_in_all_texts(two: tuple[Prepared, Prepared]) -> None:
     extraction, segments = two[0].extraction, two[0].training.segments
     new = replace(segments, id=tuple(f"new {name}" for name in segments.id))

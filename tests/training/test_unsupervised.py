@@ -146,6 +146,7 @@ def test_decoder_columns_are_used_where_they_are(tmp_path: Path, capsys: pytest.
     )
 
 
+@pytest.mark.slow
 def test_it_has_no_intervals_and_says_why(
     folder: Path, made: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

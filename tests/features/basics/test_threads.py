@@ -104,6 +104,7 @@ def test_an_error_reaches_the_caller() -> None:
         for_each(fail, range(10))
 
 
+@pytest.mark.slow
 @given(work=st.lists(st.integers(0, 100), max_size=60), smallest=st.integers(1, 50))
 def test_ranges_cover_every_item_once_and_evenly(work: list[int], smallest: int) -> None:
     ranges = even_ranges(np.array(work), smallest)

@@ -62,6 +62,7 @@ def cost(pairs: list[tuple[int, int]]) -> tuple[int, int, int]:
 letters = st.lists(st.sampled_from("abc"), min_size=1, max_size=6)
 
 
+@pytest.mark.slow
 @given(letters, letters)
 def test_alignments_are_the_best_of_all(left: list[str], right: list[str]) -> None:
     found: list[Pair] = aligned(text(" ".join(left)), text(" ".join(right)))

@@ -3,6 +3,7 @@
 from itertools import chain
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

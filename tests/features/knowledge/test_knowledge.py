@@ -145,6 +145,7 @@ def test_what_an_encoder_says_is_saved_and_comes_back(
     assert not np.array_equal(plain.fit(segments, labels).extract(segments), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["word_quality", "word_network", "source_word_quality"])
 def test_what_the_decoder_taught_is_saved_and_comes_back(
     kind: str, bundle: Bundle, segments: Segments, labels: dict[str, Any], tmp_path: Path

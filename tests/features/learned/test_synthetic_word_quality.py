@@ -115,6 +115,7 @@ def test_repeated_texts_are_not_held_out(rows: list[tuple[str, str]], seed: int)
         assert not keys(corpus, left, side) & keys(corpus, held_out, side)
 
 
+@pytest.mark.slow
 def test_a_large_corpus_gives_its_share() -> None:
     rows = [(f"a b c d {i}", f"a b c {i}") for i in range(20_000)]
     left, held_out = split_pairs(ParallelCorpus.from_lines(rows), 10_000, 8, seed=0)

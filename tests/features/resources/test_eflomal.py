@@ -31,6 +31,7 @@ def copies(n: int) -> list[tuple[str, str]]:
     return list(zip(lines, lines, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("eflomal")
 def test_copies_are_aligned_word_by_word_and_empty_sides_stay_empty() -> None:
     pairs = copies(300)
@@ -42,6 +43,7 @@ def test_copies_are_aligned_word_by_word_and_empty_sides_stay_empty() -> None:
     assert right >= 290
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("eflomal")
 def test_a_corpus_teaches_what_a_short_text_does_not() -> None:
     corpus = ParallelCorpus.from_lines(copies(400), WORDS, WORDS)
@@ -50,6 +52,7 @@ def test_a_corpus_teaches_what_a_short_text_does_not() -> None:
     assert {"0-1", "1-2"} <= set(outcome.split()) <= {"0-1", "1-2", "2-0"}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("eflomal")
 def test_batches_do_not_lose_lines() -> None:
     source, target = (

@@ -168,6 +168,7 @@ def test_a_wrong_word_is_less_probable_than_the_right_one(bundle: Bundle) -> Non
         assert log[place] > log[target.offsets[1] + place] + 2
 
 
+@pytest.mark.slow
 def test_texts_without_words(bundle: Bundle) -> None:
     target, log, _ = predictions(bundle, [("the cat", ""), ("", "el gato"), ("", "")])
     assert len(log) == len(target.ids) == 2 and np.isfinite(log).all()

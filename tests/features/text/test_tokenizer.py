@@ -113,6 +113,7 @@ def test_batches_do_not_show() -> None:
     assert tokens.fingerprint == Tokens.from_lists(map(tokenizer.split, lines)).fingerprint
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(st.text(st.characters(exclude_categories=[]), max_size=8), max_size=4))
 def test_chunks_are_those_of_str_split(texts: list[str]) -> None:

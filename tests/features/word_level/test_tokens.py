@@ -37,6 +37,7 @@ def test_no_segment_at_all_has_an_empty_table(bundle: Bundle) -> None:
     assert len(table.words) == len(table.gaps) == 0 and table.offsets.tolist() == [0]
 
 
+@pytest.mark.slow
 def test_triples_tell_apart_what_pairs_do_not(bundle: Bundle) -> None:
     """`casa` between `la` and `roja`, and `la` and `blanca`; equal texts have equal keys."""
     texts = ["la casa roja", "la casa blanca", "la casa roja"]

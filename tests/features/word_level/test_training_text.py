@@ -78,6 +78,7 @@ def test_a_training_segment_is_not_looked_up_in_its_own_text(bundle: Bundle) -> 
         np.testing.assert_allclose(column(table, "text_before_share")[-1], expected)
 
 
+@pytest.mark.slow
 def test_gaps_know_what_stands_between_their_words(bundle: Bundle) -> None:
     rows = [("the red house", "la roja", "la casa roja")] * PARTS
     table, _ = looked_up(bundle, rows, own=False)

@@ -92,6 +92,7 @@ def test_families_are_measured_fitted_or_not(data: Prepared) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_family_without_its_column_is_left_out(data: Prepared) -> None:
     bare = replace(data.training, segments=replace(data.training.segments, pseudo_reference=None))
     costs = measure(replace(data, training=bare), "demo", ("surface", "pseudo_reference"), repeats=1)

@@ -68,6 +68,7 @@ def test_it_accepts_a_right_one(validator: Any) -> None:
     assert mistakes(validator, BASE) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tracking", [False, "off", {"register": False, "tags": {"team": "a"}}])
 def test_it_accepts_what_is_tracked(validator: Any, tracking: Any) -> None:
     assert mistakes(validator, {**BASE, "tracking": tracking}) == []

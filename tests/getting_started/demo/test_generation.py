@@ -94,6 +94,7 @@ def test_no_segment_is_empty_and_splits_hardly_overlap(data: DemoData) -> None:
     assert sum(line in seen for line in lines(data.column("test", "source"))) <= 4
 
 
+@pytest.mark.slow
 def test_the_corpus_has_zipfian_words_and_rare_ones(data: DemoData) -> None:
     counts = Counter(w.strip(",.?!") for line in lines(data.corpus_source) for w in line.split())
     ranked = np.array(sorted(counts.values(), reverse=True), float)

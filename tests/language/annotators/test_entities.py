@@ -45,6 +45,7 @@ def test_files_of_all_kinds(tmp_path: Path) -> None:
         read_entities([tmp_path / "bad"])
 
 
+@pytest.mark.slow
 def test_names_are_learned_and_only_allowed_tags_come_out(tmp_path: Path) -> None:
     output = tmp_path / "es"
     train("entities", [write_entities(tmp_path / "gold")], "es", output, {"epochs": 3})

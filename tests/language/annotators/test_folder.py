@@ -127,6 +127,7 @@ def test_forged_arrays_are_refused_whatever_the_checksums_say(
         _ = AnnotatorFolder(folder).annotators
 
 
+@pytest.mark.slow
 def test_guides_that_do_not_belong_to_the_grammar_are_refused(folder: Path) -> None:
     meta = folder / "constituents" / "meta.json"
     content = json.loads(meta.read_text("utf-8"))

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -90,6 +90,7 @@ def test_a_failing_program_is_an_error_with_its_message(fake: Fake) -> None:
         list(fake("en", "es").translate(["a"] * 3 * CHUNK + ["crash"]))
 
 
+@pytest.mark.slow
 def test_a_hung_program_is_an_error(fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     by = fake("en", "es")
     assert by.mode == "eng-spa"

@@ -49,6 +49,7 @@ def test_description() -> None:
     assert "  + 0.581364 * h(Height - 75)" in text
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000), st.integers(1, 6), st.integers(6, 10))
 @settings(max_examples=25)
 def test_first_pair_by_brute_force(seed: int, minspan: int, endspan: int) -> None:

@@ -17,6 +17,7 @@ def fitted(columns: int, gamma: float) -> tuple[SVR, np.ndarray]:
     return SVR(gamma=gamma, epsilon=0.1).fit(rows, gold), new
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("columns", "gamma"), [(1, 1.0), (17, 0.01), (300, 0.0003), (600, 0.1)])
 def test_an_rbf_machine_predicts_what_libsvm_says(columns: int, gamma: float) -> None:
     model, new = fitted(columns, gamma)

@@ -48,6 +48,7 @@ def test_by_default_it_draws() -> None:
     assert not np.array_equal(first, second) and not np.array_equal(second, third)
 
 
+@pytest.mark.slow
 def test_seeds_agree_more_than_single_fits() -> None:
     """Ten fits a side differ less from each other than one fit a side."""
     X, y = data()

@@ -129,6 +129,7 @@ def test_a_row_alone_is_what_it_is_in_a_batch() -> None:
     assert not {"_batches", "_support"} & set(vars(stored))
 
 
+@pytest.mark.slow
 def test_a_small_part_of_a_batch() -> None:
     """A kernel of the whole batch is not computed for few of its rows; the predictions are the same."""
     X, y = table()

@@ -80,6 +80,7 @@ def test_what_is_destroyed_scores_below_its_original(
     assert all(bool(reason) == marked for reason, marked in zip(seen.reasons(), seen.marked, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(UNKNOWN))
 def test_rubbish_that_it_never_saw_is_marked(
     name: str, fitted: tuple[Guard, np.ndarray], texts: tuple[Segments, Segments]
@@ -123,6 +124,7 @@ def test_a_row_is_the_same_alone(fitted: tuple[Guard, np.ndarray], texts: tuple[
         assert (alone.unusual[0] == together.unusual[row]).all()
 
 
+@pytest.mark.slow
 def test_saved_and_loaded_it_says_the_same(
     fitted: tuple[Guard, np.ndarray], texts: tuple[Segments, Segments], tmp_path: Path
 ) -> None:

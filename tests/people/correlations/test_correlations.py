@@ -80,6 +80,7 @@ def test_agreement_of_systems_as_in_mt_metrics_eval() -> None:
     assert score("pairwise_accuracy", human([[1, 2, 3, 3, 4]]), [[1, 1, 2, 1, 2]]) == 5 / 10
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3)), min_size=2, max_size=25),
     st.sampled_from([1.0, 0.37, 1e-9]),

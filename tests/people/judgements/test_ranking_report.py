@@ -47,6 +47,7 @@ def report() -> RankingReport:
     return made(RankSettings(samples=200))
 
 
+@pytest.mark.slow
 def test_the_reference_counts_where_a_method_says_so(report: RankingReport) -> None:
     assert report.counts.systems == SYSTEMS[1:]
     assert report.methods["official"].order[0] == "_ref"

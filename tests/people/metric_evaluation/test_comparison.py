@@ -222,6 +222,7 @@ def test_all_metrics_are_measured_on_the_same_translations() -> None:
     assert scores["m0"] == pytest.approx(stats.pearsonr(gold[10:].ravel(), first[10:].ravel())[0])
 
 
+@pytest.mark.slow
 def test_intervals_hold_what_they_promise() -> None:
     """Pearson's correlation of .8 with new segments: 95 % intervals of segments, in 60 samples of 150."""
     inside = 0

@@ -111,6 +111,7 @@ def test_a_request_that_may_be_two_is_refused_and_ends_the_connection(name: str,
     assert b"connection: close" in answers.lower()
 
 
+@pytest.mark.slow
 def test_one_that_is_clear_leaves_the_connection_open(port: int) -> None:
     with connect(port) as client:
         for body in (b"Content-Length: 2\r\n\r\n{}", CHUNKED + b"\r\n2\r\n{}\r\n0\r\n\r\n"):

@@ -72,6 +72,7 @@ def run(*arguments: str) -> None:
     assert ended.value.code == 0
 
 
+@pytest.mark.slow
 def test_an_encoder_of_letters_is_quantized_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = onnx_folder(tmp_path / "tiny", Tiny.of_seed())
     run("quantize", str(folder))

@@ -67,6 +67,7 @@ def test_one_kind(kind: str, source: str, target: str, words: tuple[str, ...]) -
     assert Flags.knowing(Knowledge(EN_DE)).words(source, target).get(kind, ()) == words
 
 
+@pytest.mark.slow
 def test_what_a_lexicon_adds(lexicon: Lexicon) -> None:
     flags = Flags.make(Knowledge(EN_DE, lexicon), {"untranslated": {}, "invented": {}})
     assert flags.words("the black house", "das black haus") == {"untranslated": ("black",)}

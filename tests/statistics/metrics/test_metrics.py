@@ -111,6 +111,7 @@ def test_delta_avg_of_a_reversed_ranking_is_negative() -> None:
     assert DeltaAvg().score(gold, -gold) < -20.0
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(grades, st.integers(0, 2**31))
 def test_correlations_equal_scipy(values: list[float], seed: int) -> None:
