@@ -179,6 +179,7 @@ def runs_up(given: Import) -> bool:
     return ROOMS.index(room(imported)) > ROOMS.index(importer)
 
 
+@pytest.mark.slow
 def test_things_come_from_the_file_that_defines_them(imports: list[Import]) -> None:
     """Not from the `__init__` of a package that the importing module itself is in."""
     wrong = [i for i in imports if takes_from_own_package(i)]

@@ -104,6 +104,7 @@ def test_language_models_exchanged_between_the_sides(model: Path, tmp_path: Path
         scores(folder)
 
 
+@pytest.mark.slow
 def test_a_file_too_many(model: Path, tmp_path: Path) -> None:
     folder = copy_of(model, tmp_path / "model")
     (folder / "note.txt").write_text("mine")

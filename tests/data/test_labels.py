@@ -202,6 +202,7 @@ def test_tables_round_trip(tmp_path: Path, name: str) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == [name]
 
 
+@pytest.mark.slow
 def test_batches_are_as_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     """The golden 1,832 segments above come in batches of 1,000; here batches of 3 against one of all."""
     target = ["casas rojas", "", "x", "el gato negro duerme", "uno", "la casa", "", "dos tres", "a b c", "z"]

@@ -52,6 +52,7 @@ LEMMAS = (
 )
 
 
+@pytest.mark.slow
 def test_inflections_match_that_the_corpus_does_not_have() -> None:
     """`house` is `casa` as `houses` is `casas`; `roja` and `rojas` are `rojo`. Of tokens nothing but `red` is
     known, and its translation `rojas` is not there."""

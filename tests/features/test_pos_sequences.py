@@ -149,6 +149,7 @@ def test_least_counts_below_limits(bundle: Bundle) -> None:
     assert math.isnan(rows[0]["pos_ngrams_target_least_2_below_1"])
 
 
+@pytest.mark.slow
 def test_quartiles_and_unseen_shares_add_up_to_one(bundle: Bundle) -> None:
     features = values(bundle, [("d n q v", "D N Q V")])[0]
     names = [f"pos_ngrams_source_quartile{q}_1" for q in (1, 2, 3, 4)]

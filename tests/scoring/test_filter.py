@@ -129,6 +129,7 @@ def test_a_bad_input_leaves_the_outputs_as_they_were(tmp_path: Path) -> None:
         filter_files([tmp_path / "s", tmp_path / "t"], [tmp_path / "x", tmp_path / "x"], usual())
 
 
+@pytest.mark.slow
 def test_scores_of_a_column(tmp_path: Path) -> None:
     lines = ["source\ttarget\tscore", *("\t".join((*GOOD, score)) for score in ("3.5", "3.4", "", "nan"))]
     (tmp_path / "in.tsv").write_text("\n".join(lines) + "\n")

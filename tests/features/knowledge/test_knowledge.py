@@ -157,6 +157,7 @@ def test_what_the_decoder_taught_is_saved_and_comes_back(
     np.testing.assert_array_equal(made.restore(tmp_path).extract(segments), fitted.extract(segments))
 
 
+@pytest.mark.slow
 def test_a_network_uses_the_decoder_where_it_is_there_asked_for_or_not(
     bundle: Bundle, segments: Segments, labels: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -100,6 +100,7 @@ def test_a_fitted_extractor_scores_alike_after_saving(bundle: Bundle, tmp_path: 
     np.testing.assert_array_equal(again.extract(batch), fitted.extract(batch))
 
 
+@pytest.mark.slow
 def test_each_half_is_predicted_by_what_the_other_half_taught(bundle: Bundle) -> None:
     """`alpha` is always followed by `beta` in the first half of the training texts, by `gamma` in the other:
     each looks wrong to the predictor that did not see it, and a new one is between the two.

@@ -75,6 +75,7 @@ def test_it_accepts_what_is_tracked(validator: Any, tracking: Any) -> None:
     assert mistakes(validator, {**BASE, "tracking": "of"})
 
 
+@pytest.mark.slow
 def test_it_accepts_several_datasets(validator: Any) -> None:
     first = {"format": "wmt12", "path": "x", "rows": 5}
     other = {**first, "weight": 0.5, "scaling": "ranks", "align": True, "train": "train", "label": "hter"}

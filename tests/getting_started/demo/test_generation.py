@@ -104,6 +104,7 @@ def test_the_corpus_has_zipfian_words_and_rare_ones(data: DemoData) -> None:
     assert 3000 < len(ranked) < 9000 and (ranked == 1).sum() > 100
 
 
+@pytest.mark.slow
 def test_the_corpus_is_read_as_it_is_by_moses_tokenization(data: DemoData) -> None:
     source, target = lines(data.corpus_source)[:300], lines(data.corpus_target)[:300]
     corpus = ParallelCorpus.from_lines(zip(source, target, strict=True))

@@ -116,6 +116,7 @@ def test_what_was_tokenized_before_changes_nothing(texts: tuple[Segments, Segmen
     assert (one[0].see(texts[1]).decided == two[0].see(texts[1]).decided).all()
 
 
+@pytest.mark.slow
 def test_a_row_is_the_same_alone(fitted: tuple[Guard, np.ndarray], texts: tuple[Segments, Segments]) -> None:
     together = fitted[0].see(texts[1])
     for row in range(0, 200, 37):
