@@ -29,7 +29,7 @@ from features.text.tokens import Tokens
 
 @dataclass(frozen=True)
 class ProjectedDependencies(FittedExtractor):
-    """Coverage, C+ and C- of projected edges, by words, base forms and suffixes: 21 features.
+    """Coverage, C+ and C- of projected edges, by words, stems and suffixes: 21 features.
 
     Learns from the training rows and the label `reference`: every dependency of the source is projected on
     the translation and on the reference; M+ counts the edges of translations that the reference has in the
@@ -43,10 +43,9 @@ class ProjectedDependencies(FittedExtractor):
             system that is judged
 
     A word that is linked to several gives an edge with each of them, an unlinked one none. Everything is NaN
-    of a translation without a projected edge. Base forms come from simplemma.
+    of a translation without a projected edge. Stems are Snowball's.
 
-    Raises InputError for a target language without base forms, sources without dependencies, and training
-    rows without any projected edge.
+    Raises InputError for sources without dependencies, and training rows without any projected edge.
     """
 
     plain: ClassVar[str] = "whether words that belong together in the source do so in the translation"

@@ -41,10 +41,9 @@ class SequenceLanguageModels(FittedExtractor):
             system that is judged
     order   of the models
 
-    Stop words are the part `target_stop_words`; base forms come from simplemma, tags from the source's
+    Stop words are the part `target_stop_words`; stems are Snowball's, tags come from the source's
     annotation. A perplexity is NaN for an empty sequence, as chains are where no two stop words meet. Raises
-    InputError for a target language without base forms, and for training rows in which one of the sequences
-    is nowhere.
+    InputError for training rows in which one of the sequences is nowhere.
     """
 
     plain: ClassVar[str] = "whether it reads as if a machine had written it"

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Final, Literal, Self
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -12,16 +13,17 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.hints import Count, Positive
-from features.core.extractor import Feature, FittedExtractor
+from features.core.extractor import Extractor, Feature, FittedExtractor
 from features.core.resource_files import load_fields, save_fields
 from features.core.segments import Segments
+from features.learned.development_set import DevelopmentSet
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
 from features.storage.arrays import finite, typed, within
 from features.text.tokens import Tokens, segment_mean
 from features.text.unit_ngrams import unit_ngrams
-from features.text.vocabulary import UNK, Vocabulary
 from features.word_level.labels import post_edit_labels
+from features.word_level.naive_bayes import EVIDENCE, Flags, NaiveBayes, evidence_of
 
 _PRHLT: Final = "PRHLT-UPV at WMT12, section 2.2; Sanchis et al. 2007"
 # Criterion -> when a word of a translation is right.
@@ -31,36 +33,20 @@ CRITERIA: Final[Mapping[str, str]] = {
     "near": "within two places of its own in the post-edit",
     "any": "anywhere in the post-edit",
 }
+SMOOTHINGS: Final = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)  # occurrences; tried on the development set
+_FOLDS: Final = 10  # of the development set
 _NEAR: Final = 2
-_EVIDENCE: Final = 3  # kinds of it: IBM Model 1, language model, longest n-gram that the model has
-_QUARTILES: Final = (0.25, 0.5, 0.75)
 
-Flags = NDArray[np.bool_]
-Longs = NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class _Model:
-    """What was counted of training words.
-
-    words      those that were seen
-    edges      (kinds of evidence, bins - 1) between the bins of each kind
-    seen       (criteria, words + markers, 2) wrong and right occurrences of every word; row 0: of all
-    evidence   (criteria, kinds, words + markers, bins, 2) the same by bin
-    quartiles  (criteria, 3) of the confidence of training words
-    """
-
-    words: Vocabulary
-    edges: NDArray[np.float64]
-    seen: Longs
-    evidence: Longs
-    quartiles: NDArray[np.float64]
+Corpus = Literal["training", "development"]
 
 
 @dataclass(frozen=True)
 class WordConfidence(FittedExtractor):
     """Means of P(right | word, evidence), and shares of words in each quarter of those of training words.
 
+    corpus     whose translations teach: the training rows' (`training`), with their post-edits, or those of
+               the part `development_set`, as our own decoder made them, with their references: then
+               `smoothing` is what makes the fewest errors there in ten folds, one for each criterion
     order      of the n-grams that stand in the place of words; those of 2 or more have it in their names
     bins       of equal size that values of evidence are put into
     smoothing  weight, in occurrences, of what holds for all words against what was counted of the word
@@ -76,98 +62,56 @@ class WordConfidence(FittedExtractor):
 
     plain: ClassVar[str] = "words of the translation that look wrong"
 
+    variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"corpus": "development"},)
+
     lexicon_source_to_target: Lexicon
     target_lm: LanguageModel
     bins: Count = 10
     smoothing: Positive = 5.0
     order: Count = 1
-    _model: _Model | None = field(default=None, init=False, repr=False)
+    corpus: Corpus = "training"
+    _model: NaiveBayes | None = field(default=None, init=False, repr=False)
+
+    @classmethod
+    def for_settings(cls, settings: Mapping[str, Any]) -> type[Extractor]:
+        return _OfDevelopmentSet if settings.get("corpus") == "development" else cls
 
     @property
     def features(self) -> Sequence[Feature]:
-        made, units = [], "words" if self.order == 1 else f"{self.order}-grams"
-        for name, right in CRITERIA.items():
-            what = f"confidence that {units} are {right}"
-            stem = f"word_confidence_{name}" if self.order == 1 else f"word_confidence_{self.order}_{name}"
-            made.append(Feature(f"{stem}_mean", f"mean {what}", _PRHLT, "probability"))
-            made += [
-                Feature(f"{stem}_quartile{q}", f"{what}: share in quarter {q}", _PRHLT, "share")
-                for q in range(1, 5)
-            ]
-        return made
+        return _features("word_confidence", self.order, "post-edit")
 
     def labels_used(self) -> tuple[str, ...]:
         return ("post_edit",)
 
     def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
-        words_of, target = segments.target_tokens.lower(), self._units(segments)
-        if not len(target.ids):
-            units = "word" if self.order == 1 else f"{self.order}-gram"
-            raise InputError(f"no training row has a {units}", where="extractor 'word_confidence'")
+        words = segments.target_tokens.lower()
+        units = _units(words, self.order)
+        if not len(units.ids):
+            what = "word" if self.order == 1 else f"{self.order}-gram"
+            raise InputError(f"no training row has a {what}", where="extractor 'word_confidence'")
         post_edit = segments.target_tokenizer.tokens([str(text) for text in labels["post_edit"]]).lower()
-        words, _ = Vocabulary.by_frequency(target.types, target.ids)
-        values = self._evidence(segments)
-        shares = np.arange(1, self.bins) / self.bins
-        edges = np.array([np.quantile(kind, shares) for kind in values]).reshape(_EVIDENCE, -1)
-        binned, ids = _binned(values, edges), target.ids_in(words)
-        right = np.array(list(_right(words_of, post_edit, self.order)))
-        counted = [_counted(ids, binned, flags, len(words), self.bins) for flags in right]
-        seen, evidence = (np.stack(parts) for parts in zip(*counted, strict=True))
-        confidences = self._confidences(ids, binned, seen, evidence)
-        quartiles = np.quantile(confidences, _QUARTILES, axis=1).T
-        return self.with_learned(_model=_Model(words, edges, seen, evidence, quartiles))
+        right = np.array(list(_right(words, post_edit, self.order)))
+        evidence = _evidence(self.lexicon_source_to_target, self.target_lm, segments, self.order)
+        return self.with_learned(_model=NaiveBayes.of(units, evidence, right, self.bins, self._smoothing))
 
     def extract(self, segments: Segments) -> FloatArray:
-        model, target = self.learned(self._model), self._units(segments)
-        binned = _binned(self._evidence(segments), model.edges)
-        confidences = self._confidences(target.ids_in(model.words), binned, model.seen, model.evidence)
-        columns = []
-        for confidence, quartiles in zip(confidences, model.quartiles, strict=True):
-            quarter = np.searchsorted(quartiles, confidence, side="right")
-            columns.append(segment_mean(confidence, target.offsets))
-            columns += [segment_mean(quarter == q, target.offsets) for q in range(4)]
-        return np.column_stack(columns)
+        evidence = _evidence(self.lexicon_source_to_target, self.target_lm, segments, self.order)
+        return _columns(self.learned(self._model), segments, evidence, self.order, self._smoothing)
 
-    def _units(self, segments: Segments) -> Tokens:
-        """The words of the translations, or their n-grams."""
-        words = segments.target_tokens.lower()
-        return words if self.order == 1 else unit_ngrams(words, self.order)
-
-    def _evidence(self, segments: Segments) -> FloatArray:
-        """(kinds, n_units); the least number that there is where nothing is known."""
-        target = segments.target_tokens
-        scores = self.target_lm.score(target)
-        translated = self.lexicon_source_to_target.score(segments.source_tokens, target).maximum
-        kinds = np.array([translated, scores.token_log10, scores.token_matched], np.float64)
-        known = np.nan_to_num(kinds, nan=-1e9, neginf=-1e9)
-        return np.asarray(_windows(known, target, self.order).mean(axis=-1))
-
-    def _confidences(self, ids: NDArray[np.int32], binned: Longs, seen: Longs, evidence: Longs) -> FloatArray:
-        """(criteria, n_tokens) P(right | word, evidence)."""
-        result = np.empty((len(seen), len(ids)))
-        for c, (of_words, of_bins) in enumerate(zip(seen, evidence, strict=True)):
-            prior = (of_words[0] + 1) / (of_words[0].sum() + 2)
-            counts = of_words[ids] + self.smoothing * prior
-            logs = np.log(counts / counts.sum(axis=1, keepdims=True))
-            for kind, places in zip(of_bins, binned, strict=True):
-                general = (kind[0] + 1) / (kind[0].sum(axis=0) + self.bins)  # (bins, 2) P(bin | class)
-                own = (kind[ids, places] + self.smoothing * general[places]) / (
-                    of_words[ids] + self.smoothing
-                )
-                logs += np.log(own)
-            result[c] = 1 / (1 + np.exp(np.clip(logs[:, 0] - logs[:, 1], -500, 500)))
-        return result
+    @property
+    def _smoothing(self) -> FloatArray:
+        return np.full(len(CRITERIA), self.smoothing, np.float64)
 
     def save(self, path: Path) -> None:
         save_fields(path, self.learned(self._model))
 
     def restore(self, path: Path) -> Self:
-        model = load_fields(path, _Model)
+        model = load_fields(path, NaiveBayes)
         rows, criteria = len(model.words), len(CRITERIA)
-        typed("edges", model.edges, np.float64, _EVIDENCE, self.bins - 1)
+        typed("edges", model.edges, np.float64, EVIDENCE, self.bins - 1)
         typed("seen", model.seen, np.int64, criteria, rows, 2)
-        typed("evidence", model.evidence, np.int64, criteria, _EVIDENCE, rows, self.bins, 2)
-        typed("quartiles", model.quartiles, np.float64, criteria, len(_QUARTILES))
+        typed("evidence", model.evidence, np.int64, criteria, EVIDENCE, rows, self.bins, 2)
+        typed("quartiles", model.quartiles, np.float64, criteria, 3)
         for name in ("seen", "evidence"):
             within(name, getattr(model, name), 0, 2**40)
         for name in ("edges", "quartiles"):
@@ -175,23 +119,73 @@ class WordConfidence(FittedExtractor):
         return self.with_learned(_model=model)
 
 
-def _binned(values: FloatArray, edges: FloatArray) -> Longs:
-    """(kinds, n_tokens) the bin of every value."""
-    pairs = zip(values, edges, strict=True)
-    return np.array([np.searchsorted(e, v, side="right") for v, e in pairs], np.int64).reshape(values.shape)
+@dataclass(frozen=True, eq=False)
+class _OfDevelopmentSet(Extractor):
+    """The same, learned from `development_set`, with the smoothing that does best there."""
+
+    development_set: DevelopmentSet
+    lexicon_source_to_target: Lexicon
+    target_lm: LanguageModel
+    bins: Count = 10
+    order: Count = 1
+    corpus: Corpus = "development"
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return _features("word_confidence_development", self.order, "reference")
+
+    def extract(self, segments: Segments) -> FloatArray:
+        model, smoothing = self._tuned
+        evidence = _evidence(self.lexicon_source_to_target, self.target_lm, segments, self.order)
+        return _columns(model, segments, evidence, self.order, smoothing)
+
+    @cached_property
+    def _tuned(self) -> tuple[NaiveBayes, FloatArray]:
+        """The model, and (criteria,) its smoothing."""
+        texts = self.development_set
+        units = _units(texts.machine, self.order)
+        evidence = _windows(texts.evidence, texts.machine, self.order).mean(axis=-1)
+        right = np.array(list(_right(texts.machine, texts.reference, self.order)))
+        return NaiveBayes.tuned(units, evidence, right, self.bins, SMOOTHINGS, _FOLDS)
 
 
-def _counted(
-    ids: NDArray[np.int32], binned: Longs, right: Flags, words: int, bins: int
-) -> tuple[Longs, Longs]:
-    """(words, 2) occurrences, (kinds, words, bins, 2) the same by bin; row 0 holds the sums."""
-    classes = right.astype(np.int64)
-    seen, evidence = np.zeros((words, 2), np.int64), np.zeros((len(binned), words, bins, 2), np.int64)
-    for rows in (ids, np.full_like(ids, UNK)):
-        np.add.at(seen, (rows, classes), 1)
-        for kind, places in zip(evidence, binned, strict=True):
-            np.add.at(kind, (rows, places, classes), 1)
-    return seen, evidence
+def _features(stem: str, order: int, text: str) -> list[Feature]:
+    made, units = list[Feature](), "words" if order == 1 else f"{order}-grams"
+    for name, right in CRITERIA.items():
+        what = f"confidence that {units} are {right.replace('post-edit', text)}"
+        own = f"{stem}_{name}" if order == 1 else f"{stem}_{order}_{name}"
+        made.append(Feature(f"{own}_mean", f"mean {what}", _PRHLT, "probability"))
+        made += [
+            Feature(f"{own}_quartile{q}", f"{what}: share in quarter {q}", _PRHLT, "share")
+            for q in range(1, 5)
+        ]
+    return made
+
+
+def _columns(
+    model: NaiveBayes, segments: Segments, evidence: FloatArray, order: int, smoothing: FloatArray
+) -> FloatArray:
+    """(n, criteria * 5) mean confidence, and shares of the quarters, of each criterion."""
+    units = _units(segments.target_tokens.lower(), order)
+    columns = []
+    confidences = model.confidences(units, evidence, smoothing)
+    for confidence, quartiles in zip(confidences, model.quartiles, strict=True):
+        quarter = np.searchsorted(quartiles, confidence, side="right")
+        columns.append(segment_mean(confidence, units.offsets))
+        columns += [segment_mean(quarter == q, units.offsets) for q in range(4)]
+    return np.column_stack(columns)
+
+
+def _units(words: Tokens, order: int) -> Tokens:
+    """The words of the translations, or their n-grams."""
+    return words if order == 1 else unit_ngrams(words, order)
+
+
+def _evidence(lexicon: Lexicon, model: LanguageModel, segments: Segments, order: int) -> FloatArray:
+    """(kinds, n_units) of words, or the means of the words of n-grams."""
+    target = segments.target_tokens
+    known = evidence_of(lexicon, model, segments.source_tokens, target)
+    return np.asarray(_windows(known, target, order).mean(axis=-1))
 
 
 def _windows(values: NDArray[Any], tokens: Tokens, order: int) -> NDArray[Any]:

@@ -15,13 +15,13 @@ from features.core.resource_files import load_arrays, save_arrays
 from features.storage.arrays import typed, within
 from features.storage.files import read_words, write_words
 from features.syntax.syntax import Word
-from features.text.lemmas import base_forms
 from features.text.links import Links
+from features.text.stems import stems
 from features.text.tokens import Tokens
 
 _UPC: Final = "UPC at WMT12 (Pighin et al. 2012), section 2.2"
 _UPC_PRINTED: Final = f"{_UPC} (Coverage as its equation is printed, not as its prose has it)"
-VARIANTS: Final[Mapping[str, str]] = {"words": "words", "roots": "base forms", "suffixes": "suffixes"}
+VARIANTS: Final[Mapping[str, str]] = {"words": "words", "roots": "stems", "suffixes": "suffixes"}
 
 # (name, what it says, which part of the ranked edges: from the best, or from the worst, one in so many)
 _PARTS: Final = (
@@ -67,12 +67,9 @@ def measured(texts: Iterable[Projection], counts: Mapping[str, Counts]) -> Float
 def projections(
     sources: Iterable[Sequence[Word]], links: Links, tokens: Tokens, language: str
 ) -> Iterator[Projection]:
-    """For every source the projections of its dependencies on its text of `tokens`.
-
-    Raises InputError for a language without base forms.
-    """
+    """For every source the projections of its dependencies on its text of `tokens`."""
     lowered = tokens.lower()
-    roots = dict(zip(lowered.types, base_forms(lowered.types, language), strict=True))
+    roots = dict(zip(lowered.types, stems(lowered.types, language), strict=True))
     for i, source in enumerate(sources):
         words = lowered.words(i)
         forms = {

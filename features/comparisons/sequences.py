@@ -1,4 +1,4 @@
-"""Sequences made from a text, for language models: base forms, suffixes, stop words, chains."""
+"""Sequences made from a text, for language models: stems, suffixes, stop words, chains."""
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -10,20 +10,20 @@ from features.basics.array_types import FloatArray
 from features.comparisons.units import Modelled
 from features.core.extractor import Feature
 from features.resources.language_model import LanguageModel
-from features.text.lemmas import base_forms
 from features.text.links import Links
+from features.text.stems import stems
 from features.text.tokens import Tokens, ratio
 
 SEQUENCES: Final[Mapping[str, str]] = {
     "words": "words",
-    "roots": "base forms",
-    "suffixes": "suffixes: what a word has beyond what it shares with its base form",
-    "root_stop": "stop words, and the base forms of others",
+    "roots": "stems",
+    "suffixes": "suffixes: what a word has beyond what it shares with its stem",
+    "root_stop": "stop words, and the stems of others",
     "suffix_stop": "stop words, and the suffixes of others",
     "pos_stop": "stop words, and the tags of the source words that others are aligned to",
     "chains": "chains of neighbouring stop words",
 }
-UNALIGNED, BARE = "*", "-"  # a word without source words; a word that is its base form
+UNALIGNED, BARE = "*", "-"  # a word without source words; a word that is its stem
 
 Texts = Sequence[Sequence[str]]
 Models = Mapping[str, LanguageModel]  # {name of a sequence}_sys, of translations; _ref, of references
@@ -62,10 +62,10 @@ def sequences(tokens: Tokens, language: str, tags: Texts, stop: Collection[str])
 
     tags  (n,) of every text, what stands for each of its words among `pos_stop` (`aligned_tags`)
 
-    Raises InputError for a language without base forms.
+    Stems are Snowball's, or the first letters in a language without (`features.text.stems`).
     """
     lowered = tokens.lower()
-    roots = dict(zip(lowered.types, base_forms(lowered.types, language), strict=True))
+    roots = dict(zip(lowered.types, stems(lowered.types, language), strict=True))
     made: dict[str, list[list[str]]] = {name: [] for name in SEQUENCES}
     for i in range(len(lowered)):
         words = lowered.words(i)
@@ -99,10 +99,10 @@ def aligned_tags(tags: Tokens, links: Links, words: Tokens) -> list[list[str]]:
 
 
 def suffix(word: str, root: str) -> str:
-    """What a word has beyond the beginning that it shares with its base form.
+    """What a word has beyond the beginning that it shares with its stem.
 
-    >>> suffix("casas", "casa"), suffix("comieron", "comer"), suffix("casa", "casa")
-    ('s', 'ieron', '-')
+    >>> suffix("casas", "cas"), suffix("comieron", "com"), suffix("sol", "sol")
+    ('as', 'ieron', '-')
     """
     pairs = zip(word, root, strict=False)
     shared = next((k for k, (own, other) in enumerate(pairs) if own != other), min(len(word), len(root)))

@@ -28,7 +28,7 @@ class EdgeCountsBuilder(Builder):
     aligner: Aligner
 
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "EdgeCounts":
-        """Raises InputError for a target language without base forms, and if no edge is projected."""
+        """Raises InputError if no edge is projected."""
         texts, language = self.translated_corpus, corpus.target_tokenizer.language
         own, other = (
             projections(self._sources(report), self.aligner.align(texts.source, tokens), tokens, language)
@@ -63,9 +63,10 @@ class EdgeCountsBuilder(Builder):
 class EdgeCounts(Resource):
     """How often the references of `translated_corpus` have a translation's projected edge, and how often not.
 
-    M+ and M- of UPC at WMT12, section 2.2; by words, base forms and suffixes.
+    M+ and M- of UPC at WMT12, section 2.2; by words, stems and suffixes.
     """
 
+    version: ClassVar[int] = 2
     parts: ClassVar[Parts] = {"edge_counts": {}}
     builder: ClassVar[type[Builder]] = EdgeCountsBuilder
 

@@ -38,7 +38,7 @@ class SequenceModelsBuilder(Builder):
     order: Count = 3
 
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "SequenceModels":
-        """Raises InputError for a language without base forms, and if one of the sequences is nowhere."""
+        """Raises InputError if one of the sequences is nowhere."""
         texts = self.translated_corpus
         stop = frozenset(self.target_stop_words.words)
         tags = self.source_annotation.layer("xpos").take(texts.rows)
@@ -73,6 +73,7 @@ class SequenceModels(Resource):
     `words_sys`, ... model the machine translations of `translated_corpus`, `words_ref`, ... its references.
     """
 
+    version: ClassVar[int] = 2
     parts: ClassVar[Parts] = {"sequence_models": {}}
     builder: ClassVar[type[Builder]] = SequenceModelsBuilder
 

@@ -54,18 +54,33 @@ def held_out_in_turn(corpus: ParallelCorpus, pairs: int, groups: int, seed: int)
     return parts
 
 
+def held_out_lines(corpus: ParallelCorpus, first: int, last: int) -> tuple[Rows, Rows]:
+    """(rows left, rows held out): the pairs of these lines of the corpus's files, from 1, and all others.
+
+    Nothing that is left has the same source or the same target (letters alike) as a pair that is held out.
+
+    >>> corpus = ParallelCorpus.from_lines([("a", "x"), ("b", "y"), ("A", "z"), ("c", "z")])
+    >>> [rows.tolist() for rows in held_out_lines(corpus, 1, 2)]
+    [[3], [0, 1]]
+    """
+    lines = 1 + (np.arange(len(corpus)) if corpus.lines is None else np.asarray(corpus.lines))
+    inside = (lines >= first) & (lines <= last)
+    left, held_out = np.flatnonzero(~inside), np.flatnonzero(inside)
+    return left[_unseen(corpus, held_out, left)], held_out
+
+
 def _of_fitting_length(corpus: ParallelCorpus, rows: Rows) -> NDArray[np.bool_]:
     lengths = {side: corpus.side(side).lengths[rows] for side in _LENGTHS}
     fits = [(lengths[side] >= low) & (lengths[side] <= high) for side, (low, high) in _LENGTHS.items()]
     return np.asarray(np.all(fits, axis=0), np.bool_)
 
 
-def _unseen(corpus: ParallelCorpus, left: Rows, rows: Rows) -> NDArray[np.bool_]:
-    """Which of the `rows` share neither side with the rows that are left."""
+def _unseen(corpus: ParallelCorpus, others: Rows, rows: Rows) -> NDArray[np.bool_]:
+    """Which of the `rows` share neither side with the others."""
     new = np.ones(len(rows), np.bool_)
     for side in _LENGTHS:
         tokens = corpus.side(side).lower()
-        known = set(_texts(tokens, left))
+        known = set(_texts(tokens, others))
         new &= np.array([text not in known for text in _texts(tokens, rows)], np.bool_)
     return new
 

@@ -73,6 +73,7 @@ BY_PARAMETER = (
 )
 # Of families that it names as absent.
 OTHERWISE = {c.name for c in (*COLUMNS, *OF_TRANSLATED_TEXT)} | set(ExamplePrecision().names)
+OTHERWISE |= {name.replace("precision_", "precision_development_") for name in ExamplePrecision().names}
 OTHERWISE |= {f"function_words_{side}_share" for side in ("source", "target")}
 
 

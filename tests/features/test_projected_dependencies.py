@@ -66,14 +66,14 @@ def test_quarters_are_of_ranked_edges() -> None:
 
 @pytest.mark.slow
 def test_from_references_to_features() -> None:
-    """`rojas casas` is in the reference with the same words, `las` is not."""
+    """`las casas` is in the reference with the same words, `rojas` is not."""
     batch = segments("las rojas casas")
-    fitted = made().fit(batch, {"reference": ["la rojas casas"]})
+    fitted = made().fit(batch, {"reference": ["las roja casas"]})
     values = row(fitted, batch)
     assert values["projected_words_coverage"] == 1
     assert (values["projected_words_agreed_quarter"], values["projected_words_differed_quarter"]) == (1, 1)
     assert values["projected_words_differed"] == 0.5
-    assert values["projected_roots_differed"] == 0  # `las` and `la` have one base form
+    assert values["projected_roots_differed"] == 0  # `rojas` and `roja` have one stem
     unseen = row(fitted, segments("la rojas casas"))
     assert unseen["projected_words_coverage"] == 0.5
 

@@ -46,10 +46,10 @@ def test_sequences_by_hand() -> None:
     made = unfitted()._sequences(batch, batch.target_tokens)
     assert {name: made[name].words(0) for name in SEQUENCES} == {
         "words": ["de", "la", "casas"],
-        "roots": ["de", "el", "casa"],
-        "suffixes": ["-", "la", "s"],
-        "root_stop": ["de", "la", "casa"],
-        "suffix_stop": ["de", "la", "s"],
+        "roots": ["de", "la", "cas"],
+        "suffixes": ["-", "-", "as"],
+        "root_stop": ["de", "la", "cas"],
+        "suffix_stop": ["de", "la", "as"],
         "pos_stop": ["de", "la", "NNS"],
         "chains": ["de_la"],
     }

@@ -54,6 +54,22 @@ class _Part:
         return np.asarray(np.exp(-gamma * beyond) @ fitted.dual_coef_[0] + fitted.intercept_[0], np.float64)
 
 
+def kernel_predictions(
+    X: FloatArray,
+    y: FloatArray,
+    parts: list[tuple[Rows, Rows]],
+    machines: list[BaseEstimator],
+    taken: BoolArray,
+) -> FloatArray:
+    """(n, machines) predictions for the held-out rows of all parts by the features taken."""
+
+    def of(part: tuple[Rows, Rows]) -> FloatArray:
+        made = _Part.of(X, y, *part, taken)
+        return np.column_stack([made.predictions(machine, taken, None) for machine in machines])
+
+    return np.concatenate(list(side_by_side(of, parts)))
+
+
 class KernelRefit:
     """`_paths.Path` by an SVR whose kernel is `rbf`; without features it predicts the mean."""
 

@@ -4,7 +4,7 @@ Linear models are updated, not refitted: a step over k candidates costs O(n k). 
 for every candidate, on all cores.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,7 +15,7 @@ from sklearn.svm import SVR
 from features.basics.array_types import BoolArray, FloatArray
 from features.basics.threads import side_by_side
 from qe.learning.learner import LEARNERS
-from qe.learning.selectors._kernel_paths import MOST_ROWS, KernelRefit
+from qe.learning.selectors._kernel_paths import MOST_ROWS, KernelRefit, kernel_predictions
 
 Parts = list[tuple[NDArray[np.int64], NDArray[np.int64]]]
 
@@ -51,10 +51,24 @@ def _refit(
     X: FloatArray, y: FloatArray, parts: Parts, learner: Mapping[str, Any], all_features: bool
 ) -> Path:
     estimator = estimator_of(learner)
-    small = max((len(train) for train, _ in parts), default=0) <= MOST_ROWS
-    if type(estimator) is SVR and estimator.kernel == "rbf" and small:
+    if _by_kernel(estimator, parts):
         return KernelRefit(X, y, parts, estimator, all_features)
     return _Refit(X, y, parts, estimator, all_features)
+
+
+def _by_kernel(estimator: BaseEstimator, parts: Parts) -> bool:
+    small = max((len(train) for train, _ in parts), default=0) <= MOST_ROWS
+    return type(estimator) is SVR and estimator.kernel == "rbf" and small
+
+
+def predictions_of(
+    learners: Sequence[Mapping[str, Any]], X: FloatArray, y: FloatArray, parts: Parts, taken: BoolArray
+) -> FloatArray:
+    """(n, learners) predictions for the held-out rows of all parts by the features taken, one or more."""
+    estimators = [estimator_of(learner) for learner in learners]
+    if all(_by_kernel(estimator, parts) for estimator in estimators):
+        return kernel_predictions(X, y, parts, estimators, taken)
+    return np.column_stack([held_out_predictions(one, X, y, parts, taken) for one in estimators])
 
 
 class _LinearForward:

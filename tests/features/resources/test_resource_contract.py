@@ -26,7 +26,7 @@ TARGET = [
     "un perro y un gato",
 ] * 40 + ["un lobo gris duerme"] * 3
 # They need annotations, an optional package, or more text.
-BEYOND = ("annotation", "morph", "synthetic_word_quality", "translated_corpus")
+BEYOND = ("annotation", "morph", "synthetic_word_quality", "translated_corpus", "development_set")
 
 FEW_STOP_WORDS = {f"{side}_stop_words": {"most": 3} for side in ("source", "target")}  # other words are left
 

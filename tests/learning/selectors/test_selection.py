@@ -212,6 +212,37 @@ def test_refitted_learner_takes_the_same_path() -> None:
     np.testing.assert_allclose(alone[0], alone[1], atol=1e-6)
 
 
+def test_greedy_sets_are_tried_with_every_combination() -> None:
+    """Sets of 2, 4 and 5 of the features that do best alone, six machines each: all refitted here."""
+    X, y = data(90, 5, seed=3)
+    learner = {"kind": "svr_rbf", "C": 1.0, "gamma": 0.2, "epsilon": 0.1}
+    grid = {"C": [0.1, 1.0, 10.0], "gamma": [0.02, 0.2]}
+    ours = GreedyIndividual(learner=learner, grid=grid, step=2, validation=1 / 3).fit(X, y)
+    ranked = np.argsort(-ours.individual_, kind="stable")
+
+    def mae(size: int, C: float, gamma: float) -> float:
+        columns = sorted(ranked[:size])
+        model = SVR(C=C, gamma=gamma, epsilon=0.1).fit(X[:60][:, columns], y[:60])
+        return float(np.abs(model.predict(X[60:][:, columns]) - y[60:]).mean())
+
+    expected = [[-mae(n, C, gamma) for C in grid["C"] for gamma in grid["gamma"]] for n in (2, 4, 5)]
+    np.testing.assert_allclose(ours.joint_, expected, atol=2e-3)
+    place, chosen = np.unravel_index(int(np.argmax(ours.joint_)), (3, 6))
+    assert ours.get_support().sum() == (2, 4, 5)[place]
+    assert ours.params_ == {"C": grid["C"][chosen // 2], "gamma": grid["gamma"][chosen % 2]}
+
+
+@pytest.mark.parametrize(("params", "message"), [
+    ({"grid": {"C": [1.0]}}, "`grid` needs a `learner`"),
+    ({"grid": {"C": []}, "learner": {"kind": "svr_rbf"}}, "`grid.C` must be a list of values"),
+    ({"grid": {"D": [1]}, "learner": {"kind": "svr_rbf"}}, "`grid`: .* 'D'"),
+])  # fmt: skip
+def test_grids_of_greedy_sets_are_checked(params: dict[str, Any], message: str) -> None:
+    X, y = data(60)
+    with pytest.raises(InputError, match=message):
+        GreedyIndividual(**params).fit(X, y)
+
+
 def test_backward_elimination_is_algorithm_1() -> None:
     """The paper's loops, written out with refits."""
     X, y = data(120, 7, seed=5)

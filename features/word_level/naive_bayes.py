@@ -1,0 +1,176 @@
+"""Smoothed naive Bayes: P(right | word, evidence) of words or n-grams, by several criteria."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.array_types import FloatArray
+from features.resources.language_model import LanguageModel
+from features.resources.lexicon import Lexicon
+from features.text.tokens import Tokens
+from features.text.vocabulary import UNK, Vocabulary
+
+EVIDENCE: Final = 3  # kinds of it: IBM Model 1, language model, longest n-gram that the model has
+_QUARTILES: Final = (0.25, 0.5, 0.75)
+
+Flags = NDArray[np.bool_]
+Longs = NDArray[np.int64]
+Ids = NDArray[np.int32]
+
+
+def evidence_of(lexicon: Lexicon, model: LanguageModel, source: Tokens, target: Tokens) -> FloatArray:
+    """(kinds, n_tokens) of the target; the least number that there is where nothing is known."""
+    scores = model.score(target)
+    translated = lexicon.score(source, target).maximum
+    kinds = np.array([translated, scores.token_log10, scores.token_matched], np.float64)
+    return np.nan_to_num(kinds, nan=-1e9, neginf=-1e9)
+
+
+@dataclass(frozen=True, eq=False)
+class NaiveBayes:
+    """What was counted of training words.
+
+    words      those that were seen
+    edges      (kinds of evidence, bins - 1) between the bins of each kind
+    seen       (criteria, words + markers, 2) wrong and right occurrences of every word; row 0: of all
+    evidence   (criteria, kinds, words + markers, bins, 2) the same by bin
+    quartiles  (criteria, 3) of the confidence of training words
+
+    Source: Sanchis, Juan and Vidal 2007, Estimation of confidence measures for machine translation.
+    """
+
+    words: Vocabulary
+    edges: NDArray[np.float64]
+    seen: Longs
+    evidence: Longs
+    quartiles: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, words: Tokens, evidence: FloatArray, right: Flags, bins: int, smoothing: FloatArray) -> Self:
+        """Counted of all words; `right` is (criteria, n), `smoothing` (criteria,) occurrences."""
+        data = _Data.of(words, evidence, right, bins)
+        counts = data.counts(np.ones(data.n, np.bool_))
+        confidences = _confidences(data.ids, data.binned, *counts, smoothing)
+        return cls(data.vocabulary, data.edges, *counts, np.quantile(confidences, _QUARTILES, axis=1).T)
+
+    @classmethod
+    def tuned(
+        cls,
+        words: Tokens,
+        evidence: FloatArray,
+        right: Flags,
+        bins: int,
+        grid: Sequence[float],
+        folds: int,
+    ) -> tuple[Self, FloatArray]:
+        """The same, with the smoothing of the grid that each criterion makes the fewest errors with.
+
+        Errors are counted in contiguous folds of the texts, whose words the other folds taught; so are the
+        quartiles, which are of confidences in words that were not learned from. Returns the model and the
+        (criteria,) smoothing; of equal ones the first wins.
+        """
+        data = _Data.of(words, evidence, right, bins)
+        confidences = data.cross_fitted(words.text_index * folds // max(len(words), 1), grid)
+        errors = [[error_rate(own, flags) for own, flags in zip(c, right, strict=True)] for c in confidences]
+        best = np.argmin(errors, axis=0)
+        own = confidences[best, np.arange(len(right))]
+        counts = data.counts(np.ones(data.n, np.bool_))
+        quartiles = np.quantile(own, _QUARTILES, axis=1).T
+        return cls(data.vocabulary, data.edges, *counts, quartiles), np.array(grid, np.float64)[best]
+
+    def confidences(self, words: Tokens, evidence: FloatArray, smoothing: FloatArray) -> FloatArray:
+        """(criteria, n) P(right | word, evidence)."""
+        binned = _binned(evidence, self.edges)
+        return _confidences(words.ids_in(self.words), binned, self.seen, self.evidence, smoothing)
+
+
+def error_rate(confidences: FloatArray, right: Flags) -> float:
+    """Share of words that are classified wrongly at the threshold of confidence that does best.
+
+    >>> error_rate(np.array([.9, .2, .6, .4]), np.array([True, False, False, True]))
+    0.25
+    """
+    order = np.argsort(confidences, kind="stable")
+    ordered = right[order].astype(np.int64)
+    wrong = (
+        np.concatenate([[0], np.cumsum(ordered)]) + np.concatenate([[0], np.cumsum(1 - ordered[::-1])])[::-1]
+    )
+    values = confidences[order]
+    between = np.concatenate([[True], values[1:] != values[:-1], [True]])  # equal ones are not told apart
+    return float(wrong[between].min() / len(right))
+
+
+@dataclass(frozen=True, eq=False)
+class _Data:
+    """Words to count: ids in their vocabulary, bins of their evidence, flags by criterion."""
+
+    vocabulary: Vocabulary
+    edges: NDArray[np.float64]
+    ids: Ids
+    binned: Longs
+    right: Flags
+    bins: int
+
+    @classmethod
+    def of(cls, words: Tokens, evidence: FloatArray, right: Flags, bins: int) -> Self:
+        vocabulary, _ = Vocabulary.by_frequency(words.types, words.ids)
+        shares = np.arange(1, bins) / bins
+        edges = np.array([np.quantile(kind, shares) for kind in evidence]).reshape(EVIDENCE, -1)
+        return cls(vocabulary, edges, words.ids_in(vocabulary), _binned(evidence, edges), right, bins)
+
+    @property
+    def n(self) -> int:
+        return len(self.ids)
+
+    def counts(self, rows: Flags) -> tuple[Longs, Longs]:
+        """`seen` and `evidence` of a model that learns from these words."""
+        ids, binned = self.ids[rows], self.binned[:, rows]
+        made = [_counted(ids, binned, flags[rows], len(self.vocabulary), self.bins) for flags in self.right]
+        seen, evidence = (np.stack(parts) for parts in zip(*made, strict=True))
+        return seen, evidence
+
+    def cross_fitted(self, fold: Longs, grid: Sequence[float]) -> FloatArray:
+        """(grid, criteria, n) confidences in the words of each fold by the counts of all others."""
+        result = np.empty((len(grid), len(self.right), self.n))
+        for f in np.unique(fold):
+            counts = self.counts(fold != f)
+            held = np.flatnonzero(fold == f)
+            for g, smoothing in enumerate(grid):
+                weights = np.full(len(self.right), smoothing, np.float64)
+                result[g][:, held] = _confidences(self.ids[held], self.binned[:, held], *counts, weights)
+        return result
+
+
+def _binned(values: FloatArray, edges: FloatArray) -> Longs:
+    """(kinds, n_tokens) the bin of every value."""
+    pairs = zip(values, edges, strict=True)
+    return np.array([np.searchsorted(e, v, side="right") for v, e in pairs], np.int64).reshape(values.shape)
+
+
+def _counted(ids: Ids, binned: Longs, right: Flags, words: int, bins: int) -> tuple[Longs, Longs]:
+    """(words, 2) occurrences, (kinds, words, bins, 2) the same by bin; row 0 holds the sums."""
+    classes = right.astype(np.int64)
+    seen, evidence = np.zeros((words, 2), np.int64), np.zeros((len(binned), words, bins, 2), np.int64)
+    for rows in (ids, np.full_like(ids, UNK)):
+        np.add.at(seen, (rows, classes), 1)
+        for kind, places in zip(evidence, binned, strict=True):
+            np.add.at(kind, (rows, places, classes), 1)
+    return seen, evidence
+
+
+def _confidences(ids: Ids, binned: Longs, seen: Longs, evidence: Longs, smoothing: FloatArray) -> FloatArray:
+    """(criteria, n_tokens) P(right | word, evidence)."""
+    result = np.empty((len(seen), len(ids)))
+    for c, (of_words, of_bins) in enumerate(zip(seen, evidence, strict=True)):
+        prior = (of_words[0] + 1) / (of_words[0].sum() + 2)
+        counts = of_words[ids] + smoothing[c] * prior
+        logs = np.log(counts / counts.sum(axis=1, keepdims=True))
+        for kind, places in zip(of_bins, binned, strict=True):
+            general = (kind[0] + 1) / (kind[0].sum(axis=0) + evidence.shape[3])  # (bins, 2) P(bin | class)
+            own = (kind[ids, places] + smoothing[c] * general[places]) / (of_words[ids] + smoothing[c])
+            logs += np.log(own)
+        result[c] = 1 / (1 + np.exp(np.clip(logs[:, 0] - logs[:, 1], -500, 500)))
+    return result
