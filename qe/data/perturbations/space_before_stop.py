@@ -1,4 +1,4 @@
-"""A blank before the full stop."""
+"""A blank more before the full stop."""
 
 import random
 
@@ -6,7 +6,7 @@ from qe.data.perturbation import Perturbation, Texts
 
 
 class SpaceBeforeStop(Perturbation):
-    """`word .` for `word.`, or the other way round."""
+    """`word .` for `word.`; a stop that stands apart is not joined to its word, another token."""
 
     effect = "harmless"
 
@@ -14,5 +14,4 @@ class SpaceBeforeStop(Perturbation):
         text = texts.target[row].rstrip()
         if not text.endswith(".") or text.endswith(".."):
             return None
-        body = text[:-1]
-        return body.rstrip() + "." if body.endswith(" ") else body + " ."
+        return f"{text[:-1]} ."
