@@ -47,8 +47,11 @@ class Bundle:
     Raises InputError if `path` holds no manifest, or a damaged one, and if a part is asked for that was
     not built or is damaged.
 
-    verified  checksums that the files below `path` have been compared with already (those of a model are in
-              its model.json)
+    Attributes
+    ----------
+    verified : mapping of str to str or None
+        Checksums that the files below `path` have been compared with already (those of a model are in its
+        model.json).
     """
 
     path: Path

@@ -24,8 +24,11 @@ Corpus = Literal["training", "translated"]
 class Feature:
     """One column: its stable name, one-line description, source (paper and section), unit.
 
-    plain  what it is to a translator, who reads it in explanations: "words in the translation {}", with the
-           value for `{}`; empty: what its extractor says
+    Attributes
+    ----------
+    plain : str
+        What it is to a translator, who reads it in explanations: "words in the translation {}", with the
+        value for `{}`; empty: what its extractor says.
     """
 
     name: str
@@ -41,11 +44,16 @@ class Extractor(ABC):
     A field annotated with a Resource class is filled with the loaded part of that name from the bundle.
     A feature that is undefined for a segment is NaN; its description says when.
 
-    reads_files  whether values come from files that its parameters name, and not from the segments: a saved
-                 model cannot have it
-    variants     settings, of those in `VARYING`, that it is listed with beside its defaults
-    plain        what its features are about, in words of translators; `{text}` stands for the text (source or
-                 translation) that a feature has in its name. Explanations add up features of one phrase
+    Attributes
+    ----------
+    reads_files : bool
+        Whether values come from files that its parameters name, and not from the segments: a saved model
+        cannot have it.
+    variants : sequence of mapping of str to Any
+        Settings, of those in `VARYING`, that it is listed with beside its defaults.
+    plain : str
+        What its features are about, in words of translators; `{text}` stands for the text (source or
+        translation) that a feature has in its name. Explanations add up features of one phrase.
     """
 
     plain: ClassVar[str] = ""

@@ -61,13 +61,18 @@ def composed(text: str) -> str:
 class Tokenizer:
     """Text -> tokens for one language.
 
-    language   as `features.text.languages.check_language` takes it; else InputError
-    kind       `moses` (as sacremoses `MosesTokenizer(language)`, escape=False), `moses-2012` (as the
-               organisers of the WMT 2012 task tokenized: for features comparable with theirs) or
-               `whitespace`
-    normalise  apply `normalise` first
-    segmenter  what splits a language without blanks (zh, ja, th, ...) into words, such as `jieba`; by default
-               its tokens are characters. `whitespace` splits at blanks, whatever the language
+    Parameters
+    ----------
+    language : str, default='en'
+        As `features.text.languages.check_language` takes it; else InputError.
+    kind : str, default='moses'
+        `moses` (as sacremoses `MosesTokenizer(language)`, escape=False), `moses-2012` (as the organisers
+        of the WMT 2012 task tokenized: for features comparable with theirs) or `whitespace`.
+    normalise : bool, default=True
+        Apply `normalise` first.
+    segmenter : str, default=''
+        What splits a language without blanks (zh, ja, th, ...) into words, such as `jieba`; by default
+        its tokens are characters. `whitespace` splits at blanks, whatever the language.
     """
 
     language: str = "en"

@@ -14,9 +14,12 @@ class FloatRange(Distribution):
 
     `log`: drawn evenly on a logarithmic scale.
 
-    step  distance between values that are drawn; None: any value
-
     Raises ValueError for limits or steps that make no range.
+
+    Parameters
+    ----------
+    step : float or None, default=None
+        Distance between values that are drawn; None: any value.
     """
 
     low: float

@@ -89,11 +89,17 @@ class SplitReport:
 class DataReport:
     """A whole dataset.
 
-    overlaps    "later split in earlier split" -> what is shared -> number of segments of the later one, up
-                to case, punctuation and white space
-    notes       what reading repaired, or a user should know
-    defects     what training refuses or suffers from
-    unreadable  why files or splits could not be read; those splits are missing
+    Attributes
+    ----------
+    overlaps : mapping of str to mapping of str to int
+        "later split in earlier split" -> what is shared -> number of segments of the later one, up to
+        case, punctuation and white space.
+    notes : tuple of str
+        What reading repaired, or a user should know.
+    defects : tuple of str
+        What training refuses or suffers from.
+    unreadable : tuple of str
+        Why files or splits could not be read; those splits are missing.
     """
 
     name: str

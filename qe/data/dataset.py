@@ -33,7 +33,10 @@ DIRECTION = "say higher_is_better=True (as direct assessments) or False (as erro
 class LabelScale:
     """What a label means: its name, its range (None: open), and which direction is good.
 
-    classes  of a label of two classes, the names of 0 and of 1; None: the label is a number
+    Parameters
+    ----------
+    classes : sequence of str or None, default=None
+        Of a label of two classes, the names of 0 and of 1; None: the label is a number.
     """
 
     name: str
@@ -66,14 +69,22 @@ class LabelScale:
 class Split:
     """Segments with what annotators said of them; every label column has one entry per segment.
 
-    scores      (n,) the label, or None for blind data
-    judges      (n, j) individual scores
-    weights     (n, j) the judges' weights
-    annotators  (n,) number of annotators behind each label
-    direct_assessment  (n,) judgements of quality beside another label, higher is better
-    row_weights  (n,) how much each row counts in learning, from 0
-
-    word_probabilities  P(BAD) of the places that have tags in `word_tags`, of which a model was the annotator
+    Parameters
+    ----------
+    scores : array of float or None, default=None
+        (n,) the label, or None for blind data.
+    judges : array of float or None, default=None
+        (n, j) individual scores.
+    weights : array of float or None, default=None
+        (n, j) the judges' weights.
+    annotators : array of float or None, default=None
+        (n,) number of annotators behind each label.
+    direct_assessment : array of float or None, default=None
+        (n,) judgements of quality beside another label, higher is better.
+    row_weights : array of float or None, default=None
+        (n,) how much each row counts in learning, from 0.
+    word_probabilities : tuple of str or None, default=None
+        P(BAD) of the places that have tags in `word_tags`, of which a model was the annotator.
     """
 
     segments: Segments
@@ -154,8 +165,12 @@ def _stacked(parts: Sequence[FloatArray]) -> FloatArray:
 class Dataset:
     """Named splits with one label scale.
 
-    provenance  file -> SHA-256 of what was read
-    notes       what a reader should know: CRLF, trailing blanks, duplicates, ...
+    Parameters
+    ----------
+    provenance : mapping of str to str, default={}
+        File -> SHA-256 of what was read.
+    notes : tuple of str, default=()
+        What a reader should know: CRLF, trailing blanks, duplicates, ...
     """
 
     name: str

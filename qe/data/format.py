@@ -28,9 +28,12 @@ class Example:
 class Format(ABC):
     """A dataclass whose fields are the keys of `dataset:` in an experiment (besides `format` and `path`).
 
-    example  what docs/init.md shows of the format; a test reads it
-
     Raises InputError, with file and line, for everything that cannot be read faithfully.
+
+    Attributes
+    ----------
+    example : Example or None
+        What docs/init.md shows of the format; a test reads it.
     """
 
     example: ClassVar[Example | None] = None

@@ -20,10 +20,16 @@ MAX_DIFFERENCE = 1.0
 class JudgedLabels:
     """Labels of n segments.
 
-    scores       (n,) weighted mean of the judges; NaN for rows without a score, and for excluded rows
-    weights      (j,) of the judges; they sum to 1
-    differences  (n,) highest minus lowest score of a row; NaN without scores
-    excluded     (n,) rows whose judges differ by more than is allowed
+    Attributes
+    ----------
+    scores : array of float
+        (n,) weighted mean of the judges; NaN for rows without a score, and for excluded rows.
+    weights : array of float
+        (j,) of the judges; they sum to 1.
+    differences : array of float
+        (n,) highest minus lowest score of a row; NaN without scores.
+    excluded : array of bool
+        (n,) rows whose judges differ by more than is allowed.
     """
 
     scores: FloatArray
@@ -57,12 +63,18 @@ class JudgedLabels:
 def judged_labels(judges: FloatArray, max_difference: float | None = MAX_DIFFERENCE) -> JudgedLabels:
     """Labels from individual scores.
 
-    judges          (n, j), NaN for a score that is missing: the row's other judges share its weight
-    max_difference  rows whose scores differ by more are excluded, and do not count for weights; None: none
-
     Source: Callison-Burch et al. 2012, "Findings of the 2012 Workshop on Statistical Machine Translation",
     6.1: differences above 1 are dropped; the judges, by standard deviation, weigh 3, 2 and 1.
 
+    Parameters
+    ----------
+    judges : array of float
+        (n, j), NaN for a score that is missing: the row's other judges share its weight.
+    max_difference : float or None, default=MAX_DIFFERENCE
+        Rows whose scores differ by more are excluded, and do not count for weights; None: none.
+
+    Examples
+    --------
     >>> labels = judged_labels(np.array([[1.0, 2, 1], [3, 3, 3], [5, 4, 4], [1, 5, 2]]))
     >>> labels.scores.round(2).tolist(), labels.excluded.tolist()
     ([1.17, 3.0, 4.5, nan], [False, False, False, True])

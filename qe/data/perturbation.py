@@ -40,8 +40,11 @@ class Texts:
 class Perturbation(ABC):
     """Changes one row; subclasses are files of `qe/data/perturbations`. Think twice before adding here.
 
-    effect  what the change does to quality: `destroying`, `wrong in one place`, `harmless`, or `reported` if
-            opinions differ
+    Attributes
+    ----------
+    effect : str
+        What the change does to quality: `destroying`, `wrong in one place`, `harmless`, or `reported` if
+        opinions differ.
     """
 
     effect: ClassVar[Effect]

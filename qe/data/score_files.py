@@ -26,12 +26,20 @@ DEFAULT_COLUMNS = ("score", "prediction", "predicted", "label")
 class ScoreFile:
     """The numbers (n,) of one file.
 
-    name       the method of a submission, otherwise the file's name without endings
-    scores     what was scored; of a submission of ranks alone n + 1 - rank, higher is better
-    submitted  the submission, where the file is one
-    ids        the `id` column of a table, if there is one
-    classes    of labels of two classes, the names of 0 and of 1
-    upwards    whether the second is the better one; None: that is not known
+    Attributes
+    ----------
+    name : str
+        The method of a submission, otherwise the file's name without endings.
+    scores : array of float
+        What was scored; of a submission of ranks alone n + 1 - rank, higher is better.
+    submitted : Submission or None
+        The submission, where the file is one.
+    ids : sequence of str or None
+        The `id` column of a table, if there is one.
+    classes : Pair or None
+        Of labels of two classes, the names of 0 and of 1.
+    upwards : bool or None
+        Whether the second is the better one; None: that is not known.
     """
 
     path: Path
@@ -61,16 +69,21 @@ def read_scores(
 ) -> ScoreFile:
     """Reads a label file, a TSV, CSV, JSONL or Parquet table, or a submission; plain or gzip.
 
-    column         column, for tables; default `score`, `prediction`, `predicted`, `label`, the only one, or
-                   the only one with a header in use for scores
-    low, high      the declared scale; values outside are errors
-    ranks_suffice  whether a submission of ranks alone is of use; otherwise it is an error
-
     Submissions to later tasks and what `comet-score` prints are read, too (`qe.data.printed_scores`).
     A file is a table where its name says so (.tsv, .csv, .jsonl, .parquet) and its first line is neither
     one number nor a submission.
     Raises InputError, with file and line, for values that are missing, no numbers or off the scale; and for a
     scale that is none.
+
+    Parameters
+    ----------
+    column : str or None, default=None
+        Column, for tables; default `score`, `prediction`, `predicted`, `label`, the only one, or the only
+        one with a header in use for scores.
+    low, high : float or None, default=None
+        The declared scale; values outside are errors.
+    ranks_suffice : bool, default=False
+        Whether a submission of ranks alone is of use; otherwise it is an error.
     """
     if not (-np.inf if low is None else low) < (np.inf if high is None else high):
         raise InputError(f"the low end of a scale must lie below its high end, but got {low} and {high}")

@@ -26,17 +26,25 @@ def make_folds(
 ) -> list[Fold]:
     """`folds` pairs (training rows, held-out rows), each sorted; every row is held out once.
 
-    random    as scikit-learn's KFold(shuffle=True, random_state=seed)
-    block     contiguous blocks of `block` rows, shuffled and dealt to the folds: neighbours (the same
-              document) stay together
-    document  all rows of a document together
-
-    classes   (n,) labels of two classes, which every fold then has in their shares, as far as documents allow
-              (not of blocks)
-
     Raises InputError for fewer segments, blocks or documents than folds, or where documents are needed and
     unknown.
 
+    Parameters
+    ----------
+    by : {'random', 'block', 'document'}, default='random'
+        `random`: as scikit-learn's KFold(shuffle=True, random_state=seed); `block`: contiguous blocks,
+        shuffled and dealt to the folds, so that neighbours (the same document) stay together; `document`:
+        all rows of a document together.
+    block : int, default=31
+        Rows of a block.
+    documents : sequence of str or None, default=None
+        (n,) the document of each row.
+    classes : array of float or None, default=None
+        (n,) labels of two classes, which every fold then has in their shares, as far as documents allow
+        (not of blocks).
+
+    Examples
+    --------
     >>> [test.tolist() for _, test in make_folds(6, 3, by="block", block=2, seed=1)]
     [[0, 1], [2, 3], [4, 5]]
     """

@@ -49,10 +49,13 @@ def ranks_of(quality: FloatArray) -> IntArray:
 def write_submission(path: Path, method: str, scores: FloatArray, quality: FloatArray | None = None) -> None:
     """Writes scores (n,) with their ranks, atomically.
 
-    quality  what is ranked, higher is better; default the scores (pass `scale.sign * scores` where lower
-             scores are better)
-
     Raises InputError for a method with tabs or line feeds and for scores that are not finite.
+
+    Parameters
+    ----------
+    quality : array of float or None, default=None
+        What is ranked, higher is better; default the scores (pass `scale.sign * scores` where lower
+        scores are better).
     """
     if not method or any(c in method for c in "\t\n\r"):
         raise InputError(f"a method name must be text without tabs and line ends, but got {method!r}")

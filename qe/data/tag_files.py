@@ -24,10 +24,16 @@ TAGS = {"OK": 0.0, "BAD": 1.0}
 class TagFile:
     """Tags of n segments, one after the other.
 
-    bad            (t,) P(BAD); of tags, 1 for BAD and 0 for OK
-    offsets        (n + 1,) tags offsets[i]:offsets[i + 1] belong to segment i
-    probabilities  whether the file holds probabilities: a threshold must make tags of them
-    tags           (t,) whether each is tagged BAD, of a file that says so beside its probabilities
+    Attributes
+    ----------
+    bad : array of float
+        (t,) P(BAD); of tags, 1 for BAD and 0 for OK.
+    offsets : array of int
+        (n + 1,) tags offsets[i]:offsets[i + 1] belong to segment i.
+    probabilities : bool
+        Whether the file holds probabilities: a threshold must make tags of them.
+    tags : array of bool or None
+        (t,) whether each is tagged BAD, of a file that says so beside its probabilities.
     """
 
     path: Path

@@ -54,16 +54,22 @@ def bayesian_comparisons(
 ) -> list[BayesianComparison]:
     """All pairs of systems by every metric with a region of practical equivalence.
 
-    gold, predictions  (n,) oriented: higher is better
-    ropes              metric -> half the width of the region
-    folds              (n,) the fold of cross-validation that each segment was predicted in: the metric is
-                       computed by fold (correlated t test); none: by segment (signed-rank test), MAE alone
-    groups             (n,) the document of each segment: the signed-rank test takes the mean difference of
-                       each; a fold holds whole documents
-
     Units so few that a test could not decide give no probabilities: with 2 units, .44 of the comparisons of
     equal systems pass .95. Raises InputError for metrics that have no value per segment or are undefined
     in a fold, several kinds of groups, and a group in several folds.
+
+    Parameters
+    ----------
+    gold, predictions : array of float
+        (n,) oriented: higher is better.
+    ropes : mapping of str to float
+        Metric -> half the width of the region.
+    folds : Groups or None, default=None
+        (n,) the fold of cross-validation that each segment was predicted in: the metric is computed by
+        fold (correlated t test); none: by segment (signed-rank test), MAE alone.
+    groups : Groups or mapping of str to Groups or None, default=None
+        (n,) the document of each segment: the signed-rank test takes the mean difference of each; a fold
+        holds whole documents.
     """
     levels = Levels.of(groups, len(gold))
     if levels.crossed:

@@ -33,10 +33,16 @@ class BandCoverage:
 class Coverage:
     """How often intervals of a nominal `level` held the gold label, and how wide they were.
 
-    ci             95 % bootstrap interval of the coverage
-    width          mean, in label units; infinite where an interval is all labels of an open scale
-    by_label       by the gold label: steps or fifths of its scale, fifths of the labels where it is open
-    by_prediction  by fifths of the predictions
+    Attributes
+    ----------
+    ci : pair of float and float
+        95 % bootstrap interval of the coverage.
+    width : float
+        Mean, in label units; infinite where an interval is all labels of an open scale.
+    by_label : tuple of BandCoverage
+        By the gold label: steps or fifths of its scale, fifths of the labels where it is open.
+    by_prediction : tuple of BandCoverage
+        By fifths of the predictions.
     """
 
     level: float

@@ -52,11 +52,18 @@ _RANK_SAMPLES = 1000  # virtual test sets of bootstrap rank ranges
 class SystemScores:
     """One system's scores.
 
-    metrics         metric -> score; NaN if undefined
-    ci              metric -> 95 % interval (jackknife); empty without resampling
-    delta_avg_by_n  DeltaAvg[n] for n = 2 .. min(n/2, 1000) quantiles
-    interval        smallest and largest prediction
-    n               number of segments
+    Attributes
+    ----------
+    metrics : mapping of str to float
+        Metric -> score; NaN if undefined.
+    ci : mapping of str to pair of float and float
+        Metric -> 95 % interval (jackknife); empty without resampling.
+    delta_avg_by_n : array of float
+        DeltaAvg[n] for n = 2 .. min(n/2, 1000) quantiles.
+    interval : pair of float and float
+        Smallest and largest prediction.
+    n : int
+        Number of segments.
     """
 
     metrics: Mapping[str, float]
@@ -81,16 +88,27 @@ class SystemScores:
 class Report:
     """Scores of all systems on the same segments.
 
-    systems      name -> SystemScores, in the order given
-    comparisons  all pairs, or each system with each named baseline
-    clusters     metric -> systems that cannot be told apart, best first (corrected over all pairs); a
-                 metric is absent where that cannot be decided
-    baselines    the named baselines
-    recipe       seed, samples, test, correction, families, label scale, fingerprint of the labels, versions
-    notes        what a reader must know before believing the figures, a sentence each
-    equivalences all pairs, by the metrics that have a margin
-    ranks        metric -> system -> how good and how bad its rank can be; from three systems on
-    buckets      the same comparisons in buckets of segments; None unless asked for
+    Attributes
+    ----------
+    systems : mapping of str to SystemScores
+        Name -> SystemScores, in the order given.
+    comparisons : sequence of Comparison
+        All pairs, or each system with each named baseline.
+    clusters : mapping of str to list of list of str
+        Metric -> systems that cannot be told apart, best first (corrected over all pairs); a metric is
+        absent where that cannot be decided.
+    baselines : sequence of str
+        The named baselines.
+    recipe : mapping of str to Any
+        Seed, samples, test, correction, families, label scale, fingerprint of the labels, versions.
+    notes : sequence of str
+        What a reader must know before believing the figures, a sentence each.
+    equivalences : sequence of Equivalence
+        All pairs, by the metrics that have a margin.
+    ranks : mapping of str to mapping of str to RankInterval
+        Metric -> system -> how good and how bad its rank can be; from three systems on.
+    buckets : BucketReport or None
+        The same comparisons in buckets of segments; None unless asked for.
     """
 
     systems: Mapping[str, SystemScores]

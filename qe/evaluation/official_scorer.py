@@ -16,10 +16,16 @@ from qe.statistics.metrics.delta_avg import delta_avg_by_n
 class OfficialScores:
     """What the scorer prints of one submission; None if ranks, or scores, were not submitted.
 
-    delta_avg  from the submitted ranks; 0 for fewer than 4 segments
-    spearman   1 - 6 sum d^2 / (n (n^2 - 1)) on the submitted ranks; 1 for one segment
-    mae, rmse, large_error_percent, small_error_percent   each error rounded to two decimals first
-    interval   smallest and largest score
+    Attributes
+    ----------
+    delta_avg : float or None
+        From the submitted ranks; 0 for fewer than 4 segments.
+    spearman : float or None
+        1 - 6 sum d^2 / (n (n^2 - 1)) on the submitted ranks; 1 for one segment.
+    mae, rmse, large_error_percent, small_error_percent : float or None
+        Each error rounded to two decimals first.
+    interval : pair of float and float or None
+        Smallest and largest score.
     """
 
     n: int

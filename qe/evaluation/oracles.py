@@ -47,12 +47,19 @@ class PostEdited:
 class Oracle:
     """One oracle.
 
-    quality    (n,) what it ranks by; higher is better
-    scores     (n,) its predictions, on the label's scale
-    metrics    DeltaAvg and Spearman of `quality`, MAE and RMSE of `scores`
-    ci         metric -> 95 % jackknife interval; empty without resampling
-    mapped_to  (worst, best) label that the 5 % and 95 % quantiles of `quality` became; None for the labels
-               themselves
+    Attributes
+    ----------
+    quality : array of float
+        (n,) what it ranks by; higher is better.
+    scores : array of float
+        (n,) its predictions, on the label's scale.
+    metrics : mapping of str to float
+        DeltaAvg and Spearman of `quality`, MAE and RMSE of `scores`.
+    ci : mapping of str to pair of float and float
+        Metric -> 95 % jackknife interval; empty without resampling.
+    mapped_to : pair of float and float or None
+        (worst, best) label that the 5 % and 95 % quantiles of `quality` became; None for the labels
+        themselves.
     """
 
     name: str
@@ -96,15 +103,20 @@ def oracle(
     `effort` is the labels themselves; `hter` ranks by HTER, lowest first; `bleu` by sentence BLEU against
     the post-edit. The ranking is not mapped; for scores, see `mapped`.
 
-    mapped_to  (worst, best) label; by default [1.5, 5] for labels from 1 to 5, as in the source, otherwise
-               the 5 % and 95 % quantiles of the labels
-    groups     units of the intervals, as in `evaluate`
-    samples    0: no intervals
-
     Raises InputError for an unknown name, absent post-edits, and post-edits that are empty.
 
     Source: Callison-Burch et al. 2012, "Findings of the 2012 Workshop on Statistical Machine Translation",
     6.4.
+
+    Parameters
+    ----------
+    mapped_to : pair of float and float or None, default=None
+        (worst, best) label; by default [1.5, 5] for labels from 1 to 5, as in the source, otherwise the 5
+        % and 95 % quantiles of the labels.
+    groups : Groups or mapping of str to Groups or None, default=None
+        Units of the intervals, as in `evaluate`.
+    samples : int or None, default=None
+        0: no intervals.
     """
     check_oracle(name)
     samples = SAMPLES if samples is None else samples

@@ -50,11 +50,18 @@ _PRECISION = 0.002  # of the share by which predictions move
 class PowerSettings:
     """How power is found.
 
-    power        probability with which a difference is to be found
-    level        of the two-sided test
-    comparisons  tests in the family: each one is held to level / comparisons, as Holm's first step does
-    simulations  virtual test sets per point of a curve
-    samples      exchanges in the test of each one
+    Parameters
+    ----------
+    power : float, default=0.8
+        Probability with which a difference is to be found.
+    level : float, default=0.05
+        Of the two-sided test.
+    comparisons : int, default=1
+        Tests in the family: each one is held to level / comparisons, as Holm's first step does.
+    simulations : int, default=500
+        Virtual test sets per point of a curve.
+    samples : int, default=199
+        Exchanges in the test of each one.
     """
 
     power: float = 0.8

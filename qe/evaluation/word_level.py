@@ -147,16 +147,25 @@ def cross_thresholded(
 class WordReport:
     """Scores of all systems on the same tags.
 
-    scores       system -> metric -> score; where probabilities are known, `ece`, and the `ece_by_chance` that
-                 true probabilities would have on these segments
-    ci           system -> metric -> 95 % jackknife interval over segments, none of `ece`, which is of one
-                 sign whatever the truth; empty without resampling
-    reliability  system -> bins of its probabilities, where these are known
-    comparisons  all pairs, or each system with each baseline, by every metric
-    clusters     metric -> systems that cannot be told apart, best first; empty with baselines, absent where
-                 nothing can be decided
-    segments     how many there are
-    tags         how many there are, and how many of them are BAD
+    Attributes
+    ----------
+    scores : mapping of str to mapping of str to float
+        System -> metric -> score; where probabilities are known, `ece`, and the `ece_by_chance` that true
+        probabilities would have on these segments.
+    ci : mapping of str to mapping of str to pair of float and float
+        System -> metric -> 95 % jackknife interval over segments, none of `ece`, which is of one sign
+        whatever the truth; empty without resampling.
+    reliability : mapping of str to sequence of Bin
+        System -> bins of its probabilities, where these are known.
+    comparisons : sequence of Comparison
+        All pairs, or each system with each baseline, by every metric.
+    clusters : mapping of str to list of list of str
+        Metric -> systems that cannot be told apart, best first; empty with baselines, absent where
+        nothing can be decided.
+    segments : int
+        How many there are.
+    tags : pair of int and int
+        How many there are, and how many of them are BAD.
     """
 
     scores: Mapping[str, Mapping[str, float]]
@@ -205,14 +214,21 @@ def evaluate_words(
 ) -> WordReport:
     """Scores every system, and compares them by exchanging their tags segment by segment.
 
-    gold, predictions  (t,) whether a tag is BAD
-    probabilities      (t,) P(BAD) of the systems that give it: its calibration is measured, too
-    offsets            (n + 1,) where segments begin and end: segments are the units of intervals and tests
-    baselines          names among `predictions` that the others are compared with; none: all pairs
-    samples            resamples; 0: no intervals, no tests; default: what the comparisons need
-
     Tests and corrections are those of sentence-level evaluation (docs/significance.md). Raises InputError for
     systems of another length, unknown baselines, too few samples.
+
+    Parameters
+    ----------
+    gold, predictions : array of bool
+        (t,) whether a tag is BAD.
+    probabilities : mapping of str to array of float or None, default=None
+        (t,) P(BAD) of the systems that give it: its calibration is measured, too.
+    offsets : array of int
+        (n + 1,) where segments begin and end: segments are the units of intervals and tests.
+    baselines : sequence of str, default=()
+        Names among `predictions` that the others are compared with; none: all pairs.
+    samples : int or None, default=None
+        Resamples; 0: no intervals, no tests; default: what the comparisons need.
     """
     _check(gold, predictions, offsets, baselines, samples, seed)
     counts = {name: confusions(gold, tags, offsets) for name, tags in predictions.items()}

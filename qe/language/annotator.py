@@ -82,11 +82,18 @@ _ORDER: tuple[Layer, ...] = ("lemma", "upos", "xpos", "feats", "deprel", "entity
 class Annotator(ABC):
     """Adds layers to batches; its module's name is its task.
 
-    needs      tasks whose layers it reads
-    adds       layers that it adds to a batch
-    treebank   what files it is trained from
-    defaults   the settings that `train` takes
-    settings   how it was trained, JSON values
+    Attributes
+    ----------
+    needs : tuple of str
+        Tasks whose layers it reads.
+    adds : tuple of Layer
+        Layers that it adds to a batch.
+    treebank : str
+        What files it is trained from.
+    defaults : mapping of str to int
+        The settings that `train` takes.
+    settings : mapping of str to Any
+        How it was trained, JSON values.
     """
 
     needs: ClassVar[tuple[str, ...]] = ()

@@ -17,12 +17,19 @@ if TYPE_CHECKING:
 class Learner(ABC):
     """Names an estimator's parameters and where to search for them; holds no state.
 
-    space          parameter -> the distribution that `suggest` draws from
-    scale          whether its inputs are standardised first
-    takes_trees    whether it works with columns of trees; it then gets its inputs as a table (DataFrame)
-    takes_names    whether its parameters name features; it then gets a table, too
-    trusted_types  fully qualified names of the classes within a fitted estimator, scikit-learn's included:
-                   model files may hold these, the estimator's own class, and no others
+    Parameters
+    ----------
+    space : mapping of str to Distribution, default={}
+        Parameter -> the distribution that `suggest` draws from.
+    scale : bool, default=True
+        Whether its inputs are standardised first.
+    takes_trees : bool, default=False
+        Whether it works with columns of trees; it then gets its inputs as a table (DataFrame).
+    takes_names : bool, default=False
+        Whether its parameters name features; it then gets a table, too.
+    trusted_types : tuple of str, default=()
+        Fully qualified names of the classes within a fitted estimator, scikit-learn's included: model
+        files may hold these, the estimator's own class, and no others.
     """
 
     space: ClassVar[Mapping[str, Distribution]] = {}

@@ -21,7 +21,10 @@ class Selector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     X is standardised and free of NaN; `feature_names_in_` is set when X is a DataFrame.
     A transformer that builds new columns (PCA) subclasses this too and overrides `transform`.
 
-    space   parameter -> the distribution that is searched together with the learner's
+    Parameters
+    ----------
+    space : mapping of str to Distribution, default={}
+        Parameter -> the distribution that is searched together with the learner's.
     """
 
     space: ClassVar[Mapping[str, Distribution]] = {}

@@ -53,10 +53,16 @@ class FeatureShift:
 class DriftReport:
     """What a batch of `n` segments looks like beside the training data.
 
-    shifts    features and lengths by population stability index, largest first
-    oov       side -> (share of tokens never seen in training, the same for held-out training rows)
-    signs     sign of a wrong language -> (share of segments, the same for held-out training rows)
-    warnings  what departs; empty also for fewer than 30 segments, of which nothing can be said
+    Attributes
+    ----------
+    shifts : tuple of FeatureShift
+        Features and lengths by population stability index, largest first.
+    oov : mapping of str to pair of float and float
+        Side -> (share of tokens never seen in training, the same for held-out training rows).
+    signs : mapping of str to pair of float and float
+        Sign of a wrong language -> (share of segments, the same for held-out training rows).
+    warnings : tuple of str
+        What departs; empty also for fewer than 30 segments, of which nothing can be said.
     """
 
     n: int
@@ -81,14 +87,24 @@ class DriftReport:
 class Profile:
     """The training data as counts; `observe` turns segments into counts of the same shape.
 
-    names        features, then lengths
-    edges        per name, increasing edges between bins of about equal size (9 at most)
-    counts       (names, 11) training rows per bin, the last bin for undefined values
-    words        source and target words of the training data, as sorted hashes
-    languages    profiles of source and target
-    limits       bits per character of held-out training rows, 99th percentile, per side
-    tokens       (4,) source tokens, unseen ones, target tokens, unseen ones of held-out training rows
-    signs        (4,) held-out training rows with each sign of a wrong language
+    Attributes
+    ----------
+    names : tuple of str
+        Features, then lengths.
+    edges : tuple of array of float
+        Per name, increasing edges between bins of about equal size (9 at most).
+    counts : array of int
+        (names, 11) training rows per bin, the last bin for undefined values.
+    words : pair of array of uint32 and array of uint32
+        Source and target words of the training data, as sorted hashes.
+    languages : pair of LanguageProfile and LanguageProfile
+        Profiles of source and target.
+    limits : pair of float and float
+        Bits per character of held-out training rows, 99th percentile, per side.
+    tokens : array of int
+        (4,) source tokens, unseen ones, target tokens, unseen ones of held-out training rows.
+    signs : array of int
+        (4,) held-out training rows with each sign of a wrong language.
     """
 
     names: tuple[str, ...]

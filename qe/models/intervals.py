@@ -32,20 +32,31 @@ _FILE, _SCORES, _GROUPS, _WEIGHTS = (
 class Intervals:
     """Conformal intervals around a model's predictions.
 
-    scores      (n,) sorted |gold - predicted| / predicted difficulty of rows that the prediction never saw
-    scale       bounds are moved into the label's range
-    method      cross: rows predicted out of fold; split: rows held out from training
-    measured    coverage on rows held out from the calibration too
-    taxonomy    groups that are calibrated apart; None: all rows are one
-    groups      (n,) the group of each score; None without a taxonomy
-    weights     (n,) how much each score counts; None: all the same
-    new_weight  how much a new row counts beside them, before `shift`
-    shift       what weighs a new row, and has weighed the scores; None: no row more than another
-
     Sources: split conformal prediction with normalised residuals: Lei et al. 2018, section 5.2; residuals of
     cross-validation: Vovk 2015 (cross-conformal predictors); weights: Tibshirani et al. 2019, equation 7;
     groups: `Taxonomy`. The interval is centred on the model fitted to all rows, not on the fold models, so
     that scoring costs one prediction; coverage is therefore measured.
+
+    Attributes
+    ----------
+    scores : array of float
+        (n,) sorted |gold - predicted| / predicted difficulty of rows that the prediction never saw.
+    scale : LabelScale
+        Bounds are moved into the label's range.
+    method : str
+        cross: rows predicted out of fold; split: rows held out from training.
+    measured : tuple of Coverage
+        Coverage on rows held out from the calibration too.
+    taxonomy : str or None
+        Groups that are calibrated apart; None: all rows are one.
+    groups : array of int or None
+        (n,) the group of each score; None without a taxonomy.
+    weights : array of float or None
+        (n,) how much each score counts; None: all the same.
+    new_weight : float
+        How much a new row counts beside them, before `shift`.
+    shift : DensityRatio or None
+        What weighs a new row, and has weighed the scores; None: no row more than another.
     """
 
     difficulty: Difficulty

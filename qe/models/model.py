@@ -60,12 +60,18 @@ class Model:
 
     `about` holds the recipe (JSON values): seeds, versions, fingerprints.
 
-    made_columns  column -> program: second translations and annotations that the model makes itself if the
-                  input does not bring them
-    limits        the worst and best score that it gives, in ascending order: the label's declared ends, or
-                  those of the training labels; None: no limit
-    guard         takes the score of rubbish to the worst; None: scores are the pipeline's
-    identity      of a model that was loaded: the SHA-256 of its model.json
+    Attributes
+    ----------
+    made_columns : mapping of str to str
+        Column -> program: second translations and annotations that the model makes itself if the input
+        does not bring them.
+    limits : pair of float and float or None
+        The worst and best score that it gives, in ascending order: the label's declared ends, or those of
+        the training labels; None: no limit.
+    guard : Guard or None
+        Takes the score of rubbish to the worst; None: scores are the pipeline's.
+    identity : str or None
+        Of a model that was loaded: the SHA-256 of its model.json.
     """
 
     name: str

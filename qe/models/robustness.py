@@ -59,8 +59,12 @@ class Answer:
 class Robustness:
     """All answers, by effect and name; perturbations that changed no row are not among them.
 
-    rows   rows that were changed
-    marked the share of originals that is marked as outside
+    Attributes
+    ----------
+    rows : int
+        Rows that were changed.
+    marked : float
+        The share of originals that is marked as outside.
     """
 
     rows: int

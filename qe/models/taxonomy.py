@@ -32,7 +32,10 @@ class Taxonomy(ABC):
     A subclass is a dataclass whose fields are JSON values, as they are saved. Source: Mondrian conformal
     prediction (Vovk, Gammerman and Shafer 2005, section 4.5).
 
-    options  the settings of `Grouping` that it takes
+    Attributes
+    ----------
+    options : frozenset of str
+        The settings of `Grouping` that it takes.
     """
 
     options: ClassVar[frozenset[str]] = frozenset()

@@ -84,7 +84,10 @@ class Problem(ABC):
 class Correlation(ABC):
     """Makes the problem of one kind of correlation.
 
-    level  of single segments, or of whole systems
+    Attributes
+    ----------
+    level : float
+        Of single segments, or of whole systems.
     """
 
     level: ClassVar[Level]

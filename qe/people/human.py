@@ -52,12 +52,19 @@ class Preferences:
 class Human:
     """Human judgements of s segments translated by k systems; at least one of the three is given.
 
-    systems        k names
-    segments       s names
-    scores         (s, k) higher is better, NaN if nobody judged
-    preferences    pairwise judgements
-    system_scores  (k,) scores of whole systems, higher is better; where they are not given, they are made
-                   from the scores (means) or the preferences
+    Parameters
+    ----------
+    systems : tuple of str
+        K names.
+    segments : tuple of str
+        S names.
+    scores : array of float or None, default=None
+        (s, k) higher is better, NaN if nobody judged.
+    preferences : Preferences or None, default=None
+        Pairwise judgements.
+    system_scores : array of float or None, default=None
+        (k,) scores of whole systems, higher is better; where they are not given, they are made from the
+        scores (means) or the preferences.
     """
 
     systems: tuple[str, ...]

@@ -16,10 +16,16 @@ from qe.display.summary import summarised
 class Ranking:
     """One order of k systems.
 
-    order   (k,) indices of the systems, best first
-    scores  (k,) score of each system by its index, NaN if undefined; None for a method without scores
-    unique  whether no other order is as good: no two scores are equal, no other order costs as little
-    cost    what the order costs, for a method that minimises a cost
+    Attributes
+    ----------
+    order : array of int
+        (k,) indices of the systems, best first.
+    scores : array of float or None
+        (k,) score of each system by its index, NaN if undefined; None for a method without scores.
+    unique : bool
+        Whether no other order is as good: no two scores are equal, no other order costs as little.
+    cost : float or None
+        What the order costs, for a method that minimises a cost.
     """
 
     order: IntArray

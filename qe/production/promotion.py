@@ -54,14 +54,23 @@ class Labelled:
 class Decision:
     """What became of a challenger, and the evidence.
 
-    gain  challenger minus champion on the metric, in the direction in which more is better; None without
-          a champion
-    ci    its 95 % jackknife interval
-    p     of a gain no larger than the margin (`better_by`); None where so few segments cannot decide
-    test  name of the test
-    n     segments that were compared on
-    learned  segments that were left out, because a model has learned from them
-    silent   versions that do not say what they have learned from (of earlier releases)
+    Attributes
+    ----------
+    gain : float or None
+        Challenger minus champion on the metric, in the direction in which more is better; None without a
+        champion.
+    ci : pair of float and float or None
+        Its 95 % jackknife interval.
+    p : float or None
+        Of a gain no larger than the margin (`better_by`); None where so few segments cannot decide.
+    test : str or None
+        Name of the test.
+    n : int
+        Segments that were compared on.
+    learned : int
+        Segments that were left out, because a model has learned from them.
+    silent : tuple of str
+        Versions that do not say what they have learned from (of earlier releases).
     """
 
     name: str
@@ -104,14 +113,17 @@ def promote(
 
     The test is at significance `level`.
 
-    challenger  its version; default: the version with that alias
-
     Segments that either has learned from are left out. The decision and its evidence are recorded on the
     challenger (tags `promotion.decision`, `promotion.evidence`). Without a champion the challenger becomes it
     unopposed.
 
     Raises InputError for an unknown model or version, none to promote, labels of different scales, rows that
     a model cannot score, or none that is new to both.
+
+    Parameters
+    ----------
+    challenger : str or None, default=None
+        Its version; default: the version with that alias.
     """
     _check(margin, level, samples)
     check_seed(seed)

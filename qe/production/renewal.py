@@ -21,12 +21,17 @@ TAKEN, SAME, FAILED = "taken", "same", "failed"
 class Renewal:
     """The place that a model comes from, and when it is looked for again.
 
-    load     the model that is there now
-    current  whether a loaded model is still the one that is there; asked every `seconds`
-    seconds  0: only when asked to (SIGHUP)
-
     A model that cannot be loaded, or that needs other columns of clients, is told in the log; the one
     before goes on.
+
+    Attributes
+    ----------
+    load : callable
+        The model that is there now.
+    current : callable
+        Whether a loaded model is still the one that is there; asked every `seconds`.
+    seconds : float
+        0: only when asked to (SIGHUP).
     """
 
     load: Callable[[], Service]

@@ -67,12 +67,18 @@ def serve(
 
     It is not ready until the model is loaded.
 
-    renewal  loads the model, and takes another one when it is there
-    hosts    names that are answered to
-    quiet    no line per request in the log (stderr)
-    loaded   told when the model is there
-
     Raises what loading raises, and InputError where so many connections need more descriptors than there are.
+
+    Parameters
+    ----------
+    renewal : Renewal
+        Loads the model, and takes another one when it is there.
+    hosts : collection of str, default=LOOPBACK
+        Names that are answered to.
+    quiet : bool, default=False
+        No line per request in the log (stderr).
+    loaded : callable, default=lambda service: None
+        Told when the model is there.
     """
     check_descriptors(limits)
     app = App(limits, hosts=hosts)

@@ -33,12 +33,20 @@ class ActionCosts(Section):
 
     Truth is the gold label.
 
-    publish_good     publishing a segment whose label is at least `good`
-    publish_bad      publishing one that is not: the complaint, the correction after the fact
-    post_edit        post-editing a segment of the best label
-    post_edit_worst  post-editing one of the worst label; in between it grows linearly
-    retranslate      translating from scratch, whatever the machine wrote
-    good             the label from which a segment may be published as it is
+    Parameters
+    ----------
+    publish_good : float, default=0.0
+        Publishing a segment whose label is at least `good`.
+    publish_bad : float
+        Publishing one that is not: the complaint, the correction after the fact.
+    post_edit : float
+        Post-editing a segment of the best label.
+    post_edit_worst : float
+        Post-editing one of the worst label; in between it grows linearly.
+    retranslate : float
+        Translating from scratch, whatever the machine wrote.
+    good : float
+        The label from which a segment may be published as it is.
     """
 
     good: float
@@ -75,15 +83,25 @@ class Estimate:
 class Triage:
     """Thresholds on the predicted label, and what they do on labelled data.
 
-    publish, retranslate  labels: predictions at least as good as the first are published, those worse than
-                          the second retranslated, the rest post-edited; None: none is
-    shares                action -> share of the segments
-    published_bad         share of the published segments that should not have been
-    edited_needlessly     share of the post-edited or retranslated ones that could have been published
-    retranslated_wrongly  share of the retranslated ones that post-editing would have made cheaper
-    cost                  mean cost per segment
-    saved                 action -> cost saved per segment against treating every segment that way
-    saved_share           share of the cost of the cheapest single treatment that is saved
+    Attributes
+    ----------
+    publish, retranslate : float or None
+        labels: predictions at least as good as the first are published, those worse than the second
+        retranslated, the rest post-edited; None: none is.
+    shares : mapping of str to Estimate
+        Action -> share of the segments.
+    published_bad : Estimate
+        Share of the published segments that should not have been.
+    edited_needlessly : Estimate
+        Share of the post-edited or retranslated ones that could have been published.
+    retranslated_wrongly : Estimate
+        Share of the retranslated ones that post-editing would have made cheaper.
+    cost : Estimate
+        Mean cost per segment.
+    saved : mapping of str to Estimate
+        Action -> cost saved per segment against treating every segment that way.
+    saved_share : Estimate
+        Share of the cost of the cheapest single treatment that is saved.
     """
 
     publish: float | None

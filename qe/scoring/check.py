@@ -61,9 +61,14 @@ class Pair:
 class Check(ABC):
     """One thing that can be wrong; its fields are its settings, its file's name is its name.
 
-    flag     settings with which `qe score --flags` asks it; None: it is no flag
-    filters  whether `qe filter` asks it unless `--without` names it; otherwise `--with` must name it
-    cost     microseconds per pair, roughly: `qe filter` asks cheap checks first
+    Attributes
+    ----------
+    flag : mapping of str to Any or None
+        Settings with which `qe score --flags` asks it; None: it is no flag.
+    filters : bool
+        Whether `qe filter` asks it unless `--without` names it; otherwise `--with` must name it.
+    cost : float
+        Microseconds per pair, roughly: `qe filter` asks cheap checks first.
     """
 
     flag: ClassVar[Mapping[str, Any] | None] = None

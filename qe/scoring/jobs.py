@@ -68,24 +68,35 @@ def score_file(
     """Scores a table, a folder or a pattern of tables, or a file of a translation tool (one path), or two
     parallel texts, into a table.
 
-    identity  of the model that must lie there, if it is known; worker processes load no other than the job
-    options  add columns (intervals, explanations, ...); those of routes are their own
-    columns  name of a column that the model reads -> the input's own name of it; names that are not given
-             are those of the training data, or the headers in use
-    layout   how the input lies on disk, as far as that is not to be seen
-    keep     whether all columns of the input stay, before those that are added
-    suffix   of the headers of what is added to columns that stay
-    safe     whether text that a spreadsheet would take for a formula is marked as text (TSV and CSV)
-    known    what an earlier job scored: rows of the same texts keep its scores, if the same model and options
-             made them; the output is the same to the byte
-    job_summary  names the model, and is written where it says when the output is there
-
     An output that is there is replaced only to `overwrite` it; if the same job made it, nothing is done.
     Finished chunks lie in `OUTPUT.partial/` until the job is done; a killed job goes on with `resume` and
     ends byte-identical to an uninterrupted one. Memory does not grow with the input.
 
     Raises InputError for a model, input or output that cannot be used, before any row is scored, for an
     output that another job made, and while one writes it.
+
+    Parameters
+    ----------
+    identity : str or None, default=None
+        Of the model that must lie there, if it is known; worker processes load no other than the job.
+    options : Options or None, default=None
+        Add columns (intervals, explanations, ...); those of routes are their own.
+    columns : mapping of str to str or None, default=None
+        Name of a column that the model reads -> the input's own name of it; names that are not given are
+        those of the training data, or the headers in use.
+    layout : Layout or None, default=None
+        How the input lies on disk, as far as that is not to be seen.
+    keep : bool, default=False
+        Whether all columns of the input stay, before those that are added.
+    suffix : str, default=''
+        Of the headers of what is added to columns that stay.
+    safe : bool, default=False
+        Whether text that a spreadsheet would take for a formula is marked as text (TSV and CSV).
+    known : Path or None, default=None
+        What an earlier job scored: rows of the same texts keep its scores, if the same model and options
+        made them; the output is the same to the byte.
+    job_summary : JobSummary or None, default=None
+        Names the model, and is written where it says when the output is there.
     """
     kind = row_formats.kind_of(output)
     models = model_path if isinstance(model_path, Routes) else _OneModel(model_path, identity, options)

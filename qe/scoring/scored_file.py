@@ -32,17 +32,29 @@ class RouteDone:
 class ScoredFile:
     """What a scoring job did.
 
-    repeated  rows that took the score of an equal segment
-    drift     how the scored rows, but for the known ones, differ from the training data; None for a model
-              without a profile
-    actions   how many rows each action was chosen for; empty without triage
-    flagged      how many rows have a flag of each kind
-    not_checked  kinds of flags that could not be looked for -> why
-    notes        how the input was read, where it was seen and not said
-    unchanged    whether the output was there before, made by the same job, so that nothing was to do
-    known        rows that kept the score of an earlier job
-    routes       of several models: name of a route -> its rows; their drift stands there
-    recipe       fingerprint of all that a row's output depends on beside the row: model, options, release
+    Attributes
+    ----------
+    repeated : int
+        Rows that took the score of an equal segment.
+    drift : DriftReport or None
+        How the scored rows, but for the known ones, differ from the training data; None for a model
+        without a profile.
+    actions : mapping of str to int
+        How many rows each action was chosen for; empty without triage.
+    flagged : mapping of str to int
+        How many rows have a flag of each kind.
+    not_checked : mapping of str to str
+        Kinds of flags that could not be looked for -> why.
+    notes : sequence of str
+        How the input was read, where it was seen and not said.
+    unchanged : bool
+        Whether the output was there before, made by the same job, so that nothing was to do.
+    known : int
+        Rows that kept the score of an earlier job.
+    routes : mapping of str to RouteDone
+        Of several models: name of a route -> its rows; their drift stands there.
+    recipe : str
+        Fingerprint of all that a row's output depends on beside the row: model, options, release.
     """
 
     rows: int

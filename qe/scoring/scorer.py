@@ -46,18 +46,30 @@ class Memory(Protocol):
 class Options:
     """What is asked for beside the score.
 
-    level    of prediction intervals (columns `low` and `high`), such as 0.9
-    explain  how many features the column `because` names; 0: no such column
-    tokens   columns `tokens`, `bad` and `gaps`: P(BAD) of every target token and gap; and what else the model
-             says of words (`WordLevel.names`)
-    tag_by   with tokens: the metric (f1_mult, mcc) whose thresholds make tags of P(BAD)
-    drift    whether segments are counted beside the training data's profile (where the model has one)
-    cache    distinct segments that a process remembers, the oldest dropped first; 0: none
-    triage   fills a column `action`; None: no such column
-    flags    a column `flags`: critical errors that are seen, with the words concerned
-    outside  columns `outside` (the share of held-out translations nearer to the training data) and `unlike`
-             (the signs that say so, from 0.99 on); with `triage` the latter alone
-    with_model  what a column `model` says of every row that has a score; empty: no such column
+    Parameters
+    ----------
+    level : float or None, default=None
+        Of prediction intervals (columns `low` and `high`), such as 0.9.
+    explain : int, default=0
+        How many features the column `because` names; 0: no such column.
+    tokens : bool, default=False
+        Columns `tokens`, `bad` and `gaps`: P(BAD) of every target token and gap; and what else the model
+        says of words (`WordLevel.names`).
+    tag_by : str, default='f1_mult'
+        With tokens: the metric (f1_mult, mcc) whose thresholds make tags of P(BAD).
+    drift : bool, default=True
+        Whether segments are counted beside the training data's profile (where the model has one).
+    cache : int, default=CACHE
+        Distinct segments that a process remembers, the oldest dropped first; 0: none.
+    triage : Decision or None, default=None
+        Fills a column `action`; None: no such column.
+    flags : bool, default=False
+        A column `flags`: critical errors that are seen, with the words concerned.
+    outside : bool, default=False
+        Columns `outside` (the share of held-out translations nearer to the training data) and `unlike`
+        (the signs that say so, from 0.99 on); with `triage` the latter alone.
+    with_model : str, default=''
+        What a column `model` says of every row that has a score; empty: no such column.
     """
 
     level: float | None = None

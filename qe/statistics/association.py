@@ -20,10 +20,16 @@ from qe.statistics.result import CountArray, check_samples, p_value, rounding
 class Association:
     """A rank correlation of two quantities.
 
-    rho  Spearman's, or partial Spearman's, -1 .. 1; NaN if a side is constant
-    ci   percentile bootstrap interval; NaN if rho is undefined in a resample
-    p    two-sided, by permutation; NaN if rho is
-    n    observations
+    Attributes
+    ----------
+    rho : float
+        Spearman's, or partial Spearman's, -1 .. 1; NaN if a side is constant.
+    ci : pair of float and float
+        Percentile bootstrap interval; NaN if rho is undefined in a resample.
+    p : float
+        Two-sided, by permutation; NaN if rho is.
+    n : int
+        Observations.
     """
 
     rho: float
@@ -44,13 +50,19 @@ def spearman_association(
 ) -> Association:
     """Spearman's correlation of x and y (n,), with the ranks of `control` (n,) held constant if it is given.
 
-    samples       bootstrap samples of observations for the interval
-    permutations  of y against x for the p-value; with a control, of what its ranks leave of those of y
-
     Raises InputError for columns that differ in length or are not finite.
 
     Source of the permutation with a control: Kennedy 1995, "Randomization tests in econometrics".
 
+    Parameters
+    ----------
+    samples : int, default=1000
+        Bootstrap samples of observations for the interval.
+    permutations : int, default=10000
+        Of y against x for the p-value; with a control, of what its ranks leave of those of y.
+
+    Examples
+    --------
     >>> association = spearman_association(np.arange(8.0), np.arange(8.0) ** 2)
     >>> association.rho, association.p < 0.001
     (1.0, True)

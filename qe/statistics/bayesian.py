@@ -27,11 +27,16 @@ class Posterior:
 def correlated_t(differences: FloatArray, rope: float, runs: int = 1) -> Posterior:
     """The Bayesian correlated t test for scores of cross-validation.
 
-    differences  (folds x runs,) one per fold; folds share training data, which the test allows for
-    rope         half the width of the region, 0 or more
-    runs         repetitions of the cross-validation
-
     The correlation is that of Nadeau and Bengio 2003: 1 / folds. Raises InputError for fewer than 2 folds.
+
+    Parameters
+    ----------
+    differences : array of float
+        (folds x runs,) one per fold; folds share training data, which the test allows for.
+    rope : float
+        Half the width of the region, 0 or more.
+    runs : int, default=1
+        Repetitions of the cross-validation.
     """
     n = len(differences)
     folds = n / runs
@@ -54,12 +59,17 @@ def signed_rank(
 ) -> Posterior:
     """The Bayesian signed-rank test: in how many draws of the posterior each region is the likeliest.
 
-    differences  (n,) independent ones, one per segment
-    rope         half the width of the region, above 0
-    prior        strength of the prior, which stands at a difference of 0
-
     Each draw weighs the differences (a Dirichlet process) and asks how often the mean of two of them lies in
     each region; sorted, that takes n steps instead of n squared. Raises InputError for a region of no width.
+
+    Parameters
+    ----------
+    differences : array of float
+        (n,) independent ones, one per segment.
+    rope : float
+        Half the width of the region, above 0.
+    prior : float, default=0.5
+        Strength of the prior, which stands at a difference of 0.
     """
     if not rope > 0:
         raise InputError(f"the region of practical equivalence must be wider than 0, but got {rope}")

@@ -99,16 +99,20 @@ def bootstrap_test(
 ) -> TestResult:
     """Tests a difference from the (samples,) bootstrap scores of two systems on the same virtual test sets.
 
-    difference  score of the system minus score of the baseline, on the real test set
-    units       segments (groups) in which the systems differ: what so few cannot decide is not decided by
-                drawing them often; None: not known
-    method      centred: the signed differences, moved to mean 0, are the null distribution (default)
-                win-ratio: the share of virtual test sets that the better system does not win (Koehn 2004);
-                one-sided by nature
-                shifted: |difference| minus its mean (Riezler and Maxwell 2005, Figure 2), as published; it
-                rejects true null hypotheses about twice too often (docs/results/significance.md)
-
     Two-sided for `shifted` alone. Raises InputError for an unknown method.
+
+    Parameters
+    ----------
+    difference : float
+        Score of the system minus score of the baseline, on the real test set.
+    units : int or None, default=None
+        Segments (groups) in which the systems differ: what so few cannot decide is not decided by drawing
+        them often; None: not known.
+    method : {'centred', 'win-ratio', 'shifted'}, default='centred'
+        `centred`: the signed differences, moved to mean 0, are the null distribution; `win-ratio`: the
+        share of virtual test sets that the better system does not win (Koehn 2004), one-sided by nature;
+        `shifted`: |difference| minus its mean (Riezler and Maxwell 2005, Figure 2), as published; it
+        rejects true null hypotheses about twice too often (docs/results/significance.md).
     """
     if method not in METHODS:
         raise unknown_name("bootstrap test", method, METHODS)

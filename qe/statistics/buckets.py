@@ -38,10 +38,16 @@ _DIGITS = (3, 6, 17)
 class Buckets:
     """One way to part n segments.
 
-    name    what parts them: length, quality, rare, document, ...
-    about   what the labels tell, in words
-    labels  name of each bucket
-    index   (n,) bucket of each segment
+    Parameters
+    ----------
+    name : str
+        What parts them: length, quality, rare, document, ...
+    about : str
+        What the labels tell, in words.
+    labels : tuple of str
+        Name of each bucket.
+    index : array of int
+        (n,) bucket of each segment.
     """
 
     name: str
@@ -176,8 +182,12 @@ class Dependence:
 class BucketReport:
     """All comparisons by all kinds of buckets.
 
-    family  the families in which p-values of differences were corrected (`Table.to_json`)
-    notes   what a reader must know
+    Attributes
+    ----------
+    family : mapping of str to Any
+        The families in which p-values of differences were corrected (`Table.to_json`).
+    notes : sequence of str
+        What a reader must know.
     """
 
     buckets: Sequence[Buckets]
@@ -226,14 +236,20 @@ def compare_in_buckets(
 ) -> BucketReport:
     """Makes all comparisons in every bucket, and corrects them together.
 
-    comparisons  the systems, on all segments
-    keys         the comparisons to make
-    undirected   metrics that have no better or worse
-    samples      resamples of each test; None: `least`, or what so many comparisons need
-
     A family holds all buckets of all kinds by one metric (scope `metric`). Raises InputError for buckets of
     another number of segments, for two kinds of one name, and for a correction that is part of a test of all
     systems at once.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+        The systems, on all segments.
+    keys : sequence of Key
+        The comparisons to make.
+    undirected : sequence of str, default=()
+        Metrics that have no better or worse.
+    samples : int or None, default=None
+        Resamples of each test; None: `least`, or what so many comparisons need.
     """
     _check(buckets, comparisons.levels, rule)
     if not keys:

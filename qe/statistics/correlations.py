@@ -25,15 +25,22 @@ def williams_test(
 ) -> TestResult:
     """Whether two dependent correlations differ; t with n - 3 degrees of freedom.
 
-    system, baseline  correlations of the two predictions with the gold labels
-    between           correlation of the two predictions with each other
-    n                 number of segments
-
     It assumes normal labels and predictions; where `heavy_tails` finds that they are not, it rejects true
     null hypotheses up to ten times too often, and `correlation_randomization` is the test to take. Undefined
     (NaN) for fewer than 4 segments and where a correlation is; equal correlations give p = 1 two-sided.
     Source: Williams 1959; Steiger 1980, equation 7.
 
+    Parameters
+    ----------
+    system, baseline : float
+        Correlations of the two predictions with the gold labels.
+    between : float
+        Correlation of the two predictions with each other.
+    n : int
+        Number of segments.
+
+    Examples
+    --------
     >>> round(williams_test(0.4, 0.5, 0.1, 103).p, 3)
     0.375
     """

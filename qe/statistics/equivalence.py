@@ -27,16 +27,25 @@ NAME = "two one-sided t tests (jackknife)"
 class Equivalence:
     """One pair of systems within a margin; units of the metric.
 
-    difference     score of the system minus score of the baseline
-    margin         differences below it do not matter
-    p              of the two one-sided tests: small where the difference lies within the margin; NaN where
-                   it is undefined, or where so few units cannot decide
-    p_corrected    the same, corrected as differences are
-    p_noninferior  small where the system is not worse than the baseline by the margin or more (uncorrected)
-    verdict        different: a difference was shown; equivalent: it was shown to lie within the margin;
-                   different, within the margin: both; undecided: neither; cannot be decided: neither, and so
-                   few units could not show it
-    undecided      why equivalence cannot be decided; empty if it can
+    Attributes
+    ----------
+    difference : float
+        Score of the system minus score of the baseline.
+    margin : float
+        Differences below it do not matter.
+    p : float
+        Of the two one-sided tests: small where the difference lies within the margin; NaN where it is
+        undefined, or where so few units cannot decide.
+    p_corrected : float
+        The same, corrected as differences are.
+    p_noninferior : float
+        Small where the system is not worse than the baseline by the margin or more (uncorrected).
+    verdict : str
+        different: a difference was shown; equivalent: it was shown to lie within the margin; different,
+        within the margin: both; undecided: neither; cannot be decided: neither, and so few units could
+        not show it.
+    undecided : str
+        Why equivalence cannot be decided; empty if it can.
     """
 
     system: str
@@ -122,11 +131,15 @@ def tost(
 ) -> tuple[float, float]:
     """p-values of two t tests: that the difference is above -margin, and that it is below +margin.
 
-    left_out  for each kind of units, (u,) differences with one unit left out
-    least     p-value of what is certain: systems that never differ
-
     For a mean of paired values these are the paired t tests. NaN if a difference is undefined, or with
     one unit.
+
+    Parameters
+    ----------
+    left_out : sequence of array of float
+        For each kind of units, (u,) differences with one unit left out.
+    least : float, default=0.0
+        P-value of what is certain: systems that never differ.
     """
     turned = [-differences for differences in left_out]
     return exceeds(difference, left_out, -margin, least), exceeds(-difference, turned, -margin, least)

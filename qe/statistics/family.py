@@ -38,7 +38,10 @@ _STANDARD_ERRORS = 3.0
 class Rule:
     """How the comparisons of a table are corrected.
 
-    method  none, bonferroni, holm, bh; `in the test` for p-values that hold for all pairs already (Tukey)
+    Attributes
+    ----------
+    method : str
+        None, bonferroni, holm, bh; `in the test` for p-values that hold for all pairs already (Tukey).
     """
 
     scope: Scope = "metric"

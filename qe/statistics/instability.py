@@ -17,14 +17,23 @@ from qe.statistics.result import Aggregate, as_runs
 class Instability:
     """One system over its optimizer runs, in units of the metric.
 
-    runs        (r,) score of each run on the test set
-    mean        mean over runs
-    pooled      score of the statistics of all runs together
-    s_sel       test set selection: bootstrap standard deviation, averaged over runs
-    s_test      standard deviation over runs on the test set (n - 1); NaN for one run
-    s_dev       the same on the development set; NaN if no scores are given
-    median_run  index of the run with the median score (the lower one of an even number), on the development
-                set if scores on it are given (section 6, of manual analysis), else on the test set
+    Attributes
+    ----------
+    runs : tuple of float
+        (r,) score of each run on the test set.
+    mean : float
+        Mean over runs.
+    pooled : float
+        Score of the statistics of all runs together.
+    s_sel : float
+        Test set selection: bootstrap standard deviation, averaged over runs.
+    s_test : float
+        Standard deviation over runs on the test set (n - 1); NaN for one run.
+    s_dev : float
+        The same on the development set; NaN if no scores are given.
+    median_run : int
+        Index of the run with the median score (the lower one of an even number), on the development set
+        if scores on it are given (section 6, of manual analysis), else on the test set.
     """
 
     runs: tuple[float, ...]

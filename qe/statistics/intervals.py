@@ -31,13 +31,17 @@ def jackknife_interval(
 ) -> tuple[float, float]:
     """Student's t interval with the jackknife's standard error, on the scale of `link`.
 
-    score     the score on the real test set
-    left_out  for each kind of units, (u,) scores with one unit (segment, document, block) left out; with
-              several kinds their variances add up
-
     Degrees of freedom: the fewest units less 1. NaN if any score is, or with one unit. It needs no
     resampling, and is the one that keeps its level with 30 segments (docs/results/significance.md). Sources:
     Tukey 1958; for groups, MacKinnon, Nielsen and Webb 2023 (the variance CV3).
+
+    Parameters
+    ----------
+    score : float
+        The score on the real test set.
+    left_out : sequence of array of float
+        For each kind of units, (u,) scores with one unit (segment, document, block) left out; with
+        several kinds their variances add up.
     """
     if np.isnan(score) or any(np.isnan(scores).any() or len(scores) < 2 for scores in left_out):
         return float("nan"), float("nan")
@@ -72,12 +76,17 @@ def bca_interval(
 ) -> tuple[float, float]:
     """Bias-corrected and accelerated interval; NaN if any score is NaN.
 
-    scores     (samples,) bootstrap scores
-    observed   the score on the real test set
-    jackknife  (m,) scores with one segment (or block of segments) left out, see `jackknife_scores`
-
     Where all bootstrap scores lie on one side of the observed one, the correction is undefined and the
     interval is NaN. Source: Efron and Tibshirani 1993, section 14.3.
+
+    Parameters
+    ----------
+    scores : array of float
+        (samples,) bootstrap scores.
+    observed : float
+        The score on the real test set.
+    jackknife : array of float
+        (m,) scores with one segment (or block of segments) left out, see `jackknife_scores`.
     """
     if np.isnan(scores).any() or np.isnan(jackknife).any() or np.isnan(observed):
         return float("nan"), float("nan")

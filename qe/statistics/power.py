@@ -35,15 +35,19 @@ def detectable_difference(
 ) -> float:
     """The smallest true difference that a two-sided test at `level` finds with probability `power`.
 
-    system, baseline  (runs, n, k) statistics of a pair of systems like those to be compared
-    size              segments (groups) of the test set in question; default: as many as there are
-
     Virtual test sets of that size are drawn from the statistics. Each one is tested against the critical
     value that it gives by itself (Student's t of its own standard error, which the exchanges of a
     randomization test come to), not against that of the true variance; and the pilot's variance counts as
     what it is, an estimate (`pilot_certainty`). In units of the metric.
     Raises InputError for statistics of different shape, systems that do not differ, fewer than 4 segments in
     the pilot, and power or level outside (0, 1).
+
+    Parameters
+    ----------
+    system, baseline : array of float
+        (runs, n, k) statistics of a pair of systems like those to be compared.
+    size : int or None, default=None
+        Segments (groups) of the test set in question; default: as many as there are.
     """
     check_shares(power=power, level=level)
     pair = _pair(system, baseline, groups)

@@ -13,10 +13,14 @@ from qe.statistics.result import LEVEL
 class RankInterval:
     """Ranks of one system by one metric, 1 is best.
 
-    simultaneous  best and worst rank that the corrected pairwise tests leave open: with probability 1 - level
-                  those of all systems hold at once
-    drawn         best and worst rank in the central share of bootstrap samples, of this system by itself;
-                  None if nothing was drawn or a score is undefined
+    Attributes
+    ----------
+    simultaneous : pair of int and int
+        Best and worst rank that the corrected pairwise tests leave open: with probability 1 - level those
+        of all systems hold at once.
+    drawn : pair of int and int or None
+        Best and worst rank in the central share of bootstrap samples, of this system by itself; None if
+        nothing was drawn or a score is undefined.
     """
 
     simultaneous: tuple[int, int]
@@ -40,13 +44,19 @@ def rank_intervals(
 ) -> dict[str, RankInterval]:
     """Both kinds of intervals by one metric.
 
-    gains  each pair of systems, in one order -> gain of the first over the second (positive: better), and the
-           corrected p-value of their difference; NaN shows no difference
-    drawn  system -> (samples,) bootstrap scores, higher is better; empty: none
-
     A system ranks below those that were shown to be better, and above those that were shown to be worse.
     Sources: Mohamad, Goeman and van Zwet 2022 (simultaneous intervals); Callison-Burch et al. 2012.
 
+    Parameters
+    ----------
+    gains : mapping of pair of str and str to pair of float and float
+        Each pair of systems, in one order -> gain of the first over the second (positive: better), and
+        the corrected p-value of their difference; NaN shows no difference.
+    drawn : mapping of str to array of float
+        System -> (samples,) bootstrap scores, higher is better; empty: none.
+
+    Examples
+    --------
     >>> intervals = rank_intervals(["a", "b", "c"], {("a", "b"): (1.0, 0.3), ("a", "c"): (2.0, 0.01),
     ...                                              ("b", "c"): (1.0, 0.2)}, {})
     >>> [str(intervals[name]) for name in "abc"]

@@ -46,16 +46,28 @@ class Measure:
 class TestResult:
     """One comparison.
 
-    difference  score of the system minus score of the baseline
-    p           the p-value; NaN if the difference is undefined, or where the test cannot be decided
-    test        name of the test
-    exchange    unit of exchange or resampling: segment-run, segment, run, any, group, or the name of a level
-    samples     resamples that were looked at
-    tail        two-sided, greater (system above baseline) or less
-    exact       whether all possible exchanges were enumerated
-    reach       what so few units can show, however many samples are drawn; None: the test has no such bound
-    error       Monte-Carlo standard error of p; 0 where it is exact or no resampling was done
-    undecided   why the test cannot decide; empty if it can
+    Attributes
+    ----------
+    difference : float
+        Score of the system minus score of the baseline.
+    p : float
+        The p-value; NaN if the difference is undefined, or where the test cannot be decided.
+    test : str
+        Name of the test.
+    exchange : str
+        Unit of exchange or resampling: segment-run, segment, run, any, group, or the name of a level.
+    samples : int
+        Resamples that were looked at.
+    tail : str
+        Two-sided, greater (system above baseline) or less.
+    exact : bool
+        Whether all possible exchanges were enumerated.
+    reach : Reach or None
+        What so few units can show, however many samples are drawn; None: the test has no such bound.
+    error : float
+        Monte-Carlo standard error of p; 0 where it is exact or no resampling was done.
+    undecided : str
+        Why the test cannot decide; empty if it can.
     """
 
     __test__ = False  # pytest: this is no test class

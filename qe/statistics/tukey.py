@@ -47,16 +47,19 @@ def tukey_hsd(
 ) -> Pairs:
     """Every pair of systems, p already corrected for all pairs.
 
-    contrasts   pairs: Tukey's test; all: Scheffe's, whose claim covers every contrast of the systems, such as
-                the mean of some against the mean of others
-
-    statistics  name -> (runs, n, k) or (n, k), all of one shape
-
     In each shuffle the outputs of each segment (and run) are dealt to the systems at random; p is the share
     of shuffles whose largest difference between any two pseudo-systems is at least the pair's difference; for
     Scheffe, whose largest contrast, on the scale of a difference of two, is.
 
     Raises InputError for fewer than two systems and for statistics of different shape.
+
+    Parameters
+    ----------
+    contrasts : Contrasts, default='pairs'
+        pairs: Tukey's test; all: Scheffe's, whose claim covers every contrast of the systems, such as the
+        mean of some against the mean of others.
+    statistics : mapping of str to array of float
+        Name -> (runs, n, k) or (n, k), all of one shape.
     """
     check_samples(samples)
     names = _names(statistics)

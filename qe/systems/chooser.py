@@ -30,7 +30,10 @@ class Outputs:
 class Chooser(ABC):
     """Learns from outputs with references which system's output is the best; chooses without them.
 
-    predicts_bleu   whether document preferences are predicted BLEU scores
+    Attributes
+    ----------
+    predicts_bleu : bool
+        Whether document preferences are predicted BLEU scores.
     """
 
     predicts_bleu: ClassVar[bool] = False

@@ -50,15 +50,22 @@ def compare(
 ) -> SystemsComparison:
     """Scores all systems and tests each against the baseline (default: the first).
 
-    references  one or several columns of n segments
-    metrics     name -> metric; all share the same shuffles and virtual test sets
-    groups      (n,) group (document) of each segment: groups are exchanged and drawn whole; or several such
-                columns by name, with each of which as the unit a difference must show
-    margins     metric -> the difference of pooled scores below which two systems are equivalent
-    ranks       whether to test all pairs, for rank intervals
-
     Raises InputError for columns of different length, no reference, empty reference lines, systems named
     twice, unknown names, statistics that are not finite.
+
+    Parameters
+    ----------
+    references : sequence of Texts
+        One or several columns of n segments.
+    metrics : mapping of str to TextMetric
+        Name -> metric; all share the same shuffles and virtual test sets.
+    groups : Groups or mapping of str to Groups or None, default=None
+        (n,) group (document) of each segment: groups are exchanged and drawn whole; or several such
+        columns by name, with each of which as the unit a difference must show.
+    margins : mapping of str to float or None, default=None
+        Metric -> the difference of pooled scores below which two systems are equivalent.
+    ranks : bool, default=False
+        Whether to test all pairs, for rank intervals.
     """
     settings = settings or ResamplingSettings()
     check(systems, references, metrics)

@@ -87,14 +87,24 @@ class Compared:
 class SystemsComparison:
     """What `compare` found.
 
-    scores       system -> metric -> score
-    comparisons  every other system against the baseline, by every metric
-    statistics   system -> (runs, n, k) statistics; measures: metric -> its columns and aggregation
-    settings     how they were compared, with the number of samples that were drawn
-    levels       what segments belong to: the units that were exchanged and drawn
-    ranks        metric -> system -> how good and how bad its rank can be; empty unless asked for
-    buckets      the same comparisons in buckets of segments; None unless asked for
-    single_runs  what one run each would have said; empty unless asked for
+    Attributes
+    ----------
+    scores : mapping of str to mapping of str to SystemScore
+        System -> metric -> score.
+    comparisons : tuple of Compared
+        Every other system against the baseline, by every metric.
+    statistics : mapping of str to array of float
+        System -> (runs, n, k) statistics; measures: metric -> its columns and aggregation.
+    settings : ResamplingSettings
+        How they were compared, with the number of samples that were drawn.
+    levels : Levels
+        What segments belong to: the units that were exchanged and drawn.
+    ranks : mapping of str to mapping of str to RankInterval
+        Metric -> system -> how good and how bad its rank can be; empty unless asked for.
+    buckets : BucketReport or None
+        The same comparisons in buckets of segments; None unless asked for.
+    single_runs : tuple of SingleRuns
+        What one run each would have said; empty unless asked for.
     """
 
     recipe: dict[str, Any]

@@ -54,10 +54,14 @@ _DRAWS = 200  # random choices whose mean score is reported
 class Translations:
     """n source segments and what S >= 2 systems made of them.
 
-    documents   (n,) the document of each segment
-    references  one or several columns; none if the choice is to be made, not learned
-
     Raises InputError for fewer than two systems, columns of different length, or no segment.
+
+    Attributes
+    ----------
+    documents : tuple of str
+        (n,) the document of each segment.
+    references : tuple of tuple of str
+        One or several columns; none if the choice is to be made, not learned.
     """
 
     source: tuple[str, ...]
@@ -273,14 +277,24 @@ def make_extraction(
 class Selection:
     """What was chosen, and what it is worth.
 
-    best         the single system with the highest BLEU on these very segments: the one to beat
-    scores       system, random, oracle or method -> metric -> score; random: the mean of 200 random choices
-    shares       oracle or method -> (S,) share of the segments taken from each system
-    choices      oracle or method -> (n,) number of the system chosen
-    preferences  chooser -> preferences
-    comparisons  every method against `best`: approximate randomization, documents exchanged whole
-    bootstrap    the same by the paired bootstrap
-    documents    system -> how well a chooser that predicts BLEU predicted it for documents
+    Attributes
+    ----------
+    best : str
+        The single system with the highest BLEU on these very segments: the one to beat.
+    scores : mapping of str to mapping of str to float
+        System, random, oracle or method -> metric -> score; random: the mean of 200 random choices.
+    shares : mapping of str to array of float
+        Oracle or method -> (S,) share of the segments taken from each system.
+    choices : mapping of str to array of int
+        Oracle or method -> (n,) number of the system chosen.
+    preferences : mapping of str to Preferences
+        Chooser -> preferences.
+    comparisons : tuple of Compared
+        Every method against `best`: approximate randomization, documents exchanged whole.
+    bootstrap : tuple of Compared
+        The same by the paired bootstrap.
+    documents : mapping of str to DocumentReport
+        System -> how well a chooser that predicts BLEU predicted it for documents.
     """
 
     translations: Translations

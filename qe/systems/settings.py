@@ -25,15 +25,23 @@ CLAIMS = {
 class ResamplingSettings:
     """How systems are compared.
 
-    test        ar: approximate randomization; bootstrap (centred), win-ratio, shifted: paired bootstrap;
-                tukey, scheffe: exchanges of all systems at once, corrected by itself, for all pairs
-                (randomized Tukey HSD) or for all contrasts
-    exchange    unit of exchange of `ar`, which is the claim (`CLAIMS`); several, joined by +, must all show a
-                difference; None: segment, for new segments
-    samples     shuffles, and virtual test sets of the bootstrap; None: 10,000, or what the comparisons need
-    correct     none, bonferroni, holm, bh: over each `family` of comparisons (qe.statistics.family)
-    interval    jackknife (Student's t, right with few units too), percentile or bca of the bootstrap
-    level       of significance: what is marked, and what so few units or samples could not reach
+    Parameters
+    ----------
+    test : str, default='ar'
+        ar: approximate randomization; bootstrap (centred), win-ratio, shifted: paired bootstrap; tukey,
+        scheffe: exchanges of all systems at once, corrected by itself, for all pairs (randomized Tukey
+        HSD) or for all contrasts.
+    exchange : str or None, default=None
+        Unit of exchange of `ar`, which is the claim (`CLAIMS`); several, joined by +, must all show a
+        difference; None: segment, for new segments.
+    samples : int or None, default=None
+        Shuffles, and virtual test sets of the bootstrap; None: 10,000, or what the comparisons need.
+    correct : str, default='holm'
+        None, bonferroni, holm, bh: over each `family` of comparisons (qe.statistics.family).
+    interval : str, default='jackknife'
+        Jackknife (Student's t, right with few units too), percentile or bca of the bootstrap.
+    level : float, default=LEVEL
+        Of significance: what is marked, and what so few units or samples could not reach.
     """
 
     test: Test = "ar"

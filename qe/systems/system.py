@@ -15,9 +15,14 @@ from qe.systems.texts import Texts
 class System:
     """The output of one system: one column of n segments per optimizer run.
 
-    dev          its runs on a development set
-    dev_scores   or, metric name -> scores of the runs there
-    score_files  name of a `SegmentScores` metric -> a column of n scores per run
+    Attributes
+    ----------
+    dev : tuple of Texts
+        Its runs on a development set.
+    dev_scores : mapping of str to sequence of float
+        Or, metric name -> scores of the runs there.
+    score_files : mapping of str to tuple of Texts
+        Name of a `SegmentScores` metric -> a column of n scores per run.
     """
 
     name: str

@@ -14,8 +14,12 @@ from qe.systems.texts import Texts, tokenizer_signature
 class TextMetric(ABC):
     """A dataclass whose fields are its options (`name:option=value` on the command line).
 
-    higher_is_better   which direction is good; None if neither is
-    needs_references   whether `statistics` reads the references at all
+    Attributes
+    ----------
+    higher_is_better : bool or None
+        Which direction is good; None if neither is.
+    needs_references : bool
+        Whether `statistics` reads the references at all.
     """
 
     higher_is_better: ClassVar[bool | None]

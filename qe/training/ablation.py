@@ -33,9 +33,15 @@ class Ablation:
 
     The candidate is one throughout.
 
-    report  systems `all`, `only FAMILY`, `without FAMILY` (and `BASE + FAMILY`), each against `all` (or BASE)
-    sizes   columns per system
-    curve   number of training rows -> metric -> value
+    Attributes
+    ----------
+    report : Report
+        Systems `all`, `only FAMILY`, `without FAMILY` (and `BASE + FAMILY`), each against `all` (or
+        BASE).
+    sizes : mapping of str to int
+        Columns per system.
+    curve : mapping of int to mapping of str to float
+        Number of training rows -> metric -> value.
     """
 
     candidate: Candidate

@@ -25,7 +25,10 @@ class Plan:
 
     `str` of it is a short text.
 
-    left_out  what the experiment asks for and is left out, a sentence each
+    Attributes
+    ----------
+    left_out : tuple of str
+        What the experiment asks for and is left out, a sentence each.
     """
 
     experiment: Experiment

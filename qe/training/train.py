@@ -52,7 +52,10 @@ if TYPE_CHECKING:
 class Outcome:
     """What training leaves: the report (JSON values), the model, and where both lie.
 
-    unchanged  whether a finished run of the same was there, so that nothing was to do
+    Attributes
+    ----------
+    unchanged : bool
+        Whether a finished run of the same was there, so that nothing was to do.
     """
 
     report: dict[str, Any]

@@ -2,6 +2,8 @@
 
 import ast
 import importlib
+import inspect
+import re
 import subprocess
 import sys
 from typing import Any
@@ -46,6 +48,21 @@ def test_a_public_name_is_there_and_says_what_it_is(package: str, name: str) -> 
 def test_its_first_line_is_short(package: str, name: str) -> None:
     first = (getattr(importlib.import_module(package), name).__doc__ or "").partition("\n")[0]
     assert len(first) <= 90, first
+
+
+@pytest.mark.parametrize(("package", "name"), NAMES)
+def test_parameters_are_documented_in_numpys_style(package: str, name: str) -> None:
+    """No parameter stands in a list of two columns; a section names only parameters that there are."""
+    value = getattr(importlib.import_module(package), name)
+    try:
+        known = {*inspect.signature(value).parameters, *getattr(value, "__annotations__", ())}
+    except ValueError:
+        return
+    text = inspect.getdoc(value) or ""
+    assert not known & {*re.findall(r"^(\w+)  +\S", text, re.MULTILINE)}
+    for section in re.findall(r"^(?:Parameters|Attributes)\n-+\n((?:.+\n?)+)", text, re.MULTILINE):
+        named = re.findall(r"^(\w[\w, ]*) : ", section, re.MULTILINE)
+        assert named and {*", ".join(named).split(", ")} <= known | {*dir(value)}
 
 
 def test_stars_and_names_of_strategies() -> None:

@@ -26,10 +26,14 @@ class CatastrophicErrors(Format):
     understandable) and what most of them said, NOT or ERR, which is the label of two classes; blind ones end
     with the target.
 
-    pair       such as en-de; the files of other pairs may lie beside its own
-    tokenizer  `moses`, or `whitespace` for text that is tokenised already
-
     Source: Specia et al. 2021, "Findings of the WMT 2021 Shared Task on Quality Estimation", section 2.3.
+
+    Parameters
+    ----------
+    pair : str
+        Such as en-de; the files of other pairs may lie beside its own.
+    tokenizer : {'moses', 'whitespace'}, default='moses'
+        `moses`, or `whitespace` for text that is tokenised already.
     """
 
     example: ClassVar[Example] = Example(

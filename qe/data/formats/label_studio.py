@@ -36,16 +36,23 @@ class _Task:
 class LabelStudio(Format):
     """The JSON that Label Studio exports, whole or JSON-MIN; one file, or one per split.
 
-    label      {name, low, high, higher_is_better}, or with `classes: [OK, BAD]`; or `hter`: of the post-edits
-    control    the name of the control with the label (`<Rating name="quality" .../>`, Number, Choices; with
-               `hter` a TextArea); it may be left out where there is one
-    columns    our column -> the key of a task's data, for source, target, id, doc_id and reference; source
-               and target are found by the usual headers otherwise
-    splits     split -> file under `path`; without it, `path` itself is the file
-    tokenizer  `moses`, or `whitespace` for text that is tokenised already
-
     The label of a task is the mean over its annotations; of classes what most annotators chose, and of the
     post-edits the last one. Annotations that were cancelled do not count, and tasks without any are left out.
+
+    Parameters
+    ----------
+    label : Label
+        {name, low, high, higher_is_better}, or with `classes: [OK, BAD]`; or `hter`: of the post-edits.
+    control : str, default=''
+        The name of the control with the label (`<Rating name="quality" .../>`, Number, Choices; with
+        `hter` a TextArea); it may be left out where there is one.
+    columns : mapping of str to str, default={}
+        Our column -> the key of a task's data, for source, target, id, doc_id and reference; source and
+        target are found by the usual headers otherwise.
+    splits : mapping of str to str, default={}
+        Split -> file under `path`; without it, `path` itself is the file.
+    tokenizer : {'moses', 'whitespace'}, default='moses'
+        `moses`, or `whitespace` for text that is tokenised already.
     """
 
     example: ClassVar[Example] = Example(

@@ -33,12 +33,6 @@ _DIRECT = {"da": ("z_mean", "z_scores"), "da_mean": ("mean", "scores")}
 class MlqePe(Format):
     """One pair of the folder `path`, or the folder of one pair; splits `train`, `dev`, `test20`, `test21`.
 
-    label  `da`: mean of the scores standardised per annotator, open scale, higher is better;
-           `da_mean`: mean of the scores, 0 .. 100; `hter`: edit rate cut off at 1, lower is better
-    text   `raw` (default for direct assessments) or `tokenised` (default for hter): the text of the
-           post-editing part, split at white space. Alignments and word tags count its tokens: with `raw`
-           text they are left out, and a note says so.
-
     Files are known by their names, wherever they lie below `path`, so that the public archives can be read as
     they unpack: `SPLIT.XXYY.df.short.tsv` (or, without labels, `SPLIT.XXYY.inputs.tsv`) with `SPLIT.doc_ids`
     and `word-probas` beside it; `SPLIT.src`, `.mt`, `.pe`, `.hter`, ... below `post-editing`, in a folder of
@@ -49,6 +43,16 @@ class MlqePe(Format):
     `hter`, `direct_assessment` is the mean of the standardised ones.
 
     Source: Fomicheva et al. 2020, "MLQE-PE: A Multilingual Quality Estimation and Post-Editing Dataset".
+
+    Parameters
+    ----------
+    label : {'da', 'da_mean', 'hter'}, default='da'
+        `da`: mean of the scores standardised per annotator, open scale, higher is better; `da_mean`: mean
+        of the scores, 0 .. 100; `hter`: edit rate cut off at 1, lower is better.
+    text : {'raw', 'tokenised'} or None, default=None
+        `raw` (default for direct assessments) or `tokenised` (default for hter): the text of the
+        post-editing part, split at white space. Alignments and word tags count its tokens: with `raw`
+        text they are left out, and a note says so.
     """
 
     example: ClassVar[Example] = Example(

@@ -52,13 +52,18 @@ class Mqm(Format):
     higher is better; what is worse than -25 is -25. Words that some rater marked as an error of some weight
     are BAD.
 
-    splits     split -> file under `path`; without it, `path` itself is the file
-    weights    severity, or severity/category with the beginning of a category -> weight; they go before and
-               beside the usual ones: major 5, minor 1, neutral and no-error 0, major/non-translation 25,
-               minor/fluency/punctuation 0.1
-    tokenizer  `moses`, or `whitespace` for text that is tokenised already
-
     Source: Freitag et al. 2021, "Experts, Errors, and Context", table 12 (weights).
+
+    Parameters
+    ----------
+    splits : mapping of str to str, default={}
+        Split -> file under `path`; without it, `path` itself is the file.
+    weights : mapping of str to float, default={}
+        Severity, or severity/category with the beginning of a category -> weight; they go before and
+        beside the usual ones: major 5, minor 1, neutral and no-error 0, major/non-translation 25,
+        minor/fluency/punctuation 0.1.
+    tokenizer : {'moses', 'whitespace'}, default='moses'
+        `moses`, or `whitespace` for text that is tokenised already.
     """
 
     example: ClassVar[Example] = Example(

@@ -19,14 +19,18 @@ from qe.data.sgm import is_sgm, segments
 class ParallelText(Format):
     """Text files under `path`, one per column; plain, or SGM (`.sgm`), of which the source tells documents.
 
-    splits     split -> column -> file; columns are those of Segments (`source`, `target`, `id`, `doc_id`,
-               `pseudo_reference`, `alignment`, ...) and of Split (`scores`, `post_edit`, `reference`,
-               `annotators`, `word_tags`, `source_tags`, `direct_assessment`, `row_weights`; `judges`, on the
-               label's scale, and `weights` hold several numbers a line).
-               A split without `scores` is blind.
-    label      {name, low, high, higher_is_better}, or `hter`: computed from target and post_edit where
-               there are no `scores`
-    tokenizer  `moses`, or `whitespace` for text that is tokenised already
+    Parameters
+    ----------
+    splits : mapping of str to mapping of str to str
+        Split -> column -> file; columns are those of Segments (`source`, `target`, `id`, `doc_id`,
+        `pseudo_reference`, `alignment`, ...) and of Split (`scores`, `post_edit`, `reference`,
+        `annotators`, `word_tags`, `source_tags`, `direct_assessment`, `row_weights`; `judges`, on the
+        label's scale, and `weights` hold several numbers a line). A split without `scores` is blind.
+    label : Label
+        {name, low, high, higher_is_better}, or `hter`: computed from target and post_edit where there are
+        no `scores`.
+    tokenizer : {'moses', 'whitespace'}, default='moses'
+        `moses`, or `whitespace` for text that is tokenised already.
     """
 
     example: ClassVar[Example] = Example(

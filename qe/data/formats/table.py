@@ -24,24 +24,38 @@ _SEVERAL = ("judges", "weights")
 class Table(Format):
     """One table per split, or one file that is the only split, `train`.
 
-    label      {name, low, high, higher_is_better}; {name, classes: [OK, BAD], higher_is_better: false} for
-               words of two classes, which are 0 and 1; or `hter`: computed from target and post_edit where no
-               column is mapped to the scores
-    splits     split -> file under `path`; without it, `path` itself is the file
-    columns    our column -> the file's. Ours are those of Segments (`source`, `target`, `id`, `doc_id`,
-               `pseudo_reference`, ...) and of Split (`scores`, `post_edit`, `reference`, `annotators`,
-               `word_tags`, `source_tags`, `direct_assessment`, `row_weights`; `judges` and `weights` take a
-               list). `source` and `target` stand for themselves where they are not mapped; nothing else is
-               read without being mapped. Splits without the column of `row_weights` are noted.
-    blind      splits without scores, whose tables need no label columns
-    kind       tsv, csv, jsonl, parquet, xlsx, xliff or tmx; null: by the file's name
-    delimiter  of TSV and CSV: a character, tab, comma, semicolon or pipe; null: as the file shows
-    quoting    whether double quotes delimit fields (RFC 4180); null: as the file shows
-    encoding   of TSV and CSV, such as cp1252; null: UTF-8, UTF-16 or cp1252, as the file shows
-    decimal    the decimal sign of numbers, a point or a comma; null: as the numbers show
-    sheet      of XLSX: its name or number; null: the first that is not hidden
-    header_row of XLSX: the row that names the columns
-    tokenizer  `moses`, or `whitespace` for text that is tokenised already
+    Parameters
+    ----------
+    label : Label
+        {name, low, high, higher_is_better}; {name, classes: [OK, BAD], higher_is_better: false} for words
+        of two classes, which are 0 and 1; or `hter`: computed from target and post_edit where no column
+        is mapped to the scores.
+    splits : mapping of str to str, default={}
+        Split -> file under `path`; without it, `path` itself is the file.
+    columns : mapping of str to str or sequence of str, default={}
+        Our column -> the file's. Ours are those of Segments (`source`, `target`, `id`, `doc_id`,
+        `pseudo_reference`, ...) and of Split (`scores`, `post_edit`, `reference`, `annotators`,
+        `word_tags`, `source_tags`, `direct_assessment`, `row_weights`; `judges` and `weights` take a
+        list). `source` and `target` stand for themselves where they are not mapped; nothing else is read
+        without being mapped. Splits without the column of `row_weights` are noted.
+    blind : sequence of str, default=()
+        Splits without scores, whose tables need no label columns.
+    kind : {'tsv', 'csv', 'jsonl', 'parquet', 'xlsx', 'xliff', 'tmx'} or None, default=None
+        Tsv, csv, jsonl, parquet, xlsx, xliff or tmx; null: by the file's name.
+    delimiter : str or None, default=None
+        Of TSV and CSV: a character, tab, comma, semicolon or pipe; null: as the file shows.
+    quoting : bool or None, default=None
+        Whether double quotes delimit fields (RFC 4180); null: as the file shows.
+    encoding : str or None, default=None
+        Of TSV and CSV, such as cp1252; null: UTF-8, UTF-16 or cp1252, as the file shows.
+    decimal : {'.', ','} or None, default=None
+        The decimal sign of numbers, a point or a comma; null: as the numbers show.
+    sheet : str or None, default=None
+        Of XLSX: its name or number; null: the first that is not hidden.
+    header_row : int, default=1
+        Of XLSX: the row that names the columns.
+    tokenizer : {'moses', 'whitespace'}, default='moses'
+        `moses`, or `whitespace` for text that is tokenised already.
     """
 
     example: ClassVar[Example] = Example(

@@ -26,12 +26,15 @@ _TEST = {"source": "test_set/source.eng", "target": "test_set/target_system.spa"
 class Wmt12(Format):
     """Splits `train` (1832 segments) and `test` (422, blind).
 
-    label  `effort`: weighted mean of three judges, 1 (translate anew) .. 5 (leave it), higher is better;
-           `hter`: computed from the post-edits, 0 .., lower is better (the judges keep their effort scores)
-
     Every file is required, but a folder without `test_set` has only the split `train`.
 
     Source: Callison-Burch et al. 2012, "Findings of the 2012 Workshop on Statistical Machine Translation", 6.
+
+    Parameters
+    ----------
+    label : {'effort', 'hter'}, default='effort'
+        `effort`: weighted mean of three judges, 1 (translate anew) .. 5 (leave it), higher is better;
+        `hter`: computed from the post-edits, 0 .., lower is better (the judges keep their effort scores).
     """
 
     example: ClassVar[Example] = Example(

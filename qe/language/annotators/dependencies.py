@@ -51,8 +51,12 @@ class Dependencies(Annotator):
     Every text is one tree with one root, without crossing arcs. Parts of speech are those that a tagger
     trained on the other three quarters of the treebank gives, so that training sees errors like those of use.
 
-    labels       names of relations
-    tags         parts of speech; candidates[starts[t]:starts[t + 1]] are the relations that tag t can have
+    Attributes
+    ----------
+    labels : tuple of str
+        Names of relations.
+    tags : tuple of str
+        Parts of speech; candidates[starts[t]:starts[t + 1]] are the relations that tag t can have.
     """
 
     needs: ClassVar[tuple[str, ...]] = ("pos",)

@@ -18,16 +18,24 @@ from qe.learning.selectors.correlation import uncorrelated
 class BackwardElimination(HeldOutSelector):
     """Drops the feature whose absence improves the metric most, as long as that improves it.
 
-    threshold    first, of two features with |r| above it, the later one goes
-    metric       a metric's name; `label_sign` -1 where a low label is good (matters to ranking metrics)
-    folds        contiguous blocks of 31 rows are dealt to so many folds
-    one_split    only the first fold is held out, as in the paper; False: every fold in turn, pooled
-    validation   a share of the rows, the last, that is held out instead of folds (the paper: 832 of 1,832)
-    learner      `{kind: NAME, ...}` to be refitted for every candidate; None: least squares, updated
-
     After fit: `path_`, the features dropped, in order; `score_`, the metric reached (higher is better).
 
     Source: WMT12 Loria, Algorithm 1.
+
+    Parameters
+    ----------
+    threshold : float, default=0.999
+        First, of two features with |r| above it, the later one goes.
+    metric : str, default='mae'
+        A metric's name; `label_sign` -1 where a low label is good (matters to ranking metrics).
+    folds : int, default=5
+        Contiguous blocks of 31 rows are dealt to so many folds.
+    one_split : bool, default=True
+        Only the first fold is held out, as in the paper; False: every fold in turn, pooled.
+    validation : float or None, default=None
+        A share of the rows, the last, that is held out instead of folds (the paper: 832 of 1,832).
+    learner : mapping or None, default=None
+        `{kind: NAME, ...}` to be refitted for every candidate; None: least squares, updated.
     """
 
     space: ClassVar[Mapping[str, Distribution]] = {"threshold": FloatRange(0.8, 0.999)}

@@ -22,19 +22,28 @@ from qe.learning.selectors._paths import forward_path
 class CostAware(Selector):
     """Forward selection by gain per cost; of its Pareto front, the cheapest set close to the best.
 
-    costs       pattern (`lm_*`) -> microseconds per segment of the family, paid once, by its first feature;
-                the first pattern that matches counts, a column without one costs `default_cost`.
-                None: every feature costs 1, so that cost is the number of features
-    default_cost
-    budget      sets that cost more are not considered; None: no limit
-    tolerance   the cheapest set whose metric is within this (in units of the metric) of the best is taken
-    max_features, metric, folds, label_sign as in forward selection; the models are least squares
-
     The greedy order is run twice, by gain per cost and by gain alone; the front is of both. At least one
     feature stays, even beyond the budget. After fit: `front_` (sets, 3): cost, metric (higher is better),
     number of features, by rising cost; `front_subsets_` (sets, k).
 
     Raises InputError if `costs` are given and the features have no names, or a cost is negative.
+
+    Parameters
+    ----------
+    costs : mapping of str to float or None, default=None
+        Pattern (`lm_*`) -> microseconds per segment of the family, paid once, by its first feature; the
+        first pattern that matches counts, a column without one costs `default_cost`. None: every feature
+        costs 1, so that cost is the number of features.
+    default_cost : float, default=1.0
+        Of a column that no pattern matches.
+    budget : float or None, default=None
+        Sets that cost more are not considered; None: no limit.
+    tolerance : float, default=0.002
+        The cheapest set whose metric is within this (in units of the metric) of the best is taken.
+    max_features : int or None, default=60
+        The most features that a set may have; None: no limit.
+    metric, folds, label_sign : str, int, int
+        As in forward selection; the models are least squares.
     """
 
     space: ClassVar[Mapping[str, Distribution]] = {"tolerance": FloatRange(1e-4, 0.02, log=True)}

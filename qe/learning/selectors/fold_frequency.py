@@ -19,14 +19,19 @@ from qe.learning.selectors._hints import SelectorConfig
 class FoldFrequency(Selector):
     """Fits a selector on the training part of every fold; keeps what at least a share of the folds keep.
 
-    selector    `{kind: NAME, parameter: value, ...}`
-    folds       contiguous blocks of 31 rows are dealt to so many folds
-    frequency   .9 of 10 folds is the published choice
-
     Where none is left, the most frequent one stays (the most correlated of several). After fit:
     `frequencies_` (k,). Raises InputError for a selector that makes new columns.
 
     Source: WMT12 DFKI, Section 3.3.
+
+    Parameters
+    ----------
+    selector : mapping or None, default=None
+        `{kind: NAME, parameter: value, ...}`.
+    folds : int, default=10
+        Contiguous blocks of 31 rows are dealt to so many folds.
+    frequency : float, default=0.9
+        .9 of 10 folds is the published choice.
     """
 
     space: ClassVar[Mapping[str, Distribution]] = {"frequency": FloatRange(0.5, 1.0)}

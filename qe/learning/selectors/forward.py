@@ -18,16 +18,24 @@ from qe.learning.selectors._paths import forward_path
 class ForwardSelection(HeldOutSelector):
     """Adds the feature that improves the metric most, until none does or `max_features` are taken.
 
-    max_features   None: no limit
-    metric         a metric's name; `label_sign` -1 where a low label is good (matters to ranking metrics)
-    folds          contiguous blocks of 31 rows are dealt to so many folds; held-out predictions are pooled
-    one_split      only the first fold is held out
-    validation     a share of the rows, the last, that is held out instead of folds; None: folds
-    learner        `{kind: NAME, ...}` to be refitted for every candidate; None: least squares, updated
-
     At least one feature is taken. After fit: `path_`, features in the order taken; `scores_` after each.
 
     Source: WMT12 WLV-SHEF, Section 4.1.
+
+    Parameters
+    ----------
+    max_features : int or None, default=None
+        None: no limit.
+    metric : str, default='mae'
+        A metric's name; `label_sign` -1 where a low label is good (matters to ranking metrics).
+    folds : int, default=5
+        Contiguous blocks of 31 rows are dealt to so many folds; held-out predictions are pooled.
+    one_split : bool, default=False
+        Only the first fold is held out.
+    validation : float or None, default=None
+        A share of the rows, the last, that is held out instead of folds; None: folds.
+    learner : mapping or None, default=None
+        `{kind: NAME, ...}` to be refitted for every candidate; None: least squares, updated.
     """
 
     space: ClassVar[Mapping[str, Distribution]] = {"max_features": IntRange(3, 60, log=True)}

@@ -21,19 +21,28 @@ from qe.learning.selectors._paths import Parts, estimator_of, forward_path, pred
 class GreedyIndividual(Selector):
     """Ranks features by the metric of a model on that feature alone; keeps the first `n_features`.
 
-    n_features   None: the number whose joint model does best on the held-out rows
-    metric       a metric's name; `label_sign` -1 where a low label is good (matters to ranking metrics)
-    folds        contiguous blocks of 31 rows are dealt to so many folds; held-out predictions are pooled
-    validation   a share of the rows, the last, that is held out instead of folds; None: folds
-    learner      `{kind: NAME, ...}`, refitted; None: least squares
-    step         where `n_features` is None, sets of so many, twice as many, ... and of all features are tried
-    grid         parameter of the learner -> the values to try with every set; None: as `learner` has them.
-                 Single features are ranked by the learner as it is
-
     After fit: `individual_` (k,) the metric of each feature alone, higher is better; `joint_` (sets,
     combinations) that of the sets tried; `params_` the combination of the best one.
 
     Source: WMT12 PRHLT-UPV, Section 3.2 (GS); 4.2: "the parameters of each system were tuned".
+
+    Parameters
+    ----------
+    n_features : int or None, default=None
+        None: the number whose joint model does best on the held-out rows.
+    metric : str, default='mae'
+        A metric's name; `label_sign` -1 where a low label is good (matters to ranking metrics).
+    folds : int, default=10
+        Contiguous blocks of 31 rows are dealt to so many folds; held-out predictions are pooled.
+    validation : float or None, default=None
+        A share of the rows, the last, that is held out instead of folds; None: folds.
+    learner : mapping or None, default=None
+        `{kind: NAME, ...}`, refitted; None: least squares.
+    step : int, default=1
+        Where `n_features` is None, sets of so many, twice as many, ... and of all features are tried.
+    grid : mapping of str to sequence of Any or None, default=None
+        Parameter of the learner -> the values to try with every set; None: as `learner` has them. Single
+        features are ranked by the learner as it is.
     """
 
     space: ClassVar[Mapping[str, Distribution]] = {"n_features": IntRange(5, 250, log=True)}

@@ -15,12 +15,16 @@ from qe.learning.selectors._names import column_names, matching
 class Groups(Selector):
     """Drops the columns of the groups that are switched off.
 
-    groups  name -> shell patterns of column names, e.g. `{lm: [lm_*], length: ["1001", "1002"]}`
-    use     name -> whether the group stays; a group that is not named stays, and so do columns of no group
-
     In an experiment, `space: {use: {lm: [true, false], ...}}` lets every trial draw each group.
     Needs named columns (a DataFrame) if there are groups. Raises InputError if X has no names, a
     pattern matches nothing, or `use` names no group; NothingSelected where no column is left.
+
+    Parameters
+    ----------
+    groups : mapping of str to sequence of str or None, default=None
+        Name -> shell patterns of column names, e.g. `{lm: [lm_*], length: ["1001", "1002"]}`.
+    use : mapping of str to bool or None, default=None
+        Name -> whether the group stays; a group that is not named stays, and so do columns of no group.
     """
 
     def __init__(

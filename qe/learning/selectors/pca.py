@@ -17,13 +17,17 @@ from qe.learning.selector import Selector
 class PrincipalComponents(Selector):
     """Replaces the features by the directions of largest variance; the labels are not looked at.
 
-    n_components   a number (at most the rank), or a share of the variance in 0 .. 1
-    whiten         components of unit variance
-
     New columns are `pc0`, `pc1`, ...; every feature takes part, so `get_support` is all True. The sign of a
     component is such that its largest loading is positive.
 
     Source: Pearson 1901; WMT12 PRHLT-UPV, Section 3.1 (PS).
+
+    Parameters
+    ----------
+    n_components : float, default=0.95
+        A number (at most the rank), or a share of the variance in 0 .. 1.
+    whiten : bool, default=False
+        Components of unit variance.
     """
 
     space: ClassVar[Mapping[str, Distribution]] = {"n_components": IntRange(5, 250, log=True)}

@@ -35,28 +35,41 @@ _MOST_EXHAUSTIVE = 24  # features: 2^24 scores take 134 MB
 class SubsetSearch(Selector):
     """Scores models on all subsets (`exhaustive`), or on those next to the best ones found (`beam`).
 
-    search        `exhaustive`, `beam`, or `auto`: exhaustive up to 19 features (10 with a `learner`)
-    metric        `mae`, `rmse` or `delta_avg`; `label_sign` -1 where a low label is good (delta_avg)
-    folds         contiguous blocks of 31 rows are dealt to so many folds
-    one_split     only the first fold is held out, as in the paper; False: every fold in turn, pooled
-    validation    a share of the rows, the last, that is held out instead of folds (the paper: 305 of 1,832)
-    learner       `{kind: NAME, ...}` to be refitted for every subset; None: linear models, updated
-    second        patterns of columns that only a second round has: the first searches without them, the
-                  second among what most of the best have (`vote`) and them, for the best subset. Empty: one
-                  round
-    width         beam: subsets kept per size
-    max_features  beam: largest size
-    vote          1: the best subset; more: the features that most of so many best subsets have, as in the
-                  paper's first step (64)
-    alpha         ridge penalty on standardised features, in segments
-    n_jobs        threads
-
     The beam grows the best subsets of each size by one feature, and tries dropping each feature again.
     After fit: `score_` of the best subset (higher is better); `subsets_` (best 64, k), `scores_`.
 
     Raises InputError for another metric, or exhaustive search over more than 24 features (14 with a learner).
 
     Source: WMT12 SDLLW, Section 3.2 (there with M5P models, all subsets of 24 features, then of 19).
+
+    Parameters
+    ----------
+    search : {'auto', 'exhaustive', 'beam'}, default='auto'
+        `exhaustive`, `beam`, or `auto`: exhaustive up to 19 features (10 with a `learner`).
+    metric : {'mae', 'rmse', 'delta_avg'}, default='delta_avg'
+        `mae`, `rmse` or `delta_avg`; `label_sign` -1 where a low label is good (delta_avg).
+    folds : int, default=5
+        Contiguous blocks of 31 rows are dealt to so many folds.
+    one_split : bool, default=False
+        Only the first fold is held out, as in the paper; False: every fold in turn, pooled.
+    validation : float or None, default=None
+        A share of the rows, the last, that is held out instead of folds (the paper: 305 of 1,832).
+    learner : mapping or None, default=None
+        `{kind: NAME, ...}` to be refitted for every subset; None: linear models, updated.
+    second : sequence of str, default=()
+        Patterns of columns that only a second round has: the first searches without them, the second
+        among what most of the best have (`vote`) and them, for the best subset. Empty: one round.
+    width : int, default=8
+        beam: subsets kept per size.
+    max_features : int, default=20
+        beam: largest size.
+    vote : int, default=1
+        1: the best subset; more: the features that most of so many best subsets have, as in the paper's
+        first step (64).
+    alpha : float, default=1.0
+        Ridge penalty on standardised features, in segments.
+    n_jobs : int, default=1
+        Threads.
     """
 
     space: ClassVar[Mapping[str, Distribution]] = {"vote": Choice([1, 64])}

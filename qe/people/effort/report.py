@@ -34,14 +34,24 @@ WHOLE, EQUAL_TER = "all segments", "all segments, TER held constant"
 class EffortReport:
     """Edits, effort, and how they go together.
 
-    counts        words by segment, word class and category
-    table         one row per segment: shares, see `EditCounts.table`
-    effort, ter   (n,) scores (higher is less effort), edits per word of the post-edit (NaN: it is empty)
-    pairs         the four sets, in two pairs
-    correlations  population (all segments, the same with TER held constant, low TER, high TER) -> categories
-    telling       set (`low TER, low score`, ...) -> segments, the most telling first
-    notes         what a reader must know
-    recipe        settings, versions, fingerprints
+    Attributes
+    ----------
+    counts : EditCounts
+        Words by segment, word class and category.
+    table : DataFrame
+        One row per segment: shares, see `EditCounts.table`.
+    effort, ter : array of float
+        (n,) scores (higher is less effort), edits per word of the post-edit (NaN: it is empty).
+    pairs : pair of SetPair and SetPair
+        The four sets, in two pairs.
+    correlations : mapping of str to sequence of Correlation
+        Population (all segments, the same with TER held constant, low TER, high TER) -> categories.
+    telling : mapping of str to sequence of MarkedSegment
+        Set (`low TER, low score`, ...) -> segments, the most telling first.
+    notes : sequence of str
+        What a reader must know.
+    recipe : mapping of str to Any
+        Settings, versions, fingerprints.
     """
 
     counts: EditCounts

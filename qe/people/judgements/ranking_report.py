@@ -31,17 +31,29 @@ from qe.statistics.corrections import CORRECTIONS
 class RankSettings:
     """How to rank.
 
-    reference       name of the human reference among the systems
-    with_reference  whether every method treats it as a system like any other
-    ranges          methods with rank ranges; None: those that rank bootstrap samples quickly
-    samples         bootstrap samples of tasks; 0 for none
-    seed            of all random draws
-    confidence      of the rank ranges
-    level           of the sign test that decides who wins (findings of WMT 2012, Table 4)
-    correct         how p-values of all pairs are corrected before they decide (Lopez 2012, section 6); None:
-                    they decide as they are, and Holm's correction is told beside them
-    constrained     systems that a second mark compares with each other alone (Table 4); others may be missing
-    draw            what the bootstrap draws: tasks, or all tasks of a judge or of a segment together
+    Parameters
+    ----------
+    reference : str, default='_ref'
+        Name of the human reference among the systems.
+    with_reference : bool, default=False
+        Whether every method treats it as a system like any other.
+    ranges : tuple of str or None, default=None
+        Methods with rank ranges; None: those that rank bootstrap samples quickly.
+    samples : int, default=1000
+        Bootstrap samples of tasks; 0 for none.
+    seed : int, default=0
+        Of all random draws.
+    confidence : float, default=0.95
+        Of the rank ranges.
+    level : float, default=0.1
+        Of the sign test that decides who wins (findings of WMT 2012, Table 4).
+    correct : str or None, default=None
+        How p-values of all pairs are corrected before they decide (Lopez 2012, section 6); None: they
+        decide as they are, and Holm's correction is told beside them.
+    constrained : tuple of str, default=()
+        Systems that a second mark compares with each other alone (Table 4); others may be missing.
+    draw : str, default='tasks'
+        What the bootstrap draws: tasks, or all tasks of a judge or of a segment together.
     """
 
     reference: str = "_ref"
@@ -101,16 +113,28 @@ class MethodResult:
 class RankingReport:
     """One language pair.
 
-    counts     of the systems that are ranked, without the reference unless it is one of them
-    shown      tasks, segments and judges; empty if only counts were given
-    p_values   (k, k) of the sign tests, in the order of counts.systems
-    corrected  (k, k) the same, corrected for all pairs
-    decisive   (k, k) those that decide: the corrected ones if a correction was asked for
-    winners    systems that no other is significantly better than
-    constrained_winners  constrained systems that no other constrained one is significantly better than
-    tested     system -> lowest and highest rank that the sign tests leave open
-    agreement  between and within judges, the reference among the systems; None without tasks
-    power      None without tasks, and for a single system
+    Attributes
+    ----------
+    counts : PairwiseCounts
+        Of the systems that are ranked, without the reference unless it is one of them.
+    shown : mapping of str to int
+        Tasks, segments and judges; empty if only counts were given.
+    p_values : array of float
+        (k, k) of the sign tests, in the order of counts.systems.
+    corrected : array of float
+        (k, k) the same, corrected for all pairs.
+    decisive : array of float
+        (k, k) those that decide: the corrected ones if a correction was asked for.
+    winners : tuple of str
+        Systems that no other is significantly better than.
+    constrained_winners : tuple of str
+        Constrained systems that no other constrained one is significantly better than.
+    tested : mapping of str to pair of int and int
+        System -> lowest and highest rank that the sign tests leave open.
+    agreement : Agreement or None
+        Between and within judges, the reference among the systems; None without tasks.
+    power : Power or None
+        None without tasks, and for a single system.
     """
 
     name: str
@@ -146,10 +170,13 @@ def ranking_report(
 ) -> RankingReport:
     """Ranks the systems of one language pair by every method.
 
-    optional  whether a method that cannot rank these systems is told of in a note and left out
-
     Raises InputError if fewer than two systems remain, for rank ranges of unknown methods, and if a
     method cannot rank and is not optional.
+
+    Parameters
+    ----------
+    optional : bool, default=False
+        Whether a method that cannot rank these systems is told of in a note and left out.
     """
     settings = settings or RankSettings()
     counts = judged.counts if settings.with_reference else judged.counts.without(settings.reference)

@@ -24,7 +24,10 @@ from qe.statistics.result import TestResult
 class MetaReport:
     """What `qe correlate` says about one language pair.
 
-    shown  numbers of systems, segments, judged translations, pairwise judgements
+    Attributes
+    ----------
+    shown : mapping of str to int
+        Numbers of systems, segments, judged translations, pairwise judgements.
     """
 
     name: str
@@ -70,9 +73,12 @@ def meta_report(
 ) -> MetaReport:
     """Correlates every metric with people, by every correlation.
 
-    optional  whether a correlation that the judgements do not allow is told of in a note and left out
-
     Raises InputError if such a one is not optional, and if none is left.
+
+    Parameters
+    ----------
+    optional : bool, default=False
+        Whether a correlation that the judgements do not allow is told of in a note and left out.
     """
     results, notes = {}, [*evaluation.notes, *_left_out(evaluation)]
     for name, correlation in correlations.items():

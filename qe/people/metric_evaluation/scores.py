@@ -20,8 +20,12 @@ ONE_SYSTEM = "system"  # the name of the only system, where none has a name
 class ScoreTable:
     """What one scorer (a metric, or people) says, before systems and segments are known to all.
 
-    segments  (system, segment) -> score
-    systems   system -> score of the system as a whole
+    Parameters
+    ----------
+    segments : dict of pair of str and str to float, default={}
+        (system, segment) -> score.
+    systems : dict of str to float, default={}
+        System -> score of the system as a whole.
     """
 
     name: str

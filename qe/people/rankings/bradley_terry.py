@@ -19,11 +19,14 @@ _CONVERGED = 1e-10
 class BradleyTerry(ScoreMethod):
     """Strengths s, summing to 1: a beats b with probability s(a) / (s(a) + s(b)) (Bradley and Terry 1952).
 
-    prior  precision of a normal prior on log-strengths, in judgements. It gives an estimate where the
-           likelihood alone has none (a system that won all, systems never connected), and is far below
-           the weight of real judgements otherwise.
-
     A tie is half a win for each. NaN for a system without comparisons. Newton's method, all tables at once.
+
+    Parameters
+    ----------
+    prior : float, default=0.01
+        Precision of a normal prior on log-strengths, in judgements. It gives an estimate where the
+        likelihood alone has none (a system that won all, systems never connected), and is far below the
+        weight of real judgements otherwise.
     """
 
     prior: float = 0.01

@@ -17,13 +17,17 @@ from qe.statistics.draws import below, stream, word
 class MonteCarloPlayoffs(ScoreMethod):
     """Mean place over tournaments with random seeding (findings of WMT 2012, 4.6); 1 is the best.
 
-    tournaments  how many are played; a mean place is then off by about 4 / sqrt(tournaments)
-    seed         of the seedings and matches
-
     A match is decided by one judgement drawn from those of its two systems that are no ties; by a coin where
     there is none. In every round the best seed of each group plays the worst, the second best the second
     worst, and so on; winners go on to the upper half of the places, losers to the lower, until every place is
     taken. Byes fill the bracket up to a power of two.
+
+    Parameters
+    ----------
+    tournaments : int, default=100000
+        How many are played; a mean place is then off by about 4 / sqrt(tournaments).
+    seed : int, default=0
+        Of the seedings and matches.
     """
 
     tournaments: int = 100_000

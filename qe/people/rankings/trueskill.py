@@ -24,13 +24,18 @@ _TINY = 1e-300
 class TrueSkill(ScoreMethod):
     """Means of the skills under the model of TrueSkill (Herbrich, Minka and Graepel 2007).
 
-    mean, deviation  the prior of every skill
-    spread           standard deviation of one performance about the skill
-    draw             share of ties among systems of equal skill; None: the share of all judgements
-
     Expectation propagation is run to its fixed point over all judgements, so that their order plays no part
     (as in TrueSkill Through Time, Dangauthier et al. 2008); the usual online algorithm is its first sweep.
     NaN for a system without comparisons.
+
+    Parameters
+    ----------
+    mean, deviation : float, default=25.0 and 25/3
+        The prior of every skill.
+    spread : float, default=25.0 / 6
+        Standard deviation of one performance about the skill.
+    draw : float or None, default=None
+        Share of ties among systems of equal skill; None: the share of all judgements.
     """
 
     mean: float = 25.0

@@ -40,10 +40,15 @@ _FEWEST = 20  # pairs to train on
 class TerrorCat:
     """Says of two translations which is better, from the differences of their error frequencies.
 
-    slope  of the logistic function that turns a margin into the probability of being better, without
-           intercept: fitted to margins of pairs whose segments were held out
-    about  what it was trained from
-    names  of the frequencies
+    Attributes
+    ----------
+    slope : float
+        Of the logistic function that turns a margin into the probability of being better, without
+        intercept: fitted to margins of pairs whose segments were held out.
+    about : dict of str to Any
+        What it was trained from.
+    names : tuple of str
+        Of the frequencies.
     """
 
     pipeline: Pipeline

@@ -23,10 +23,18 @@ from qe.training.preparation import Prepared, prepare
 @summarised
 @dataclass(frozen=True, eq=False)
 class Suggestions:
-    """rows         of the pool, the most urgent first
-    uncertainty  (count,) how much learners disagree about each, in label units
-    labelled     segments that were learned from
-    candidates   rows of the pool that were chosen from: those with a label already are not
+    """Rows of a pool that are worth labels next.
+
+    Attributes
+    ----------
+    rows : array of int
+        Of the pool, the most urgent first.
+    uncertainty : array of float
+        (count,) how much learners disagree about each, in label units.
+    labelled : int
+        Segments that were learned from.
+    candidates : int
+        Rows of the pool that were chosen from: those with a label already are not.
     """
 
     rows: NDArray[np.int64]

@@ -16,9 +16,14 @@ class Language(Check):
 
     Dictionaries: simplemma.
 
-    share   least share of a side's words in its own dictionary
-    margin  how much larger the share in the other dictionary may be
-    fewest  a side with fewer words is not judged
+    Parameters
+    ----------
+    share : float, default=0.4
+        Least share of a side's words in its own dictionary.
+    margin : float, default=0.1
+        How much larger the share in the other dictionary may be.
+    fewest : int, default=4
+        A side with fewer words is not judged.
     """
 
     filters = True

@@ -21,9 +21,12 @@ class Classification(Chooser):
     Logistic regression with an intercept: unlike a ranking, it knows which system is the better one in
     general. A system's preference is its mean probability against the others.
 
-    cost   inverse strength of the ridge penalty
-
     Source: Soricut and Narsale 2012, section 4.3 (which names no classifier).
+
+    Attributes
+    ----------
+    cost : float
+        Inverse strength of the ridge penalty.
     """
 
     cost: float = 0.01

@@ -21,9 +21,12 @@ class LogLinear(Chooser):
 
     Weights by minimum error rate training on the BLEU of all chosen translations together.
 
-    restarts  random first weights beside those that follow the prior
-
     Source: Vilar et al. 2012, section 3; the feature set `vilar` has its features.
+
+    Attributes
+    ----------
+    restarts : int
+        Random first weights beside those that follow the prior.
     """
 
     restarts: int = 4

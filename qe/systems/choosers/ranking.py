@@ -22,10 +22,13 @@ class Ranking(Chooser):
     SVM-rank with a linear kernel: a support vector machine without intercept on differences of features. Only
     what differs between the systems counts; who made a translation does not.
 
-    cost   of a pair in the wrong order
-
     Raises InputError if no segment has outputs of different BLEU.
     Source: Soricut and Narsale 2012, section 4.2; Joachims 1999.
+
+    Attributes
+    ----------
+    cost : float
+        Of a pair in the wrong order.
     """
 
     cost: float = 0.01

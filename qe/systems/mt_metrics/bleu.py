@@ -21,9 +21,6 @@ _SMOOTH_VALUES = {"floor": 0.1, "add-k": 1.0}  # sacrebleu's
 class Bleu(NgramMetric):
     """BLEU, 0 to 100, with the closest reference length (ties: the shorter).
 
-    smooth        exp (Chen and Cherry's method 3), floor (1), add-k (2), none
-    smooth_value  what floor and add-k count; None: 0.1 and 1
-
     statistics   hypothesis length, reference length, matched n-grams (order), hypothesis n-grams (order)
 
     By exp, an order without any match counts 1 / (2^k total), k the number of such orders so far, as
@@ -34,6 +31,15 @@ class Bleu(NgramMetric):
 
     Raises InputError for a smooth_value that is not above 0, or that the smoothing does not take.
 
+    Attributes
+    ----------
+    smooth : {'exp', 'floor', 'add-k', 'none'}
+        Exp (Chen and Cherry's method 3), floor (1), add-k (2), none.
+    smooth_value : float or None
+        What floor and add-k count; None: 0.1 and 1.
+
+    Examples
+    --------
     >>> round(Bleu().score(["the cat is on the mat"], [["the cat sat on the mat"]]), 4)
     37.9918
     """

@@ -23,9 +23,6 @@ Functional = dict[str, bool]
 class Meteor(TextMetric):
     """Harmonic mean of weighted precision and recall of words and stems, times a penalty for chunks; x 100.
 
-    alpha, beta, gamma  as version 1.3 has them for English (task `rank`)
-    language            of the stemmer (Snowball); a language without one is stemmed by its first five letters
-
     statistics   weights of matched and of all words of the hypothesis, the same of the reference, chunks,
                  matches, words of both; against the reference with the best score
 
@@ -35,6 +32,15 @@ class Meteor(TextMetric):
 
     Source: Denkowski and Lavie 2011; see features/edits/meteor.py.
 
+    Attributes
+    ----------
+    alpha, beta, gamma : float
+        As version 1.3 has them for English (task `rank`).
+    language : str
+        Of the stemmer (Snowball); a language without one is stemmed by its first five letters.
+
+    Examples
+    --------
     >>> round(Meteor().score(["the parks"], [["the park"]]), 1)  # P .7, R .8, one chunk
     78.3
     """

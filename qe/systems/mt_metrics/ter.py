@@ -22,13 +22,7 @@ SACREBLEU_CANDIDATES = 1000
 class Ter(TextMetric):
     """Edits (shifts, insertions, deletions, substitutions) per 100 reference words, as tercom 0.8.0.
 
-    normalized     tercom's normalisation: punctuation split off, XML entities read
-    no_punct       without punctuation
-    asian_support  both of these for Chinese, Japanese and Korean characters, too
-    shift_candidates  shifts that are looked at before no more are made: 1,000 as sacreBLEU; 0: no limit, as
-                      tercom, which differs in long translations of many repeated words
-
-    statistics   edits to the reference that needs fewest, mean reference length
+    Its statistics are the edits to the reference that needs fewest, and the mean reference length.
 
     NaN if the references are empty. Raises InputError for tercom's preparation of text that another
     tokenization has split, and for `asian_support` alone. With several references MultEval
@@ -37,6 +31,20 @@ class Ter(TextMetric):
 
     Source: Snover et al. 2006; see features/edits/ter.py.
 
+    Attributes
+    ----------
+    normalized : bool
+        Tercom's normalisation: punctuation split off, XML entities read.
+    no_punct : bool
+        Without punctuation.
+    asian_support : bool
+        Both of these for Chinese, Japanese and Korean characters, too.
+    shift_candidates : int
+        Shifts that are looked at before no more are made: 1,000 as sacreBLEU; 0: no limit, as tercom,
+        which differs in long translations of many repeated words.
+
+    Examples
+    --------
     >>> Ter().score(["c a b"], [["a b c"]])  # one shift of three words
     33.3...
     """
