@@ -2,6 +2,7 @@
 
 an array           NAME.npy, memory-mapped when it is loaded
 a Vocabulary       NAME.txt
+Tokens             NAME.txt (the types), NAME_ids.npy and NAME_offsets.npy
 tuple[str, ...]    NAME.txt, one text per line
 another dataclass  its own fields, beside the others
 anything else      an entry of meta.json, which must be able to hold it
@@ -23,6 +24,7 @@ from features.basics.errors import InputError
 from features.basics.hints import mistakes
 from features.storage.damage import REBUILD, Damaged
 from features.storage.files import read_words, write_words
+from features.text.tokens import Tokens
 from features.text.vocabulary import Vocabulary
 
 T = TypeVar("T")
@@ -46,7 +48,10 @@ def save_fields(path: Path, thing: Any) -> None:
 def _write(path: Path, thing: Any, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
     for attribute, name, hint in _stored(type(thing)):
         value = getattr(thing, attribute)
-        if isinstance(hint, type) and is_dataclass(hint):
+        if hint is Tokens:
+            write_words(path / f"{name}.txt", value.types)
+            arrays |= {f"{name}_ids": value.ids, f"{name}_offsets": value.offsets}
+        elif isinstance(hint, type) and is_dataclass(hint):
             _write(path, value, meta, arrays)
         elif hint is Vocabulary:
             value.save(path / f"{name}.txt")
@@ -66,7 +71,10 @@ def load_fields(path: Path, kind: type[T]) -> T:
 def _read(path: Path, kind: type[T], meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> T:
     values = dict[str, Any]()
     for attribute, name, hint in _stored(kind):
-        if isinstance(hint, type) and is_dataclass(hint):
+        if hint is Tokens:
+            types = read_words(path / f"{name}.txt")
+            values[attribute] = Tokens(types, arrays[f"{name}_ids"], arrays[f"{name}_offsets"])
+        elif isinstance(hint, type) and is_dataclass(hint):
             values[attribute] = _read(path, hint, meta, arrays)
         elif hint is Vocabulary:
             values[attribute] = Vocabulary.load(path / f"{name}.txt")

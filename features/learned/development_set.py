@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, Self
+from typing import Annotated, ClassVar, Final
 
 import numpy as np
 from annotated_types import Ge
@@ -12,12 +12,10 @@ from features.basics.errors import InputError
 from features.basics.hints import Count, Seed
 from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
-from features.core.resource_files import load_arrays, save_arrays
 from features.learned._reduced import reduced
 from features.phrase_decoding.decoder import decode
 from features.storage.arrays import finite, typed
 from features.storage.damage import Damaged
-from features.storage.files import read_words, write_words
 from features.text.corpus import ParallelCorpus
 from features.text.held_out import Rows, held_out_lines, split_pairs
 from features.text.tokens import Tokens
@@ -108,24 +106,6 @@ class DevelopmentSet(Resource):
                 raise Damaged(f"{len(tokens)} texts of `{name}` for {len(self.source)} of `source`")
         typed("evidence", self.evidence, np.float64, EVIDENCE, len(self.machine.ids))
         finite("evidence", self.evidence)
-
-    def save(self, path: Path) -> None:
-        arrays: dict[str, NDArray[Any]] = {"evidence": self.evidence}
-        for name in _TEXTS:
-            tokens: Tokens = getattr(self, name)
-            arrays |= {f"{name}_ids": tokens.ids, f"{name}_offsets": tokens.offsets}
-            write_words(path / f"{name}.txt", tokens.types)
-        meta = {"settings": dict(self.settings), "corpus_fingerprint": self.corpus_fingerprint}
-        save_arrays(path, meta, **arrays)
-
-    @classmethod
-    def load(cls, path: Path) -> Self:
-        meta, arrays = load_arrays(path)
-        texts: dict[str, Any] = {
-            name: Tokens(read_words(path / f"{name}.txt"), arrays[f"{name}_ids"], arrays[f"{name}_offsets"])
-            for name in _TEXTS
-        }
-        return cls(evidence=arrays["evidence"], **texts, **meta)
 
 
 def _named(progress: Progress) -> Progress:

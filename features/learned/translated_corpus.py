@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, ClassVar
 
 import numpy as np
 from annotated_types import Ge
@@ -12,13 +12,11 @@ from features.basics.errors import InputError
 from features.basics.hints import Count, Seed
 from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
-from features.core.resource_files import load_arrays, save_arrays
 from features.learned._reduced import reduced
 from features.phrase_decoding.decoder import decode
 from features.resources.aligner import Aligner
 from features.storage.arrays import typed, within
 from features.storage.damage import Damaged
-from features.storage.files import read_words, write_words
 from features.text.corpus import ParallelCorpus
 from features.text.held_out import held_out_in_turn
 from features.text.tokens import Tokens, TokensBuilder
@@ -105,24 +103,6 @@ class TranslatedCorpus(Resource):
             tokens.check_arrays()
             if len(tokens) != len(self.rows):
                 raise Damaged(f"{len(tokens)} texts of `{name}` for {len(self.rows)} rows")
-
-    def save(self, path: Path) -> None:
-        arrays: dict[str, NDArray[Any]] = {"rows": self.rows}
-        for name in _TEXTS:
-            tokens: Tokens = getattr(self, name)
-            arrays |= {f"{name}_ids": tokens.ids, f"{name}_offsets": tokens.offsets}
-            write_words(path / f"{name}.txt", tokens.types)
-        meta = {"settings": dict(self.settings), "corpus_fingerprint": self.corpus_fingerprint}
-        save_arrays(path, meta, **arrays)
-
-    @classmethod
-    def load(cls, path: Path) -> Self:
-        meta, arrays = load_arrays(path)
-        texts: dict[str, Any] = {
-            name: Tokens(read_words(path / f"{name}.txt"), arrays[f"{name}_ids"], arrays[f"{name}_offsets"])
-            for name in _TEXTS
-        }
-        return cls(rows=arrays["rows"], **texts, **meta)
 
 
 def _named(progress: Progress, what: str) -> Progress:
