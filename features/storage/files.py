@@ -308,6 +308,17 @@ def line_form(path: Path) -> tuple[bytes, bytes]:
     return b"", b"\n"
 
 
+def check_line_ends(first: bytes, path: Path) -> None:
+    """Raises InputError if the first line of a text is all of it, with carriage returns inside."""
+    ends = first.rstrip(b"\r").count(b"\r")
+    if ends and not first.endswith(b"\n"):
+        raise InputError(
+            f"has no line feed, but {ends:,} carriage returns inside (line ends of an old Mac)",
+            where=path,
+            remedy="write line feeds, for example with tr '\\r' '\\n'",
+        )
+
+
 def read_lines(path: Path) -> Iterator[str]:
     """Lines of a UTF-8 file, plain or gzip, without line ends; CRLF and a byte-order mark are dropped.
 
@@ -319,8 +330,9 @@ def read_lines(path: Path) -> Iterator[str]:
         number = 0
         try:
             for number, raw in enumerate(stream, start=1):
-                if number == 1 and raw.startswith(b"\xef\xbb\xbf"):
-                    raw = raw[3:]
+                if number == 1:
+                    check_line_ends(raw, path)
+                    raw = raw.removeprefix(codecs.BOM_UTF8)
                 yield raw.rstrip(b"\n").removesuffix(b"\r").decode()
         except UnicodeDecodeError as error:
             raise InputError(

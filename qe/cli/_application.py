@@ -14,6 +14,8 @@ from features.basics.errors import InputError
 from features.basics.numerals import integer, real
 from qe.cli._help import help_text
 from qe.cli._lists import is_list, repeated
+from qe.cli._once import once, output_options
+from qe.cli._options import Replace
 from qe.cli._process import use_threads
 
 _NOISE = re.compile("Value error, |, unable to parse string as .*")  # of pydantic, which Typer asks
@@ -63,13 +65,28 @@ class _Verb:
 class _Command(_Verb, TyperCommand):
     """A command. Its options take several values if their metavar says so: `--metrics bleu ter`.
 
-    Every command has --threads, but for those that compute nothing.
+    Every command has --threads, but for those that compute nothing, and --overwrite if it writes a file or a
+    folder that is looked after here.
     """
 
     def get_params(self, ctx: Any) -> list[Any]:
         params = super().get_params(ctx)
         verb = ctx.command_path.split()[1:2]
-        return params if {*verb} <= _NOTHING_COMPUTED else [*params[:-1], _threads(), params[-1]]
+        added = [] if {*verb} <= _NOTHING_COMPUTED else [_threads()]
+        if self._outputs(ctx) and all(one.name != "overwrite" for one in params):
+            added = [_overwrite(), *added]
+        return [*params[:-1], *added, params[-1]]
+
+    def _outputs(self, ctx: Any) -> list[Any]:
+        return output_options(" ".join(ctx.command_path.split()[1:]), self.params)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Runs the command, unless the same one has made its outputs already."""
+        names = [option.name for option in self._outputs(ctx)]
+        taken = any(option.name == "overwrite" for option in self.params)
+        overwrite = bool(ctx.params.get("overwrite") if taken else ctx.params.pop("overwrite", False))
+        command = " ".join(ctx.command_path.split()[1:])
+        return once(command, names, ctx.params, overwrite, lambda: super(_Command, self).invoke(ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         for option in self.params:
@@ -119,7 +136,7 @@ class _Group(_Verb, TyperGroup):
 
 @cache
 def _threads() -> Any:
-    """The option --threads, made as Typer makes those of a function, but handed to none."""
+    """The option --threads, handed to no function."""
     help_text = "Threads and processes side by side; default: QE_THREADS, else the cores that it may use."
 
     def declared(
@@ -128,12 +145,26 @@ def _threads() -> Any:
         ] = None,
     ) -> None: ...
 
+    option = _option_of(declared, "threads")
+    option.expose_value = False
+    return option
+
+
+@cache
+def _overwrite() -> Any:
+    """The option --overwrite."""
+
+    def declared(overwrite: Replace = False) -> None: ...
+
+    return _option_of(declared, "overwrite")
+
+
+def _option_of(declared: Any, name: str) -> Any:
+    """An option as Typer makes it of a function's parameter."""
     application = typer.Typer(add_completion=False)
     application.command()(declared)
     command: Any = get_command(application)
-    option = next(each for each in command.params if each.name == "threads")
-    option.expose_value = False
-    return option
+    return next(each for each in command.params if each.name == name)
 
 
 def _refused(error: typer.TyperException, given: Sequence[str], name: str) -> InputError:

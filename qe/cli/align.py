@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from qe.cli._once import Once
-from qe.cli._options import Quiet, Replace, output_option
+from qe.cli._options import Quiet, output_option
 from qe.cli._progress import progress_bar
 
 if TYPE_CHECKING:
     from features.basics.progress import Progress
     from features.core.bundle import Bundle
     from features.resources.aligner import Symmetrization
-    from features.text.corpus import ParallelCorpus
     from features.text.tokenizer import Tokenizer
 
     Pairs = Iterable[tuple[str, str]]
@@ -50,7 +48,6 @@ def align(
     output: Annotated[
         Path | None, output_option("--output", "-o", help="Pharaoh file to write; default: stdout.")
     ] = None,
-    overwrite: Replace = False,
     quiet: Quiet = False,
 ) -> None:
     """Aligns the words of parallel text with the HMM aligner of a bundle, or with eflomal.
@@ -76,18 +73,12 @@ def align(
     if output is not None:
         check_output(output, [source, target, *([resources] if resources else [])])
     pairs = read_pairs(source, target)
-    bundle = resources / "manifest.json" if resources else None
-    options = {"asked": (aligner, with_corpus, symmetrize, tokenized), "bundle": resources is not None}
-    once = Once.of("align", [output], [source, target, bundle], options)
-    if once.earlier(overwrite) is not None:
-        return
     with progress_bar(quiet) as progress:
         if aligner == "eflomal":
             lines = eflomal_lines(pairs, resources, with_corpus, tokenized, method, progress)
         else:
             lines = hmm_lines(pairs, cast(Path, resources), tokenized, method, progress)
         write_lines(lines, output)
-    once.remember({})
 
 
 def check_choice(aligner: str, resources: Path | None, with_corpus: bool, tokenized: bool) -> None:
@@ -130,23 +121,11 @@ def eflomal_lines(
     """Pharaoh lines by eflomal."""
     from features.core.bundle import Bundle
     from features.text.eflomal import align_lines
+    from qe.resources.corpora import corpus_of
 
     bundle = None if resources is None else Bundle(resources)
     corpus = corpus_of(bundle) if bundle is not None and with_corpus else None
     return align_lines(pairs, tokenizers_of(bundle, tokenized), method, corpus=corpus, progress=progress)
-
-
-def corpus_of(bundle: "Bundle") -> "ParallelCorpus":
-    """The corpus that a bundle keeps. Raises InputError for one that left it behind, as a model's does."""
-    from features.basics.errors import InputError
-    from features.text.corpus import ParallelCorpus
-
-    folder = bundle.path / "corpus"
-    if not folder.is_dir():
-        raise InputError(
-            "this bundle has no corpus", where=bundle.path, remedy="build one with qe resources build"
-        )
-    return ParallelCorpus.load(folder)
 
 
 def tokenizers_of(bundle: "Bundle | None", tokenized: bool) -> "tuple[Tokenizer, Tokenizer]":

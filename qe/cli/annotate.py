@@ -140,7 +140,7 @@ def project(
     ] = 100_000,
     held_out: Annotated[
         Path | None,
-        typer.Option(help="File for every 25th sentence, to measure what is learned from the others."),
+        output_option(help="File for every 25th sentence, to measure what is learned from the others."),
     ] = None,
     language: Annotated[
         str | None, typer.Option(help="Language code of the annotator; that of a folder if not given.")
@@ -163,8 +163,8 @@ def project(
     from features.core.bundle import Bundle
     from features.resources.aligner import Aligner
     from features.storage.outputs import check_output
-    from qe.cli.align import corpus_of
     from qe.language.programs.taggers import tagger
+    from qe.resources.corpora import corpus_of
     from qe.resources.projection import project_entities
 
     code = language or _language(annotator)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._once import Once
 from qe.cli._options import (
     Columns,
     Delimiter,
@@ -16,7 +15,6 @@ from qe.cli._options import (
     Json,
     Quiet,
     Quoting,
-    Replace,
     Signed,
     input_option,
     output_option,
@@ -75,7 +73,6 @@ def filter_(
         ),
     ] = False,
     require_signature: Signed = None,
-    overwrite: Replace = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -101,7 +98,7 @@ def filter_(
     from features.storage.outputs import check_output
     from qe.scoring.check import Knowledge
     from qe.scoring.filter_checks import filter_checks, parse_settings
-    from qe.scoring.filter_files import Filtered, filter_files
+    from qe.scoring.filter_files import filter_files
     from qe.scoring.naming import name_pairs
 
     if len(input_) > 2 or (len(output) != len(input_) and len(output) != 1):
@@ -122,25 +119,17 @@ def filter_(
     layout = table_layout(delimiter, quoting, encoding)
     for path in (*output, *([rejected] if rejected else [])):
         check_output(path, input_)
-    asked = (languages, with_, without, set_, columns, layout, worst, score_column, lower_is_better)
-    options = {"asked": asked, "model": None if scorer is None else scorer.model.identity}
-    once = Once.of("filter", [*output, rejected], input_, options)
-    made = once.earlier(overwrite)
-    if made is not None:
-        summary = Filtered(**made)
-    else:
-        with progress_bar(quiet or as_json) as progress:
-            summary = filter_files(
-                input_,
-                output,
-                checks,
-                threshold=threshold,
-                columns=name_pairs(columns or (), "--columns"),
-                layout=layout,
-                rejected=rejected,
-                progress=progress,
-            )
-        once.remember(asdict(summary))
+    with progress_bar(quiet or as_json) as progress:
+        summary = filter_files(
+            input_,
+            output,
+            checks,
+            threshold=threshold,
+            columns=name_pairs(columns or (), "--columns"),
+            layout=layout,
+            rejected=rejected,
+            progress=progress,
+        )
     _print(summary, quiet, as_json)
     if not summary.kept:
         raise typer.Exit(1)

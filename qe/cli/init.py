@@ -25,6 +25,15 @@ if TYPE_CHECKING:
     from qe.getting_started.init.experiment import Beginning
 
 
+def _usual(data: Path) -> Path:
+    return Path(f"{data.name.removesuffix('.gz').rpartition('.')[0] or data.name}.yaml")
+
+
+def _place(ctx: typer.Context, given: Path | None) -> Path | None:
+    data = ctx.params.get("data")
+    return given if given is not None or data is None else _usual(data)
+
+
 def init(
     data: Annotated[Path, typer.Argument(help="Labelled segments: a table, or XLSX, XLIFF or TMX.")],
     source_language: Annotated[
@@ -65,7 +74,9 @@ def init(
     ] = None,
     output: Annotated[
         Path | None,
-        output_option("--output", "-o", help="The experiment file; default: the data's name, .yaml."),
+        output_option(
+            "--output", "-o", callback=_place, help="The experiment file; default: the data's name, .yaml."
+        ),
     ] = None,
     kind: Annotated[
         str | None,
@@ -113,7 +124,7 @@ def init(
             delimiter, quoting, encoding, decimal, sheet=sheet, header_row=header_row, kind=kind
         ),
     )
-    where = output or Path(f"{data.name.removesuffix('.gz').rpartition('.')[0] or data.name}.yaml")
+    where = output or _usual(data)
     made = begin(
         data, wishes, where, name=name, parallel=parallel, own_corpus=own_corpus, overwrite=overwrite
     )

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from qe.cli._once import Once
-from qe.cli._options import Json, Quiet, Replace, input_option, output_option
+from qe.cli._options import Json, Quiet, input_option, output_option
 from qe.cli._progress import progress_bar
 
 if TYPE_CHECKING:
@@ -31,7 +30,6 @@ def labels(
         Path | None,
         output_option("--output", "-o", help="Table per segment: .tsv, .csv, .jsonl or .parquet."),
     ] = None,
-    overwrite: Replace = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -53,10 +51,8 @@ def labels(
     if output is not None:
         check_output(output)
         check_apart(output, [path for path in given if path is not None])
-    options = {"language": target_language, "difference": max_difference, "named": [*map(bool, given)]}
     if judges is not None:
-        once = Once.of("labels", [output], [judges], options)
-        _from_judges(judges, max_difference, output, as_json, once, overwrite)
+        _from_judges(judges, max_difference, output, as_json)
         return
     if target is None or post_edit is None or target_language is None:
         from features.basics.errors import InputError
@@ -65,11 +61,7 @@ def labels(
             "nothing to make labels from",
             remedy="give --target, --post-edit and --target-language, or --judges",
         )
-    once = Once.of("labels", [output], [source, target, post_edit], options)
-    corpus = once.earlier(overwrite)
-    if corpus is None:
-        corpus = _from_post_edits(source, target, post_edit, target_language, output, quiet)
-        once.remember(corpus)
+    corpus = _from_post_edits(source, target, post_edit, target_language, output, quiet)
     if as_json:
         typer.echo(json.dumps({"corpus": corpus}, indent=1))
     else:
@@ -114,15 +106,10 @@ def _judged(path: Path, max_difference: float, output: Path | None) -> "Mapping[
     return judged.to_json()
 
 
-def _from_judges(
-    path: Path, max_difference: float, output: Path | None, as_json: bool, once: Once, overwrite: bool
-) -> None:
+def _from_judges(path: Path, max_difference: float, output: Path | None, as_json: bool) -> None:
     from qe.display.numbers import number
 
-    summary = once.earlier(overwrite)
-    if summary is None:
-        summary = _judged(path, max_difference, output)
-        once.remember(summary)
+    summary = _judged(path, max_difference, output)
     if as_json:
         typer.echo(json.dumps({"judges": summary}, indent=1))
         return

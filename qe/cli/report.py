@@ -8,13 +8,24 @@ import typer
 from qe.cli._options import Quiet, Signed, input_option, output_option
 
 
+def _usual(target: Path) -> Path:
+    """The page of a run lies in its folder, that of a scored file beside it."""
+    return target / "report.html" if target.is_dir() else target.with_suffix(".html")
+
+
+def _place(ctx: typer.Context, given: Path | None) -> Path | None:
+    target = ctx.params.get("target")
+    return given if given is not None or target is None else _usual(target)
+
+
 def report(
     target: Annotated[
         Path,
         typer.Argument(help="Output folder of `qe train` or `qe demo`, or a file that `qe score` wrote."),
     ],
     output: Annotated[
-        Path | None, output_option("--output", "-o", help="Default: report.html in or beside it.")
+        Path | None,
+        output_option("--output", "-o", callback=_place, help="Default: report.html in or beside it."),
     ] = None,
     model: Annotated[str | None, input_option("--model", "-m", help="Model that scored the file.")] = None,
     drift: Annotated[
@@ -49,7 +60,7 @@ def report(
     from features.storage.outputs import check_output
 
     is_run = target.is_dir()
-    place = output or (target / "report.html" if is_run else target.with_suffix(".html"))
+    place = output or _usual(target)
     check_output(place, [path for path in (drift, triage, summary) if path] if is_run else
                  [path for path in (target, drift, triage, summary) if path])  # fmt: skip
     if is_run:

@@ -80,11 +80,15 @@ class TreebankSection(Section):
     """Annotators that are learned from a treebank when they are first needed, and kept in the cache.
 
     `treebank`: an annotated file, plain or gzip; `tasks`: pos, dependencies, constituents, entities.
+    `projected`: in its place, for entities, the other side: its annotator's entities go over the word links
+    of the corpus that `resources` names (`qe annotate project`), the first `pairs` of it.
     `settings`: task -> setting -> whole number; `qe annotate train --help` lists them.
     `programs`: what adds to them: hunspell, link-grammar.
     """
 
-    treebank: Path
+    treebank: Path | None = None
+    projected: Literal["source", "target"] | None = None
+    pairs: int = Field(100_000, ge=1)
     tasks: Annotated[list[str], BeforeValidator(_as_list)] = Field(min_length=1)
     settings: dict[str, dict[str, Annotated[int, Field(ge=0)]]] = Field(default_factory=dict)
     programs: Annotated[list[str], BeforeValidator(_as_list)] = Field(default_factory=list)
@@ -521,7 +525,7 @@ class Experiment(Section):
         named = [section.path for section in self.datasets if section.path.is_file()]
         for section in sections:
             named += _leaves({} if section is None else section.model_dump(include=paths), Path)
-        named += [each.treebank for each in self.treebanks]
+        named += [each.treebank for each in self.treebanks if each.treebank is not None]
         named += [Path(path) for feature in self.features for path in _paths_within(feature)]
         return [*self._extended, *named, *(path / "study.journal" for path in self.search.warm_start)]
 

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from features.basics.errors import InputError, shown
-from features.storage.files import DAMAGED_GZIP, damage_of, open_binary, read_lines
+from features.storage.files import DAMAGED_GZIP, check_line_ends, damage_of, open_binary, read_lines
 
 Record = tuple[int, list[str]]  # the line it starts at, its fields
 
@@ -176,6 +176,8 @@ def _decoded_lines(path: Path, encoding: str) -> Iterator[str]:
         stream = io.TextIOWrapper(raw, encoding, newline="\n")
         try:
             for number, line in enumerate(stream, start=1):
+                if number == 1:
+                    check_line_ends(line.encode("utf-8", "replace"), path)
                 text = line.removesuffix("\n").removesuffix("\r")
                 yield text.removeprefix("\ufeff") if number == 1 else text
         except UnicodeError as error:

@@ -12,7 +12,7 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.numerals import LARGEST
-from features.storage.files import DAMAGED_GZIP, damage_of, open_binary, sha256
+from features.storage.files import DAMAGED_GZIP, check_line_ends, damage_of, open_binary, sha256
 from qe.data.classes import numbers_of
 from qe.data.dataset import LabelScale
 from qe.data.delimited import not_of
@@ -142,6 +142,7 @@ class Reading:
         return self._lines_alike(path, text)
 
     def _lines_alike(self, path: Path, text: str) -> str:
+        check_line_ends(text.partition("\n")[0].encode() + b"\n" * ("\n" in text), path)
         if not text.endswith("\n"):
             self.note(path, 1, "no line end after the last line")
             text += "\n"

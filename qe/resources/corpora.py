@@ -10,6 +10,7 @@ import numpy as np
 
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
+from features.core.bundle import Bundle
 from features.core.segments import Segments
 from features.storage.files import digest, sha256
 from features.text.corpus import ParallelCorpus
@@ -101,3 +102,13 @@ class TranslatedSegments:
             target.add(text.target_tokens)
         order = np.arange(len(source)).reshape(len(self.texts), -1).T.ravel()
         return source.tokens().take(order), target.tokens().take(order)
+
+
+def corpus_of(bundle: Bundle) -> ParallelCorpus:
+    """The corpus that a bundle keeps. Raises InputError for one that left it behind, as a model's does."""
+    folder = bundle.path / "corpus"
+    if not folder.is_dir():
+        raise InputError(
+            "this bundle has no corpus", where=bundle.path, remedy="build one with qe resources build"
+        )
+    return ParallelCorpus.load(folder)

@@ -1,4 +1,4 @@
-"""What made a scored file: remembered for this user, so that the same command need not do it again."""
+"""What made an output: remembered for this user, so that the same command need not do it again."""
 
 import json
 from collections.abc import Mapping
@@ -9,6 +9,7 @@ from typing import Any
 from features.basics.errors import InputError
 from features.storage.checksums import identity_of
 from features.storage.files import digest
+from features.storage.outputs import owner_of
 from features.storage.remembered import keep, recall
 
 _KEY = "scored"
@@ -20,18 +21,20 @@ class Finished:
 
     fingerprint  of all that the output depends on
     others       what an output of another fingerprint holds
+    verb         whose folders count as outputs; those of others are refused by who writes
     """
 
     output: Path
     fingerprint: str
     others: str = "scores of another model, input or options"
+    verb: str = ""
 
     def earlier(self, overwrite: bool) -> Mapping[str, Any] | None:
         """What was kept of the same job, if the output is its; None if there is none, or to `overwrite`.
 
         Raises InputError if the output is another's.
         """
-        if overwrite or not self.output.exists():
+        if overwrite or not self.is_there:
             return None
         known = self._known()
         if known is None:
@@ -49,6 +52,19 @@ class Finished:
         summary: Mapping[str, Any] = known["summary"]
         return summary
 
+    @property
+    def is_there(self) -> bool:
+        """Whether there is a file, or a folder that the verb has marked as its own; /dev/null is neither."""
+        if self.output.is_dir():
+            return bool(self.verb) and owner_of(self.output) == self.verb
+        return self.output.is_file()
+
+    @property
+    def is_known(self) -> bool:
+        """Whether what lies there is what the same job made."""
+        known = self._known() if self.is_there else None
+        return known is not None and known["fingerprint"] == self.fingerprint
+
     def remember(self, summary: Mapping[str, Any]) -> None:
         """Remembers what made the output; `summary` must be plain values."""
         content = {"fingerprint": self.fingerprint, "state": _state(self.output), "summary": summary}
@@ -65,5 +81,8 @@ class Finished:
 
 
 def _state(path: Path) -> list[str]:
-    """What changes if somebody writes the file."""
-    return [*identity_of(path.stat())]
+    """What changes if somebody writes the file, or a file in the folder."""
+    if not path.is_dir():
+        return [*identity_of(path.stat())]
+    files = (file for file in sorted(path.rglob("*")) if file.is_file() and file.suffix != ".lock")
+    return [part for file in files for part in (str(file.relative_to(path)), *identity_of(file.stat()))]

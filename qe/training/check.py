@@ -131,8 +131,9 @@ def _of_programs(experiment: Experiment) -> Iterator[str]:
                 yield f"translations.{column}: {unknown_name(ENGINES.noun, name, ENGINES.names)}"
     if experiment.annotations:
         from qe.language.programs.taggers import KNOWN, is_tagger
-        from qe.resources.treebanks import treebank_mistakes
+        from qe.resources.treebanks import projection_mistakes, treebank_mistakes
 
+        yield from projection_mistakes(experiment)
         for side, by in experiment.annotations.items():
             if not isinstance(by, str):
                 yield from treebank_mistakes(by, f"annotations.{side}")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -215,7 +215,12 @@ def _with_annotators(plan: Plan, dataset: Dataset, cache: Path, progress: Progre
         "source": segments.source_tokenizer.language,
         "target": segments.target_tokenizer.language,
     }
-    names = annotators_for(plan.experiment, languages, cache, progress)
+
+    def aligned() -> Bundle:
+        section = plan.experiment.resources
+        return cast(Bundle, resources_for(section, segments, ["aligner"], cache, progress))
+
+    names = annotators_for(plan.experiment, languages, cache, progress, aligned)
     return replace(plan, experiment=plan.experiment.with_annotators(names))
 
 

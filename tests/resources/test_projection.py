@@ -13,10 +13,12 @@ from features.resources.aligner import Aligner
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
 from qe.cli import main
+from qe.config.experiment import made
 from qe.language import annotator_folder as _folder
 from qe.language.annotators._entities import read_entities
 from qe.language.projection import Projected
 from qe.resources.projection import project_entities
+from qe.resources.treebanks import annotators_for, projection_mistakes
 from tests.language.annotators.made import NAMES, sentences, write_entities
 
 ENGLISH = {
@@ -121,3 +123,47 @@ def test_mistakes_are_one_message(bundle: Bundle, annotators: Path, tmp_path: Pa
     assert run("annotate", "project", *options, "-o", tmp_path / "o") == 2
     error = capsys.readouterr().err
     assert "build resources" in error and error.count("\n") == 1
+
+
+def test_an_experiment_learns_them_from_the_other_side(bundle: Bundle, tmp_path: Path) -> None:
+    treebank = write_entities(tmp_path / "t")
+    settings = {"entities": {"epochs": 1}}
+    keys = {
+        "name": "e",
+        "dataset": {"format": "wmt12", "path": "."},
+        "features": [{"kind": "surface"}],
+        "learner": {"kind": "ridge"},
+        "resources": {"source": "s", "target": "t"},
+        "annotations": {
+            "source": {"projected": "target", "tasks": "entities", "settings": settings},
+            "target": {"treebank": treebank.name, "tasks": "entities", "settings": settings},
+        },
+    }
+    asked = made(keys, tmp_path)
+    assert not list(projection_mistakes(asked))
+    names = annotators_for(asked, {"source": "en", "target": "es"}, tmp_path, aligned=lambda: bundle)
+    _folder.train("entities", [treebank], "es", tmp_path / "es", {"epochs": 1})
+    options = ["--annotator", tmp_path / "es", "--resources", bundle.path, "-o", tmp_path / "en.conll"]
+    assert run("annotate", "project", *options) == 0
+    _folder.train("entities", [tmp_path / "en.conll"], "en", tmp_path / "en", {"epochs": 1})
+    by_hand = _folder.AnnotatorFolder(tmp_path / "en").fingerprint
+    assert _folder.AnnotatorFolder(Path(names["source"])).fingerprint == by_hand
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ({"projected": "source", "tasks": "entities"}, "the source side has no treebank of entities"),
+        ({"projected": "target", "tasks": "pos"}, "what is projected are entities"),
+        ({"projected": "target", "tasks": "entities"}, "needs a parallel corpus; name one in `resources`"),
+    ],
+)
+def test_what_cannot_be_projected_is_told(source: Any, message: str, tmp_path: Path) -> None:
+    keys = {
+        "name": "e",
+        "dataset": {"format": "wmt12", "path": "."},
+        "features": [{"kind": "surface"}],
+        "learner": {"kind": "ridge"},
+        "annotations": {"source": source, "target": {"treebank": "t", "tasks": "entities"}},
+    }
+    assert any(message in told for told in projection_mistakes(made(keys, tmp_path)))

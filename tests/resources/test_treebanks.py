@@ -101,6 +101,7 @@ MISTAKES: dict[str, tuple[Any, str]] = {
         [{**POS, "settings": {"entities": {}}}],
         "annotations.source.0.settings: unknown task 'entities'; known: pos",
     ),
+    "no treebank": ([{"tasks": ["pos"]}], "annotations.source.0: name one of `treebank` and `projected`"),
     "unknown program": ([{**POS, "programs": ["speller"]}], "annotations.source.0.programs: unknown program"),
 }
 

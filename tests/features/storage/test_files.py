@@ -202,3 +202,27 @@ def test_what_a_living_process_writes_is_not_tidied_away(tmp_path: Path) -> None
         assert file.exists() and folder.exists()
         file.write_text("x")
     assert {left.name for left in tmp_path.iterdir()} == {"out", "folder", ".out.notes"}
+
+
+@pytest.mark.parametrize(
+    ("content", "lines"),
+    [
+        (b"a\rb\rc\r", None),  # of an old Mac
+        (b"a\rb", None),
+        (b"\xef\xbb\xbfa\rb", None),
+        (b"a\r", ["a"]),
+        (b"a\rb\n", ["a\rb"]),
+        (b"a\r\nb\rc", ["a", "b\rc"]),
+        (b"a", ["a"]),
+    ],
+)
+def test_carriage_returns_alone_are_asked_about(
+    content: bytes, lines: list[str] | None, tmp_path: Path
+) -> None:
+    path = tmp_path / "t.txt"
+    path.write_bytes(content)
+    if lines is not None:
+        assert list(read_lines(path)) == lines
+        return
+    with pytest.raises(InputError, match=r"t\.txt: has no line feed, .* old Mac\); write line feeds"):
+        list(read_lines(path))
