@@ -1,55 +1,18 @@
-"""Exports of Appraise (`ExportSystemScoresToCSV`): direct assessments of systems, without a header."""
+"""Exports of Appraise as tables of scores: direct assessments of systems."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
-import numpy as np
-
-from features.basics.errors import InputError, unknown_name
-from features.basics.numerals import real
-from features.storage.files import read_lines
-from qe.data.delimited import Dialect
+from qe.data.appraise import judgements, standardised
 from qe.people.metric_evaluation.scores import ScoreTable, averages
-
-_TYPES: Final = ("TGT", "CHK", "REF", "BAD")
-_JUDGED: Final = "TGT"  # the others control the annotators: repeated, damaged, and human translations
-_CSV: Final = Dialect("csv", ",", True)
-
-
-@dataclass(frozen=True)
-class _Row:
-    """A judgement of a translation; `systems` that gave the same translation share it."""
-
-    annotator: str
-    systems: Sequence[str]
-    item: str
-    pair: str
-    score: float
-    document: str
-
-
-def is_appraise(path: Path) -> bool:
-    """Whether the first line is a judgement: annotator, system, item, type, two languages, score."""
-    try:
-        fields = next(read_lines(path), "").split(",")
-    except InputError:  # told by who reads it as a table
-        return False
-    return len(fields) >= 7 and fields[3].strip('"') in _TYPES and _number(fields[6].strip('"')) is not None
 
 
 def read_appraise(path: Path, pair: str | None = None) -> list[ScoreTable]:
     """The scores of translations, raw (`score`) and standardised by annotator (`z`), means over annotators.
 
-    Judgements of whole documents, and those that control the annotators, are left out.
-
-    pair  of languages, as the file has it (`eng-deu`); may be left out where there is one
-
-    Raises InputError, with file and line, for lines of another form, and for an unknown pair.
+    Raises InputError as `judgements` does.
     """
-    rows = _of_pair(list(_rows(path)), pair, path)
-    z = _standardised(rows)
+    rows = judgements(path, pair)
+    z = standardised(rows)
     documents: dict[str, set[str]] = {}
     for row in rows:
         documents.setdefault(row.item, set()).add(row.document)
@@ -59,60 +22,7 @@ def read_appraise(path: Path, pair: str | None = None) -> list[ScoreTable]:
         parts: dict[tuple[str, str], list[float]] = {}
         for row, value in zip(rows, values, strict=True):
             segment = f"{row.document}:{row.item}" if several else row.item
-            for system in row.systems:
+            for system in row.system.split("+"):
                 parts.setdefault((system, segment), []).append(value)
         tables.append(ScoreTable(name, averages(parts)))
     return tables
-
-
-def _rows(path: Path) -> Iterator[_Row]:
-    for line, fields in _CSV.records(read_lines(path), path):
-        score = _number(fields[6]) if len(fields) >= 7 else None
-        if score is None or fields[3] not in _TYPES:
-            raise InputError(
-                "expected annotator, system, item, type, source language, target language, score",
-                where=f"{path}:{line}",
-                remedy=f"types are {', '.join(_TYPES)}",
-            )
-        whole_document = len(fields) > 8 and fields[8].strip().lower() == "true"
-        if fields[3] == _JUDGED and not whole_document:
-            document = fields[7] if len(fields) > 8 else ""
-            yield _Row(
-                fields[0], fields[1].split("+"), fields[2], f"{fields[4]}-{fields[5]}", score, document
-            )
-
-
-def _of_pair(rows: Sequence[_Row], pair: str | None, path: Path) -> list[_Row]:
-    known = list(dict.fromkeys(row.pair for row in rows))
-    if not known:
-        raise InputError("there are no judgements of translations (type TGT)", where=path)
-    if pair is None and len(known) > 1:
-        raise InputError("which language pair?", where=path, remedy=f"choose with --pair: {', '.join(known)}")
-    if pair is not None and pair not in known:
-        raise unknown_name("language pair", pair, known, where=path)
-    return [row for row in rows if row.pair == (pair or known[0])]
-
-
-def _standardised(rows: Sequence[_Row]) -> list[float]:
-    """Scores by the mean and deviation of their annotators; NaN of those who always gave the same."""
-    own: dict[str, list[float]] = {}
-    for row in rows:
-        own.setdefault(row.annotator, []).append(row.score)
-    moments: Mapping[str, tuple[float, float]] = {
-        name: (float(np.mean(scores)), float(np.std(scores, ddof=1)) if len(scores) > 1 else 0.0)
-        for name, scores in own.items()
-    }
-    return [
-        (row.score - moments[row.annotator][0]) / moments[row.annotator][1]
-        if moments[row.annotator][1] > 0
-        else float("nan")
-        for row in rows
-    ]
-
-
-def _number(text: str) -> float | None:
-    try:
-        value = real(text)
-    except ValueError:
-        return None
-    return value if np.isfinite(value) else None

@@ -6,13 +6,14 @@ from pathlib import Path
 from features.basics.assignments import named_file
 from features.basics.errors import InputError, unknown_name
 from features.basics.numerals import is_real
+from qe.data.appraise import is_appraise
 from qe.data.directions import key_of
 from qe.data.headers import HEADERS
 from qe.data.printed_scores import is_comet, read_comet
 from qe.data.reading import Column, Reading, number_in, number_problem
 from qe.data.score_files import read_scores
 from qe.data.table_files import KINDS, read_table
-from qe.people.metric_evaluation.appraise import is_appraise, read_appraise
+from qe.people.metric_evaluation.appraise import read_appraise
 from qe.people.metric_evaluation.scores import ONE_SYSTEM, ScoreTable, averages
 
 # Names of the columns of segments, systems and judges: the first that a table has.

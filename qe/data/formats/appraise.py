@@ -1,0 +1,125 @@
+"""Appraise: direct assessments as it exports them (CSV), beside the texts that were judged."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from features.basics.errors import InputError
+from features.text.tokenizer import Tokenizer
+from qe.data.appraise import judgements, standardised
+from qe.data.columns import make_split
+from qe.data.dataset import Dataset, LabelScale, Split
+from qe.data.format import Example, Format
+from qe.data.formats._judged_texts import JudgedTexts, OfBatches, OfLines
+from qe.data.labelled import labelled_rows
+from qe.data.reading import Column, Reading
+
+_SCALES = {"z": LabelScale("z", None, None, True), "raw": LabelScale("da", 0.0, 100.0, True)}
+Key = tuple[str, str, str]  # system, document, item
+
+
+@dataclass(frozen=True)
+class Appraise(Format):
+    """A CSV that Appraise exports (ExportSystemScoresToCSV) with the texts that were judged.
+
+    label      z: scores standardised by the mean and deviation of their annotator; or raw: 0 to 100
+    batches    the JSON of the campaign's batches: texts of items by system, document and item
+    source     without batches: the sources, one a line; item 1 is the first line
+    systems    without batches: system -> its translations, one a line
+    pair       of languages as the CSV has it (eng-deu), where there are several
+    splits     split -> CSV under `path`; without it, `path` itself is the file
+    tokenizer  `moses`, or `whitespace` for text that is tokenised already
+
+    The label of a translation is the mean over its judgements. Judgements of whole documents, and those that
+    control the annotators (types CHK, REF and BAD), are left out. Paths start at the folder of the CSV.
+    """
+
+    example: ClassVar[Example] = Example(
+        section="""dataset:
+  format: appraise
+  path: scores.csv
+  source: source.txt
+  systems: {A: A.txt}
+  label: raw
+  source_language: en
+  target_language: de
+""",
+        files={
+            "scores.csv": "annotator1,A,1,TGT,eng,deu,80\nannotator2,A,1,TGT,eng,deu,90\n"
+            "annotator1,A,2,TGT,eng,deu,35\n",
+            "source.txt": "it rains\nthe red house\n",
+            "A.txt": "es regnet\ndas rot Haus\n",
+        },
+    )
+
+    source_language: str
+    target_language: str
+    label: Literal["z", "raw"] = "z"
+    batches: str = ""
+    source: str = ""
+    systems: Mapping[str, str] = field(default_factory=dict)
+    pair: str | None = None
+    splits: Mapping[str, str] = field(default_factory=dict)
+    tokenizer: Literal["moses", "whitespace"] = "moses"
+
+    def _check_texts(self) -> None:
+        by_line = bool(self.source and self.systems)
+        if bool(self.batches) == by_line or (self.batches and (self.source or self.systems)):
+            raise InputError(
+                "the judged texts must be named once", remedy="give `batches`, or `source` and `systems`"
+            )
+
+    def read_with(self, reading: Reading, path: Path) -> Dataset:
+        self._check_texts()
+        files = {name: path / file for name, file in self.splits.items()} or {"train": path}
+        splits = {}
+        for name, file in files.items():
+            split = reading.attempt(partial(self._split, reading, name, file))
+            if split is not None:
+                splits[name] = split
+        scale = _SCALES[self.label]
+        return Dataset(path.resolve().name, splits, scale, reading.provenance, tuple(reading.notes))
+
+    def _split(self, reading: Reading, name: str, file: Path) -> Split:
+        reading.content(file)  # what is read has its checksum
+        rows = judgements(file, self.pair)
+        values = standardised(rows) if self.label == "z" else [row.score for row in rows]
+        given: dict[Key, list[float]] = {}
+        lines: dict[Key, int] = {}
+        for row, value in zip(rows, values, strict=True):
+            key = (row.system, row.document, row.item)
+            given.setdefault(key, []).append(value)
+            lines.setdefault(key, row.line)
+        texts = self._texts(reading, file.parent)
+        found = {key: texts.find(*key, f"{file}:{line}") for key, line in lines.items()}
+        columns = {
+            "id": ["/".join(filter(None, key)) for key in found],
+            "source": [one.source for one in found.values()],
+            "target": [one.target for one in found.values()],
+            "scores": [_mean(given[key]) for key in found],
+        }
+        if all(one.document for one in found.values()):
+            columns["doc_id"] = [one.document for one in found.values()]
+        whole = {column: Column(cells, file, [*lines.values()]) for column, cells in columns.items()}
+        tokenizers = (
+            Tokenizer(self.source_language, self.tokenizer),
+            Tokenizer(self.target_language, self.tokenizer),
+        )
+        rows_kept = labelled_rows(reading, whole, "scores")
+        return make_split(reading, name, rows_kept, _SCALES[self.label], tokenizers)
+
+    def _texts(self, reading: Reading, folder: Path) -> JudgedTexts:
+        if self.batches:
+            return OfBatches.read(reading, folder / self.batches)
+        systems = {name: reading.lines(folder / file) for name, file in self.systems.items()}
+        return OfLines(reading.lines(folder / self.source), systems)
+
+
+def _mean(values: Sequence[float]) -> str:
+    """Of the numbers among them, as text; empty without any."""
+    numbers = [value for value in values if np.isfinite(value)]
+    return repr(float(np.mean(numbers))) if numbers else ""
