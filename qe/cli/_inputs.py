@@ -19,10 +19,13 @@ def inputs_of(given: Mapping[str, Any]) -> Iterator[Path]:
 
 
 def _named(path: Path, root: Path | None) -> Iterator[Path]:
-    """The path, if it is there, and what an experiment names."""
+    """The path, if it is there, the summary beside scores, and what an experiment names."""
     if not _exists(path):
         return
     yield path
+    summary = path.with_name(f"{path.name}.json")
+    if path.name and path.is_file() and _exists(summary):
+        yield summary
     if path.suffix in (".yaml", ".yml") and path.is_file():
         folder = root or path.parent
         for text in texts_of(_content_of_yaml(path)):

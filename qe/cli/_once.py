@@ -94,12 +94,15 @@ class Asked:
 
         Raises InputError if an output is there that another command made, or that was changed since.
         """
+        from features.basics.errors import InputError
         from features.storage.outputs import check_apart
 
-        if not overwrite and any(each.is_there for each in self._finished):
-            for path in self.outputs:
-                check_apart(path, self._inputs)
-        found = [each.earlier(overwrite) for each in self._finished]
+        try:
+            found = [each.earlier(overwrite) for each in self._finished]
+        except InputError:
+            for path in self.outputs:  # a better reason
+                check_apart(path, [given for given in self._inputs if given.is_file()])
+            raise
         known = [one for one in found if one is not None]
         same = len(known) == len(found) and all(one["form"] == self._form for one in known)
         return known[0] if same else None

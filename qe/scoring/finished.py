@@ -9,7 +9,7 @@ from typing import Any
 from features.basics.errors import InputError
 from features.storage.checksums import identity_of
 from features.storage.files import digest
-from features.storage.outputs import owner_of
+from features.storage.outputs import MARK, owner_of
 from features.storage.remembered import keep, recall
 
 _KEY = "scored"
@@ -55,9 +55,11 @@ class Finished:
     @property
     def is_there(self) -> bool:
         """Whether there is a file, or a folder that the verb has marked as its own; /dev/null is neither."""
-        if self.output.is_dir():
-            return bool(self.verb) and owner_of(self.output) == self.verb
-        return self.output.is_file()
+        if not self.output.is_dir():
+            return self.output.is_file()
+        if not self.verb or owner_of(self.output) != self.verb:
+            return False
+        return any(file.name != MARK and file.suffix != ".lock" for file in self.output.iterdir())
 
     @property
     def is_known(self) -> bool:

@@ -129,7 +129,7 @@ def test_output_that_cannot_be_written_is_told_before_any_work(
     judged: Path, tmp_path: Path, capsys: Any
 ) -> None:
     (tmp_path / "file").write_text("x")
-    assert "is a file, not a" in run([judged, "--output", tmp_path / "file"], 2, capsys).err
+    assert "is a file, not a" in run([judged, "--output", tmp_path / "file", "--overwrite"], 2, capsys).err
     assert "is an input too" in run([judged, "--output", judged], 2, capsys).err
 
 

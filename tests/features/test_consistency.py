@@ -117,5 +117,5 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     header, *rows = output.read_text("utf-8").splitlines()
     assert header.split("\t") == list(COLUMNS) and len(rows) == 5
     assert all(len(row.split("\t")) == 5 for row in rows)
-    assert run(*command, "--doc-ids", tmp_path / "c.en") == 2
+    assert run(*command, "--doc-ids", tmp_path / "c.en", "--overwrite") == 2
     assert "documents, but 5 segments" in capsys.readouterr().err
