@@ -56,6 +56,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("command", "output", "one", "other"), COMMANDS, ids=lambda text: str(text)[:20])
 def test_the_same_command_leaves_its_output_and_another_does_not_replace_it(
     command: str, output: str, one: str, other: str, folder: Path, capsys: pytest.CaptureFixture[str]
@@ -78,6 +79,7 @@ def test_the_same_command_leaves_its_output_and_another_does_not_replace_it(
     assert state(path) != before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "output", "name"), [(EVALUATE, "out.json", "out.json"), (POWER, "out", "out/power.json")]
 )

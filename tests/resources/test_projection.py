@@ -125,6 +125,7 @@ def test_mistakes_are_one_message(bundle: Bundle, annotators: Path, tmp_path: Pa
     assert "build resources" in error and error.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_an_experiment_learns_them_from_the_other_side(bundle: Bundle, tmp_path: Path) -> None:
     treebank = write_entities(tmp_path / "t")
     settings = {"entities": {"epochs": 1}}
