@@ -137,7 +137,7 @@ def test_scores_of_another_model_are_refused(
     find = ["triage", "--gold", str(tmp_path / "gold.tsv"), "--predictions", str(output)]
     find += ["--costs", str(tmp_path / "costs.yaml"), "--model", str(demo_model)]
     place.write_text(place.read_text("utf-8").replace(sha256(demo_model / "model.json"), "0" * 64), "utf-8")
-    for command in (page, find):
+    for command in ([*page, "--overwrite"], find):
         capsys.readouterr()
         main_ended(command, 2)
         assert "was scored by another model: " in capsys.readouterr().err
