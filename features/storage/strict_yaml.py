@@ -1,5 +1,6 @@
 """YAML of settings, read safely: plain values only, each key once, and no more than settings need."""
 
+import re
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,6 +13,9 @@ DEEPEST: Final = 32  # mappings and lists within each other
 MOST_ALIASES: Final = 256
 MOST_VALUES: Final = 20_000  # with every alias written out
 _LONGEST_NUMBER: Final = 32  # characters
+_AS_WRITTEN: Final = re.compile(
+    r"[-+]?(0|[1-9][0-9]*|[0-9]*\.[0-9]*)(e[-+]?[0-9]+)?|[-+]?\.(inf|nan)|0x[0-9a-f]+", re.IGNORECASE
+)
 _TAG: Final = "tag:yaml.org,2002:"
 _MERGE: Final = _TAG + "merge"
 _PLAIN: Final = tuple(_TAG + name for name in ("null", "bool", "int", "float", "str", "seq", "map"))
@@ -99,13 +103,22 @@ def _text(loader: _StrictLoader, node: yaml.Node) -> str:
 
 def _whole(loader: _StrictLoader, node: yaml.Node) -> int:
     value = _plain(loader, node, "a whole number", yaml.SafeLoader.construct_yaml_int)
+    _as_written(node)
     if not -(2**63) <= value < 2**63:
         raise _refused("a whole number of more than 64 bits", node.start_mark)
     return int(value)
 
 
 def _number(loader: _StrictLoader, node: yaml.Node) -> float:
-    return float(_plain(loader, node, "a number", yaml.SafeLoader.construct_yaml_float))
+    value = float(_plain(loader, node, "a number", yaml.SafeLoader.construct_yaml_float))
+    _as_written(node)
+    return value
+
+
+def _as_written(node: yaml.Node) -> None:
+    """Refuses what YAML 1.1 reads as another number than a reader does: 1_0 is 10, 010 is 8, 1:30 is 90."""
+    if not _AS_WRITTEN.fullmatch(node.value):
+        raise _refused(f"'{node.value}' is no plain number; text stands in quotes", node.start_mark)
 
 
 def _truth(loader: _StrictLoader, node: yaml.Node) -> bool:
