@@ -1,6 +1,7 @@
 """`qe learners` and `qe selectors`: all of them, with the parameters and spaces that they have."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -10,8 +11,16 @@ from qe.cli import main
 from qe.learning.learner import LEARNERS
 from qe.learning.parameters import constructor
 from qe.learning.selector import SELECTORS
+from tests.shown import ROOT
 
 CATALOGUES: dict[str, Catalogue[Any]] = {"learners": LEARNERS, "selectors": SELECTORS}
+
+
+ROWS = re.findall(
+    r"^\| `(\w+)` \| (\S*) *\| (\S*) *\| (\S*) *\| (\S*) *\| (\S*) *\| (\S*) *\|$",
+    (ROOT / "docs" / "results" / "learners.md").read_text("utf-8"),
+    re.MULTILINE,
+)
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
@@ -45,8 +54,36 @@ def test_parameters_are_those_of_the_estimator(
     assert {key for key, p in told.items() if p["space"]} == searched
 
 
+@pytest.mark.parametrize("verb", CATALOGUES)
+def test_the_measured_figures_are_those_of_the_page(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A row of docs/results/learners.md: MAE with defaults, searched, seconds of a fit; on two data sets."""
+    told = {one["name"]: one["measured"] for one in json.loads(run(capsys, verb, "list", "--json")[1])}
+    shown = 0
+    for name, *cells in ROWS:
+        if name in told:
+            figures = [float(cell) if cell else None for cell in cells]
+            mae, searched, seconds = figures[::3], figures[1::3], figures[2::3]
+            assert told[name] == {
+                "mae": mae,
+                "searched": searched if any(searched) else None,
+                "seconds": seconds,
+            }
+            shown += 1
+    assert shown == sum(one is not None for one in told.values()) > 10
+    code, text = run(capsys, verb, "list")
+    assert code == 0 and "To try first: " in text
+
+
+def test_what_was_not_measured_reads_something_else(capsys: pytest.CaptureFixture[str]) -> None:
+    told = json.loads(run(capsys, "learners", "list", "--json")[1])
+    assert {one["name"] for one in told if one["measured"] is None} == {
+        "logistic", "precomputed_kernel", "svr_tree_kernels",
+    }  # fmt: skip
+
+
 def test_describe_is_for_people_too(capsys: pytest.CaptureFixture[str]) -> None:
     code, text = run(capsys, "learners", "describe", "ridge")
     assert code == 0 and "alpha |w|^2" in text and "0.01 to 10,000, logarithmic" in text
+    assert "Measured: MAE 0.613 on WMT12, 0.581 on the demo's data" in text
     code, text = run(capsys, "selectors", "describe", "cfx")
     assert code == 2 and "unknown selector 'cfx'" in text and "did you mean 'cfs'?" in text

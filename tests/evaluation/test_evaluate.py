@@ -147,6 +147,14 @@ def test_twelve_clearly_different_systems_are_told_apart() -> None:
     assert any("1,000 samples" in note and "ask for 26,400" in note for note in few.notes)
 
 
+def test_pairs_that_no_table_has_room_for_are_said() -> None:
+    for systems, said in ((8, False), (9, True)):
+        gold, predictions = graded(systems, 30)
+        report = evaluate(gold, predictions, EFFORT, metrics=("mae",), samples=200)
+        told = "36 pairs of systems are too many for a table of differences: --json has them"
+        assert (told in notes(report)) == said
+
+
 @pytest.mark.parametrize("test", ["ar", "bootstrap", "tukey", "scheffe"])
 def test_few_documents_cannot_decide(test: str) -> None:
     """The bootstrap over 3 documents rejected true nulls at .28; no exchange of 5 gives p below .0625."""

@@ -6,8 +6,9 @@ from typing import Any
 
 from features.basics.catalogue import Catalogue
 from qe.config.distributions import Choice, Distribution, FloatRange, IntRange
-from qe.display.numbers import general
+from qe.display.numbers import general, number
 from qe.display.table import Column, Table
+from qe.getting_started.catalogue.measured import Measured, first, measured
 from qe.learning.parameters import Parameters, constructor
 
 
@@ -28,6 +29,7 @@ class Strategy:
     about: str
     documentation: str
     parameters: tuple[Parameter, ...]
+    measured: Measured | None = None
 
     def to_json(self) -> dict[str, Any]:
         """JSON values; defaults that have none are text."""
@@ -52,7 +54,8 @@ def strategy(catalogue: Catalogue[Any], name: str) -> Strategy:
     [('alpha', '0.01 to 10,000, logarithmic')]
     """
     parameters = tuple(_parameters(catalogue, name))
-    return Strategy(name, catalogue.purpose(name), catalogue.documentation(name), parameters)
+    figures = measured(catalogue.noun).get(name)
+    return Strategy(name, catalogue.purpose(name), catalogue.documentation(name), parameters, figures)
 
 
 def _parameters(catalogue: Catalogue[Any], name: str) -> Iterator[Parameter]:
@@ -77,16 +80,30 @@ def told(distribution: Distribution) -> str:
 
 
 def listing(catalogue: Catalogue[Any]) -> Table:
-    """All of a catalogue: what each is, and what is searched."""
-    columns = [Column(catalogue.noun), Column("what it is"), Column("searched", drop=1)]
+    """All of a catalogue: what each is, what is searched, what a fit takes; and what to try first."""
+    columns = [
+        Column(catalogue.noun),
+        Column("what it is"),
+        Column("searched", drop=2),
+        Column("fit, s", drop=1),
+    ]
     rows = [
-        [one.name, one.about, ", ".join(p.name for p in one.parameters if p.space)]
+        [one.name, one.about, ", ".join(p.name for p in one.parameters if p.space), _seconds(one)]
         for one in strategies(catalogue)
     ]
-    return Table("", columns, rows)
+    notes = [
+        f"To try first: {', '.join(first(catalogue.noun))}.",
+        "fit, s: CPU seconds for 1,466 rows of 17 features (docs/results/learners.md).",
+    ]
+    return Table("", columns, rows, notes)
+
+
+def _seconds(one: Strategy) -> str:
+    return number(one.measured.seconds[0]) if one.measured else ""
 
 
 def parameters_table(one: Strategy) -> Table:
     """The parameters of one."""
     columns = [Column("parameter"), Column("default"), Column("searched by default", "space", drop=1)]
-    return Table("", columns, [[p.name, str(p.default), p.space] for p in one.parameters])
+    notes = [one.measured.told] if one.measured else []
+    return Table("", columns, [[p.name, str(p.default), p.space] for p in one.parameters], notes)

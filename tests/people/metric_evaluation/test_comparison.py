@@ -73,6 +73,22 @@ def test_p_values_are_those_of_all_exchanges(exchange: str | None, shape: tuple[
         assert one.result.exchange == exchange and one.result.p == pytest.approx(expected(shape))
 
 
+def test_an_outlier_moves_neither_interval_nor_p_of_calibrated_accuracy() -> None:
+    """How far a score lies beyond all others says nothing: a grid over the range would be spoilt."""
+    gold, first, second = tables(3, 0.3, 0.6, segments=30, systems=4)
+
+    def told(outlier: float) -> list[Any]:
+        spoilt = first.copy()
+        spoilt[0, 0] = outlier
+        made = evaluation(np.round(gold), spoilt, second)
+        result = compared("acc_eq", made, samples=100, permutations=200, exchange="score")
+        (one,) = result.tests.values()
+        return [*result.metrics, one.result.difference, one.result.p]
+
+    assert told(-10_000.0) == told(-100.0)
+    assert 0 < told(-100.0)[-1] < 1
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("text", ["pearson", "kendall_wmt12", "acc_eq", "system_pearson"])
 def test_equal_metrics_are_told_apart_as_often_as_the_level_says(text: str) -> None:
