@@ -334,9 +334,9 @@ def score(
     from qe.scoring.router import Destination, Routes
 
     place = _place(summary, no_summary or (output_given == "-" and summary is None), beside(Path(output)))
-    for folder in (path for path in source if path.is_dir()):
+    for given_folder in (path for path in source if path.is_dir()):
         for written in filter(None, (Path(output), place, drift)):
-            check_outside(written, folder)
+            check_outside(written, given_folder)
     if place is not None:
         check_output(place, [*files, *([drift] if drift else [])])
     if place is not None and summary is None:

@@ -1,6 +1,7 @@
 """Scorer: rows in, one output row for each; scores, intervals and reasons; repeated segments scored once."""
 
 import hashlib
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -182,7 +183,7 @@ class Scorer:
     words: WordLevel | None = None
     flags: Flags | None = None
     earlier: Memory | None = None
-    _known: dict[bytes, _Known] = field(default_factory=dict)
+    _known: OrderedDict[bytes, _Known] = field(default_factory=OrderedDict)
 
     @classmethod
     def load(
@@ -334,12 +335,9 @@ class Scorer:
         return computed
 
     def _remember(self, computed: Mapping[bytes, _Known]) -> None:
-        for key, known in computed.items():
-            if len(self._known) >= self.options.cache:
-                if not self._known:
-                    return
-                del self._known[next(iter(self._known))]
-            self._known[key] = known
+        self._known.update(computed)
+        while len(self._known) > self.options.cache:
+            self._known.popitem(last=False)
 
 
 def languages_of(model: Model) -> tuple[str, str]:

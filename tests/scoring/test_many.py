@@ -177,6 +177,24 @@ def test_tables_through_pipes(
     assert told["inputs"][0]["path"] == "-" and told["output"]["path"] == str(tmp_path / "x.tsv")
 
 
+@pytest.mark.parametrize("name", ["day", "day/*.parquet", "day/b*", "day/"])
+def test_a_folder_and_a_pattern_are_scored_by_the_command(
+    demo_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    lines = (demo_model.parent / "data" / "new.tsv").read_text("utf-8").splitlines()[:21]
+    plain = write(tmp_path / "in.tsv", *lines[1:], header=lines[0])
+    rows = rows_of(plain)
+    (tmp_path / "day").mkdir()
+    for start, file in ((0, "b1"), (10, "b2")):
+        pq.write_table(pa.Table.from_pylist(rows[start : start + 10]), tmp_path / "day" / f"{file}.parquet")
+    monkeypatch.chdir(tmp_path)
+    assert score(monkeypatch, "-m", demo_model, "-i", plain, "-o", "plain.tsv")[0] == 0
+    assert score(monkeypatch, "-m", demo_model, "-i", name, "-o", "out.tsv.zst", "--known", "plain.tsv")[0] == 0
+    told = json.loads(Path("out.tsv.zst.json").read_text("utf-8"))
+    assert told["known"] == 20 and len(told["inputs"]) == 2
+    assert rows_of(Path("out.tsv.zst")) == rows_of(Path("plain.tsv"))
+
+
 @pytest.mark.parametrize(
     ("arguments", "stdin", "message"),
     [
