@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,27 @@ def demo_model(demo_run: Any) -> Path:
     return demo_run.output / "model"
 
 
+@pytest.fixture(scope="session")
+def other_model(demo_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model like the demo's that has learned something else: how long a translation is."""
+    import pandas as pd
+    from sklearn.base import clone
+
+    from features.core.tree_columns import numbers
+    from qe.models.model import Model
+
+    model = Model.load(demo_model)
+    lines = (demo_model.parent / "data" / "new.tsv").read_text("utf-8").splitlines()[1:151]
+    source, target = (list(texts) for texts in zip(*(line.split("\t")[1:3] for line in lines), strict=True))
+    segments = model.segments({"source": source, "target": target})
+    table = pd.DataFrame(numbers(model.features(segments)), columns=model.feature_set.names)
+    longest = max(map(len, target))
+    learned = clone(model.pipeline).fit(table, [5 - 4 * len(text) / longest for text in target])
+    folder = tmp_path_factory.mktemp("other") / "model"
+    replace(model, pipeline=learned, name="other").save(folder)
+    return folder
+
+
 @pytest.fixture(scope="session", autouse=True)
 def outputs_keep_their_schemas() -> Iterator[None]:
     """Everything that tests let verbs write for machines is looked at, where a validator is installed."""
@@ -84,7 +106,7 @@ def outputs_keep_their_schemas() -> Iterator[None]:
     from qe.display import output_schemas
 
     kind = jsonschema.Draft202012Validator
-    validators = {name: kind(output_schemas.output_schema(name)) for name in output_schemas.NAMES}
+    validators = {name: kind(output_schemas.output_schema(name)) for name in output_schemas.output_names()}
     stamped = output_schemas.stamped
 
     def looked_at(name: str, content: Mapping[str, Any]) -> dict[str, Any]:

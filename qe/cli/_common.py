@@ -57,18 +57,23 @@ def held(output: Path | None, verb: str, inputs: Iterable[Path | None]) -> Abstr
     return locked_folder(output, verb, inputs=[path for path in inputs if path is not None])
 
 
-def emit(content: dict[str, object], to_stdout: bool, output: Path | None) -> None:
-    """A report as JSON: to stdout, to a file, or both."""
-    import json
-
+def emit(name: str, content: Mapping[str, object], to_stdout: bool, output: Path | None) -> None:
+    """An output of that name (`qe schema NAME`) as JSON: to stdout, to a file, or both."""
     from features.storage.files import atomic_file
+    from qe.display import output_schemas
+    from qe.display.files import finite, json_text
 
-    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    text = json_text(output_schemas.stamped(name, finite(content)))
     if output is not None:
         with atomic_file(output) as temporary:
             temporary.write_text(text, "utf-8")
     if to_stdout:
         typer.echo(text, nl=False)
+
+
+def print_json(name: str, content: Mapping[str, object]) -> None:
+    """Prints an output of that name (`qe schema NAME`)."""
+    emit(name, content, True, None)
 
 
 def chosen_routes(model: str | None, models: Path | None) -> "Sequence[Route]":

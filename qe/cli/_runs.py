@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
+from qe.cli._common import print_json
+
 
 def compare_runs(folders: list[Path], samples: int | None, seed: int, form: str) -> None:
     """Prints figures, differences and p-values of runs on the segments that they were trained on."""
     from features.basics.errors import InputError
-    from qe.display.files import json_text
     from qe.display.terminal import show
     from qe.evaluation import board_of_pairs, leaderboard
     from qe.evaluation.report_tables import pairs_table
@@ -25,12 +26,12 @@ def compare_runs(folders: list[Path], samples: int | None, seed: int, form: str)
     if not leaderboard.are_of_one_data_set(folders):
         pairs = board_of_pairs.make(folders, samples=samples, seed=seed)
         if form:
-            print(json_text(pairs.to_json()), end="")
+            print_json("compare-data-sets", pairs.to_json())
         else:
             show(pairs.summary())
         return
     board = leaderboard.make(folders, baseline=folders[0], samples=samples, seed=seed)
     if form:
-        print(json_text(board.report.to_json()), end="")
+        print_json("evaluate", board.report.to_json())
     else:
         show(leaderboard.table(board), pairs_table(board.report))

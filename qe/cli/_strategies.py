@@ -1,9 +1,9 @@
 """What `qe learners` and `qe selectors` print."""
 
-import json
 from typing import Any
 
 from features.basics.catalogue import Catalogue
+from qe.cli._common import print_json
 
 
 def print_all(catalogue: Catalogue[Any], as_json: bool) -> None:
@@ -11,7 +11,7 @@ def print_all(catalogue: Catalogue[Any], as_json: bool) -> None:
     from qe.getting_started.catalogue.strategies import listing, strategies
 
     if as_json:
-        print(json.dumps([one.to_json() for one in strategies(catalogue)], indent=1))
+        print_json("strategies", {f"{catalogue.noun}s": [one.to_json() for one in strategies(catalogue)]})
         return
     show(listing(catalogue))
 
@@ -22,7 +22,7 @@ def print_one(catalogue: Catalogue[Any], name: str, as_json: bool) -> None:
 
     one = strategy(catalogue, name)
     if as_json:
-        print(json.dumps(one.to_json(), indent=1))
+        print_json("strategy", one.to_json())
         return
     print(one.documentation, end="\n\n")
     if one.parameters:

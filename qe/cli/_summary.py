@@ -1,10 +1,10 @@
 """What a finished run looks like in a terminal."""
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from qe.cli._common import print_json
 from qe.display.numbers import estimate, general, number, p_value, settings, signed
 from qe.display.terminal import say, show
 from qe.evaluation.oracle_table import oracle_table
@@ -99,10 +99,13 @@ def _title(report: Mapping[str, Any]) -> str:
     return f"{name}: cross-validation, {folds['folds']} folds by {folds['by']}, seed {folds['seed']}{chosen}"
 
 
-def print_json(outcomes: Sequence[Outcome]) -> None:
-    """The reports as JSON: one object, or a list of several."""
+def print_reports(outcomes: Sequence[Outcome]) -> None:
+    """The report as JSON, or the reports of several."""
     reports = [outcome.report for outcome in outcomes]
-    print(json.dumps(reports[0] if len(reports) == 1 else reports, indent=1))
+    if len(reports) == 1:
+        print_json("report", reports[0])
+    else:
+        print_json("train-runs", {"reports": reports})
 
 
 def print_comparisons(report: Mapping[str, Any]) -> None:

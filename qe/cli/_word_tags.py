@@ -114,7 +114,7 @@ def words(
     reports = evaluate_tag_files(gold, predictions, chosen, quiet)
     if reliability is not None:
         draw_reliability(reliability, reports)
-    emit({part: report.to_json() for part, report in reports.items()}, json, output)
+    emit("evaluate-words", {part: report.to_json() for part, report in reports.items()}, json, output)
     if not json:
         show(*word_tables(reports))
         say(*word_notes(reports))

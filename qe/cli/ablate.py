@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from qe.cli._common import print_json
 from qe.cli._options import (
     MOST_SAMPLES,
     CacheDir,
@@ -88,9 +89,7 @@ def ablate(
             progress=progress,
         )
     if as_json:
-        import json
-
-        print(json.dumps(to_json(ablation), indent=1))
+        print_json("ablate", to_json(ablation))
         return
     show(*ablation_tables(ablation))
 
@@ -123,9 +122,7 @@ def _sizes(
 
         save(learning_curve_plot(curves, experiment.evaluation.metric), plot)
     if as_json:
-        import json
-
         alone = {"alone": curves[ALONE].to_json()} if WITH in curves else {}
-        print(json.dumps(curves[WITH if alone else ALONE].to_json() | alone, indent=1))
+        print_json("ablate-sizes", curves[WITH if alone else ALONE].to_json() | alone)
         return
     show(*(curve_table(curve, f", {name}" if len(curves) > 1 else "") for name, curve in curves.items()))

@@ -1,12 +1,12 @@
 """`qe annotate`: train annotators from treebanks, run them, measure them."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from qe.cli._application import Application
+from qe.cli._common import print_json
 from qe.cli._options import Json, Quiet, output_option
 from qe.cli._progress import progress_bar
 
@@ -64,9 +64,8 @@ def train(
     with progress_bar(quiet) as progress:
         made = _folder.train(task, treebank, language, output, options, progress)
     if as_json:
-        typer.echo(
-            json.dumps({"task": task, "output": str(output), "settings": dict(made.settings)}, indent=1)
-        )
+        told = {"task": task, "output": str(output), "settings": dict(made.settings)}
+        print_json("annotate-train", told)
     elif not quiet:
         typer.echo(f"{output}: {task} trained from {', '.join(map(str, treebank))}")
         passed_over = made.settings.get("passed_over")
@@ -118,7 +117,7 @@ def run(
     with progress_bar(quiet) as progress:
         done = annotation_jobs.annotate_file(source, output, by, tokenizer, progress=progress)
     if as_json:
-        typer.echo(json.dumps({"output": str(output), **vars(done)}, indent=1))
+        print_json("annotate-run", {"output": str(output), **vars(done)})
     elif not quiet:
         typer.echo(f"{output}: {done.lines} segments, {done.tokens} tokens by {annotator}")
 
@@ -177,7 +176,7 @@ def project(
     with progress_bar(quiet) as progress:
         done = project_entities(corpus, aligner, by, code, output, pairs, held_out, progress)
     if as_json:
-        typer.echo(json.dumps({"output": str(output), **vars(done)}, indent=1))
+        print_json("annotate-project", {"output": str(output), **vars(done)})
     elif not quiet:
         typer.echo(
             f"{output}: {done.sentences:,} sentences, {done.entities:,} entities by {annotator}; "
@@ -209,7 +208,7 @@ def evaluate(
 
     figures = AnnotatorFolder(annotator).evaluate(task, gold)
     if as_json:
-        typer.echo(json.dumps(figures, indent=1))
+        print_json("annotate-evaluate", figures)
     else:
         show(figures_table(figures, task))
 

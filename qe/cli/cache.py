@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from qe.cli._application import Application
+from qe.cli._common import print_json
 from qe.cli._options import CacheDir, Json
 
 app = Application(default="list")
@@ -36,10 +37,8 @@ def list_(cache_dir: CacheDir = None, as_json: Json = False) -> None:
     folder = cache_dir or default_cache()
     entries = cached(folder)
     if as_json:
-        import json
-
         told = [{"kind": e.kind, "path": str(e.path), "bytes": e.size, "days": e.days} for e in entries]
-        print(json.dumps({"folder": str(folder), "entries": told}, indent=1))
+        print_json("cache-list", {"folder": str(folder), "entries": told})
     elif entries:
         show(cache_table(folder, entries))
     else:
@@ -78,10 +77,8 @@ def prune(
     entries = old(cached(folder, kinds), days)
     size = sum(entry.size for entry in entries) if dry_run else remove(entries)
     if as_json:
-        import json
-
         told = {"removed": 0 if dry_run else len(entries), "found": len(entries), "bytes": size}
-        print(json.dumps({"folder": str(folder), **told}))
+        print_json("cache-prune", {"folder": str(folder), **told})
     else:
         what = "would be removed" if dry_run else "removed"
         print(f"{folder}: {len(entries)} entries {what}, {number(size / 1e6, 1)} MB")

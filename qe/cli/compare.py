@@ -9,7 +9,7 @@ import typer
 from features.basics.assignments import assigned
 from features.basics.errors import InputError
 from qe.cli._buckets import BucketOptions
-from qe.cli._common import group_files, groups, held
+from qe.cli._common import group_files, groups, held, print_json
 from qe.cli._options import (
     MOST_SAMPLES,
     TESTS,
@@ -367,9 +367,7 @@ def _print(comparison: "SystemsComparison", form: str) -> None:
     from qe.systems.one_run_each import single_runs_tables
 
     if form == "json":
-        import json
-
-        print(json.dumps(comparison.to_json(), indent=1))
+        print_json("compare", comparison.to_json())
     elif form:
         print((report.latex_table if form == "latex" else report.csv_table)(comparison), end="")
     else:

@@ -4,7 +4,7 @@ import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from qe.cli._common import held
+from qe.cli._common import held, print_json
 from qe.cli._options import (
     MOST_SAMPLES,
     TESTS,
@@ -212,11 +212,10 @@ def _evaluation(
 
 
 def _print(reports: "list[MetaReport]", form: str, output: Path | None) -> None:
-    from qe.display.files import json_text
     from qe.people.metric_evaluation.report_files import latex, markdown, reports_json
 
     if form == "json":
-        print(json_text(reports_json(reports)), end="")
+        print_json("correlate-pairs" if len(reports) > 1 else "correlate", reports_json(reports))
     elif form:
         print((latex if form == "latex" else markdown)(reports), end="")
     else:

@@ -1,12 +1,12 @@
 """`qe data`: check a dataset, explain formats, fetch public data, translate."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from qe.cli._application import Application
+from qe.cli._common import print_json
 from qe.cli._options import Json, Quiet, output_option
 from qe.cli._progress import progress_bar
 
@@ -58,7 +58,7 @@ def check(
         path, format_name, options = section.path, section.format, {**section.options(), **options}
     report = check(path, format_name, options)
     if as_json:
-        typer.echo(json.dumps(report.as_json(), indent=1, ensure_ascii=False))
+        print_json("data-check", report.as_json())
     else:
         _print(report)
     for error in report.unreadable:

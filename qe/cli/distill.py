@@ -70,7 +70,7 @@ def distill(
 
     from features.storage.outputs import check_apart
     from qe.api.models import model_folder
-    from qe.cli._summary import print_json, print_outcome
+    from qe.cli._summary import print_outcome, print_reports
     from qe.models.model import Model
     from qe.production.distillation.distill import learns_words, student_of, taught
     from qe.resources.cache import default_cache
@@ -105,6 +105,6 @@ def distill(
         )
     tell_refused("distill", pool.refused, input_)
     if as_json:
-        print_json([outcome])
+        print_reports([outcome])
     else:
         print_outcome(outcome)

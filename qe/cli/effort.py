@@ -1,12 +1,11 @@
 """`qe effort`: show which edits go with the effort that people perceive."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._common import held
+from qe.cli._common import held, print_json
 from qe.cli._options import (
     MOST_SAMPLES,
     TESTS,
@@ -100,7 +99,7 @@ def effort(
     if track:
         _track(report, title, languages)
     if as_json:
-        typer.echo(json.dumps(report.to_json(), indent=1, allow_nan=False))
+        print_json("effort", report.to_json())
     elif not quiet:
         _print(report, output)
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from qe.cli._application import Application
+from qe.cli._common import print_json
 from qe.cli._options import Json, output_option
 
 app = Application()
@@ -42,9 +43,7 @@ def list_(as_json: Json = False) -> None:
 
     entries = listed()
     if as_json:
-        import json
-
-        print(json.dumps({"folder": str(encoders_home()), "encoders": entries}, indent=1))
+        print_json("encoders-list", {"folder": str(encoders_home()), "encoders": entries})
     elif entries:
         show(table(entries))
     else:
@@ -112,9 +111,7 @@ def check(model: Model, as_json: Json = False) -> None:
 
     seen = check_encoder(encoder_path(model))
     if as_json:
-        import json
-
-        print(json.dumps(seen.to_json(), indent=1))
+        print_json("encoders-check", seen.to_json())
         return
     print("\n".join(seen.lines()))
 
@@ -139,9 +136,7 @@ def quantize(
     folder = encoder_path(model)
     made = quantize_encoder(folder, output or folder.with_name(f"{folder.name}-int8"))
     if as_json:
-        import json
-
-        print(json.dumps(made.to_json(), indent=1))
+        print_json("encoders-quantize", made.to_json())
         return
     print("\n".join(made.lines()))
 
@@ -152,9 +147,7 @@ def _told(folder: Path, as_json: bool) -> None:
 
     made = entry(folder)
     if as_json:
-        import json
-
-        print(json.dumps(made, indent=1))
+        print_json("encoders-made", made)
         return
     print(f"{folder}: {made['source']} {made['revision']}, licence {made['licence']}, {made['size']:,} bytes")
     print(f"in an experiment: {{kind: encoder, model: {folder.name}}}")

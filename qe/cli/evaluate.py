@@ -190,7 +190,7 @@ def evaluate(
     oracles = scored_oracles(options, labels, scale, groups(group or []), samples, seed)
     if not systems:
         content: dict[str, Any] = {"systems": {}, "comparisons": []} | oracles_json(oracles, {})
-        emit(content, json, output)
+        emit("evaluate", content, json, output)
         if not (json or quiet):
             _print_oracles(content)
         return
@@ -227,7 +227,7 @@ def evaluate(
     content = report.to_json() | oracles_json(oracles, delta_avg)
     if bayes:
         content["bayesian"] = [one.to_json() for one in probabilities]
-    emit(content, json, output)
+    emit("evaluate", content, json, output)
     if not json:
         _print_tables(report)
         _print_buckets(report)
@@ -301,7 +301,7 @@ def _official(
     submissions = {name: replace(file.submission(sign), method=name) for name, file in systems.items()}
     scores = {name: official_scores(gold.submission(sign), given) for name, given in submissions.items()}
     systems_json = {name: score.to_json() for name, score in scores.items()}
-    emit({"systems": systems_json, "comparisons": []}, json, output)
+    emit("evaluate", {"systems": systems_json, "comparisons": []}, json, output)
     if not json:
         typer.echo("".join(official_lines(submissions[name], scores[name]) for name in scores), nl=False)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from qe.cli._application import Application
-from qe.cli._common import on_spark
+from qe.cli._common import on_spark, print_json
 from qe.cli._options import CacheDir, DataRoot, Engine, Json, Master, Overrides, Quiet, output_option
 from qe.cli._progress import progress_bar
 
@@ -51,14 +51,13 @@ def list_(
     else:
         costs = FeatureCosts.load()
     if as_json:
-        import json
         from dataclasses import asdict
 
         listed = {
             "families": [asdict(family) for family in families(costs)],
             "sets": [asdict(entry) for entry in sets(costs)],
         }
-        print(json.dumps(listed, indent=1))
+        print_json("features-list", listed)
         return
     show(*listing(costs))
     say(f"Costs: {costs.measured}, {costs.machine}; {costs.data}")
@@ -85,10 +84,9 @@ def describe(
 
     subject, entries = described(name)
     if as_json:
-        import json
         from dataclasses import asdict
 
-        print(json.dumps({**asdict(subject), "features": [asdict(e) for e in entries]}, indent=1))
+        print_json("features-describe", {**asdict(subject), "features": [asdict(e) for e in entries]})
         return
     print(_text(subject))
     if entries:
@@ -188,7 +186,6 @@ def consistency(
         qe features consistency --source train.en --target train.es --doc-ids documents.txt
         --resources output/en-es --output consistency.tsv
     """
-    import json
 
     from features.storage.outputs import check_output
     from qe.resources.consistency import consistency_of
@@ -198,7 +195,7 @@ def consistency(
         found = consistency_of(source, target, doc_ids, resources, alignment, progress)
         found.write(output)
     if as_json:
-        print(json.dumps(found.summary(), indent=1))
+        print_json("features-consistency", found.summary())
     elif not quiet:
         from qe.display.terminal import show
 

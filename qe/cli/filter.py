@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from qe.cli._common import print_json
 from qe.cli._options import (
     Columns,
     Delimiter,
@@ -159,9 +160,7 @@ def _threshold(
 
 def _print(summary: "Filtered", quiet: bool, as_json: bool) -> None:
     if as_json:
-        import json
-
-        print(json.dumps(asdict(summary)))
+        print_json("filter", asdict(summary))
     elif not quiet:
         share = f" ({percent(summary.kept / summary.pairs)})" if summary.pairs else ""
         print(f"{summary.kept:,} of {summary.pairs:,} pairs kept{share}")

@@ -1,11 +1,11 @@
 """`qe init`: write a first experiment for your own table, commented."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from qe.cli._common import print_json
 from qe.cli._options import (
     Decimal,
     Delimiter,
@@ -129,7 +129,7 @@ def init(
         data, wishes, where, name=name, parallel=parallel, own_corpus=own_corpus, overwrite=overwrite
     )
     if as_json:
-        typer.echo(json.dumps(made.to_json(), indent=1, ensure_ascii=False))
+        print_json("init", made.to_json())
     elif not quiet:
         _print(made)
 

@@ -1,11 +1,11 @@
 """`qe labels`: make labels from post-edits (HTER) or from several judges."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from qe.cli._common import print_json
 from qe.cli._options import Json, Quiet, input_option, output_option
 from qe.cli._progress import progress_bar
 
@@ -63,7 +63,7 @@ def labels(
         )
     corpus = _from_post_edits(source, target, post_edit, target_language, output, quiet)
     if as_json:
-        typer.echo(json.dumps({"corpus": corpus}, indent=1))
+        print_json("labels", {"corpus": corpus})
     else:
         _print(corpus, output)
 
@@ -111,7 +111,7 @@ def _from_judges(path: Path, max_difference: float, output: Path | None, as_json
 
     summary = _judged(path, max_difference, output)
     if as_json:
-        typer.echo(json.dumps({"judges": summary}, indent=1))
+        print_json("labels-judges", {"judges": summary})
         return
     weights = ", ".join(map(number, summary["weights"]))
     typer.echo(f"{summary['segments']} segments, weights of the judges: {weights}")

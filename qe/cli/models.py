@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from qe.cli._application import Application
+from qe.cli._common import print_json
 from qe.cli._options import Json
 
 if TYPE_CHECKING:
@@ -50,9 +51,7 @@ def list_(
     names = registry.model_names() if name is None else [name]
     versions = [version for one in names for version in registry.model_versions(one)]
     if as_json:
-        import json
-
-        print(json.dumps([{**asdict(v), "uri": v.uri} for v in versions], indent=1))
+        print_json("models-list", {"models": [{**asdict(v), "uri": v.uri} for v in versions]})
     elif versions:
         show(versions_table(versions))
     else:
@@ -103,9 +102,7 @@ def _delete(versions: "Sequence[Version]", dry_run: bool, as_json: bool) -> None
     if not dry_run:
         delete_versions(versions)
     if as_json:
-        import json
-
-        print(json.dumps({"deleted": not dry_run, "versions": [v.uri for v in versions]}, indent=1))
+        print_json("models-delete", {"deleted": not dry_run, "versions": [v.uri for v in versions]})
         return
     what = "would be deleted" if dry_run else "deleted"
     for version in versions:
@@ -159,8 +156,6 @@ def verify(
 
 def _report(folder: Path, fingerprint: str, what: str, as_json: bool) -> None:
     if as_json:
-        import json
-
-        print(json.dumps({"model": str(folder), "key": fingerprint}))
+        print_json("models-sign", {"model": str(folder), "key": fingerprint})
     else:
         print(f"{folder}: {what} the key {fingerprint}")

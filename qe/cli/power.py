@@ -3,9 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from qe.cli._common import group_files, groups, held
+from qe.cli._common import group_files, groups, held, print_json
 from qe.cli._options import (
     MOST_SAMPLES,
     TESTS,
@@ -90,7 +88,6 @@ def power(
     from features.basics.assignments import named_file, numbers
     from features.basics.errors import InputError
     from qe.data.score_files import read_scores, same_segments
-    from qe.display.files import json_text
     from qe.display.terminal import show
     from qe.evaluation.power import DEFAULT_METRICS, PowerSettings
     from qe.evaluation.power import power as find_power
@@ -124,7 +121,7 @@ def power(
         if output is not None:
             _write(report, output)
     if json:
-        typer.echo(json_text(report.to_json()), nl=False)
+        print_json("power", report.to_json())
     else:
         show(power_table(report))
 

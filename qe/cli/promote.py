@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from qe.cli._common import print_json
 from qe.cli._options import MOST_SAMPLES, TESTS, DataRoot, Json, Quiet, input_option, seed_option, test_option
 from qe.display.numbers import number
 
@@ -46,7 +47,6 @@ def promote(
 
         qe promote qe-demo --data output/demo/demo.yaml --split test --metric mae
     """
-    import json
 
     from features.basics.errors import InputError
     from qe.production import promotion
@@ -54,7 +54,7 @@ def promote(
     if rollback:
         demoted, champion = promotion.rollback(name)
         if as_json:
-            print(json.dumps({"name": name, "demoted": demoted, "champion": champion}))
+            print_json("promote-rollback", {"name": name, "demoted": demoted, "champion": champion})
         elif not quiet:
             print(f"{name}: version {champion} is champion again; version {demoted} is not")
         return
@@ -75,7 +75,7 @@ def promote(
         challenger=challenger,
     )
     if as_json:
-        print(json.dumps(decision.to_json(), indent=1))
+        print_json("promote", decision.to_json())
     elif not quiet:
         print_decision(decision)
     if not decision.promoted:

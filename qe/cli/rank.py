@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from qe.cli._common import held
+from qe.cli._common import held, print_json
 from qe.cli._options import (
     MOST_SAMPLES,
     TESTS,
@@ -171,14 +171,13 @@ def _check_systems(names: Iterable[str], judged: "Mapping[str, JudgedPair]") -> 
 
 
 def _print(reports: "list[RankingReport]", form: str) -> None:
-    from qe.display.files import json_text
     from qe.display.terminal import show
     from qe.people.judgements import report_files
     from qe.people.judgements.ranking_json import rankings_json
     from qe.people.judgements.ranking_text import ranking_table
 
     if form == "json":
-        print(json_text({report.name: rankings_json(report) for report in reports}), end="")
+        print_json("rank", {"rankings": {report.name: rankings_json(report) for report in reports}})
     elif form:
         write = report_files.latex if form == "latex" else report_files.markdown
         print("\n".join(write(report) for report in reports), end="")

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from qe.cli._common import print_json
 from qe.cli._options import CacheDir, Json, Overrides, Quiet, output_option
 
 
@@ -44,9 +45,7 @@ def reproduce(
         folder = output or Path(scratch) / "run"
         found = anew(run, folder, cache=cache, overrides=settings or (), progress=progress)
     if as_json:
-        import json
-
-        print(json.dumps(found.to_json(), indent=1))
+        print_json("reproduce", found.to_json())
     elif found.differences or found.made_with:
         show(found.table())
     else:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from qe.cli._application import Application
-from qe.cli._common import on_spark
+from qe.cli._common import on_spark, print_json
 from qe.cli._options import Engine, Json, Master, Quiet, input_option, output_option, run_option
 from qe.cli._progress import progress_bar
 
@@ -176,9 +176,7 @@ def build(
         with progress_bar(quiet or as_json) as shown:
             bundle = _built(everything, parts, shown, inputs.asked, build_with({}))
     if as_json:
-        import json
-
-        print(json.dumps(bundle.manifest, indent=1))
+        print_json("resources-build", bundle.manifest)
     elif not quiet:
         show(bundle_table(str(output), bundle.manifest))
 
@@ -200,9 +198,7 @@ def list_parts(as_json: Json = False) -> None:
 
     parts = catalogue()
     if as_json:
-        import json
-
-        print(json.dumps(parts, indent=1))
+        print_json("resources-list", {"parts": parts})
         return
     show(catalogue_table(parts))
 

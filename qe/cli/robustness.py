@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from qe.cli._common import print_json
 from qe.cli._options import Columns, Json, Quiet, input_option, output_option, seed_option
 from qe.cli._progress import progress_bar
 
@@ -46,7 +47,6 @@ def robustness(
         qe robustness --model output/demo/model --input output/demo/data/new.tsv --rows 100
     """
     from qe.api.models import model_folder
-    from qe.display.files import json_text
     from qe.display.terminal import show
     from qe.models.model import Model
     from qe.models.robustness import robustness_of
@@ -68,6 +68,6 @@ def robustness(
 
         save(robustness_plot(found), plot)
     if as_json:
-        typer.echo(json_text(found.to_json()), nl=False)
+        print_json("robustness", found.to_json())
     else:
         show(robustness_table(found))

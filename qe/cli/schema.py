@@ -11,7 +11,7 @@ from qe.cli._options import output_option
 
 def schema(
     what: Annotated[
-        str, typer.Argument(help="experiment, or an output: log, report, score, summary, triage.")
+        str, typer.Argument(help="experiment, or an output: report, summary, log, a verb such as evaluate.")
     ] = "experiment",
     output: Annotated[
         Path | None, output_option("--output", "-o", help="The schema's file; default: to stdout.")
@@ -19,8 +19,9 @@ def schema(
 ) -> None:
     """Write the JSON Schema of the experiment file, with the names and parameters that are installed.
 
-    Or that of an output: `report` is report.json, `summary` lies beside scores, `score` and `triage` are what
-    --json prints, `log` is a line of --log json. They keep their keys (docs/machine-output.md).
+    Or that of an output: `report` is report.json, `summary` lies beside scores, `log` is a line of --log
+    json, and a verb is what it prints with --json (models-list: `qe models list`). They keep their keys
+    (docs/machine-output.md).
 
     An editor with the YAML language server then completes and checks keys, without network, in a file that
     begins with

@@ -234,7 +234,7 @@ def score(
     from qe.data.translation_files.kinds import translation_kind
     from qe.scoring.conditions import Condition
     from qe.scoring.jobs import score_file
-    from qe.scoring.many import files_of
+    from qe.scoring.many import check_unread, files_of
     from qe.scoring.naming import name_pairs
     from qe.scoring.scorer import CACHE, CACHE_WITH_TOKENS, Options
 
@@ -337,6 +337,8 @@ def score(
     for given_folder in (path for path in source if path.is_dir()):
         for written in filter(None, (Path(output), place, drift)):
             check_outside(written, given_folder)
+    for written in filter(None, (Path(output), place, drift)):
+        check_unread(written, source)
     if place is not None:
         check_output(place, [*files, *([drift] if drift else [])])
     if place is not None and summary is None:
@@ -355,7 +357,8 @@ def score(
     if models is not None:
         score_by = makers = Routes(models, list(map(Destination, routes, by, of_each)))
     named = str if piped is None else piped.named
-    job = JobSummary(makers, source, Path(output), given, begun, place, named)
+    told_files = given_inputs or source
+    job = JobSummary(makers, told_files, Path(output), given, begun, place, named, len(source) == 2)
     log.event("begin", model=makers.to_json(), inputs=as_given, output=output_given)
     if of_files and in_place:
         from qe.scoring.in_place import score_in_place
@@ -621,7 +624,7 @@ def _print(
         from qe.display import output_schemas
 
         content = {**summary.to_json(), "output": output, **of_model}
-        print(json.dumps(output_schemas.stamped("score", content) if of_model else content))
+        print(json.dumps(output_schemas.stamped("score" if of_model else "score-spark", content)))
     elif not quiet:
         if getattr(summary, "unchanged", False):
             print(f"{output} is finished: the same job made it, so nothing is to do (--overwrite: anew)")

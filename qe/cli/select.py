@@ -8,7 +8,7 @@ import typer
 
 from features.basics.assignments import assignments
 from features.basics.errors import InputError, unknown_name
-from qe.cli._common import held
+from qe.cli._common import held, print_json
 from qe.cli._options import (
     MOST_SAMPLES,
     TESTS,
@@ -144,9 +144,7 @@ def select(
         if output is not None:
             _write(output, translations, selection.preferences, unit, selection)
     if as_json:
-        import json
-
-        print(json.dumps(selection.to_json(), indent=1))
+        print_json("select", selection.to_json())
     elif not quiet:
         show(*selection_tables(selection, list(chosen)))
     verdicts = {(c.system, c.metric): _verdict(c, chosen) for c in selection.comparisons}
@@ -244,9 +242,8 @@ def _apply(
     taken = shares(preferences.choice(by, translations.documents), len(translations.names))
     shares_of = dict(zip(translations.names, map(float, taken), strict=True))
     if as_json:
-        import json
-
-        print(json.dumps({"segments": len(translations), "shares": shares_of, "output": str(output)}))
+        told = {"segments": len(translations), "shares": shares_of, "output": str(output)}
+        print_json("select-model", told)
     elif not quiet:
         parts = ", ".join(f"{name} {percent(share)}" for name, share in shares_of.items())
         say(f"{len(translations):,} segments: {parts}; chosen translations in {output}")

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from qe.cli._common import tell_refused
+from qe.cli._common import print_json, tell_refused
 from qe.cli._options import (
     CacheDir,
     Columns,
@@ -90,19 +90,8 @@ def suggest(
         write_suggestions(output, pool, chosen)
     tell_refused("suggest", pool.refused, input_)
     if as_json:
-        import json
-
-        print(
-            json.dumps(
-                {
-                    "suggested": count,
-                    "candidates": chosen.candidates,
-                    "labelled": chosen.labelled,
-                    "refused": dict(pool.refused),
-                    "output": str(output),
-                }
-            )
-        )
+        told = {"suggested": count, "candidates": chosen.candidates, "labelled": chosen.labelled}
+        print_json("suggest", {**told, "refused": dict(pool.refused), "output": str(output)})
     elif not quiet:
         print(f"{count:,} of {chosen.candidates:,} segments, by {chosen.labelled:,} labelled ones: {output}")
 

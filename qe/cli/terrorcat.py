@@ -1,13 +1,12 @@
 """`qe terrorcat`: train, apply and check a metric of error classes, from rankings."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from qe.cli._application import Application
-from qe.cli._common import held
+from qe.cli._common import held, print_json
 from qe.cli._options import Json, Quiet, output_option, seed_option
 from qe.cli._progress import progress_bar
 from qe.display.numbers import number, percent
@@ -103,7 +102,7 @@ def train(
             model.about.update(tagger=tagger, tagger_fingerprint=by.fingerprint)
         model.save(output)
     if as_json:
-        typer.echo(json.dumps({"output": str(output), "slope": model.slope, **model.about}, indent=1))
+        print_json("terrorcat-train", {"output": str(output), "slope": model.slope, **model.about})
     elif not quiet:
         about = model.about
         left = {name: about[f"left_out_{name}"] for name in ("equal", "conflicting", "without_translation")}
@@ -173,7 +172,7 @@ def score(
     means = dict(zip(frequencies.systems, map(float, scores.mean(axis=0)), strict=True))
     ordered = dict(sorted(means.items(), key=lambda item: -item[1]))
     if as_json:
-        typer.echo(json.dumps({"systems": ordered, "segments": n}, indent=1))
+        print_json("terrorcat-score", {"systems": ordered, "segments": n})
     elif not quiet:
         for system, mean in ordered.items():
             typer.echo(f"{number(mean, 4)}  {system}")
@@ -215,7 +214,7 @@ def confusion(
         pairs = ranked_pairs(chosen, human_reference)
         told = confusion_of(trained, pairs, collection.segments.texts, frequencies, human_reference)
     if as_json:
-        typer.echo(json.dumps(told.to_json(), indent=1))
+        print_json("terrorcat-confusion", told.to_json())
     else:
         show(*told.tables())
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from qe.cli._common import print_json
 from qe.cli._options import CacheDir, DataRoot, Json, Overrides, Overwrite, Quiet, output_option, run_option
 from qe.cli._progress import progress_bar
 
@@ -116,7 +117,7 @@ def train(
     if only_check:
         _print_plans(plans, as_json, quiet)
         return
-    from qe.cli._summary import print_json, print_outcome
+    from qe.cli._summary import print_outcome, print_reports
     from qe.cli.promote import print_decision
     from qe.display.terminal import show
     from qe.resources.cache import default_cache
@@ -162,7 +163,7 @@ def train(
             )
     decisions = _promote(loaded, outcomes, judged_by) if promote else []
     if as_json:
-        print_json(outcomes)
+        print_reports(outcomes)
     elif len(loaded) == 1:
         print_outcome(outcomes[0])
     else:
@@ -214,12 +215,14 @@ def _show_spread(outcomes: "Sequence[tuple[Setting, Outcome]]") -> None:
 
 def _print_resolved(plans: "Sequence[Plan]", as_json: bool) -> None:
     """Files that say the same without `extends`, one YAML document each."""
-    import json
 
     from features.storage.strict_yaml import written
 
     files = [plan.experiment.written() for plan in plans]
-    print(json.dumps(files, indent=1) if as_json else "---\n".join(map(written, files)).removesuffix("\n"))
+    if as_json:
+        print_json("train-print", {"experiments": files})
+    else:
+        print("---\n".join(map(written, files)).removesuffix("\n"))
 
 
 def _without_missing(plans: "Sequence[Plan]") -> "list[Plan]":
@@ -235,13 +238,12 @@ def _without_missing(plans: "Sequence[Plan]") -> "list[Plan]":
 
 def _print_plans(plans: "Sequence[Plan]", as_json: bool, quiet: bool) -> None:
     """What would be run, and the programs and packages that it needs."""
-    import json
 
     from qe.training.requirements import needed
 
     if as_json:
         told = [{**plan.to_json(), "needs": [vars(each) for each in needed(plan)]} for plan in plans]
-        print(json.dumps(told, indent=1))
+        print_json("train-check", {"experiments": told})
     elif not quiet:
         for plan in plans:
             print(plan)

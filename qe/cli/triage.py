@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from qe.cli._common import print_json
 from qe.cli._options import (
     MOST_SAMPLES,
     TESTS,
@@ -69,7 +70,6 @@ def triage(
     """
     from features.storage.outputs import check_output
     from qe.data.score_files import read_scores, same_segments
-    from qe.display import output_schemas
     from qe.display.terminal import show
     from qe.production.triage import read_costs, trade_off
     from qe.production.triage import triage as find
@@ -94,10 +94,8 @@ def triage(
         curve = trade_off(labels.scores, predicted.scores, table, scale, decision.retranslate, seed=seed)
         save(trade_off_figure(curve, decision), plot)
     if as_json:
-        import json
-
         by = {} if told is None else {"model": told["model"]}
-        print(json.dumps(output_schemas.stamped("triage", {**decision.to_json(), **by}), indent=1))
+        print_json("triage", {**decision.to_json(), **by})
     elif not quiet:
         if told is not None:
             print(f"scores by {told['model']['name']}, fingerprint {told['model']['fingerprint'][:12]}")

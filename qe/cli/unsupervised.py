@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from qe.cli._common import tell_refused
+from qe.cli._common import print_json, tell_refused
 from qe.cli._options import (
     CacheDir,
     Columns,
@@ -68,7 +68,6 @@ def unsupervised(
 
         qe score --model output/unsupervised/model --input new.tsv --output scored.tsv
     """
-    import json
     from dataclasses import replace
 
     import pandas as pd
@@ -102,7 +101,7 @@ def unsupervised(
         )
     tell_refused("unsupervised", pool.refused, data)
     if as_json:
-        print(json.dumps(made.to_json(), indent=1))
+        print_json("unsupervised", made.to_json())
         return
     names = " and ".join(made.model.feature_set.names)
     unused = encoder_names() if encoder is None else []

@@ -1,9 +1,11 @@
 """Report files: texts written whole, JSON that people read too, tables together in a page of their own."""
 
 import json
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from features.storage.files import atomic_file
 from qe.display.table import Table
@@ -18,6 +20,19 @@ def write(path: Path, text: str) -> None:
 def json_text(value: object) -> str:
     """JSON for people and programs alike; undefined numbers must be None already."""
     return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def finite(value: Any) -> Any:
+    """Plain values with None in the place of numbers that are undefined or infinite.
+
+    >>> finite({"a": [float("nan"), 1.5]})
+    {'a': [None, 1.5]}
+    """
+    if isinstance(value, Mapping):
+        return {name: finite(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def write_json(path: Path, value: object) -> None:

@@ -1,6 +1,7 @@
 """JSON Schemas of what verbs write for machines: a contract (docs/machine-output.md)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -9,8 +10,7 @@ from features.storage.strict_yaml import read_mapping
 
 SCHEMA: Final = 1  # another number where a key goes, or means something else; more keys may come
 _FOLDER: Final = Path(__file__).parent / "schemas"
-_PARTS: Final = "parts"
-NAMES: Final = tuple(sorted(path.stem for path in _FOLDER.glob("*.yaml") if path.stem != _PARTS))
+_PARTS, _VERBS = "parts", "verbs"
 
 
 def stamped(name: str, content: Mapping[str, Any]) -> dict[str, Any]:
@@ -29,8 +29,34 @@ def output_schema(name: str) -> dict[str, Any]:
 
     Raises InputError for a name that there is none of.
     """
-    if name not in NAMES:
-        raise unknown_name("output", name, ("experiment", *NAMES))
-    parts = read_mapping(_FOLDER / f"{_PARTS}.yaml", "schema")
-    own = read_mapping(_FOLDER / f"{name}.yaml", "schema")
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **own, "$defs": parts}
+    if name not in output_names():
+        raise unknown_name("output", name, ("experiment", *output_names()))
+    own = _printed(**_verbs()[name]) if name in _verbs() else _read(name)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **own, "$defs": _read(_PARTS)}
+
+
+@cache
+def output_names() -> tuple[str, ...]:
+    """The outputs that have a schema."""
+    files = {path.stem for path in _FOLDER.glob("*.yaml")} - {_PARTS, _VERBS}
+    return tuple(sorted(files | set(_verbs())))
+
+
+@cache
+def _verbs() -> Mapping[str, Any]:
+    return _read(_VERBS)
+
+
+@cache
+def _read(name: str) -> dict[str, Any]:
+    return read_mapping(_FOLDER / f"{name}.yaml", "schema")
+
+
+def _printed(
+    verb: str, keys: Mapping[str, Any], absent: Sequence[str] = (), more: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The schema of an entry of `verbs.yaml`."""
+    properties = {"schema": {"const": SCHEMA}, **keys}
+    required = [name for name in properties if name not in absent]
+    own = {"type": "object", "required": required, "properties": properties}
+    return {"title": f"What `qe {verb}` prints with --json", **({"allOf": [more]} if more else {}), **own}

@@ -17,7 +17,6 @@ from features.storage.files import atomic_file, sha256
 from qe.display import output_schemas
 from qe.display.output_schemas import SCHEMA
 from qe.models.versions import versions
-from qe.scoring.many import files_of
 from qe.scoring.scored_file import ScoredFile
 
 KIND = "scoring job"
@@ -40,9 +39,11 @@ class Told(Protocol):
 class JobSummary:
     """What a job is known by before it begins.
 
-    options  that the user gave
-    place    where the summary is written; None: nowhere
-    named    a path as the user knows it
+    inputs    files, as they were when the job began
+    options   that the user gave
+    place     where the summary is written; None: nowhere
+    named     a path as the user knows it
+    parallel  whether the files are two parallel texts
     """
 
     model: Told
@@ -52,6 +53,7 @@ class JobSummary:
     begun: datetime
     place: Path | None = None
     named: Callable[[Path], str] = str
+    parallel: bool = False
 
     def content(self, done: ScoredFile) -> dict[str, Any]:
         """The whole summary, as JSON holds it."""
@@ -60,7 +62,7 @@ class JobSummary:
             "kind": KIND,
             "model": self.model.to_json(),
             "packages": versions(),
-            "inputs": inputs_told(self.inputs, self.named),
+            "inputs": inputs_told(self.inputs, self.parallel, self.named),
             "output": {"path": self.named(self.output), "sha256": sha256(self.output)},
             "options": dict(self.options),
             **done.to_json(),
@@ -85,12 +87,13 @@ class JobSummary:
             return False
 
 
-def inputs_told(source: Sequence[Path], named: Callable[[Path], str] = str) -> list[dict[str, Any]]:
+def inputs_told(
+    files: Sequence[Path], parallel: bool, named: Callable[[Path], str] = str
+) -> list[dict[str, Any]]:
     """Path, size and checksum of each file of an input; of two parallel texts, which side it is."""
-    sides = ("source", "target") if len(source) == 2 else ()
+    sides = ("source", "target") if parallel else ()
     told: list[dict[str, Any]] = [
-        {"path": named(path), "bytes": path.stat().st_size, "sha256": checksum(path)}
-        for path in files_of(source)
+        {"path": named(path), "bytes": path.stat().st_size, "sha256": checksum(path)} for path in files
     ]
     for one, side in zip(told, sides, strict=False):
         one["side"] = side
@@ -122,7 +125,11 @@ def is_summary(path: Path) -> bool:
 
 
 def table_metadata(
-    model: Mapping[str, Any], inputs: Sequence[Path], options: Mapping[str, Any], done: ScoredFile
+    model: Mapping[str, Any],
+    files: Sequence[Path],
+    parallel: bool,
+    options: Mapping[str, Any],
+    done: ScoredFile,
 ) -> bytes:
     """What a Parquet file says of its scores: all that equal jobs have in common, so that they give equal
     bytes; times and drift are the summary's alone.
@@ -132,7 +139,9 @@ def table_metadata(
         "kind": KIND,
         "model": model,
         "packages": versions(),
-        "inputs": [{name: one[name] for name in one if name != "path"} for one in inputs_told(inputs)],
+        "inputs": [
+            {name: one[name] for name in one if name != "path"} for one in inputs_told(files, parallel)
+        ],
         "options": dict(options),
         **{name: value for name, value in done.to_json().items() if name in _IN_TABLES},
     }

@@ -34,7 +34,7 @@ from qe.scoring.flags import kinds_of
 from qe.scoring.input import Input
 from qe.scoring.job_summary import METADATA, JobSummary, table_metadata
 from qe.scoring.kept import Kept
-from qe.scoring.many import files_of, open_all
+from qe.scoring.many import check_unread, files_of, open_all
 from qe.scoring.naming import Names
 from qe.scoring.router import Router, Routes
 from qe.scoring.rows import Row, chunks
@@ -104,9 +104,10 @@ def score_file(
     check_output(output, [*source, *files, *models.folders, *([known] if known else [])])
     for folder in (*models.folders, *(path for path in source if path.is_dir())):
         check_outside(output, folder)
+    check_unread(output, source)
     scorer = models.load()
     given_as = replace(layout or Layout(), languages=scorer.languages)
-    given = open_all(source, given_as)
+    given = open_all(source, given_as, files)
     asked_for = Names(columns or {}, None if layout is None else layout.decimal)
     names = asked_for.completed(scorer.columns(), given.headers, scorer.headers, given.path)
     names.check(scorer.columns(), given.columns, given.path, scorer.who)
@@ -145,7 +146,8 @@ def score_file(
         told: dict[str, Any] = {"columns": names.headers, "keep": keep, "suffix": suffix, "safe-cells": safe}
         told |= scorer.options.told
         is_parquet = kind == "parquet"
-        metadata = {METADATA: table_metadata(by.in_table(), source, told, summary)} if is_parquet else None
+        told_of = (by.in_table(), files, len(source) == 2, told, summary)
+        metadata = {METADATA: table_metadata(*told_of)} if is_parquet else None
         progress("joining (segments)", 0, summary.rows)
         job.join(work, len(sizes), metadata)
         progress("joining (segments)", summary.rows, summary.rows)

@@ -26,12 +26,29 @@ def files_of(source: Sequence[Path]) -> list[Path]:
     return [file for path in source for file in _expanded(path)]
 
 
-def open_all(source: Sequence[Path], layout: Layout | None = None) -> Input:
-    """The same as `open_input`, and a folder or a pattern as one table. Raises InputError as both do."""
+def open_all(
+    source: Sequence[Path], layout: Layout | None = None, files: Sequence[Path] | None = None
+) -> Input:
+    """The same as `open_input`, and a folder or a pattern as one table. Raises InputError as both do.
+
+    files  what `files_of` said of the source, if it was asked: later files are of another job
+    """
     if len(source) == 1 and is_many(source[0]):
-        parts = [open_input([file], layout) for file in _expanded(source[0])]
+        parts = [open_input([file], layout) for file in files or _expanded(source[0])]
         return ManyInput(source[0], tuple(parts))
     return open_input(source, layout)
+
+
+def check_unread(output: Path, source: Sequence[Path]) -> None:
+    """Raises InputError for an output that a pattern of the source finds the next time."""
+    for path in source:
+        found = is_many(path) and not path.is_dir() and output.absolute().match(str(path.absolute()))
+        if found:
+            raise InputError(
+                f"would be an input the next time: {path} finds it",
+                where=output,
+                remedy="write it elsewhere, or narrow the pattern",
+            )
 
 
 def is_many(path: Path) -> bool:

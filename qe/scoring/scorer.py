@@ -274,9 +274,11 @@ class Scorer:
         known: dict[bytes, _Known] = {}
         new: dict[bytes, Mapping[str, Any]] = {}
         for key, (columns, _) in zip(keys, rows, strict=True):
+            if key is None:
+                continue
             if key in self._known:
                 known[key] = self._known[key]
-            elif key is not None:
+            else:
                 new.setdefault(key, columns)
         before = {} if self.earlier is None else self.earlier.get(list(new))
         known |= {key: (output, b"") for key, output in before.items()}

@@ -36,7 +36,7 @@ def test_a_file_is_annotated_line_by_line(annotators: Path, tmp_path: Path, caps
         == 0
     )
     assert json.loads(capsys.readouterr().out) == {
-        "output": str(out), "lines": 3, "tokens": 13, "resumed": 0
+        "schema": 1, "output": str(out), "lines": 3, "tokens": 13, "resumed": 0
     }  # fmt: skip
     with gzip.open(out, "rt", encoding="utf-8") as stream:
         blocks = stream.read().split("\n\n")

@@ -48,8 +48,8 @@ def test_json_has_the_agreed_form(judged: Path, capsys: Any) -> None:
         "most_probable",
     ]
     told = json.loads(run([*arguments, "--json", "--samples", "50"], 0, capsys).out)
-    assert list(told) == ["Czech-English"]
-    methods = told["Czech-English"]
+    assert told["schema"] == 1 and list(told["rankings"]) == ["Czech-English"]
+    methods = told["rankings"]["Czech-English"]
     assert list(methods) == ["bojar", "expected_wins", "official", "most_probable"]
     assert methods["bojar"]["ranking"] == [["a", 54 / 60], ["b", 36 / 60], ["c", 0.0]]
     assert methods["bojar"]["violations"] == 0.0 and methods["bojar"]["unique"] is True
@@ -63,7 +63,9 @@ def test_every_method_of_the_golden_example(shared_data: SharedData, capsys: Any
     """The first digits that the scripts of Lopez 2012 print."""
     file = shared_data("human-rankings/raw/wmt10.data_RNK.csv.gz")
     arguments = [file, "--pair", "Czech-English", "--methods", "bojar", "expected_wins", "--samples", "20"]
-    told = json.loads(run([*arguments, "--json"], 0, capsys).out)["Czech-English"]["expected_wins"]
+    told = json.loads(run([*arguments, "--json"], 0, capsys).out)["rankings"]["Czech-English"][
+        "expected_wins"
+    ]
     assert told["ranking"][0][0] == "onlineB" and f"{told['ranking'][0][1]:.6f}" == "0.678726"
     assert (told["violations"], told["unique"]) == (15.0, True)
 
@@ -76,7 +78,7 @@ def test_text_markdown_latex_and_all_methods(judged: Path, capsys: Any) -> None:
     assert "### Czech-English: agreement of judges" in run([judged, *playoffs, "--markdown"], 0, capsys).out
     assert "\\begin{tabular}" in run([judged, *playoffs, "--latex"], 0, capsys).out
     every = json.loads(run([judged, "--samples", "30", "--pair", "Czech-English", "--json"], 0, capsys).out)
-    told = every["Czech-English"]
+    told = every["rankings"]["Czech-English"]
     assert next(iter(told)) == "expected_wins" and len(told) >= 12
     assert "ranges" not in told["feedback_arc_set"] and "ranges" not in told["monte_carlo_playoffs"]
 
@@ -85,12 +87,14 @@ def test_text_markdown_latex_and_all_methods(judged: Path, capsys: Any) -> None:
 def test_ranges_and_settings_of_one_method_twice(judged: Path, capsys: Any) -> None:
     methods = ["--methods", "trueskill:draw=0.1", "trueskill:draw=0.4", "feedback_arc_set"]
     common = [judged, "--pair", "English-Czech", *methods, "--samples", "20", "--json"]
-    told = json.loads(run([*common, "--ranges", "all"], 0, capsys).out)["English-Czech"]
+    told = json.loads(run([*common, "--ranges", "all"], 0, capsys).out)["rankings"]["English-Czech"]
     assert list(told) == ["trueskill:draw=0.1", "trueskill:draw=0.4", "feedback_arc_set"]
     assert all("ranges" in entry for entry in told.values())
-    told = json.loads(run([*common, "--ranges", "none"], 0, capsys).out)["English-Czech"]
+    told = json.loads(run([*common, "--ranges", "none"], 0, capsys).out)["rankings"]["English-Czech"]
     assert not any("ranges" in entry for entry in told.values())
-    told = json.loads(run([*common, "--ranges", "feedback_arc_set"], 0, capsys).out)["English-Czech"]
+    told = json.loads(run([*common, "--ranges", "feedback_arc_set"], 0, capsys).out)["rankings"][
+        "English-Czech"
+    ]
     assert [name for name, entry in told.items() if "ranges" in entry] == ["feedback_arc_set"]
 
 

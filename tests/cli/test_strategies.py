@@ -34,7 +34,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
 def test_all_are_listed_with_what_they_are(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, text = run(capsys, verb, "list")
     assert code == 0 and all(f"\n{name} " in text for name in CATALOGUES[verb].names)
-    listed = json.loads(run(capsys, verb, "list", "--json")[1])
+    listed = json.loads(run(capsys, verb, "list", "--json")[1])[verb]
     assert [one["name"] for one in listed] == [*CATALOGUES[verb].names]
     assert all(one["about"] and one["documentation"] for one in listed)
 

@@ -197,11 +197,11 @@ def test_check_prints_the_resolved_file(tmp_path: Path, capsys: pytest.CaptureFi
         with pytest.raises(SystemExit) as ended:
             main([*command, *more])
         assert not ended.value.code
-    printed, _, listed = capsys.readouterr().out.partition("[\n")
+    printed, _, listed = capsys.readouterr().out.partition("{\n")
     (tmp_path / "whole.yaml").write_text(printed)
     whole = load(tmp_path / "whole.yaml")
     assert whole.settings() == load(tmp_path / "x.yaml", overrides=["seed=3"]).settings()
-    assert json.loads("[" + listed) == [whole.written()]
+    assert json.loads("{" + listed)["experiments"] == [whole.written()]
 
 
 def test_print_goes_with_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -153,6 +153,6 @@ def test_the_command(
     told = run([*given, "--output", tmp_path / "out"], 0, capsys).out
     assert "gain seen in 60 segments" in told and "a pilot of 60" in told
     report = json.loads((tmp_path / "out" / "power.json").read_text())
-    assert json.loads(run([*given, "--json"], 0, capsys).out) == report
+    assert json.loads(run([*given, "--json"], 0, capsys).out) == {"schema": 1, **report}
     assert report["metrics"][0]["needed"] > 60 and report["recipe"]["simulations"] == 100
     assert (tmp_path / "out" / "power.png").read_bytes().startswith(b"\x89PNG")

@@ -132,6 +132,7 @@ def test_words_and_gaps_have_figures_of_their_own(files: Path, capsys: pytest.Ca
     command = "evaluate words --gold gold.tags --predictions a.tags b=b.probs --json -q"
     run([*command.split(), "--threshold", "0.5", "--samples", "0"])
     report = json.loads(capsys.readouterr().out)
+    assert report.pop("schema") == 1
     assert {part: (one["tags"], one["bad"]) for part, one in report.items()} == {
         "words": (3, 1),
         "gaps": (5, 1),
@@ -198,6 +199,7 @@ def test_scored_rows_hold_words_gaps_and_source_words(
     scored(files)
     run([*EVALUATE.split(), "--json", "--reliability", "r.png", "--predictions", "model.jsonl"])
     report = json.loads(capsys.readouterr().out)
+    del report["schema"]
     assert {part: one["systems"]["model"]["mcc"] for part, one in report.items()} == pytest.approx(
         {"words": 1, "gaps": 1, "source": matthews_corrcoef([1, 0, 0, 0], [1, 0, 0, 1])}
     )

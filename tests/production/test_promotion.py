@@ -249,7 +249,7 @@ def test_the_commands(
     listed = capsys.readouterr().out
     assert "champion" in listed and "MAE 0.8000" in listed and "0.900" in listed and "promoted" in listed
     assert run(["models", "--json"]) == 0
-    versions = [v for v in json.loads(capsys.readouterr().out) if v["name"] == two]
+    versions = [v for v in json.loads(capsys.readouterr().out)["models"] if v["name"] == two]
     assert [v["aliases"] for v in versions] == [[], ["champion"]] and versions[1]["tags"]["model"] == "ridge"
     assert run(["promote", two, "--rollback"]) == 0
     assert "version 1 is champion again; version 2 is not" in capsys.readouterr().out

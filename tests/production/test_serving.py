@@ -421,6 +421,10 @@ def test_rules_for_alerts_ask_for_metrics_that_are_there(demo_model: Path) -> No
     for rule in group["rules"]:
         names = re.findall(r"qe_\w+", rule["expr"])
         assert names and all(f"# TYPE {name} " in served for name in names), rule
+        for series in re.findall(r"(qe_\w+)\[", rule["expr"]):  # rates see the first event, too
+            assert f"\n{series} 0.0\n" in served or f"\n{series}{{" in served, rule
+        for name, labels in re.findall(r"(qe_\w+)(\{[^}]+\})", rule["expr"]):
+            assert f"\n{name}{labels} 0.0\n" in served, rule
 
 
 def test_the_description_is_openapi_of_every_address(app: App) -> None:

@@ -304,7 +304,7 @@ def test_the_verb_that_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("COLUMNS", "200")
     done = qe("list", "--json")
     assert done.returncode == 0, done.stderr
-    parts = {part["name"]: part for part in json.loads(done.stdout)}
+    parts = {part["name"]: part for part in json.loads(done.stdout)["parts"]}
     assert parts["phrase_table"]["needs"] == ["aligner"]
     assert parts["target_lm"]["settings"]["order"] == {"takes": "a whole number from 1", "default": 5}
     plain = qe("list").stdout

@@ -189,10 +189,35 @@ def test_a_folder_and_a_pattern_are_scored_by_the_command(
         pq.write_table(pa.Table.from_pylist(rows[start : start + 10]), tmp_path / "day" / f"{file}.parquet")
     monkeypatch.chdir(tmp_path)
     assert score(monkeypatch, "-m", demo_model, "-i", plain, "-o", "plain.tsv")[0] == 0
-    assert score(monkeypatch, "-m", demo_model, "-i", name, "-o", "out.tsv.zst", "--known", "plain.tsv")[0] == 0
+    assert (
+        score(monkeypatch, "-m", demo_model, "-i", name, "-o", "out.tsv.zst", "--known", "plain.tsv")[0] == 0
+    )
     told = json.loads(Path("out.tsv.zst.json").read_text("utf-8"))
     assert told["known"] == 20 and len(told["inputs"]) == 2
     assert rows_of(Path("out.tsv.zst")) == rows_of(Path("plain.tsv"))
+
+
+@pytest.mark.parametrize("more", [["-o", "day/out.tsv"], ["-o", "out.tsv", "--summary", "day/told.tsv"]])
+def test_what_a_pattern_would_find_the_next_time_is_no_output(
+    demo_model: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    more: list[str],
+) -> None:
+    write(tmp_path / "day" / "a.tsv", *ROWS)
+    monkeypatch.chdir(tmp_path)
+    assert score(monkeypatch, "-m", demo_model, "-i", "day/*", *more)[0] == 2
+    assert "would be an input the next time: day/* finds it" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.rglob("*")] == ["day", "a.tsv"]
+
+
+def test_a_file_that_comes_in_later_is_of_another_job(tmp_path: Path) -> None:
+    write(tmp_path / "day" / "a.tsv", *ROWS)
+    files = files_of([tmp_path / "day"])
+    write(tmp_path / "day" / "b.tsv", *ROWS)
+    assert open_all([tmp_path / "day"], None, files).count() == 6
+    assert open_all([tmp_path / "day"]).count() == 12
 
 
 @pytest.mark.parametrize(

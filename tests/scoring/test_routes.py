@@ -71,6 +71,33 @@ def test_rows_go_to_the_model_of_their_route(
     assert "nothing is to do" in capsys.readouterr().out and (tmp_path / "all.tsv").read_bytes() == before
 
 
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_each_route_has_the_scores_of_its_own_model(
+    demo_model: Path, other_model: Path, routed: tuple[Path, list[str]], tmp_path: Path, workers: str
+) -> None:
+    (tmp_path / "in.tsv").write_text("\n".join(routed[1]) + "\n", "utf-8")
+    (tmp_path / "two.yaml").write_text(
+        f"- {{pair: en-es, domain: legal, model: {demo_model}}}\n- {{pair: en-es, model: {other_model}}}\n"
+    )
+    given = ["-i", tmp_path / "in.tsv", "--workers", workers, "--chunk", "9"]
+    for name, model in (("a", demo_model), ("b", other_model)):
+        assert ended("--model", model, *given, "-o", tmp_path / f"{name}.tsv") == 0
+    assert ended("--models", tmp_path / "two.yaml", *given, "-o", tmp_path / "all.tsv", "--with-model") == 0
+    first, second, both = (
+        [line.split("\t") for line in (tmp_path / f"{name}.tsv").read_text("utf-8").splitlines()[1:]]
+        for name in ("a", "b", "all")
+    )
+    assert all(a[1] != b[1] for a, b in zip(first, second, strict=True))
+    for number, row in enumerate(both):
+        alone = (first, second)[number % 4][number] if number % 4 < 2 else ["", ""]
+        assert row[1] == alone[1]
+    told = json.loads((tmp_path / "all.tsv.json").read_text("utf-8"))["model"]["routes"]
+    prints = [one["fingerprint"] for one in told.values()]
+    named = {row[2].split()[-1] for row in both if row[2]}
+    assert len(set(prints)) == len(named) == 2
+    assert {print_[: len(name)] for print_ in prints for name in named} >= named
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

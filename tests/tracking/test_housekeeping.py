@@ -95,7 +95,7 @@ def test_verbs(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert numbers() == ["1", "2", "3"]
     assert run("delete", NAME, "3") == "models:/mine/3: deleted\n"
     told = json.loads(run("keep-last", NAME, "0", "--json"))
-    assert told == {"deleted": True, "versions": ["models:/mine/2"]}
+    assert told == {"schema": 1, "deleted": True, "versions": ["models:/mine/2"]}
     assert run("keep-last", NAME, "0") == "no version to delete\n"
 
 

@@ -118,6 +118,6 @@ def test_the_check_lists_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     with pytest.raises(SystemExit):
         main(["train", str(file), "--check", "--json", "--without-missing"])
     captured = capsys.readouterr()
-    (told,) = json.loads(captured.out)
+    (told,) = json.loads(captured.out)["experiments"]
     assert (told["extractors"], told["needs"]) == (["surface"], [])
     assert "left out with them: link_grammar" in captured.err

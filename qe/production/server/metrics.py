@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from qe.production.server.answers import Answer
-from qe.production.server.quality import Quality
+from qe.production.server.quality import KINDS, Quality
 from qe.production.server.recent import Recent
 
 _FRESH = 1.0  # seconds
@@ -71,6 +71,12 @@ class Metrics:
                 ("warnings", "Departures from the training data in them."),
             )
         ]
+        # A series that begins with its first event hides that event from `rate` and `increase`.
+        self._requests.labels("/invocations", "503")
+        for reason in KINDS:
+            self._unscored.labels(reason)
+        for outcome in ("taken", "same", "failed"):
+            self._renewals.labels(outcome)
         self._recent: Recent | None = None
         self._scores: Histogram | None = None
         self._bounds: Sequence[float] = ()

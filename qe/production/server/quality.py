@@ -12,6 +12,7 @@ from qe.models.drift import Counts
 from qe.models.guard.guard import MARKED
 
 _BINS = 10
+KINDS = ("empty", "too long", "unreadable", "no route")  # of reasons why a row has no score
 
 
 @dataclass(frozen=True)

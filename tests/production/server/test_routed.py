@@ -42,6 +42,22 @@ def test_rows_go_to_the_service_of_their_route(app: App, one: Service) -> None:
     assert 'qe_segments_unscored_total{reason="no route"} 1.0' in call(app, "/metrics")[1]
 
 
+def test_each_route_answers_by_its_own_model(one: Service, other_model: Path) -> None:
+    other = Service.load(other_model, LIMITS)
+    routes = [Route({"pair": "en-es"}, "a"), Route({"pair": "en-de"}, "b")]
+    app = App(LIMITS, RoutedService.of("routes.yaml", routes, [one, other], LIMITS))
+    texts = {"source": "the house is red", "target": "la casa es roja"}
+    records = [{**texts, "pair": pair} for pair in ("en-de", "en-es", "en-de")]
+    rows = call(app, content={"dataframe_records": records})[1]["predictions"]
+    own, others = (
+        call(App(LIMITS, service), content={"dataframe_records": [texts]})[1]["predictions"][0]["score"]
+        for service in (one, other)
+    )
+    assert [row["score"] for row in rows] == [others, own, others] and own != others
+    told = call(app, "/version")[1]["routes"]
+    assert told["pair=en-es"]["fingerprint"] != told["pair=en-de"]["fingerprint"]
+
+
 def test_what_is_told_of_the_models(app: App, one: Service) -> None:
     status, about, _ = call(app, "/version")
     assert status == 200 and about["model"] == "routes.yaml"
