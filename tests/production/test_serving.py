@@ -403,7 +403,7 @@ def test_metrics_say_something_of_quality(demo_model: Path, records: list[dict[s
     families = {family.name: family for family in text_string_to_metric_families(call(app, "/metrics")[1])}
     unscored = {s.labels["reason"]: s.value for s in families["qe_segments_unscored"].samples
                 if s.name.endswith("_total")}  # fmt: skip
-    assert unscored == {"empty": 1, "too long": 1}
+    assert unscored == {"empty": 1, "too long": 1, "unreadable": 0, "no route": 0}
     outside = next(s for s in families["qe_segments_outside"].samples if s.name.endswith("_total"))
     assert outside.value == sum((row["outside"] or 0) >= 0.99 for row in answered) > 0
     scores = [row["score"] for row in answered if row["score"] is not None]
