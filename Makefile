@@ -50,10 +50,11 @@ coverage: $(READY)
 mutation: $(READY)
 	$(BIN)/python .ci/mutation.py
 
-# The fast tests on other Pythons: `make pythons PYTHONS="python3.12 python3.13"`, each in an environment of its own.
+# The fast tests on other Pythons: `make pythons PYTHONS="python3.12 python3.13"`, each in an environment of its own;
+# `make pythons PYTHONS=python3.11 LOWEST=1` with the lowest versions that pyproject.toml permits.
 PYTHONS ?= python3.11 python3.12 python3.13
 pythons:
-	for python in $(PYTHONS); do .ci/on_python "$$python" || exit 1; done
+	for python in $(PYTHONS); do LOWEST=$(LOWEST) .ci/on_python "$$python" || exit 1; done
 
 check: $(READY)
 	$(BIN)/ruff format --check .

@@ -378,7 +378,7 @@ def test_the_command_line(files: Callable[..., str], tmp_path: Path, capsys: Any
     ]  # fmt: skip
     folder = tmp_path / "out"
     told = json.loads(run([*common, "--json", "--output", str(folder)], 0, capsys).out)
-    assert told == json.loads((folder / "report.json").read_text("utf-8"))
+    assert told == {"schema": 1, **json.loads((folder / "report.json").read_text("utf-8"))}
     assert list(told["systems"]["new"]) == ["bleu", "ter", "chrf:word_order=2"]
     assert told["recipe"]["references"] == [reference, reference]
     assert {path.name for path in folder.iterdir() if not path.name.startswith(".")} == {
