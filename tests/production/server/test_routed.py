@@ -42,11 +42,12 @@ def test_rows_go_to_the_service_of_their_route(app: App, one: Service) -> None:
     assert 'qe_segments_unscored_total{reason="no route"} 1.0' in call(app, "/metrics")[1]
 
 
-def test_each_route_answers_by_its_own_model(one: Service, other_model: Path) -> None:
+def test_each_route_answers_by_its_own_model(one: Service, demo_model: Path, other_model: Path) -> None:
     other = Service.load(other_model, LIMITS)
     routes = [Route({"pair": "en-es"}, "a"), Route({"pair": "en-de"}, "b")]
     app = App(LIMITS, RoutedService.of("routes.yaml", routes, [one, other], LIMITS))
-    texts = {"source": "the house is red", "target": "la casa es roja"}
+    line = (demo_model.parent / "data" / "new.tsv").read_text("utf-8").splitlines()[1]
+    texts = dict(zip(("source", "target"), line.split("\t")[1:3], strict=True))
     records = [{**texts, "pair": pair} for pair in ("en-de", "en-es", "en-de")]
     rows = call(app, content={"dataframe_records": records})[1]["predictions"]
     own, others = (
