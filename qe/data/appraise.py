@@ -47,7 +47,7 @@ def is_appraise(path: Path) -> bool:
 
 
 def judgements(path: Path, pair: str | None = None) -> list[Judgement]:
-    """Those of translations; judgements of whole documents, and that control the annotators, are left out.
+    """Judgements of translations; those of whole documents, and that control annotators, are left out.
 
     pair  of languages, as the file has it (`eng-deu`); may be left out where there is one
 

@@ -22,7 +22,7 @@ class JudgedText:
 
 
 class JudgedTexts(Protocol):
-    """Where the texts come from."""
+    """The files that the texts come from."""
 
     def find(self, system: str, document: str, item: str, where: str) -> JudgedText:
         """The text of an item of a system, or of several that share it (`A+B`).
