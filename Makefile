@@ -103,7 +103,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/bench_search.py
 	$(BIN)/python benchmarks/bench_significance.py
 	$(BIN)/python benchmarks/bench_replications.py --simulations 300
-	$(BIN)/python benchmarks/bench_ter.py
+	$(BIN)/python benchmarks/bench_peers.py --page docs/results/speed.md
 	$(BIN)/python benchmarks/bench_compare.py
 
 # Everything that is loaded from files, mutated for SECONDS each; ONLY names targets: make fuzz ONLY=translated.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
-from features.core.columns import Column, block
+from features.core.columns import Column, block, unwanted, wanted
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.resources.language_model import LanguageModel, LMScores
@@ -151,20 +151,24 @@ class Backoff(Extractor):
 
     @property
     def features(self) -> Sequence[Feature]:
-        return [
-            column.under(stem, f"{side}, {direction}").feature
-            for _, side, direction in MODELS
-            for stem in (f"backoff_{side}" + ("_backward" if direction == "backward" else ""),)
-            for column in COLUMNS
-        ]
+        return [column.feature for _, side, direction in MODELS for column in _columns(side, direction)]
 
     def extract(self, segments: Segments) -> FloatArray:
-        blocks = []
-        for part, side, _ in MODELS:
-            model: LanguageModel = getattr(self, part)
-            tokens = segments.source_tokens if side == "source" else segments.target_tokens
-            blocks.append(block(COLUMNS, _Words.of(model, model.score(tokens), tokens)))
-        return np.hstack(blocks)
+        return np.hstack([self._of_model(segments, *model) for model in MODELS])
+
+    def _of_model(self, segments: Segments, part: str, side: str, direction: str) -> FloatArray:
+        """(n, columns) of one model, which is not looked at where no column of it is wanted."""
+        columns = _columns(side, direction)
+        if not wanted(column.name for column in columns):
+            return unwanted(len(segments), len(columns))
+        model: LanguageModel = getattr(self, part)
+        tokens = segments.source_tokens if side == "source" else segments.target_tokens
+        return block(columns, _Words.of(model, model.score(tokens), tokens))
+
+
+def _columns(side: str, direction: str) -> list[Column[_Words]]:
+    stem = f"backoff_{side}" + ("_backward" if direction == "backward" else "")
+    return [column.under(stem, f"{side}, {direction}") for column in COLUMNS]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.core.columns import Column
+from features.core.columns import Column, unwanted, wanted
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.resources.language_model import LanguageModel, LMScores
@@ -241,16 +241,18 @@ class LanguageModelScores(Extractor):
         return [column.feature for model in MODELS for _, column in self._columns(model)]
 
     def extract(self, segments: Segments) -> FloatArray:
-        blocks = []
-        for model in MODELS:
-            tokens = segments.source_tokens if model.side == "source" else segments.target_tokens
-            orders = _orders(getattr(self, model.part), model.part, tokens)
-            columns = [
-                column.of(_Scored(orders[order - 1], orders[0], tokens))
-                for order, column in self._columns(model)
-            ]
-            blocks.append(np.column_stack(columns))
-        return np.hstack(blocks)
+        return np.hstack([self._of_model(model, segments) for model in MODELS])
+
+    def _of_model(self, model: _Model, segments: Segments) -> FloatArray:
+        """(n, columns) of one model, which is not looked at where no column of it is wanted."""
+        columns = self._columns(model)
+        if not wanted(column.name for _, column in columns):
+            return unwanted(len(segments), len(columns))
+        tokens = segments.source_tokens if model.side == "source" else segments.target_tokens
+        orders = _orders(getattr(self, model.part), model.part, tokens)
+        return np.column_stack(
+            [column.of(_Scored(orders[order - 1], orders[0], tokens)) for order, column in columns]
+        )
 
     def _columns(self, model: _Model) -> list[tuple[int, Column[_Scored]]]:
         return model.columns(self.orders, self.probabilities)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.hints import Count
-from features.core.columns import Column
+from features.core.columns import Column, unwanted, wanted
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.resources.ngrams import QUEST_MINIMUM, NgramCounts
@@ -161,12 +161,15 @@ class NgramFrequency(Extractor):
 
     def extract(self, segments: Segments) -> FloatArray:
         sides = (
-            self._side(self.source_ngrams5, segments.source_tokens),
-            self._side(self.target_ngrams5, segments.target_tokens),
+            self._side("source", self.source_ngrams5, segments.source_tokens),
+            self._side("target", self.target_ngrams5, segments.target_tokens),
         )
         return np.hstack(sides)
 
-    def _side(self, ngrams: NgramCounts, tokens: Tokens) -> FloatArray:
+    def _side(self, side: str, ngrams: NgramCounts, tokens: Tokens) -> FloatArray:
+        columns = self._columns()
+        if not wanted(statistic.column(side, order).name for order, statistic in columns):
+            return unwanted(len(tokens), len(columns))
         by_order = {
             order: _Found(
                 *counts,
@@ -176,9 +179,7 @@ class NgramFrequency(Extractor):
             )
             for order, counts in enumerate(ngrams.counts_by_order(tokens, self.orders), start=1)
         }
-        return np.column_stack(
-            [statistic.of(by_order[max(order, 1)]) for order, statistic in self._columns()]
-        )
+        return np.column_stack([statistic.of(by_order[max(order, 1)]) for order, statistic in columns])
 
 
 def _cutoffs(ngrams: NgramCounts, order: int, minimum: int) -> tuple[int, int, int] | None:

@@ -28,7 +28,11 @@ SMALLEST = {
     "bench_features.py": ["baseline17", "--data-root"],
     "bench_replications.py": ["--simulations", "2", "--data"],
     "bench_significance.py": ["--segments", "2000"],
-    "bench_ter.py": ["--segments", "20", "--data"],
+    "bench_peers.py": ["--segments", "20", "--pairs", "200", "--samples", "50", "--data"],
+}
+USES = {
+    "bench_features.py": ["wmt12-qe"],
+    "bench_peers.py": ["golden/multeval", "alignment/en-es/cse256"],
 }
 WITH_A_SERVER_OR_A_TRAINING = {
     "bench_kill.py", "bench_scoring.py", "bench_search.py", "bench_serving.py", "fuzz_loaders.py",
@@ -53,7 +57,8 @@ def test_runs_at_its_smallest_size(
 ) -> None:
     path, arguments = ROOT / "benchmarks" / script, SMALLEST[script]
     if arguments[-1].startswith("--data"):
-        shared_data("wmt12-qe" if script == "bench_features.py" else "golden/multeval")
+        for name in USES.get(script, ["golden/multeval"]):
+            shared_data(name)
         arguments = [*arguments, str(SHARED_DATA)]
     monkeypatch.setattr(sys, "argv", [str(path), *arguments])
     monkeypatch.setattr(sys, "path", [str(path.parent), *sys.path])

@@ -59,9 +59,10 @@ def side_by_side(function: Callable[..., Result], *columns: Sequence[Any]) -> It
     [8, 9, 4]
     """
     waiting: deque[Future[Result]] = deque()
-    with ThreadPoolExecutor(cores()) as pool:
+    threads = cores()  # asked once: the system tells it in files
+    with ThreadPoolExecutor(threads) as pool:
         for item in zip(*columns, strict=True):
-            if len(waiting) == _AHEAD * cores():
+            if len(waiting) == _AHEAD * threads:
                 yield waiting.popleft().result()
             waiting.append(pool.submit(function, *item))
         while waiting:

@@ -1,6 +1,8 @@
 """Column: a feature and the function that computes it, in one entry."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Generic, Self, TypeVar
 
@@ -60,6 +62,45 @@ def features_of(columns: Iterable[Column[Given]]) -> tuple[Feature, ...]:
     return tuple(column.feature for column in columns)
 
 
+_LEFT_OUT: ContextVar[Collection[str]] = ContextVar("columns left out", default=frozenset())
+
+
+@contextmanager
+def leaving_out(names: Collection[str]) -> Iterator[None]:
+    """Features of these names need not be computed in the block: nobody reads what stands in their columns.
+
+    >>> with leaving_out({"a"}):
+    ...     wanted(["a"]), wanted(["a", "b"])
+    (False, True)
+    """
+    before = _LEFT_OUT.set(names)
+    try:
+        yield
+    finally:
+        _LEFT_OUT.reset(before)
+
+
+def wanted(names: Iterable[str]) -> bool:
+    """Whether any feature of these names is to be computed."""
+    left_out = _LEFT_OUT.get()
+    return not left_out or any(name not in left_out for name in names)
+
+
+def unwanted(n: int, columns: int) -> FloatArray:
+    """(n, columns) what stands for features that nobody wants."""
+    return np.full((n, columns), np.nan)
+
+
 def block(columns: Iterable[Column[Given]], given: Given) -> FloatArray:
-    """(n, columns) float64: every column of a batch, in order."""
-    return np.column_stack([column.of(given) for column in columns]).astype(np.float64, copy=False)
+    """(n, columns) float64: every column of a batch, in order; NaN in those that are left out."""
+    listed = list(columns)
+    chosen = [i for i, column in enumerate(listed) if wanted([column.name])] or [0]
+    values = np.column_stack([listed[i].of(given) for i in chosen]).astype(np.float64, copy=False)
+    return values if len(chosen) == len(listed) else spread(values, chosen, len(listed))
+
+
+def spread(values: FloatArray, places: Sequence[int], columns: int) -> FloatArray:
+    """(n, columns) with what was computed at its places, NaN elsewhere."""
+    whole = unwanted(len(values), columns)
+    whole[:, places] = values
+    return whole

@@ -16,6 +16,7 @@ from features.basics.brief import brief
 from features.basics.catalogue import Catalogue
 from features.basics.errors import InputError, unknown_name
 from features.core.bundle import Bundle
+from features.core.columns import leaving_out
 from features.core.configured import Configured, resources_in, type_errors
 from features.core.extractor import VARYING, Extractor, Feature, FittedExtractor
 from features.core.plain_words import phrase
@@ -181,6 +182,12 @@ class FeatureSet:
         """Per extractor, which of its columns are kept."""
         return [_chosen(c, e.names) for c, e in zip(self.configs, self.extractors, strict=True)]
 
+    @cached_property
+    def _left_out(self) -> list[frozenset[str]]:
+        """Per extractor, the names of the columns that are not kept."""
+        kept = [{feature.name for feature in self.kept(i)} for i in range(len(self.extractors))]
+        return [frozenset(e.names) - names for e, names in zip(self.extractors, kept, strict=True)]
+
     def kept(self, i: int) -> list[Feature]:
         """The features of extractor i that are kept."""
         features = self.extractors[i].features
@@ -265,7 +272,8 @@ class FeatureSet:
                 report(config["kind"])
             for column in extractor.requires():
                 segments.require(column)
-            blocks.append(self.keep(i, checked(extractor, segments)))
+            with leaving_out(self._left_out[i]):
+                blocks.append(self.keep(i, checked(extractor, segments)))
         data = np.hstack(blocks) if blocks else np.empty((len(segments), 0))
         table = pd.DataFrame(data, index=pd.Index(segments.id, name="id"), columns=self.names)
         return table.join(tree_table(self.trees, segments)) if self.trees else table

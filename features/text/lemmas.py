@@ -1,10 +1,8 @@
 """Base forms of words, from simplemma's dictionaries."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import numpy as np
-import simplemma
-from simplemma.strategies.dictionaries.dictionary_factory import SUPPORTED_LANGUAGES
 
 from features.basics.errors import InputError
 from features.text.annotation import NOTHING
@@ -24,12 +22,20 @@ def base_forms(words: Iterable[str], language: str) -> list[str]:
     """
     if without_blanks(language):
         return [word.lower() for word in words]
-    if language not in SUPPORTED_LANGUAGES:
+    if language not in (known := _languages()):
         raise InputError(
-            f"no base forms for the language '{language}'",
-            remedy=f"known: {', '.join(sorted(SUPPORTED_LANGUAGES))}",
+            f"no base forms for the language '{language}'", remedy=f"known: {', '.join(sorted(known))}"
         )
+    import simplemma
+
     return [str(simplemma.lemmatize(word, language)).lower() for word in words]
+
+
+def _languages() -> Collection[str]:
+    from simplemma.strategies.dictionaries import dictionary_factory  # a tenth of a second: for those who ask
+
+    languages: Collection[str] = dictionary_factory.SUPPORTED_LANGUAGES
+    return languages
 
 
 def annotated_lemmas(words: Tokens, lemmas: Tokens, language: str) -> Tokens:
@@ -39,7 +45,7 @@ def annotated_lemmas(words: Tokens, lemmas: Tokens, language: str) -> Tokens:
     word itself.
     """
     lemmas, lower = lemmas.lower(), words.lower()
-    known = language in SUPPORTED_LANGUAGES
+    known = language in _languages()
     instead = base_forms(lower.types, language) if known else list(lower.types)
     index = {form: i for i, form in enumerate(dict.fromkeys([*lemmas.types, *instead]))}
     own = np.array([index[form] for form in lemmas.types], np.int32)[lemmas.ids]

@@ -7,11 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, Self
 
+import numpy as np
+import pandas as pd
+
 from features.basics.errors import InputError
 from features.basics.packages import version
 from features.basics.undefined import or_none
+from features.core.segments import Segments
 from features.core.tree_columns import numbers
 from features.storage.files import digest
+from features.word_level.places import judges
 from qe.display.summary import summarised
 from qe.models.description import one_model
 from qe.models.drift import Counts, Profile, Rows
@@ -25,6 +30,7 @@ from qe.scoring.rows import Row, unusable
 from qe.scoring.word_level import WordLevel
 
 CACHE = 100_000
+PIECE = 500  # segments whose words are described at once
 CACHE_WITH_TOKENS = 10_000  # some kilobytes each
 
 Output = dict[str, Any]
@@ -305,7 +311,7 @@ class Scorer:
         # Own ids: those of the input may repeat, and no feature reads them unless the model asks.
         given = {name: [str(row[name]) for row in rows.values()] for name in self.columns()}
         segments = self.model.segments(given)
-        features = self.model.features(segments)
+        features = self._features(segments)
         scores, seen = self.model.judge(segments, features)
         columns: dict[str, Sequence[Any]] = {"score": [or_none(score) for score in scores]}
         if self.intervals is not None and self.options.level is not None:
@@ -335,6 +341,19 @@ class Scorer:
         computed = dict(zip(rows, zip(outputs, looks, strict=True), strict=True))
         self._remember(computed)
         return computed
+
+    def _features(self, segments: Segments) -> pd.DataFrame:
+        """(n, k) the feature table, in pieces where words are judged: what is known of words takes 250 KB a
+        segment, and need not be there for a whole chunk at once.
+
+        All at once where words are asked for, which were then described for the features already.
+        """
+        at_once = len(segments) <= PIECE or self.words is not None
+        if at_once or not judges(self.model.feature_set.extractors):
+            return self.model.features(segments)
+        starts = range(0, len(segments), PIECE)
+        rows = [np.arange(start, min(start + PIECE, len(segments))) for start in starts]
+        return pd.concat([self.model.features(segments.take(piece)) for piece in rows])
 
     def _remember(self, computed: Mapping[bytes, _Known]) -> None:
         self._known.update(computed)

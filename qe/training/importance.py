@@ -1,5 +1,6 @@
 """Importance: how much worse predictions of held-out rows are when one column is shuffled."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -16,6 +17,8 @@ from qe.training.objective import Objective
 
 _FITS = 400  # (feature, fold) pairs
 _ROWS = 2000  # of all held-out folds together, at random: a plot needs no more
+_FEWEST = 100  # of these, where a learner predicts slowly
+_SECONDS, _SHARE = 2.0, 0.05  # CPU seconds that shuffling may take, or this share of those of the run so far
 _VALUES = 4_000_000  # in the tables that are predicted at once (32 MB)
 
 
@@ -24,12 +27,13 @@ def permutation_importance(
 ) -> tuple[list[str], FloatArray, FloatArray]:
     """How much the MAE of held-out rows rises when one column is shuffled: names, mean and spread over folds.
 
-    Measured on as many folds, and rows of each, as keep it cheap (one fold at least).
+    Measured on as many folds, and rows of each, as keep it cheap (one fold at least): fewer rows where the
+    learner predicts slowly, so that the plot does not take longer than what it shows.
     """
     names = list(objective.folds[0].train.columns)
     folds = objective.folds[: max(1, min(len(objective.folds), _FITS // max(len(names), 1)))]
     with threadpool_limits(1):  # learners predict by one thread each
-        most = max(1, _ROWS // len(folds))
+        most = _Most(len(folds), max(_SECONDS, _SHARE * time.process_time()))
         held_out = list(side_by_side(lambda fold: _HeldOut.of(fold, best, objective, most), folds))
         tasks = [(rows, block) for rows in held_out for block in rows.blocks()]
         blocks = list[FloatArray]()
@@ -43,6 +47,27 @@ def permutation_importance(
 
 
 @dataclass(frozen=True)
+class _Most:
+    """How many rows of a fold are predicted: `folds` of them in all, for so many CPU seconds."""
+
+    folds: int
+    seconds: float
+
+    @property
+    def rows(self) -> int:
+        return max(1, _ROWS // self.folds)
+
+    def affordable(self, predict: Callable[[pd.DataFrame], object], table: pd.DataFrame) -> int:
+        """Rows for which shuffling every column of every fold takes the time, by the time of the table."""
+        predict(table.iloc[:1])  # loads compiled code
+        started = time.thread_time()
+        predict(table)
+        taken = (time.thread_time() - started) * table.shape[1] * self.folds
+        fewest = max(1, _FEWEST // self.folds)
+        return max(fewest, int(len(table) * min(1.0, self.seconds / max(taken, 1e-9))))
+
+
+@dataclass(frozen=True)
 class _HeldOut:
     """Held-out rows of a fold, a shuffled order for each column, and the error of what is predicted."""
 
@@ -52,13 +77,12 @@ class _HeldOut:
     plain: float
 
     @classmethod
-    def of(cls, fold: FoldData, best: Candidate, objective: Objective, most: int) -> "_HeldOut":
+    def of(cls, fold: FoldData, best: Candidate, objective: Objective, most: _Most) -> "_HeldOut":
         fitted = fold.fitted(best, objective.seed)
         generator = np.random.default_rng(objective.seed)
         _, table = fold.prepared(best)
-        rows = np.arange(len(table))
-        if len(rows) > most:
-            rows = np.sort(generator.choice(rows, most, replace=False))
+        rows = _some(np.arange(len(table)), most.rows, generator)
+        rows = _some(rows, most.affordable(fitted, table.iloc[rows]), generator)
         table, gold = table.iloc[rows], np.asarray(fold.gold)[rows]
 
         def error(tables: pd.DataFrame) -> FloatArray:
@@ -88,3 +112,8 @@ class _HeldOut:
             tables.iloc[place * n : (place + 1) * n, column] = shuffled
         errors[np.array(moved) - block.start] = self.error(tables)
         return errors
+
+
+def _some(rows: np.ndarray, most: int, generator: np.random.Generator) -> np.ndarray:
+    """All rows, or as many of them at random, in order."""
+    return rows if len(rows) <= most else np.sort(generator.choice(rows, most, replace=False))

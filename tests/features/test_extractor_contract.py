@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.progress import Progress
 from features.core.bundle import Bundle, build
+from features.core.columns import leaving_out, unwanted, wanted
 from features.core.extractor import VARYING, Extractor, Feature, FittedExtractor
 from features.core.feature_set import (
     EXTRACTORS,
@@ -326,6 +327,16 @@ def permuted_rows_permute(subject: Subject) -> None:
     same(subject.extract(subject.batch.take(order)), subject.extract(subject.batch)[order])
 
 
+def a_column_needs_no_other(subject: Subject) -> None:
+    """Scoring computes the columns that a model kept, of any family."""
+    names, batch = subject.extractor.names, subject.batch
+    whole = subject.extract(batch)
+    for first in range(min(3, len(names))):
+        kept = list(range(first, len(names), 3))
+        with leaving_out(set(names) - {names[k] for k in kept}):
+            same(subject.extract(batch)[:, kept], whole[:, kept])
+
+
 def no_segments_give_no_rows(subject: Subject) -> None:
     assert subject.extract(subject.batch.take([])).shape == (0, len(subject.extractor.names))
 
@@ -469,6 +480,7 @@ QUESTIONS: tuple[Callable[[Subject], None], ...] = (
     a_batch_has_one_defined_row_per_segment,
     one_row_equals_its_row_in_the_batch,
     permuted_rows_permute,
+    a_column_needs_no_other,
     no_segments_give_no_rows,
     required_columns_are_enough,
     the_segments_stay_as_they_are,
@@ -582,6 +594,8 @@ class _Lengths(Extractor):
         if self.fault == "infinite":
             with np.errstate(divide="ignore"):
                 lengths = 1 / (lengths - lengths[:1])
+        if self.fault == "leaves too much out" and not wanted(["a"]):
+            return unwanted(len(segments), 2)
         share = np.where(segments.target_tokens.lengths > 0, 1.0, 0.0 if self.fault == "guesses" else np.nan)
         return np.column_stack([lengths, share])
 
@@ -626,6 +640,7 @@ FAULTS: dict[str, Callable[[Subject], None]] = {
     "infinite": a_batch_has_one_defined_row_per_segment,
     "depends on the batch": one_row_equals_its_row_in_the_batch,
     "depends on the place": permuted_rows_permute,
+    "leaves too much out": a_column_needs_no_other,
     "depends on chance": the_same_seed_gives_the_same_twice,
     "needs what it does not require": required_columns_are_enough,
     "changes the tokens": the_segments_stay_as_they_are,

@@ -17,7 +17,7 @@ import pytest
 from features.basics.errors import InputError
 from qe.data.table_files import Layout
 from qe.models.model import Model
-from qe.scoring import jobs
+from qe.scoring import jobs, scorer
 from qe.scoring.input import read_rows
 from qe.scoring.jobs import score_file
 from qe.scoring.scorer import Options, Scorer
@@ -40,6 +40,23 @@ def write_tsv(path: Path, rows: Rows) -> Path:
     data = ("id\tsource\ttarget\n" + text).encode()
     path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
     return path
+
+
+def test_words_of_a_few_segments_are_described_at_once(
+    model: Model, rows: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Scores are the same to the last bit; a model that judges no words computes all rows together."""
+    expected, seen, extract = Scorer(model).score(rows[:10]).rows, list[int](), Model.features
+
+    def counted(self: Model, segments: Any) -> Any:
+        seen.append(len(segments))
+        return extract(self, segments)
+
+    monkeypatch.setattr(Model, "features", counted)
+    monkeypatch.setattr(scorer, "PIECE", 4)
+    assert Scorer(model).score(rows[:10]).rows == expected and seen == [10]
+    monkeypatch.setattr(scorer, "judges", lambda extractors: {"target": 0})
+    assert Scorer(model).score(rows[:10]).rows == expected and seen == [10, 4, 4, 2]
 
 
 def test_repeated_segments_are_scored_once(model: Model, rows: Rows, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,6 +25,17 @@ def test_only_some_rows_of_a_large_fold_are_looked_at(monkeypatch: pytest.Monkey
     assert not rises.any()
 
 
+def test_fewer_rows_are_looked_at_where_time_does_not_allow_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_SECONDS", "_SHARE"):
+        monkeypatch.setattr(importance, name, 0.0)
+    searched = objective([ridge()])
+    _, few, _ = importance.permutation_importance(searched, Candidate("ridge"))
+    assert few.any()  # the folds are smaller than that
+    monkeypatch.setattr(importance, "_FEWEST", 1)
+    _, none, _ = importance.permutation_importance(searched, Candidate("ridge"))
+    assert not none.any()  # of one row, there is nothing to shuffle
+
+
 def test_the_figures_are_the_same_however_many_columns_are_looked_at_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
