@@ -379,10 +379,11 @@ def _print(comparison: "SystemsComparison", form: str) -> None:
 def _print_buckets(comparison: "SystemsComparison") -> None:
     from qe.display.terminal import say, show
     from qe.evaluation.bucket_table import bucket_notes, bucket_tables
+    from qe.systems.text_metric import title_of
 
     if comparison.buckets is not None:
-        show(*bucket_tables(comparison.buckets, 2))
-        say(*bucket_notes(comparison.buckets))
+        show(*bucket_tables(comparison.buckets, 2, title_of))
+        say(*bucket_notes(comparison.buckets, title_of))
 
 
 def _track(comparison: "SystemsComparison", source: "Texts | None", language: str) -> None:

@@ -167,9 +167,12 @@ def _verdict(comparison: Any, metrics: Mapping[str, Any]) -> int:
 def _print_verdict(
     selection: "Selection", first: str, better: Sequence[str], verdicts: Mapping[tuple[str, str], int]
 ) -> None:
-    print(f"significantly better than always {selection.best} by {first}: {', '.join(better) or 'none'}")
+    from qe.systems.text_metric import title_of
+
+    found = ", ".join(better) or "none"
+    print(f"significantly better than always {selection.best} by {title_of(first)}: {found}")
     for name in better:
-        against = [metric for (method, metric), v in verdicts.items() if method == name and v == -1]
+        against = [title_of(metric) for (method, metric), v in verdicts.items() if method == name and v == -1]
         if against:
             print(f"  but {name} is significantly worse by {', '.join(against)}: BLEU was what it learned")
 

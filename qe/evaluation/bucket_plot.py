@@ -7,12 +7,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from qe.display.drawing import INK, PALETTE, headline, new_figure, plain_axes
+from qe.evaluation.bucket_table import Titled
 from qe.statistics.buckets import BucketReport, Buckets, InBucket
+from qe.statistics.metric import title_of
 
 MOST = 40  # buckets beyond which lines cannot be told apart
 
 
-def bucket_forest(report: BucketReport, buckets: Buckets) -> Figure | None:
+def bucket_forest(report: BucketReport, buckets: Buckets, titled: Titled = title_of) -> Figure | None:
     """Differences with their intervals in every bucket; None where there are too many to draw."""
     shown = [one for one in report.differences if one.by == buckets.name]
     metrics = list(dict.fromkeys(one.metric for one in shown))
@@ -24,7 +26,7 @@ def bucket_forest(report: BucketReport, buckets: Buckets) -> Figure | None:
     panels = figure.subplots(1, len(metrics), sharey=True, squeeze=False)[0]
     for axes, metric in zip(panels, metrics, strict=True):
         _panel(axes, [one for one in shown if one.metric == metric], buckets.labels, pairs, report.level)
-        headline(axes, metric, "difference, 95 % interval")
+        headline(axes, titled(metric), "difference, 95 % interval")
     figure.supxlabel(f"filled: p ≤ {report.level:g}, corrected", fontsize=8)
     if len(pairs) > 1:
         handles, labels = panels[0].get_legend_handles_labels()

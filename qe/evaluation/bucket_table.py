@@ -1,13 +1,15 @@
 """Differences in buckets as tables for people, and what they rest on."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from qe.display.numbers import Shown, count, interval, number, p_value
 from qe.display.table import Column, Table
 from qe.evaluation.report_tables import INTERVAL, PAIRS_LIMIT
 from qe.statistics.buckets import BucketReport, Buckets, Dependence, InBucket
 from qe.statistics.metric import METRICS, title_of
+
+Titled = Callable[[str], str]  # what people call a metric
 
 _COLUMNS = (
     Column("metric", once=True), Column("system", once=True), Column("minus", once=True), Column("bucket"),
@@ -16,12 +18,14 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def bucket_tables(report: BucketReport, digits: int | None = None) -> list[Table]:
+def bucket_tables(report: BucketReport, digits: int | None = None, titled: Titled = title_of) -> list[Table]:
     """A table for each kind of buckets, unless the pairs are too many; p-values are corrected.
 
     digits  of scores; default: those of the metric
     """
-    return [] if _many(report) else [bucket_table(report, one, digits) for one in report.buckets]
+    return (
+        [] if _many(report) else [bucket_table(report, one, digits, titled=titled) for one in report.buckets]
+    )
 
 
 def _many(report: BucketReport) -> bool:
@@ -29,7 +33,11 @@ def _many(report: BucketReport) -> bool:
 
 
 def bucket_table(
-    report: BucketReport, buckets: Buckets, digits: int | None = None, metric: str | None = None
+    report: BucketReport,
+    buckets: Buckets,
+    digits: int | None = None,
+    metric: str | None = None,
+    titled: Titled = title_of,
 ) -> Table:
     """The differences of all pairs in each bucket of one kind, by all metrics or by one."""
     every = [one for one in report.differences if one.by == buckets.name]
@@ -37,7 +45,7 @@ def bucket_table(
     rows: list[Sequence[str]] = []
     before: tuple[str, ...] = ()
     for one in shown:
-        names = (title_of(one.metric), one.system, one.baseline)
+        names = (titled(one.metric), one.system, one.baseline)
         rows += [()] if before and names != before else []
         shown_digits = METRICS.get(one.metric).digits if digits is None else digits
         rows.append((*names, *_cells(one, shown_digits, report.level)))
@@ -57,9 +65,9 @@ def p_of(one: InBucket, level: float) -> Shown:
     return p_value(one.p_corrected, level, one.result.undecided)
 
 
-def bucket_notes(report: BucketReport) -> list[str]:
+def bucket_notes(report: BucketReport, titled: Titled = title_of) -> list[str]:
     """The families, whether differences depend on the bucket, cautions."""
-    sizes = ", ".join(f"{name}: {size}" for name, size in report.family["comparisons"].items())
+    sizes = ", ".join(f"{titled(name)}: {size}" for name, size in report.family["comparisons"].items())
     lines = [
         f"buckets: p corrected ({report.family['correction']}) within families of comparisons ({sizes}: all"
         " buckets of all kinds); 95 % intervals: jackknife, uncorrected"
@@ -74,7 +82,7 @@ def bucket_notes(report: BucketReport) -> list[str]:
         own = [one for one in report.dependences if one.by == by]
         for pair in dict.fromkeys((one.system, one.baseline) for one in own):
             told = [
-                f"{one.metric} {verdict(one, report.level)}"
+                f"{titled(one.metric)} {verdict(one, report.level)}"
                 for one in own
                 if (one.system, one.baseline) == pair
             ]

@@ -7,6 +7,7 @@ import numpy as np
 
 from qe.display.numbers import number
 from qe.systems.results import SystemsComparison
+from qe.systems.text_metric import title_of
 
 _EXAMPLES = 20  # segments shown per direction
 
@@ -64,7 +65,7 @@ def _median_text(comparison: SystemsComparison, system: str, metric: str, segmen
 def change_text(change: Change) -> str:
     """A segment in words: its scores, and all texts."""
     return (
-        f"{change.change} by {change.metric}: segment {change.segment}, "
+        f"{change.change} by {title_of(change.metric)}: segment {change.segment}, "
         f"{number(change.before, 2)} ({change.baseline}) -> {number(change.after, 2)} ({change.system})\n"
         f"  reference: {change.reference or '-'}\n"
         f"  {change.baseline}: {change.baseline_text}\n"

@@ -16,6 +16,7 @@ from qe.systems.changes import change_text, changes
 from qe.systems.page import page
 from qe.systems.results import SystemsComparison
 from qe.systems.runs_plot import by_runs_plot, runs_plot
+from qe.systems.text_metric import title_of
 from qe.systems.texts import Texts
 
 
@@ -51,7 +52,7 @@ def _write_buckets(comparison: SystemsComparison, folder: Path) -> Mapping[str, 
     rows = [{**one.to_json(), "ci_low": one.ci[0], "ci_high": one.ci[1]} for one in parted.differences]
     files.write(folder / "buckets.csv", csv_of([{k: v for k, v in row.items() if k != "ci"} for row in rows]))
     for place, one in enumerate(parted.buckets, start=1):
-        if (figure := bucket_forest(parted, one)) is not None:
+        if (figure := bucket_forest(parted, one, title_of)) is not None:
             path = folder / f"by-{place}-{files.folder_name(one.name)}.png"
             save(figure, path, dpi=100)
             plots[one.name] = path.read_bytes()

@@ -8,6 +8,7 @@ from features.basics.undefined import or_none
 from qe.display.numbers import count, interval, number, p_value, percent
 from qe.display.table import Column, Table
 from qe.statistics.result import TestResult
+from qe.systems.text_metric import title_of
 
 CASES = ("unlucky", "median", "lucky")
 
@@ -58,7 +59,7 @@ def single_runs_tables(found: Sequence[SingleRuns], level: float) -> list[Table]
         return []
     cases, numbers = [], []
     for one in found:
-        pair = (one.metric, one.system, one.baseline)
+        pair = (title_of(one.metric), one.system, one.baseline)
         for name, ((own, other), result) in one.cases.items():
             told = number(result.difference, 2), p_value(result.p, level, result.undecided)
             cases.append([*pair, name, f"{own + 1} : {other + 1}", *told])

@@ -15,6 +15,7 @@ from qe.systems import report
 from qe.systems.changes import Change, changes
 from qe.systems.results import SystemsComparison
 from qe.systems.runs_plot import DIRECTIONS
+from qe.systems.text_metric import title_of
 from qe.systems.texts import Texts
 from qe.systems.verdict import verdict
 
@@ -65,7 +66,11 @@ def page(
     return render(
         "qe.systems",
         "page.html",
-        {"verdict": partial(bucket_verdict, level=comparison.settings.level), "number": number},
+        {
+            "verdict": partial(bucket_verdict, level=comparison.settings.level),
+            "number": number,
+            "title_of": title_of,
+        },
         title=f"{', '.join(others) or 'no other system'} against {comparison.recipe['baseline']}",
         found=verdict(comparison),
         comparison=comparison,
@@ -89,7 +94,8 @@ def _bucket_tables(
         return {}
     return {
         (one.name, metric): replace(
-            bucket_table(parted, one, _DIGITS, metric), title=f"{metric} by {one.name} ({directions[metric]})"
+            bucket_table(parted, one, _DIGITS, metric, title_of),
+            title=f"{title_of(metric)} by {one.name} ({directions[metric]})",
         ).html()
         for one in parted.buckets
         for metric in comparison.metrics

@@ -7,6 +7,7 @@ from qe.display.records import csv_of
 from qe.display.table import Column, Table
 from qe.systems.results import SystemsComparison
 from qe.systems.settings import CLAIMS
+from qe.systems.text_metric import title_of
 
 _ARROWS = {True: " ↑", False: " ↓", None: ""}
 _COLUMNS = (
@@ -24,7 +25,7 @@ def table(comparison: SystemsComparison) -> Table:
     confidence = f"{100 * comparison.recipe['confidence']:g} % interval"
     rows: list[tuple[str, ...]] = []
     for metric, kind in comparison.metrics.items():
-        name = metric + _ARROWS[kind.higher_is_better]
+        name = title_of(metric) + _ARROWS[kind.higher_is_better]
         rows += [(), *((name, system, *_cells(comparison, system, metric)) for system in comparison.scores)]
     return Table("", [*_COLUMNS, Column(confidence, "interval")], rows, footnotes(comparison))
 
@@ -49,7 +50,7 @@ def footnotes(comparison: SystemsComparison) -> list[str]:
         result = comparison.comparisons[0].result
         family = recipe["families"]
         spurious = recipe["experimentwise_error"]
-        sizes = ", ".join(f"{name}: {size}" for name, size in family["comparisons"].items())
+        sizes = ", ".join(f"{title_of(name)}: {size}" for name, size in family["comparisons"].items())
         lines.append(
             f"p: {result.test}, {result.tail}, exchange {result.exchange}, {result.samples} samples;"
             f" corrected ({recipe['correct']}) within families of comparisons ({sizes}); uncorrected at"
@@ -60,14 +61,15 @@ def footnotes(comparison: SystemsComparison) -> list[str]:
     for compared in comparison.comparisons:
         if (same := compared.equivalence) is not None:
             lines.append(
-                f"{same.system} : {same.baseline} by {same.metric} within {same.margin:g}: {same.verdict}"
+                f"{same.system} : {same.baseline} by {title_of(same.metric)} within {same.margin:g}:"
+                f" {same.verdict}"
                 f" ({same.test}, corrected p {p_value(same.p_corrected, None)};"
                 f" not worse by that: p {p_value(same.p_noninferior, None)})"
             )
     for metric, ranks in comparison.ranks.items():
         told = ", ".join(f"{name} {interval}" for name, interval in ranks.items())
-        lines.append(f"ranks by {metric}, simultaneous (bootstrap): {told}")
-    lines += [f"{metric}: {comparison.signature(metric)}" for metric in comparison.metrics]
+        lines.append(f"ranks by {title_of(metric)}, simultaneous (bootstrap): {told}")
+    lines += [f"{title_of(metric)}: {comparison.signature(metric)}" for metric in comparison.metrics]
     return lines + list(recipe["notes"])
 
 
@@ -81,7 +83,7 @@ def _claims(comparison: SystemsComparison) -> list[str]:
     lines = ["claim: " + "; and ".join(claims[unit] for unit in asked.split("+"))]
     for unit in dict.fromkeys(unit for compared in comparison.comparisons for unit in compared.others):
         told = [
-            f"{compared.system} by {compared.metric} {p_value(other.p, level, other.undecided)}"
+            f"{compared.system} by {title_of(compared.metric)} {p_value(other.p, level, other.undecided)}"
             for compared in comparison.comparisons
             if (other := compared.others.get(unit)) is not None
         ]

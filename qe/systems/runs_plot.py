@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from qe.display.drawing import BLUE, INK, PALETTE, SKY, VERMILLION, new_figure
 from qe.systems.one_run_each import SingleRuns
 from qe.systems.results import SystemsComparison, SystemScore
+from qe.systems.text_metric import title_of
 
 DIRECTIONS = {True: "higher is better", False: "lower is better", None: "neither direction is better"}
 
@@ -23,7 +24,7 @@ def runs_plot(comparison: SystemsComparison) -> Figure:
     for axes, (metric, kind) in zip(panels, comparison.metrics.items(), strict=True):
         for place, name in enumerate(names):
             _draw(axes, place, comparison.scores[name][metric])
-        axes.set_title(f"{metric}\n({DIRECTIONS[kind.higher_is_better]})", fontsize=9)
+        axes.set_title(f"{title_of(metric)}\n({DIRECTIONS[kind.higher_is_better]})", fontsize=9)
         axes.set_xticks(range(len(names)), names, rotation=30, ha="right", fontsize=8)
     figure.supxlabel("points: runs; bars: means; shapes: bootstrap of the mean", fontsize=8)
     return figure
@@ -50,7 +51,7 @@ def by_runs_plot(found: Sequence[SingleRuns]) -> Figure:
             shift = (number - (len(own) - 1) / 2) * 0.5 / len(own)
             _draw_by_runs(axes, one, shift, PALETTE[number % len(PALETTE)])
         axes.axhline(0, color=INK, linewidth=1)
-        axes.set_title(metric, fontsize=9)
+        axes.set_title(title_of(metric), fontsize=9)
         axes.set_xticks([each.runs for each in own[0].by_number])
         axes.legend(fontsize=8, frameon=False)
     figure.supxlabel("runs of each system; bars: 95 % of the ways to choose them", fontsize=8)

@@ -6,6 +6,7 @@ from qe.display.numbers import count, estimate, interval, number, p_value, perce
 from qe.display.table import Column, Table
 from qe.statistics.result import LEVEL
 from qe.systems.selection import Selection
+from qe.systems.text_metric import title_of
 
 
 def selection_tables(selection: Selection, metrics: Sequence[str]) -> list[Table]:
@@ -18,7 +19,7 @@ def scores_table(selection: Selection, metrics: Sequence[str] | None = None) -> 
     """Scores of every choice by these metrics, or by all, and the shares of the systems in it."""
     metrics = list(next(iter(selection.scores.values()))) if metrics is None else metrics
     names = selection.translations.names
-    columns = [Column("translations", "choice"), *(Column(metric) for metric in metrics)]
+    columns = [Column("translations", "choice"), *(Column(title_of(metric), metric) for metric in metrics)]
     columns += [Column(f"of {name}", drop=place) for place, name in enumerate(names, start=1)]
     rows = []
     for row, scores in selection.scores.items():
@@ -34,7 +35,7 @@ def _tests(selection: Selection) -> Table:
     columns += [Column("95 % interval", "interval"), Column("p"), Column("p (bootstrap)", drop=1)]
     rows = [
         [
-            one.system, one.metric, signed(one.result.difference, 2), interval(one.ci, 2),
+            one.system, title_of(one.metric), signed(one.result.difference, 2), interval(one.ci, 2),
             *(p_value(tested.p_corrected, LEVEL, tested.result.undecided) for tested in (one, other)),
         ]
         for one, other in zip(selection.comparisons, selection.bootstrap, strict=True)

@@ -16,12 +16,15 @@ class TextMetric(ABC):
 
     Attributes
     ----------
+    title : str
+        What tables and plots call it; empty if what it measures has a name of the user's.
     higher_is_better : bool or None
         Which direction is good; None if neither is.
     needs_references : bool
         Whether `statistics` reads the references at all.
     """
 
+    title: ClassVar[str] = ""
     higher_is_better: ClassVar[bool | None]
     needs_references: ClassVar[bool] = True
 
@@ -77,3 +80,14 @@ class TextMetric(ABC):
 
 
 MT_METRICS: Catalogue[TextMetric] = Catalogue("qe.systems.mt_metrics", TextMetric, "metric")
+
+
+def title_of(metric: str) -> str:
+    """What people call a metric, with the options of its name; a name of the user's stays.
+
+    >>> title_of("chrf:word_order=2"), title_of("comet")
+    ('chrF:word_order=2', 'comet')
+    """
+    base, sign, options = metric.partition(":")
+    title = MT_METRICS.get(base).title if base in MT_METRICS else ""
+    return f"{title or base}{sign}{options}"

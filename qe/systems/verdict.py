@@ -2,6 +2,7 @@
 
 from qe.display.numbers import number, p_value
 from qe.systems.results import Compared, SystemsComparison
+from qe.systems.text_metric import title_of
 
 TOLD = 3  # systems that have a sentence each
 
@@ -12,7 +13,7 @@ def verdict(comparison: SystemsComparison) -> str:
     others = [name for name in comparison.scores if name != baseline]
     if len(others) <= TOLD:
         return " ".join(f"{name}: {_of_system(comparison, name)}." for name in others)
-    told = (f"{_count(comparison, metric)} by {metric}" for metric in comparison.metrics)
+    told = (f"{_count(comparison, metric)} by {title_of(metric)}" for metric in comparison.metrics)
     return f"{len(others)} systems against {baseline}: {'; '.join(told)}."
 
 
@@ -23,7 +24,7 @@ def _of_system(comparison: SystemsComparison, system: str) -> str:
 
 def _words(comparison: SystemsComparison, one: Compared) -> str:
     own, other = (comparison.scores[s][one.metric].instability.mean for s in (one.system, one.baseline))
-    told = f"{one.metric} {number(own, 2)} against {number(other, 2)}"
+    told = f"{title_of(one.metric)} {number(own, 2)} against {number(other, 2)}"
     if one.result.undecided:
         return f"{told}, the segments are too few to tell them apart"
     return f"{told}, {_found(comparison, one)} (p {p_value(one.p_corrected, None)})"

@@ -152,8 +152,8 @@ def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pictures = sorted(path.name for path in (folder / "out").glob("by-*.png"))
     assert pictures == ["by-1-length.png", "by-2-document.png", "by-3-quality.png"]
     out, _ = run(capsys, *kinds)
-    assert "By length: words of the reference" in out and "does new : old depend on length? ter yes" in out
-    assert "ter: 6: all buckets" in out.replace("\n", " ")
+    assert "By length: words of the reference" in out and "does new : old depend on length? TER yes" in out
+    assert "TER: 6: all buckets" in out.replace("\n", " ")
 
 
 @pytest.mark.slow

@@ -163,7 +163,7 @@ def test_the_report_of_the_example(example: SystemsComparison) -> None:
 
 def test_table_csv_and_latex_tell_the_same(example: SystemsComparison) -> None:
     rows = report.table(example).body
-    assert rows[1][:5] == ("bleu ↑", "sys1", "18.81", "0.26", "0.29")
+    assert rows[1][:5] == ("BLEU ↑", "sys1", "18.81", "0.26", "0.29")
     table = list(csv.DictReader(io.StringIO(report.csv_table(example))))
     assert [(row["metric"], row["system"]) for row in table] == [(row[0].split()[0], row[1]) for row in rows]
     assert float(table[1]["mean"]) == example.scores["sys1"]["bleu"].instability.mean
@@ -228,7 +228,7 @@ def test_the_claim_is_named_and_the_other_claims_are_told(example: SystemsCompar
     assert bleu.others["run"].undecided  # 20 ways to deal six runs: no p-value below .1
     told = "\n".join(report.footnotes(example))
     assert "claim: new segments, these runs" in told
-    assert "for new runs, these segments (--exchange run), uncorrected: sys1 by bleu ?" in told
+    assert "for new runs, these segments (--exchange run), uncorrected: sys1 by BLEU ?" in told
     assert example.to_json()["comparisons"][0]["other_claims"]["run"] is None
 
 

@@ -64,10 +64,10 @@ def test_the_table_has_footnotes_of_signatures(
     files: dict[str, np.ndarray[Any, Any]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = run(capsys, "--metrics", "bleu", *BOTH)[0]
-    assert "\nbleu: nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:mtqe-" in out
+    assert "\nBLEU: nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:mtqe-" in out
     assert "\ncomet: scores:file|mean:segments|version:mtqe-" in out
     latex = run(capsys, "--metrics", "bleu", *BOTH, "--latex")[0]
-    assert r"bleu: nrefs:1\textbar{}case:mixed\textbar{}" in latex
+    assert r"BLEU: nrefs:1\textbar{}case:mixed\textbar{}" in latex
 
 
 def test_files_alone_need_no_references_and_errors_have_a_direction(

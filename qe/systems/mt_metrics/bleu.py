@@ -44,6 +44,7 @@ class Bleu(NgramMetric):
     37.9918
     """
 
+    title: ClassVar[str] = "BLEU"
     higher_is_better: ClassVar[bool | None] = True
     smooth: Literal["exp", "floor", "add-k", "none"] = "exp"
     smooth_value: float | None = None

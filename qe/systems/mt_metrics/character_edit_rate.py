@@ -24,6 +24,7 @@ class CharacterEditRate(TextMetric):
     12.5
     """
 
+    title: ClassVar[str] = "Character edit rate"
     higher_is_better: ClassVar[bool | None] = False
     lowercase: bool = False
     white_space: bool = True

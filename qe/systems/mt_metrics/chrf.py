@@ -32,6 +32,7 @@ class Chrf(TextMetric):
     61.9252
     """
 
+    title: ClassVar[str] = "chrF"
     higher_is_better: ClassVar[bool | None] = True
     order: int = 6
     word_order: int = 0

@@ -27,6 +27,7 @@ class Length(TextMetric):
     150.0
     """
 
+    title: ClassVar[str] = "Length"
     higher_is_better: ClassVar[bool | None] = None
     tokenize: Tokenization = "none"
     language: str = "en"

@@ -45,6 +45,7 @@ class Meteor(TextMetric):
     78.3
     """
 
+    title: ClassVar[str] = "METEOR"
     higher_is_better: ClassVar[bool | None] = True
     tokenize: Tokenization = "13a"
     language: str = "en"

@@ -29,6 +29,7 @@ class Nist(NgramMetric):
     0.1979
     """
 
+    title: ClassVar[str] = "NIST"
     higher_is_better: ClassVar[bool | None] = True
     order: int = ORDER
 

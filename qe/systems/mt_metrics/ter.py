@@ -49,6 +49,7 @@ class Ter(TextMetric):
     33.3...
     """
 
+    title: ClassVar[str] = "TER"
     higher_is_better: ClassVar[bool | None] = False
     tokenize: Tokenization = "none"
     lowercase: bool = True

@@ -25,6 +25,7 @@ class TokenEditRate(TextMetric):
     66.6...
     """
 
+    title: ClassVar[str] = "Token edit rate"
     higher_is_better: ClassVar[bool | None] = False
     tokenize: Tokenization = "none"
     lowercase: bool = False
