@@ -39,6 +39,7 @@ from qe.statistics.ranks import RankInterval
 from qe.statistics.result import LEVEL, TestResult, check_enough, check_seed
 
 CLASS_METRICS = ("mcc", "f1", "auc")
+OF_PAPERS = ("pearson", "spearman", "mae", "rmse", "delta_avg")
 DEFAULT_METRICS = (
     "delta_avg", "spearman", "pearson", "kendall", "mae", "rmse", "large_error", "small_error",
 )  # fmt: skip
@@ -270,7 +271,7 @@ def evaluate(
             *_ranks_alone(rankings, unscored),
             *hints(gold, predictions, baselines, scale, rankings),
             *([] if scale.classes else tails(gold, predictions, rankings)),
-            *(cautions(all_pairs, judged, levels) if results else []),
+            *(cautions(all_pairs, _with_p(judged, chosen), levels) if results else []),
             *undecided_notes(same),
             *(few_units(levels) if drawn_samples and not results and levels.smallest < 2 else []),
         ],
@@ -291,6 +292,15 @@ def _ranks(
         return engine.ranks(judged, better, engine.drawn)
     drawn = engine.scored.resampled(engine.levels, _RANK_SAMPLES, how.seed, engine.progress)
     return engine.ranks(judged, better, drawn)
+
+
+def _with_p(judged: Mapping[Key, Judged], chosen: Mapping[str, Metric]) -> dict[Key, Judged]:
+    """The comparisons whose p-values tables show: by metrics of papers, and by those that sort a table."""
+    first: dict[str, str] = {}
+    for name, metric in chosen.items():
+        first.setdefault(metric.kind, name)
+    shown = {*OF_PAPERS, *first.values(), *(name for name in chosen if chosen[name].kind == "classes")}
+    return {key: one for key, one in judged.items() if key[2] in shown}
 
 
 def _ranks_alone(rankings: Collection[str], unscored: Collection[tuple[str, str]]) -> list[str]:

@@ -29,7 +29,7 @@ from qe.evaluation.predictions import Predictions
 from qe.statistics.comparisons import Comparisons, Procedure
 from qe.statistics.groups import Groups, group_index
 from qe.statistics.levels import Levels
-from qe.statistics.metric import METRICS, ExchangedMetric, Metric
+from qe.statistics.metric import METRICS, ExchangedMetric, Metric, title_of
 from qe.statistics.power import check_pilot, check_shares, pilot_certainty
 from qe.statistics.result import check_enough, check_seed
 
@@ -231,11 +231,15 @@ def _notes(units: int, powers: Sequence[MetricPower]) -> list[str]:
         notes.append(f"a pilot of {units}: its variance is a rough guess, and so are these figures")
     for one in powers:
         if max([one.size, one.needed or 0]) > _LARGEST:
-            notes.append(f"{one.metric}: simulated with {_LARGEST:,} units, and carried over by their root")
+            notes.append(
+                f"{title_of(one.metric)}: simulated with {_LARGEST:,} units, and carried over by their root"
+            )
         if np.isnan(one.detectable):
-            notes.append(f"{one.metric}: no possible gain is found with that power in {one.size} units")
+            notes.append(
+                f"{title_of(one.metric)}: no possible gain is found with that power in {one.size} units"
+            )
         if one.metric in ("large_error", "small_error"):
-            notes.append(f"{one.metric}: a share of so many segments moves in steps")
+            notes.append(f"{title_of(one.metric)}: a share of so many segments moves in steps")
     return notes
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from qe.display.numbers import Shown, count, general, interval, number, p_value
 from qe.display.table import Column, Table
-from qe.evaluation.evaluate import Report, best_first
+from qe.evaluation.evaluate import OF_PAPERS, Report, best_first
 from qe.evaluation.pairs import Comparison
 from qe.statistics.equivalence import cluster_words
 from qe.statistics.metric import METRICS, title_of
@@ -15,7 +15,6 @@ from qe.statistics.result import LEVEL
 Kind = Literal["classes", "ranking", "scoring"]
 KINDS: tuple[Kind, ...] = ("classes", "ranking", "scoring")
 WINNER = "•"
-OF_PAPERS = ("pearson", "spearman", "mae", "rmse", "delta_avg")
 PAIRS_LIMIT = 28  # pairs of 8 systems; more are for `--json`
 INTERVAL = "95 % interval"
 

@@ -1,18 +1,26 @@
 """Cautions: what a reader must know before believing p-values and intervals, a sentence each."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from qe.statistics.family import FEW, Judged, Key, Table
 from qe.statistics.levels import Levels
+from qe.statistics.metric import title_of
+
+Titled = Callable[[str], str]  # what people call a metric
 
 _NAMED = 3  # pairs that a sentence names
 
 
 def cautions(
-    table: Table, judged: Mapping[Key, Judged], levels: Levels, interval: str = "jackknife"
+    table: Table,
+    judged: Mapping[Key, Judged],
+    levels: Levels,
+    interval: str = "jackknife",
+    titled: Titled = title_of,
 ) -> list[str]:
     """All of them, for the comparisons of one table and the kind of its intervals."""
-    return [*few_units(levels, interval), *undecided(table, judged), *borderline(table, judged)]
+    of_tests = [*undecided(table, judged, titled), *borderline(table, judged, titled)]
+    return [*few_units(levels, interval), *of_tests]
 
 
 def few_units(levels: Levels, interval: str = "jackknife") -> list[str]:
@@ -27,37 +35,37 @@ def few_units(levels: Levels, interval: str = "jackknife") -> list[str]:
     ]
 
 
-def undecided(table: Table, judged: Mapping[Key, Judged]) -> list[str]:
+def undecided(table: Table, judged: Mapping[Key, Judged], titled: Titled = title_of) -> list[str]:
     """Comparisons without an answer, by reason: too few units, or too few resamples asked for."""
     reasons: dict[str, list[Key]] = {}
     for key, one in judged.items():
         if one.result.undecided:
             reasons.setdefault(one.result.undecided, []).append(key)
-    notes = [f"cannot be decided for {_listed(keys)}: {why}" for why, keys in reasons.items()]
+    notes = [f"cannot be decided for {_listed(keys, titled)}: {why}" for why, keys in reasons.items()]
     short = table.short_of_samples(judged)
     if short:
         samples = max(judged[key].result.samples for key in short)
         notes.append(
-            f"cannot be decided for {_listed(list(short))}: {samples:,} samples cannot give a p-value that"
-            f" stands for {table.largest} comparisons; ask for {max(short.values()):,}"
+            f"cannot be decided for {_listed(list(short), titled)}: {samples:,} samples cannot give a p-value"
+            f" that stands for {table.largest} comparisons; ask for {max(short.values()):,}"
         )
     return notes
 
 
-def borderline(table: Table, judged: Mapping[Key, Judged]) -> list[str]:
+def borderline(table: Table, judged: Mapping[Key, Judged], titled: Titled = title_of) -> list[str]:
     """Comparisons that another seed might decide otherwise."""
     if table.short_of_samples(judged):
         return []
     near = table.borderline(judged)
-    told = f"p lies within its Monte-Carlo error of {table.rule.level:g} for {_listed(near)}"
+    told = f"p lies within its Monte-Carlo error of {table.rule.level:g} for {_listed(near, titled)}"
     return [f"{told}: more --samples would settle it"] if near else []
 
 
-def _listed(keys: Sequence[Key]) -> str:
+def _listed(keys: Sequence[Key], titled: Titled) -> str:
     """Pairs with their metrics, the first few by name."""
     metrics: dict[tuple[str, str], list[str]] = {}
     for a, b, metric in keys:
-        metrics.setdefault((a, b), []).append(metric)
+        metrics.setdefault((a, b), []).append(titled(metric))
     names = [f"{a} : {b} ({', '.join(of_pair)})" for (a, b), of_pair in metrics.items()]
     more = f" and {len(names) - _NAMED} more pairs" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more

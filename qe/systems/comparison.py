@@ -29,7 +29,7 @@ from qe.systems.run_scores import draw, pooled, system_score
 from qe.systems.segment_scores import SegmentScores
 from qe.systems.settings import ResamplingSettings
 from qe.systems.system import System, check, check_lengths, columns_of, known_baseline
-from qe.systems.text_metric import TextMetric
+from qe.systems.text_metric import TextMetric, title_of
 from qe.systems.texts import Texts
 
 _SAMPLES = 10_000
@@ -250,7 +250,7 @@ def _recipe(
             "python": platform.python_version(),
             **versions(*packages),
         },
-        "notes": [*_notes(systems), *cautions(table, judged, levels, settings.interval)],
+        "notes": [*_notes(systems), *cautions(table, judged, levels, settings.interval, title_of)],
     }
 
 

@@ -495,3 +495,13 @@ def test_copies_of_the_baseline_dilute_no_family_unless_asked() -> None:
         for family in ("metric", "all")
     }
     assert sizes == {"metric": {"mae": 1}, "all": {"the whole table": 3}}
+
+
+def test_notes_name_only_metrics_whose_p_is_shown() -> None:
+    """By the names that tables give them."""
+    gold = np.array([1.0, 2, 3, 4, 5])
+    predictions = {"a": np.array([1.0, 3, 3, 4, 4]), "b": np.array([2.0, 1, 3, 5, 4])}
+    report = evaluate(gold, predictions, EFFORT, samples=99)
+    told = " ".join(note for note in report.notes if note.startswith("cannot be decided"))
+    assert "Spearman" in told and "MAE" in told
+    assert not any(name in told for name in ("kendall", "Kendall", "Large", "large_error", "mae"))

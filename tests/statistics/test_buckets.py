@@ -176,7 +176,7 @@ def test_few_segments_cannot_be_decided_and_copies_dilute_nothing() -> None:
     same, few, rest = outcome.differences
     assert same.result.p == 1 and few.result.undecided and np.isnan(few.p_corrected)
     assert outcome.family["comparisons"] == {"mae": 2} and rest.p_corrected <= 0.05
-    assert any("cannot be decided for a in part few : b in part few (mae)" in note for note in outcome.notes)
+    assert any("cannot be decided for a in part few : b in part few (MAE)" in note for note in outcome.notes)
     assert np.isnan(outcome.dependences[0].p)  # one bucket has no spread
 
 

@@ -24,7 +24,7 @@ from qe.display.drawing import (
 from qe.display.numbers import number
 from qe.people.judgements.ranking_report import MethodResult, RankingReport
 from qe.people.judgements.ranking_tables import leading
-from qe.people.judgements.sign_tests import stars
+from qe.people.judgements.sign_tests import stars, stars_legend
 
 # Blue where the column's system wins, vermillion where it loses.
 _WINS = LinearSegmentedColormap.from_list("wins", [VERMILLION, "#FFFFFF", BLUE])
@@ -50,12 +50,14 @@ def heat_map(report: RankingReport) -> Figure:
     axes = figure.add_subplot()
     axes.set_facecolor(PALE)  # of the diagonal
     reach = max(float(np.nanmax(np.abs(net), initial=0.0)), 1e-9)
+    marks: set[str] = set()
     image = axes.imshow(net, cmap=_WINS, vmin=-reach, vmax=reach, aspect="auto")
     for row in range(k):
         for column in range(k):
             if row != column:
                 p = report.p_values[order[row], order[column]]
                 mark = stars(p) if net[row, column] > 0 else ""
+                marks.add(mark)
                 text = number(share[row, column], 2).removeprefix("0") if judged[row, column] else ""
                 dark = abs(net[row, column]) > 0.62 * reach
                 axes.text(
@@ -68,8 +70,8 @@ def heat_map(report: RankingReport) -> Figure:
     axes.spines[:].set_visible(False)
     axes.set(xlabel="judged better ...", ylabel="... than")
     figure.colorbar(image, ax=axes, label="wins minus losses (share)", shrink=0.7)
-    note = "shares of judgements · sign test: * p ≤ .10, † .05, ‡ .01"
-    headline(axes, f"{report.name}: head to head", note)
+    told = [mark.replace("<=", "≤") for mark in map(stars_legend, "*†‡") if mark and mark[0] in marks]
+    headline(axes, f"{report.name}: head to head", " · ".join(["shares of judgements", *told]))
     return figure
 
 
