@@ -165,11 +165,12 @@ def test_table_csv_and_latex_tell_the_same(example: SystemsComparison) -> None:
     rows = report.table(example).body
     assert rows[1][:5] == ("BLEU ↑", "sys1", "18.81", "0.26", "0.29")
     table = list(csv.DictReader(io.StringIO(report.csv_table(example))))
-    assert [(row["metric"], row["system"]) for row in table] == [(row[0].split()[0], row[1]) for row in rows]
+    shown = [(NAMES[row[0].split()[0]], row[1]) for row in rows]
+    assert [(row["metric"], row["system"]) for row in table] == shown
     assert float(table[1]["mean"]) == example.scores["sys1"]["bleu"].instability.mean
     assert table[0]["p"] == ""
     latex = report.latex_table(example)
-    assert r"bleu $\uparrow$" in latex and r"ter $\downarrow$" in latex and "18.81 & 0.26 & 0.29" in latex
+    assert r"BLEU $\uparrow$" in latex and r"TER $\downarrow$" in latex and "18.81 & 0.26 & 0.29" in latex
 
 
 # A small artificial task: `new` repairs the first two segments of `old` and breaks the fourth.
@@ -387,7 +388,7 @@ def test_the_command_line(files: Callable[..., str], tmp_path: Path, capsys: Any
     }  # fmt: skip
     segments = (folder / "segments.tsv").read_text("utf-8").splitlines()
     assert len(segments) == 1 + 2 * 2 * 12
-    assert "chrf:word_order=2" in run(common, 0, capsys).out
+    assert "chrF:word_order=2" in run(common, 0, capsys).out
     assert run([*common, "--csv"], 0, capsys).out == (folder / "table.csv").read_text("utf-8")
     assert run([*common, "--latex"], 0, capsys).out == (folder / "table.tex").read_text("utf-8")
 
@@ -479,5 +480,5 @@ def test_the_families_are_named_in_the_footnotes() -> None:
     built = small([OLD], [NEW], ("bleu", "ter", "length"), settings={"family": "table"})
     told = " ".join(report.footnotes(built))
     assert (
-        "corrected (holm) within families of comparisons (all metrics with a direction: 2, length: 1)" in told
+        "corrected (holm) within families of comparisons (all metrics with a direction: 2, Length: 1)" in told
     )
