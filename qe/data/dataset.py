@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, shown
-from features.basics.numerals import LARGEST
+from features.basics.numerals import LARGEST, real
 from features.core.segments import Segments
 from features.storage.files import digest
 from features.text.tokenizer import Tokenizer
@@ -351,6 +351,6 @@ def _weights(column: "pd.Series", name: str) -> FloatArray:
 
 def _number(value: Any) -> float:
     try:
-        return float(value)
+        return real(value) if isinstance(value, str) else float(value)
     except (TypeError, ValueError):
         return math.nan

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from features.basics.errors import InputError
+from features.basics.numerals import real
 from features.storage.checksums import checksum
 from qe.data.table_files import Layout
 from qe.scoring import row_formats
@@ -163,6 +164,6 @@ class Previous:
         if name not in row_formats.NUMBERS:
             return value
         try:
-            return None if value == "" else float(value)
+            return None if value == "" else real(value)
         except ValueError:
             raise InputError(f"a {name} is no number: {value!r}", where=self.path) from None

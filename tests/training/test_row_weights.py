@@ -74,6 +74,17 @@ def test_a_frame_may_have_weights() -> None:
         Dataset.from_frame(table.assign(row_weights=[-1, 2]), **told)
 
 
+@pytest.mark.parametrize("text", ["1_0", "٣", "1e400"])
+def test_numbers_in_text_are_those_that_people_write(text: str) -> None:
+    table = pd.DataFrame({"src": ["a", "b"], "mt": ["c", "d"], "score": ["1", "2"], "row_weights": [1, "2"]})
+    told = {"source_language": "en", "target_language": "de", "higher_is_better": True}
+    assert Dataset.from_frame(table, **told).splits["train"].row_weights is not None
+    with pytest.raises(InputError, match="numbers from 0, but one is"):
+        Dataset.from_frame(table.assign(row_weights=[1, text]), **told)
+    with pytest.raises(InputError, match="the label 'score' of 'train' is"):
+        Dataset.from_frame(table.assign(score=["1", text]), **told)
+
+
 def test_a_feature_that_a_learner_names_must_be_one(tmp_path: Path) -> None:
     params = {"n_estimators": 5, "min_child_samples": 1, "monotone_constraints": {"sorce length": 1}}
     learner = {"kind": "lightgbm", "params": params, "space": {}}
