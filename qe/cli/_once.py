@@ -20,9 +20,11 @@ from qe.cli._options import OUTPUT
 
 # Commands that look after their outputs themselves: jobs that go on, and folders that grow.
 _THEMSELVES = {
-    "annotate train", "data fetch", "demo", "distill", "encoders fetch", "encoders make", "encoders quantize",
+    "data fetch", "demo", "distill", "encoders fetch", "encoders make", "encoders quantize",
     "reproduce", "resources build", "score", "train",
 }  # fmt: skip
+# Commands that add to the folder: the parameter that names what they write in it.
+_PARTS = {"annotate train": "task"}
 # Options that change what is printed, or how fast, and not what is written.
 _PRINTED = {"quiet", "as_json", "json", "markdown", "latex", "csv", "track", "overwrite", "cache_dir"}
 _OTHERS = "what another command, other inputs or other options made"
@@ -55,7 +57,8 @@ def once(
 
     Raises InputError if an output is there that another command made, or that was changed since.
     """
-    written = [path for name in outputs for path in _paths(given[name])]
+    part = given[_PARTS[command]] if command in _PARTS else ""
+    written = [path / part for name in outputs for path in _paths(given[name])]
     if not written:
         return run()
     asked = Asked(command, tuple(written), {k: v for k, v in given.items() if k not in outputs})

@@ -57,7 +57,7 @@ class Finished:
         """Whether there is a file, or a folder that the verb has marked as its own; /dev/null is neither."""
         if not self.output.is_dir():
             return self.output.is_file()
-        if not self.verb or owner_of(self.output) != self.verb:
+        if not self.verb or self.verb not in (owner_of(self.output), owner_of(self.output.parent)):
             return False
         return any(file.name != MARK and file.suffix != ".lock" for file in self.output.iterdir())
 

@@ -13,6 +13,8 @@ FILES = {
     "t": "la casa roja\n",
     "p": "la casa blanca\n",
     "q": "una casa\n",
+    "bank": "Ana B-PER\nmira O\n\n" * 5,
+    "other": "Lima B-LOC\nmira O\n\n" * 5,
     "gold": "1\n2\n3\n4\n5\n2\n",
     "a": "1\n2\n2\n4\n5\n3\n",
     "b": "2\n2\n3\n4\n4\n1\n",
@@ -31,6 +33,7 @@ COMMANDS = [
     (POWER, "out", "99", "98"),
     (COMPARE, "out", "m=x", "m=y"),
     (f"{COMPARE} --csv", "out", "99", "100"),
+    ("annotate train --task entities --language es --treebank bank", "out", "bank", "other"),
     ("schema report", "out.json", "report", "summary"),
 ]
 
