@@ -18,11 +18,12 @@ from features.basics.errors import InputError, known_name
 from features.basics.undefined import or_none
 from qe.display.numbers import general, percent, span
 from qe.display.summary import summarised
-from qe.statistics.cautions import borderline, undecided
+from qe.statistics.cautions import Titled, borderline, undecided
 from qe.statistics.comparisons import Comparisons
 from qe.statistics.corrections import correct
 from qe.statistics.family import IN_TEST, Judged, Key, Rule, Table
 from qe.statistics.groups import group_index
+from qe.statistics.metric import title_of
 from qe.statistics.intervals import jackknife_interval
 from qe.statistics.levels import Levels
 from qe.statistics.result import TestResult
@@ -233,6 +234,7 @@ def compare_in_buckets(
     undirected: Sequence[str] = (),
     samples: int | None = None,
     least: int = 1000,
+    titled: Titled = title_of,
 ) -> BucketReport:
     """Makes all comparisons in every bucket, and corrects them together.
 
@@ -250,6 +252,8 @@ def compare_in_buckets(
         Metrics that have no better or worse.
     samples : int or None, default=None
         Resamples of each test; None: `least`, or what so many comparisons need.
+    titled : callable, default=title_of
+        What notes call a metric.
     """
     _check(buckets, comparisons.levels, rule)
     if not keys:
@@ -280,7 +284,7 @@ def compare_in_buckets(
         tuple(differences),
         _dependences(keys, buckets, within, comparisons.levels, rule),
         table.to_json(),
-        (*undecided(table, judged), *borderline(table, judged)),
+        (*undecided(table, judged, titled), *borderline(table, judged, titled)),
     )
 
 

@@ -7,6 +7,7 @@ from qe.statistics.additive import Additive
 from qe.statistics.buckets import Buckets, compare_in_buckets
 from qe.statistics.comparisons import Comparisons
 from qe.systems.results import SystemsComparison
+from qe.systems.text_metric import title_of
 
 
 def with_buckets(
@@ -28,5 +29,6 @@ def with_buckets(
         undirected=[name for name, metric in metrics.items() if metric.higher_is_better is None],
         samples=samples,
         least=settings.samples or 1,
+        titled=title_of,
     )
     return replace(comparison, buckets=report)
