@@ -23,9 +23,9 @@ from qe.statistics.comparisons import Comparisons
 from qe.statistics.corrections import correct
 from qe.statistics.family import IN_TEST, Judged, Key, Rule, Table
 from qe.statistics.groups import group_index
-from qe.statistics.metric import title_of
 from qe.statistics.intervals import jackknife_interval
 from qe.statistics.levels import Levels
+from qe.statistics.metric import title_of
 from qe.statistics.result import TestResult
 
 Rows = NDArray[np.int64]
