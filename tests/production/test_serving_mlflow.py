@@ -40,6 +40,17 @@ def wait_until_up(url: str, process: "subprocess.Popen[bytes]", seconds: float =
     raise AssertionError(f"no answer from {url} in {seconds} s")
 
 
+def answered(port: int, records: list[dict[str, str]], **more: object) -> Any:
+    """What `/invocations` gives for rows, one of MLflow's own protocol."""
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{port}/invocations",
+        json.dumps({"dataframe_records": records, **more}).encode(),
+        {"Content-Type": "application/json"},
+    )
+    with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+        return json.load(answer)["predictions"]
+
+
 def test_mlflow_models_serve_answers_with_the_models_scores(demo_run: Any, demo_model: Path) -> None:
     port = free_port()
     command = [sys.executable, "-m", "mlflow", "models", "serve", "--model-uri", "models:/qe-demo@champion"]
@@ -53,16 +64,16 @@ def test_mlflow_models_serve_answers_with_the_models_scores(demo_run: Any, demo_
         wait_until_up(f"http://127.0.0.1:{port}/ping", process)
         rows = [row for row, _ in read_rows(demo_run.output / "data" / "new.tsv")][:5]
         records = [{"source": row["source"], "target": row["target"]} for row in rows]
-        request = urllib.request.Request(
-            f"http://127.0.0.1:{port}/invocations",
-            json.dumps({"dataframe_records": records}).encode(),
-            {"Content-Type": "application/json"},
-        )
-        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
-            predictions = json.load(answer)["predictions"]
+        predictions, params = answered(port, records), {"interval": 0.9, "explain": 2, "outside": True}
+        with_params = answered(port, records, params=params)
     finally:
         process.terminate()
         process.wait(120)
     model = Model.load(demo_model)
     expected = model.predict(model.segments({k: [r[k] for r in records] for k in ("source", "target")}))
-    assert [p["score"] for p in predictions] == pytest.approx(expected.tolist(), abs=1e-12)
+    for given in (predictions, with_params):
+        assert [p["score"] for p in given] == pytest.approx(expected.tolist(), abs=1e-12)
+    assert {*predictions[0]} == {"score", "reason"}
+    asked_for = {"low", "high", "because", "outside", "unlike"}
+    assert {*with_params[0]} == {"score", "reason"} | asked_for
+    assert all(p["low"] < p["score"] < p["high"] for p in with_params)
