@@ -27,6 +27,14 @@ def test_every_row_is_held_out_once(n: int, folds: int, by: str, seed: int) -> N
         assert sorted([*train.tolist(), *test.tolist()]) == list(range(n))
 
 
+def test_as_many_units_as_folds() -> None:
+    assert [test.tolist() for _, test in make_folds(3, 3, by="block", block=1, seed=1)] in (
+        [[i], [j], [3 - i - j]] for i in range(3) for j in range(3) if i != j
+    )
+    held_out = [test.tolist() for _, test in make_folds(4, 2, by="document", documents=list("aabb"))]
+    assert sorted(held_out) == [[0, 1], [2, 3]]
+
+
 def test_random_folds_are_scikit_learns() -> None:
     theirs = [test for _, test in KFold(5, shuffle=True, random_state=3).split(np.arange(23))]
     ours = [test for _, test in make_folds(23, 5, seed=3)]
