@@ -15,6 +15,7 @@ from features.edits.nist import ORDER, left, nist
 from features.edits.ter import common_ids
 from features.resources.ngrams import NgramCounts
 from features.text.stems import stemmed
+from features.text.synonyms import english, senses_of
 from features.text.tokens import Tokens
 
 _METEOR: Final = (
@@ -33,17 +34,23 @@ class InvertedScores(Extractor):
     no stemmer), with the English parameters of version 1.3; function words are those that are more than 1 in
     1,000 tokens of the corpus. NIST weighs an n-gram by its information in the source side of the corpus.
 
-    NaN if the source or the back-translation is empty.
+    synonyms  METEOR matches synonyms of WordNet, too (Debian's `wordnet-base`); of English sources
+
+    NaN if the source or the back-translation is empty. Raises InputError for `synonyms` without WordNet,
+    or of another language.
     """
 
     plain: ClassVar[str] = "how well the translation leads back to the source"
 
     source_ngrams5: NgramCounts
+    synonyms: bool = False
 
     @property
     def features(self) -> Sequence[Feature]:
+        stages = "exact, stem and synonym" if self.synonyms else "exact and stem"
+        name = "inverted_meteor_synonyms" if self.synonyms else "inverted_meteor"
         return [
-            Feature("inverted_meteor", "METEOR of the back-translation, exact and stem", _METEOR, "share"),
+            Feature(name, f"METEOR of the back-translation, {stages}", _METEOR, "share"),
             Feature(
                 "inverted_nist",
                 "NIST of the back-translation: mean information of its 1-5-grams that the source has, times "
@@ -55,6 +62,9 @@ class InvertedScores(Extractor):
 
     def requires(self) -> tuple[str, ...]:
         return ("back_translation",)
+
+    def content_fingerprint(self) -> str:
+        return english().fingerprint if self.synonyms else ""
 
     def extract(self, segments: Segments) -> FloatArray:
         back, source = segments.back_translation_tokens.lower(), segments.source_tokens.lower()
@@ -68,9 +78,11 @@ class InvertedScores(Extractor):
 
     def _words(self, tokens: Tokens, language: str) -> Iterator[Words]:
         stems, functional = stemmed(tokens, language), self._functional(tokens)
+        senses = senses_of(tokens.types, language) if self.synonyms else None
         for i in range(len(tokens)):
             here = slice(tokens.offsets[i], tokens.offsets[i + 1])
-            yield Words(tokens.words(i), stems.words(i), functional[here].tolist())
+            own = senses and [senses[k] for k in tokens.ids[here].tolist()]
+            yield Words(tokens.words(i), stems.words(i), functional[here].tolist(), own)
 
     def _functional(self, tokens: Tokens) -> BoolArray:
         """(n_tokens,) whether a token is a function word."""

@@ -26,6 +26,7 @@ from features.text.tokens import Tokens, ratio, segment_mean, segment_sum
 
 _MEHDAD = "Mehdad et al. 2012 (adequacy, WMT12), section 3: phrase table matching"
 _DCU = "DCU-SYMC at WMT12, section 2.1"
+_PRHLT = "PRHLT-UPV at WMT12, section 2.2"
 _OWN = "this project: cover of the segment by matching phrase pairs"
 _KNOWN = "this project: n-grams that the phrase table knows"
 _PT = "Mehdad et al. 2012 (adequacy, WMT12), section 3.1: phrase table matching (PT)"
@@ -52,6 +53,9 @@ class PhraseTableFeatures(Extractor):
            labels for words with a capital that begin no text and for words with a digit (`name`). Several
            labels of a type in a row are one token.
 
+    options  with the number of translations that the table has for all n-grams of the source, at most the 20
+             likeliest of each, and their mean size, as a decoder looks at; of units `word`
+
     Raises InputError for a language without base forms (`lemma`), words without an entity tag (`entity`), and
     a table of other units.
     """
@@ -67,6 +71,7 @@ class PhraseTableFeatures(Extractor):
 
     phrase_table: Annotated[PhraseTable, PartName(part_of_units)]
     units: Units = "word"
+    options: bool = False
 
     def __post_init__(self) -> None:
         if self.phrase_table.units != self.units:
@@ -75,11 +80,17 @@ class PhraseTableFeatures(Extractor):
                 where="extractor 'phrase_table'",
                 remedy="leave out `phrase_table`, or name a part with phrases of these units",
             )
+        if self.options and self.units != "word":
+            raise InputError(
+                f"`options` are of words, but units are `{self.units}`",
+                where="extractor 'phrase_table'",
+                remedy="leave out one of the two",
+            )
 
     @property
     def columns(self) -> tuple[Column[Matches], ...]:
         if self.units == "word":
-            return COLUMNS
+            return (*COLUMNS, *OF_OPTIONS) if self.options else COLUMNS
         return tuple(matching_columns(f"{self.units}_phrases", WHAT[self.units], _ORIGINS[self.units]))
 
     @property
@@ -192,5 +203,21 @@ COLUMNS = (
         _DCU,
         "ratio",
         lambda g: ratio(_phrase_length(g, "source"), _phrase_length(g, "target")),
+    ),
+)
+OF_OPTIONS = (
+    _column(
+        "options",
+        "translations in the table of all n-grams of the source, at most the 20 likeliest of each",
+        _PRHLT,
+        "phrases",
+        lambda g: g.options[0],
+    ),
+    _column(
+        "options_size",
+        "mean words of these translations; NaN without any",
+        _PRHLT,
+        "words",
+        lambda g: ratio(g.options[1], g.options[0]),
     ),
 )

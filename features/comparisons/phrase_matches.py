@@ -15,6 +15,7 @@ from features.resources.phrase_table import PhraseTable
 from features.text.tokens import Tokens, ratio, segment_sum
 
 LONGEST = 5
+OPTIONS = 20  # translations of a source phrase that Moses looks at, unless it is told otherwise
 _SHORT = 8  # translations, per phrase of the other side, up to which they are gone through one by one
 _MARKS = 4096  # places in the filter that tells phrases of the other side from all others; a power of 2
 
@@ -77,6 +78,26 @@ class Matches:
             "source": MatchedSide(source, _padded(left >= 0, False), _padded(left_best, -np.inf)),
             "target": MatchedSide(target, _padded(right >= 0, False), _padded(right_best, -np.inf)),
         }
+
+    @cached_property
+    def options(self) -> tuple[FloatArray, FloatArray]:
+        """(n,) translations of all source n-grams, at most the likeliest `OPTIONS` of each; their words."""
+        rows = self.table.phrases(self.source, "source")
+        distinct, places = np.unique(rows, return_inverse=True)
+        known = np.array([self._translations(int(row)) for row in distinct], np.float64).reshape(-1, 2)
+        each = known[places.reshape(rows.shape)].sum(axis=1)
+        number, words = (segment_sum(column, self.source.offsets) for column in each.T)
+        return number, words
+
+    def _translations(self, row: int) -> tuple[int, int]:
+        """How many translations of a phrase are looked at, and how many words they have; none of row -1."""
+        if row < 0:
+            return 0, 0
+        entries = slice(self.table.offsets[row], self.table.offsets[row + 1])
+        likeliest = np.argsort(-self.table.forward[entries], kind="stable")[:OPTIONS]
+        phrases = self.table.target[entries][likeliest]
+        words = self.table.target_starts[phrases + 1] - self.table.target_starts[phrases]
+        return len(phrases), int(words.sum())
 
 
 def _padded(values: NDArray[Any], missing: Any) -> NDArray[Any]:

@@ -1,6 +1,6 @@
-"""METEOR with two of its stages: words match where they are equal, or where their stems are."""
+"""METEOR with three of its stages: words match that are equal, have equal stems, or are synonyms."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import Final
@@ -10,7 +10,7 @@ import numpy as np
 from features.basics.array_types import FloatArray
 
 ALPHA, BETA, GAMMA, DELTA = 0.85, 0.20, 0.60, 0.75  # of version 1.3, English, task `rank`
-EXACT, STEM = 1.0, 0.6  # weights of the stages
+EXACT, STEM, SYNONYM = 1.0, 0.6, 0.8  # weights of the stages; the first that matches counts
 FUNCTION_WORDS: Final = 1e-3  # their relative frequency in a corpus is above that
 
 _BEAM: Final = 40  # partial alignments kept, as in METEOR
@@ -22,11 +22,15 @@ Pair = tuple[int, int, float]  # places in hypothesis and reference, weight
 
 @dataclass(frozen=True)
 class Words:
-    """A text: its words, their stems, and which of them are function words."""
+    """A text: its words, their stems, which of them are function words, and sets of synonyms they are in.
+
+    senses  of every word; None: no synonyms match
+    """
 
     words: Sequence[str]
     stems: Sequence[str]
     functional: Sequence[bool]
+    senses: Sequence[Set[str]] | None = None
 
     def weight(self, place: int) -> float:
         return 1 - DELTA if self.functional[place] else DELTA
@@ -70,7 +74,7 @@ def score_of(sums: FloatArray, alpha: float = ALPHA, beta: float = BETA, gamma: 
     1 - gamma (chunks / matches)^beta, and F itself where all words of both texts match in one chunk. 0 where
     nothing matches.
 
-    Source: Denkowski and Lavie 2011 (Meteor 1.3), section 2, without synonyms and paraphrases.
+    Source: Denkowski and Lavie 2011 (Meteor 1.3), section 2, without paraphrases.
     """
     own, of_own, other, of_other, chunks, matches, words, reference_words = np.moveaxis(sums, -1, 0)
     some = matches > 0
@@ -109,13 +113,20 @@ def aligned(hypothesis: Words, reference: Words) -> list[Pair]:
 
 def _partners(hypothesis: Words, reference: Words, place: int) -> dict[int, float]:
     """Places of the reference that a word matches -> weight; the nearest first."""
-    word, stem = hypothesis.words[place], hypothesis.stems[place]
-    weights = {
-        other: EXACT if word == reference.words[other] else STEM
-        for other in range(len(reference.words))
-        if word == reference.words[other] or stem == reference.stems[other]
-    }
+    each = ((other, _weight(hypothesis, reference, place, other)) for other in range(len(reference.words)))
+    weights = {other: weight for other, weight in each if weight}
     return dict(sorted(weights.items(), key=lambda entry: abs(entry[0] - place)))
+
+
+def _weight(hypothesis: Words, reference: Words, place: int, other: int) -> float:
+    """Of the first stage that matches two words; 0 if none does."""
+    if hypothesis.words[place] == reference.words[other]:
+        return EXACT
+    if hypothesis.stems[place] == reference.stems[other]:
+        return STEM
+    if hypothesis.senses is None or reference.senses is None:
+        return 0.0
+    return 0.0 if hypothesis.senses[place].isdisjoint(reference.senses[other]) else SYNONYM
 
 
 def _longer(partial: _Partial, place: int, partners: dict[int, float]) -> Iterator[_Partial]:

@@ -1,14 +1,17 @@
 """METEOR and NIST of back-translations, worked by hand with the counts of a small corpus."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.inverted_scores import InvertedScores
 from features.resources.ngrams import NgramCounts
 from features.text.tokenizer import Tokenizer
+from tests.features.text.test_synonyms import small_wordnet
 
 PLAIN = Tokenizer(kind="whitespace", normalise=False)
 # 2,000 tokens: the 1000 times, house 998, barks twice and so no function word.
@@ -43,6 +46,27 @@ def test_stems_are_those_of_snowball_or_five_letters() -> None:
     assert scores("translating", "translated", "bo")[0] == pytest.approx(0.6)
     assert scores("parks", "park", "en")[0] == pytest.approx(0.6)
     assert scores("parks", "park", "bo")[0] == 0
+
+
+def test_synonyms_are_asked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """One word of one, in a set with the other: .8."""
+    wordnet = small_wordnet(tmp_path)
+    monkeypatch.setattr("features.text.synonyms.english", lambda: wordnet)
+    monkeypatch.setattr("features.inverted_scores.english", lambda: wordnet)
+    counts = NgramCounts.from_tokens(PLAIN.tokens(CORPUS), order=5)
+    columns = {"source": ["autos"], "target": ["x"], "back_translation": ["cars"]}
+
+    def row(language: str, synonyms: bool) -> dict[str, float]:
+        extractor = InvertedScores(counts, synonyms)
+        words = Tokenizer(language, kind="whitespace", normalise=False)
+        values = extractor.extract(Segments.from_columns(columns, words, PLAIN))[0]
+        return dict(zip(extractor.names, values.tolist(), strict=True))
+
+    assert row("en", True)["inverted_meteor_synonyms"] == pytest.approx(0.8)
+    assert row("en", False)["inverted_meteor"] == 0
+    with pytest.raises(InputError, match="WordNet, which is English, but the language is 'es'"):
+        row("es", True)
+    assert InvertedScores(counts, True).content_fingerprint() == wordnet.fingerprint
 
 
 def test_a_shorter_back_translation_pays_for_it() -> None:

@@ -196,6 +196,29 @@ def test_a_phrase_with_very_many_translations_matches_the_one_that_occurs() -> N
     np.testing.assert_array_equal(values[:, names.index("phrases_source_matching_1")], [1, 0])
 
 
+def test_options_by_hand() -> None:
+    """`a`: x, `y z`; `b`: w; `a b`: `x w`. Of 40 translations 20 are looked at, the likeliest among them."""
+
+    def options(table: PhraseTable, *sources: str) -> list[list[float]]:
+        extractor = PhraseTableFeatures(table, options=True)
+        assert extractor.names[-2:] == ("phrases_options", "phrases_options_size")
+        return extractor.extract(Segments(sources, ("x",) * len(sources), WORDS, WORDS))[:, -2:].tolist()
+
+    table = table_of([("a", "x", "0-0"), ("a", "y z", "0-0 0-1"), ("a b", "x w", "0-0 1-1")])
+    few, none = options(table, "a b q", "q")
+    assert few == [4, 6 / 4]
+    assert none[0] == 0 and math.isnan(none[1])
+    many = table_of([("a", f"b{i}", "0-0") for i in range(40)] + [("a", "c d e", "0-0 0-1 0-2")] * 2)
+    assert options(many, "a a") == [[40, (19 + 3) / 20]]
+
+
+def test_options_are_of_words() -> None:
+    corpus = ParallelCorpus.from_lines([("a", "x")], WORDS, WORDS)
+    stems = PhraseTable.from_links(corpus, Links.from_pharaoh(["0-0"]), minimum=1, units="stem")
+    with pytest.raises(InputError, match="`options` are of words, but units are `stem`"):
+        PhraseTableFeatures(stems, "stem", options=True)
+
+
 @pytest.mark.slow
 @settings(max_examples=100)
 @given(st.sets(st.integers(1, 2**64 - 1) | st.integers(1, 300)), st.lists(st.integers(0, 300)))

@@ -11,6 +11,7 @@ from features.basics.array_types import FloatArray
 from features.edits import meteor
 from features.edits.meteor import ALPHA, BETA, FUNCTION_WORDS, GAMMA, Words
 from features.text.stems import stemmed
+from features.text.synonyms import senses_of
 from features.text.tokens import Tokens
 from qe.systems.text_metric import TextMetric
 from qe.systems.texts import Texts, Tokenization
@@ -26,9 +27,9 @@ class Meteor(TextMetric):
     statistics   weights of matched and of all words of the hypothesis, the same of the reference, chunks,
                  matches, words of both; against the reference with the best score
 
-    Words match if they are equal or their stems are; there are no synonyms and no paraphrases, so that
-    scores are lower than METEOR's own. Function words are those that are more than 1 in 1,000 words of the
-    references, which resampling keeps fixed. NaN if the references are empty.
+    Words match if they are equal or their stems are; there are no paraphrases, and no synonyms unless they
+    are asked for, so that scores are lower than METEOR's own. Function words are those that are more than
+    1 in 1,000 words of the references, which resampling keeps fixed. NaN if the references are empty.
 
     Source: Denkowski and Lavie 2011; see features/edits/meteor.py.
 
@@ -38,6 +39,8 @@ class Meteor(TextMetric):
         As version 1.3 has them for English (task `rank`).
     language : str
         Of the stemmer (Snowball); a language without one is stemmed by its first five letters.
+    synonyms : bool
+        Synonyms of WordNet match, too (Debian's `wordnet-base`); English alone.
 
     Examples
     --------
@@ -52,6 +55,7 @@ class Meteor(TextMetric):
     alpha: float = ALPHA
     beta: float = BETA
     gamma: float = GAMMA
+    synonyms: bool = False
 
     @classmethod
     def usual(cls, language: str) -> Mapping[str, Any]:
@@ -60,7 +64,7 @@ class Meteor(TextMetric):
     def statistics(self, hypotheses: Texts, references: Sequence[Texts]) -> FloatArray:
         tokens = [text.tokens(self.tokenize, True, self.language) for text in (hypotheses, *references)]
         functional = _functional(tokens[1:])
-        own, *others = ([*_words(side, self.language, functional)] for side in tokens)
+        own, *others = ([*self._words(side, functional)] for side in tokens)
         found = [[meteor.statistics(*pair) for pair in zip(own, side, strict=True)] for side in others]
         every = np.array(found, np.float64)  # (references, n, 8)
         best = np.argmax(self.aggregate(every), axis=0)
@@ -69,6 +73,15 @@ class Meteor(TextMetric):
     def aggregate(self, sums: FloatArray) -> FloatArray:
         scores = meteor.score_of(sums, self.alpha, self.beta, self.gamma)
         return np.where(sums[..., 7] > 0, 100 * scores, np.nan)
+
+    def _words(self, tokens: Tokens, functional: Functional) -> Iterator[Words]:
+        stems = stemmed(tokens, self.language)
+        senses = senses_of(tokens.types, self.language) if self.synonyms else None
+        for i in range(len(tokens)):
+            words = tokens.words(i)
+            ids = tokens.ids[tokens.offsets[i] : tokens.offsets[i + 1]].tolist()
+            own = senses and [senses[k] for k in ids]
+            yield Words(words, stems.words(i), [functional.get(word, False) for word in words], own)
 
 
 def _functional(references: Sequence[Tokens]) -> Functional:
@@ -80,10 +93,3 @@ def _functional(references: Sequence[Tokens]) -> Functional:
             counts[word] = counts.get(word, 0) + count
     least = FUNCTION_WORDS * sum(counts.values())
     return {word: count > least for word, count in counts.items()}
-
-
-def _words(tokens: Tokens, language: str, functional: Functional) -> Iterator[Words]:
-    stems = stemmed(tokens, language)
-    for i in range(len(tokens)):
-        words = tokens.words(i)
-        yield Words(words, stems.words(i), [functional.get(word, False) for word in words])

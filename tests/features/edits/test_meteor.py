@@ -40,6 +40,20 @@ def test_a_stem_alone_is_no_equal_word() -> None:
     assert meteor(text("cats", "cat"), text("cat", "cat")) == pytest.approx(0.6)
 
 
+def test_synonyms_by_hand() -> None:
+    """One word of one, a synonym: P = R = .8; equal stems go first (.6), equal words before both (1)."""
+
+    def one(word: str, stem: str, senses: set[str]) -> Words:
+        return Words([word], [stem], [False], [senses])
+
+    car = one("cars", "car", {"n1", "n2"})
+    assert meteor(car, one("automobile", "automobil", {"n2"})) == pytest.approx(0.8)
+    assert meteor(car, one("car", "car", {"n1"})) == pytest.approx(0.6)
+    assert meteor(car, one("cars", "car", {"n1"})) == pytest.approx(1)
+    assert meteor(car, one("train", "train", {"n3"})) == 0
+    assert meteor(car, text("automobile")) == 0  # of which no senses are known
+
+
 def matchings(
     left: list[str], right: list[str], place: int = 0, used: int = 0
 ) -> Iterator[list[tuple[int, int]]]:
