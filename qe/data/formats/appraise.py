@@ -26,16 +26,25 @@ Key = tuple[str, str, str]  # system, document, item
 class Appraise(Format):
     """A CSV that Appraise exports (ExportSystemScoresToCSV) with the texts that were judged.
 
-    label      z: scores standardised by the mean and deviation of their annotator; or raw: 0 to 100
-    batches    the JSON of the campaign's batches: texts of items by system, document and item
-    source     without batches: the sources, one a line; item 1 is the first line
-    systems    without batches: system -> its translations, one a line
-    pair       of languages as the CSV has it (eng-deu), where there are several
-    splits     split -> CSV under `path`; without it, `path` itself is the file
-    tokenizer  `moses`, or `whitespace` for text that is tokenised already
-
     The label of a translation is the mean over its judgements. Judgements of whole documents, and those that
     control the annotators (types CHK, REF and BAD), are left out. Paths start at the folder of the CSV.
+
+    Parameters
+    ----------
+    label : {'z', 'raw'}, default='z'
+        z: scores standardised by the mean and deviation of their annotator; or raw: 0 to 100.
+    batches : str, default=''
+        The JSON of the campaign's batches: texts of items by system, document and item.
+    source : str, default=''
+        Without batches: the sources, one a line; item 1 is the first line.
+    systems : mapping of str to str, default={}
+        Without batches: system -> its translations, one a line.
+    pair : str or None, default=None
+        Of languages as the CSV has it (eng-deu), where there are several.
+    splits : mapping of str to str, default={}
+        Split -> CSV under `path`; without it, `path` itself is the file.
+    tokenizer : {'moses', 'whitespace'}, default='moses'
+        `moses`, or `whitespace` for text that is tokenised already.
     """
 
     example: ClassVar[Example] = Example(
