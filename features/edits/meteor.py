@@ -119,7 +119,7 @@ def _partners(hypothesis: Words, reference: Words, place: int) -> dict[int, floa
 
 
 def _weight(hypothesis: Words, reference: Words, place: int, other: int) -> float:
-    """Of the first stage that matches two words; 0 if none does."""
+    """The weight of the first stage that matches two words; 0 if none does."""
     if hypothesis.words[place] == reference.words[other]:
         return EXACT
     if hypothesis.stems[place] == reference.stems[other]:
