@@ -20,7 +20,7 @@ $(READY): $(LOCKS) pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) --require-hashes $(LOCKS:%=--requirement %)
 	$(PIP) --no-deps --editable .
-	$(BIN)/qe schema --output experiments/schema.json
+	$(BIN)/qe schema --output experiments/schema.json --overwrite
 	touch $@
 
 # The optional extras that tests use (kenlm and eflomal build from source: C and C++ compilers; PySpark needs Java);
@@ -75,7 +75,7 @@ lock: $(READY)
 docs: $(READY)
 	$(PIP) --require-hashes --requirement requirements-docs.lock
 	test -d output/demo/model || $(BIN)/qe demo --quiet
-	$(BIN)/qe report output/demo --quiet
+	$(BIN)/qe report output/demo --overwrite --quiet
 	$(BIN)/python docs/site/generate.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
