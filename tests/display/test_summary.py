@@ -118,7 +118,8 @@ def test_unknown_names_are_input_errors_with_a_hint(asked: Callable[[], object],
 
 
 def test_help_begins_with_what_a_function_does() -> None:
-    lines = pydoc.plain(pydoc.render_doc(qe.evaluate)).splitlines()
+    text = pydoc.plain(pydoc.render_doc(qe.evaluate))
+    lines = text.rpartition("\n)")[2].splitlines()  # Python 3.13 breaks a long signature into lines
     told = [line.strip() for line in lines if line.startswith("    ") and line.strip()]
     assert told[0].startswith("Scores every system against gold labels")
     assert {"Parameters", "Returns", "Raises", "Examples"} <= set(told)
