@@ -187,7 +187,7 @@ def _tested(mutant: Mutant | None, tests: Sequence[str]) -> int:
         name = ".".join(mutant.path.relative_to(ROOT).with_suffix("").parts)
         sys.meta_path.insert(0, Planted(name, mutant))
         _compile_anew(name)
-    given = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "-m", "not slow", "-o", "timeout=0"]
+    given = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "-o", "timeout=0"]
     with redirect_stdout(io.StringIO()) as told, redirect_stderr(told):
         code = int(pytest.main([*given, "-W", "ignore", *(str(ROOT / test) for test in tests)]))
     if mutant is None and code:
