@@ -23,8 +23,7 @@ def _named(path: Path, root: Path | None) -> Iterator[Path]:
     if not _exists(path):
         return
     yield path
-    summary = path.with_name(f"{path.name}.json")
-    if path.name and path.is_file() and _exists(summary):
+    if path.is_file() and _exists(summary := path.with_name(f"{path.name}.json")):
         yield summary
     if path.suffix in (".yaml", ".yml") and path.is_file():
         folder = root or path.parent
@@ -74,6 +73,11 @@ def content_of(path: Path, outputs: Sequence[Path]) -> str:
         whole = [file for file in whole if _is_of_run(file.relative_to(path))]
     kept = [file for file in whole if not left_out & {file.resolve(), *file.resolve().parents}]
     return digest(*((str(file.relative_to(path)), checksum(file)) for file in kept))
+
+
+def is_built(folder: Path) -> bool:
+    """Whether a folder is a bundle or a model, in which nobody writes anything else."""
+    return any((folder / name).is_file() for name in ("manifest.json", "model.json"))
 
 
 def _is_of_run(name: Path) -> bool:

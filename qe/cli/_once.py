@@ -15,7 +15,7 @@ from uuid import uuid4
 
 import typer
 
-from qe.cli._inputs import content_of, inputs_of, texts_of
+from qe.cli._inputs import content_of, inputs_of, is_built, texts_of
 from qe.cli._options import OUTPUT
 
 # Commands that look after their outputs themselves: jobs that go on, and folders that grow.
@@ -104,7 +104,7 @@ class Asked:
             found = [each.earlier(overwrite) for each in self._finished]
         except InputError:
             for path in self.outputs:  # a better reason
-                check_apart(path, [given for given in self._inputs if given.is_file()])
+                check_apart(path, [given for given in self._inputs if given.is_file() or is_built(given)])
             raise
         known = [one for one in found if one is not None]
         same = len(known) == len(found) and all(one["form"] == self._form for one in known)

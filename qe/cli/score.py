@@ -230,6 +230,7 @@ def score(
     from dataclasses import replace
 
     from features.basics.errors import InputError
+    from features.storage.outputs import check_output, check_outside
     from qe.cli._log import log_of
     from qe.data.translation_files.kinds import translation_kind
     from qe.scoring.conditions import Condition
@@ -282,6 +283,9 @@ def score(
         interval, explain, tokens, cache=(CACHE_WITH_TOKENS if tokens else CACHE) if cache else 0,
         flags=flags, outside=outside, tag_by=tags or "f1_mult",
     )  # fmt: skip
+    spark = on_spark(engine, master)
+    if triage is not None and not spark:
+        check_output(Path(output), [triage])
     decisions = [None if triage is None else _thresholds(triage, one, models is not None) for one in by]
     of_each = [
         replace(asked, triage=decision, with_model=one.label if with_model else "")
@@ -289,7 +293,7 @@ def score(
     ]
     thresholds, options = decisions[0], of_each[0]
     wants_drift = drift is not None or any(condition.most is None for condition in conditions)
-    if on_spark(engine, master):
+    if spark:
         _only_local(
             {"--resume": resume, "--workers": workers, "--summary": summary, "--documents": documents}
         )
@@ -313,10 +317,6 @@ def score(
             _show_actions(thresholds, table.actions, table.scored)
         _end(log, conditions, table.rows, table.scored, warnings)
         return
-    from features.storage.outputs import check_output, check_outside
-
-    if triage is not None:
-        check_output(Path(output), [triage])
     given_files = [path for path in (triage, known, models) if path]
     source = [Path(name) for name in input_]
     given_inputs = [] if of_files else files_of(source)

@@ -43,7 +43,7 @@ def check_unread(output: Path, source: Sequence[Path]) -> None:
     """Raises InputError for an output that a pattern of the source finds the next time."""
     for path in source:
         found = is_many(path) and not path.is_dir() and output.absolute().match(str(path.absolute()))
-        if found:
+        if found and not output.exists():  # one that is there is among the inputs
             raise InputError(
                 f"would be an input the next time: {path} finds it",
                 where=output,

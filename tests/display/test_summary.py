@@ -67,7 +67,7 @@ def test_datasets_experiments_and_comparisons_show_themselves() -> None:
     shows_itself(data.split("train"))
     shows_itself(qe.load_experiment(EXPERIMENT), "small", "ridge")
     references = ["the house", "a cat sleeps", "he reads"]
-    shows_itself(qe.compare({"a": references, "b": references[::-1]}, references, samples=20), "bleu")
+    shows_itself(qe.compare({"a": references, "b": references[::-1]}, references, samples=20), "BLEU")
 
 
 EXPERIMENT = {"name": "small", "features": ["surface"], "learner": {"kind": "ridge"}}
