@@ -142,7 +142,7 @@ def test_scores_of_another_model_are_refused(
         main_ended(command, 2)
         assert "was scored by another model: " in capsys.readouterr().err
     output.write_text(output.read_text("utf-8") + "x\t1\t\n", "utf-8")
-    main_ended(page, 2)
+    main_ended([*page, "--overwrite"], 2)
     assert "is the summary of other scores" in capsys.readouterr().err
 
 
