@@ -309,6 +309,7 @@ def test_a_model_by_parts_of_speech_from_the_command_line(
     told["about"]["tagger_fingerprint"] = "other"
     (model / "terrorcat.json").write_text(json.dumps(told))
     assert message in run(checked, capsys, 2).err
-    run([*train_it, "--overwrite"], capsys)
+    train_it.append("--overwrite")
+    run(train_it, capsys)
     assert "counts no parts of speech" in run([*checked, "--tagger", "apertium"], capsys, 2).err
     assert "unexpected keyword" in run([*train_it, "--set", "nothing=1"], capsys, 2).err
