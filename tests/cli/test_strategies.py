@@ -31,7 +31,10 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("verb", CATALOGUES)
-def test_all_are_listed_with_what_they_are(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_are_listed_with_what_they_are(
+    verb: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
     code, text = run(capsys, verb, "list")
     assert code == 0 and all(f"\n{name} " in text for name in CATALOGUES[verb].names)
     listed = json.loads(run(capsys, verb, "list", "--json")[1])[verb]
