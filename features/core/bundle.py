@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import NoneType
@@ -157,6 +158,7 @@ def unknown_part(name: str) -> InputError:
     return unknown_name("part", name, sorted(known_parts()))
 
 
+@cache
 def resource_parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     """The parameters of a function, or fields of a dataclass, annotated with a Resource class."""
     hints = get_type_hints(declaration(function))
@@ -173,6 +175,7 @@ def plain_parts(kind: type[Resource]) -> Parts:
     return {name: settings for name, settings in kind.parts.items() if taken.isdisjoint(settings)}
 
 
+@cache
 def optional_resources(function: Callable[..., Any]) -> tuple[str, ...]:
     """The parameters annotated with a Resource class or None: parts that only some settings name."""
     hints = get_type_hints(declaration(function))
