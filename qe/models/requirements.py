@@ -5,15 +5,24 @@ from features.basics.plugins import kinds_in, versions_of
 from qe.learning.arrays import estimators
 from qe.models.description import kinds_of
 from qe.models.model import Model
+from qe.models.versions import MAKERS
+
+# Extras of this project -> the packages among MAKERS that come with them alone.
+_EXTRAS = {"encoder": ("onnxruntime", "tokenizers"), "segmenters": ("jieba", "pythainlp", "sudachipy")}
 
 
 def requirements(model: Model) -> list[str]:
-    """Lines of a requirements file, in the versions that are installed here."""
+    """Lines of a requirements file, in the versions that are installed here.
+
+    Packages that make columns are among them, because another version may give other scores.
+    """
     needed = {"encoder": _encodes(model), "segmenters": _segments(model)}
     extras = [name for name, is_needed in needed.items() if is_needed]
     own = f"{DISTRIBUTION}[{','.join(extras)}]" if extras else DISTRIBUTION
     plugins = versions_of(kinds_of(model.candidate, model.feature_set.configs))
-    more = {**(versions("lightgbm") if _boosts(model) else {}), **plugins}
+    unused = {name for extra, names in _EXTRAS.items() if extra not in extras for name in names}
+    makers = versions(*(name for name in MAKERS if name not in unused))
+    more = {**makers, **(versions("lightgbm") if _boosts(model) else {}), **plugins}
     return [f"{own}=={version()}", *(f"{name}=={number}" for name, number in more.items())]
 
 

@@ -17,6 +17,8 @@ from qe.models.guard.columns import COLUMNS, columns
 from qe.models.guard.guard import MARKED, Guard
 from qe.models.guard.knowledge import Knowledge
 
+pytestmark = pytest.mark.slow
+
 WORST, BEST = 1.0, 5.0
 # Of the same spirit as what the guard learns from, but none of it.
 UNKNOWN = {
@@ -52,7 +54,6 @@ def fitted(texts: tuple[Segments, Segments]) -> tuple[Guard, np.ndarray]:
     return replace(guard, worst=WORST, slope=0.3), unseen
 
 
-@pytest.mark.slow
 def test_translations_are_hardly_ever_marked(
     fitted: tuple[Guard, np.ndarray], texts: tuple[Segments, Segments]
 ) -> None:
@@ -64,7 +65,6 @@ def test_translations_are_hardly_ever_marked(
     assert not any(seen.reasons()[i] for i in np.flatnonzero(~seen.marked))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", names("destroying"))
 def test_what_is_destroyed_scores_below_its_original(
     name: str, fitted: tuple[Guard, np.ndarray], texts: tuple[Segments, Segments]
@@ -80,7 +80,6 @@ def test_what_is_destroyed_scores_below_its_original(
     assert all(bool(reason) == marked for reason, marked in zip(seen.reasons(), seen.marked, strict=True))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(UNKNOWN))
 def test_rubbish_that_it_never_saw_is_marked(
     name: str, fitted: tuple[Guard, np.ndarray], texts: tuple[Segments, Segments]
@@ -94,7 +93,6 @@ def test_rubbish_that_it_never_saw_is_marked(
     assert fitted[0].lowered(np.full(200, BEST), seen.decided).mean() <= 2.0
 
 
-@pytest.mark.slow
 def test_changes_that_keep_the_meaning_move_nothing(
     fitted: tuple[Guard, np.ndarray], texts: tuple[Segments, Segments]
 ) -> None:
@@ -105,7 +103,6 @@ def test_changes_that_keep_the_meaning_move_nothing(
             np.testing.assert_allclose(fitted[0].see(changed).decided, own[rows], atol=1e-9)
 
 
-@pytest.mark.slow
 def test_what_was_tokenized_before_changes_nothing(texts: tuple[Segments, Segments]) -> None:
     fresh = replace(texts[0])
     before = replace(texts[0])
@@ -116,7 +113,6 @@ def test_what_was_tokenized_before_changes_nothing(texts: tuple[Segments, Segmen
     assert (one[0].see(texts[1]).decided == two[0].see(texts[1]).decided).all()
 
 
-@pytest.mark.slow
 def test_a_row_is_the_same_alone(fitted: tuple[Guard, np.ndarray], texts: tuple[Segments, Segments]) -> None:
     together = fitted[0].see(texts[1])
     for row in range(0, 200, 37):
@@ -125,7 +121,6 @@ def test_a_row_is_the_same_alone(fitted: tuple[Guard, np.ndarray], texts: tuple[
         assert (alone.unusual[0] == together.unusual[row]).all()
 
 
-@pytest.mark.slow
 def test_saved_and_loaded_it_says_the_same(
     fitted: tuple[Guard, np.ndarray], texts: tuple[Segments, Segments], tmp_path: Path
 ) -> None:
@@ -149,7 +144,6 @@ def test_damaged_arrays_are_refused(name: str, fitted: tuple[Guard, np.ndarray],
         Guard.load(tmp_path)
 
 
-@pytest.mark.slow
 def test_signs_of_odd_texts_are_numbers(texts: tuple[Segments, Segments]) -> None:
     knowledge = Knowledge.learn(texts[0])
     odd = ("", " ", ".", "\u200b", "a" * 5000, "שלום", "好", "\x00", "🏳️‍🌈" * 3, "1 2 3")
@@ -168,7 +162,6 @@ def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, text.casefold()))
 
 
-@pytest.mark.slow
 def test_subwords_of_another_text_are_noticed(texts: tuple[Segments, Segments]) -> None:
     learned, held_out = map(_with_subwords, texts)
     guard = Guard.fit(learned.take(range(100)))[0]
@@ -186,7 +179,6 @@ def test_subwords_of_another_text_are_noticed(texts: tuple[Segments, Segments]) 
     assert set(names("destroying")) - unnoticed <= noticed and not noticed & unnoticed
 
 
-@pytest.mark.slow
 def test_a_decoder_whose_subwords_never_fit_the_text_marks_no_row(texts: tuple[Segments, Segments]) -> None:
     learned, held_out = (
         replace(each, subwords=tuple("und " + t for t in each.target))
@@ -195,7 +187,6 @@ def test_a_decoder_whose_subwords_never_fit_the_text_marks_no_row(texts: tuple[S
     assert Guard.fit(learned)[0].see(held_out).another.mean() <= 0.05
 
 
-@pytest.mark.slow
 def test_few_rows_lose_little(texts: tuple[Segments, Segments]) -> None:
     guard, unseen = Guard.fit(texts[0].take(range(30)))
     scores = np.linspace(2, 4, 30)
