@@ -135,12 +135,22 @@ class Part:
 
 def known_parts(builders: Builders | None = None) -> dict[str, Part]:
     """Every part that the resource kinds declare, by name; `builders` may change what they need."""
+    kinds = tuple(RESOURCES.names)
+    return _parts(kinds, builders) if builders else dict(_plain_parts(kinds))
+
+
+@cache
+def _plain_parts(kinds: tuple[str, ...]) -> dict[str, Part]:
+    return _parts(kinds, {})
+
+
+def _parts(kinds: Iterable[str], builders: Builders) -> dict[str, Part]:
     parts: dict[str, Part] = {}
-    for kind in RESOURCES.names:
+    for kind in kinds:
         resource = RESOURCES.get(kind)
         own = (*resource_parameters(resource.build), *optional_resources(resource.build))
         for name, settings in resource.parts.items():
-            make = builder_of(name, kind, builders or {})
+            make = builder_of(name, kind, builders)
             asked = [need for need in optional_resources(make) if need in settings]
             here = {need: str(settings.get(need, need)) for need in (*resource_parameters(make), *asked)}
             plain = {key: value for key, value in settings.items() if key not in own}
@@ -158,7 +168,6 @@ def unknown_part(name: str) -> InputError:
     return unknown_name("part", name, sorted(known_parts()))
 
 
-@cache
 def resource_parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     """The parameters of a function, or fields of a dataclass, annotated with a Resource class."""
     hints = get_type_hints(declaration(function))
@@ -175,7 +184,6 @@ def plain_parts(kind: type[Resource]) -> Parts:
     return {name: settings for name, settings in kind.parts.items() if taken.isdisjoint(settings)}
 
 
-@cache
 def optional_resources(function: Callable[..., Any]) -> tuple[str, ...]:
     """The parameters annotated with a Resource class or None: parts that only some settings name."""
     hints = get_type_hints(declaration(function))
