@@ -220,6 +220,21 @@ def test_modules_of_the_working_directory_are_not_imported(
 
 
 @pytest.mark.slow
+def test_relative_entries_of_the_search_path_are_not_followed(stranger: Stranger, tmp_path: Path) -> None:
+    """An editable install with a namespace puts such a name there; Python looks for missing modules in it."""
+    (stranger.folder / "hook").mkdir()
+    planted = stranger.folder / "hook" / "msvcrt.py"  # which subprocess looks for, and Linux does not have
+    planted.write_text(f"open({str(stranger.mark)!r}, 'w').close()\n", "utf-8")
+    (tmp_path / "sitecustomize.py").write_text("import sys; sys.path.append('hook')\n", "utf-8")
+    path = f"{tmp_path}:{ROOT}"
+    stranger.run(sys.executable, "-c", "import subprocess", PYTHONPATH=path)
+    assert stranger.ran()
+    done = stranger.run(*QE, "learners", "list", PYTHONPATH=path)
+    assert done.returncode == 0, done.stderr
+    assert not stranger.ran()
+
+
+@pytest.mark.slow
 def test_the_ui_and_its_server_import_nothing_from_the_working_directory(
     stranger: Stranger, demo_model: Path
 ) -> None:
