@@ -13,9 +13,12 @@ from features.core.segments import Segments
 from features.phrase_decoding.segmentation import Forced, force
 from features.resources.language_model import LanguageModel
 from features.resources.phrase_table import PhraseTable
-from features.text.tokens import Tokens, segment_sum
+from features.text.tokens import Tokens, ratio, segment_sum
 
 _SDLLW: Final = "SDL Language Weaver at WMT12, section 2.2: {} (stand-in: forced decoding, not the decoder's)"
+_SJTU: Final = (
+    "Wu and Zhao 2012 (SJTU at WMT12), section 3.2: {} (stand-in: forced decoding, not the decoder's)"
+)
 
 
 @dataclass(frozen=True)
@@ -26,30 +29,39 @@ class ForcedDecoding(Extractor):
     section 4); what it leaves out costs nothing. The word penalty is the length of the translation, the
     phrase penalty the number of pairs, the language model's cost that of the target model. Everything is NaN
     of a segment that no pair applies to.
+
+    trace  with the density of the derivation and the mean length of its phrases, where a word that no pair
+           makes is a phrase of its own, as a decoder passes unknown words on
     """
 
     plain: ClassVar[str] = "how well known phrases explain the translation"
 
     phrase_table: PhraseTable
     target_lm: LanguageModel
+    trace: bool = False
+
+    @property
+    def columns(self) -> tuple[Column["_Given"], ...]:
+        return (*COLUMNS, *OF_TRACE) if self.trace else COLUMNS
 
     @property
     def features(self) -> Sequence[Feature]:
-        return features_of(COLUMNS)
+        return features_of(self.columns)
 
     def extract(self, segments: Segments) -> FloatArray:
         forced = force(segments.source_tokens, segments.target_tokens, self.phrase_table)
-        given = _Given(forced, segments.target_tokens, self.target_lm)
-        values = block(COLUMNS, given)
+        given = _Given(forced, segments.source_tokens, segments.target_tokens, self.target_lm)
+        values = block(self.columns, given)
         values[forced.phrases == 0] = float("nan")
         return values
 
 
 @dataclass(frozen=True, eq=False)
 class _Given:
-    """The derivations of a batch, the translations, and the model that reads them."""
+    """The derivations of a batch, its texts, and the model that reads the translations."""
 
     forced: Forced
+    source: Tokens
     tokens: Tokens
     model: LanguageModel
 
@@ -58,6 +70,11 @@ class _Given:
         """(n,) natural logarithm of the probability of each translation, end of sentence included."""
         scores = self.model.score(self.tokens)
         return np.asarray(segment_sum(scores.log10, scores.offsets) * np.log(10))
+
+    @property
+    def phrases(self) -> FloatArray:
+        """(n,) pairs, and the words that none makes."""
+        return self.forced.phrases + self.forced.uncovered
 
 
 COLUMNS: Final = (
@@ -116,5 +133,21 @@ COLUMNS: Final = (
         _SDLLW.format("MF8"),
         "pairs",
         lambda given: given.forced.phrases,
+    ),
+)
+OF_TRACE: Final = (
+    Column[_Given](
+        "forced_trace_density",
+        "phrases of the derivation / source tokens; NaN without a pair",
+        _SJTU.format("trace density"),
+        "phrases per token",
+        lambda given: ratio(given.phrases, given.source.lengths),
+    ),
+    Column[_Given](
+        "forced_phrase_length",
+        "target tokens / phrases of the derivation; NaN without a pair",
+        _SJTU.format("average of phrase length"),
+        "tokens",
+        lambda given: ratio(given.tokens.lengths, given.phrases),
     ),
 )

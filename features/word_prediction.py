@@ -12,7 +12,7 @@ from features.core.segments import Segments
 from features.resources.word_prediction import WordPrediction
 
 _UEDIN: Final = "Buck 2012 (UEdin), section 3.5"
-_KINDS: Final = {"filtered": "frequent words", "hashed": "hashed words"}
+_KINDS: Final = {"filtered": "kept words", "hashed": "hashed words"}
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,10 @@ class WordPredictionScores(Extractor):
     """NNdist, NNprob+, HNNdist and HNNprob+: distance of the predicted vector from that of the translation,
     and geometric mean of the predictions for the words that are there.
 
-    NaN where source or translation has no word that the network knows. The paper's filtered network knows the
-    words of its 2,254 segments; this one, the most frequent of the corpus.
+    NaN where source or translation has no word that the network knows. The filtered network knows the words
+    of texts, as the paper's (`resources: {read: {source_kept_words: FILE, target_kept_words: FILE}}`), else
+    the most frequent of the corpus. Networks learn from `pairs` of the corpus, evenly spread: 30,000 unless
+    `resources: {settings: {word_prediction_hashed: {pairs: N}}}` says otherwise.
     """
 
     plain: ClassVar[str] = "how predictable the words of the translation are"

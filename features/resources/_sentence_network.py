@@ -19,13 +19,11 @@ Sets = csr_matrix  # (n, dimensions) float32, 1 where a text has a dimension
 class Training:
     """How a network is trained: stochastic gradient descent on the cross-entropy of every output.
 
-    pairs   at most, evenly spread over the corpus
     rate    of the first step, falling linearly to a tenth
     """
 
     hidden: int = 500
     epochs: int = 10
-    pairs: int = 30_000
     batch: int = 32
     rate: float = 1.0
     seed: int = 0
@@ -50,14 +48,15 @@ class SentenceNetwork:
 
 
 def trained(
-    source: Sets, target: Sets, training: Training, progress: Callable[[int], None]
+    source: Sets, target: Sets, pairs: int, training: Training, progress: Callable[[int], None]
 ) -> SentenceNetwork:
-    """From n pairs. Outputs begin at the shares of pairs that have them: what a source adds is learned."""
+    """From `pairs` at most, evenly spread.
+
+    Outputs begin at the shares of pairs that have them: what a source adds is learned.
+    """
     rng = np.random.default_rng(training.seed)
     network = _initial(source.shape[1], target, training.hidden, rng)
-    chosen = np.unique(
-        np.linspace(0, source.shape[0] - 1, min(training.pairs, source.shape[0])).astype(np.int64)
-    )
+    chosen = np.unique(np.linspace(0, source.shape[0] - 1, min(pairs, source.shape[0])).astype(np.int64))
     steps = training.epochs * -(-len(chosen) // training.batch)
     step = 0
     with threadpool_limits(1, "blas"):  # batches are small: beside other work, threads wait for each other
@@ -68,7 +67,7 @@ def trained(
                 rate = training.rate * (1 - 0.9 * step / steps)
                 _step(network, source[rows], target[rows].toarray(), rate)
                 step += 1
-                progress(step * training.pairs // steps)
+                progress(step * len(chosen) // steps)
     return network
 
 

@@ -1,6 +1,6 @@
 """WordPrediction: the words of a translation, predicted by a neural network from those of the source."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from hashlib import sha1
 from typing import ClassVar, Final
 
@@ -13,7 +13,8 @@ from features.basics.hints import Count
 from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
 from features.resources._sentence_network import SentenceNetwork, Sets, Training, distance, mean_log, trained
-from features.resources._word_sets import WordSets, segments_with
+from features.resources._word_sets import WordSets
+from features.resources.kept_words import KeptWords
 from features.resources.word_lexicon import plain
 from features.storage.arrays import finite, typed
 from features.storage.damage import Damaged
@@ -28,32 +29,32 @@ _ROWS: Final = 500  # texts predicted at a time
 
 @dataclass(frozen=True, kw_only=True)
 class WordPredictionBuilder(Builder):
-    """Texts as vectors of 0 and 1: a dimension for each frequent word, or for each value of hashes.
+    """Texts as vectors of 0 and 1: a dimension for each kept word, or for each value of hashes.
 
-    hashed                        whether words are hashed; else those in most segments have a dimension each
-    source_words, target_words    how many, at most
+    hashed  whether words are hashed; else the kept words have a dimension each
+    pairs   of the corpus that are learned from, at most, evenly spread
     """
 
     hashed: bool
-    source_words: Count = 8365
-    target_words: Count = 9000
+    pairs: Count = 30_000
     training: Training = _TRAINING
+    source_kept_words: KeptWords | None = None
+    target_kept_words: KeptWords | None = None
 
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "WordPrediction":
         left, right = plain(corpus.source), plain(corpus.target)
-        source = Vocabulary([] if self.hashed else _frequent(left, self.source_words))
-        target = Vocabulary([] if self.hashed else _frequent(right, self.target_words))
-        total = self.training.pairs
+        source, target = _words(self.source_kept_words), _words(self.target_kept_words)
+        total = min(self.pairs, len(corpus))
         network = trained(
             _vectors(left, source, self.hashed),
             _vectors(right, target, self.hashed),
+            self.pairs,
             self.training,
             lambda done: progress("word prediction", done, total),
         )
         weights = (network.into, network.hidden_bias, network.out, network.bias)
-        settings = {**self.settings, **asdict(self.training)}
         return WordPrediction(
-            source, target, *weights, settings=settings, corpus_fingerprint=corpus.fingerprint
+            source, target, *weights, settings=self.settings, corpus_fingerprint=corpus.fingerprint
         )
 
 
@@ -68,7 +69,11 @@ class WordPrediction(Resource):
     """
 
     parts: ClassVar[Parts] = {
-        "word_prediction_filtered": {"hashed": False},
+        "word_prediction_filtered": {
+            "hashed": False,
+            "source_kept_words": "source_kept_words",
+            "target_kept_words": "target_kept_words",
+        },
         "word_prediction_hashed": {"hashed": True},
     }
     builder = WordPredictionBuilder
@@ -111,10 +116,8 @@ class WordPrediction(Resource):
         return np.where(known, distances, np.nan), np.where(known, np.exp(means), np.nan)
 
 
-def _frequent(tokens: Tokens, most: int) -> list[str]:
-    """The words in most segments."""
-    order = np.argsort(-segments_with(tokens), kind="stable")[:most]
-    return [tokens.types[i] for i in order]
+def _words(kept: KeptWords | None) -> Vocabulary:
+    return Vocabulary([] if kept is None else kept.words)
 
 
 def _vectors(tokens: Tokens, vocabulary: Vocabulary, hashed: bool) -> Sets:

@@ -1,4 +1,4 @@
-"""Parts read from files: language models (ARPA, KenLM), lexicons (GIZA++, Moses), lists of stop words."""
+"""Parts read from files: language models (ARPA, KenLM), lexicons (GIZA++, Moses), lists of words."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -11,6 +11,7 @@ from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.core.bundle import Builders, known_parts, plain_parts, unknown_part
 from features.core.resource import Resource
+from features.resources.kept_words import KeptWords
 from features.resources.language_model import Direction, LanguageModel
 from features.resources.lexicon import Lexicon
 from features.resources.stop_words import StopWords
@@ -40,7 +41,7 @@ class PartFiles:
                     remedy="ARPA and KenLM files are read as language models "
                     f"({', '.join(plain_parts(LanguageModel))}), those of GIZA++ and Moses as lexicons "
                     f"({', '.join(plain_parts(Lexicon))}), lists as stop words "
-                    f"({', '.join(StopWords.parts)})",
+                    f"({', '.join(StopWords.parts)}), texts as words to keep ({', '.join(KeptWords.parts)})",
                 )
             if not path.is_file():
                 raise InputError(f"no such file, to read '{name}' from", where=path, remedy="check the path")
@@ -121,8 +122,18 @@ def _stop_words(path: Path, checksum: str) -> Callable[..., Resource]:
     return read
 
 
+def _kept_words(path: Path, checksum: str) -> Callable[..., Resource]:
+    def read(
+        corpus: ParallelCorpus, *, side: Side, progress: Progress = silent, **of_built: Any
+    ) -> KeptWords:
+        return KeptWords.read(path, corpus, side, checksum)
+
+    return read
+
+
 _READERS: Mapping[str, Callable[[Path, str], Callable[..., Resource]]] = {
     **dict.fromkeys(plain_parts(LanguageModel), _language_model),
     **dict.fromkeys(plain_parts(Lexicon), _lexicon),
     **dict.fromkeys(StopWords.parts, _stop_words),
+    **dict.fromkeys(KeptWords.parts, _kept_words),
 }

@@ -66,3 +66,16 @@ def test_the_distortion_of_a_swap_and_of_a_skipped_word() -> None:
     """`casa la`: from 0 to `house` at 1 is 1, from 2 back to 0 is 2, from 1 to the end at 2 is 1."""
     assert values("the house", "casa la")["forced_distortion"] == 1 + 2 + 1
     assert values("the big house", "la casa")["forced_distortion"] == 1
+
+
+def test_the_trace_by_hand() -> None:
+    """`la`, `casa` and the unknown `zz` for four source words: 3 phrases, of 3 target words."""
+    words = Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace")
+    segments = Segments.from_columns(
+        {"source": ["the big big house", "dog"], "target": ["la casa zz", "zz"]}, *words
+    )
+    extractor = replace(made(), trace=True)
+    assert extractor.names[:-2] == made().names
+    density, length = extractor.extract(segments)[:, -2:].T
+    assert density[0] == 3 / 4 and length[0] == 3 / 3
+    assert np.isnan([density[1], length[1]]).all()  # no pair applies

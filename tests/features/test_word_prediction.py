@@ -9,6 +9,7 @@ from scipy.sparse import csr_matrix
 
 from features.core.segments import Segments
 from features.resources._sentence_network import Training, distance, mean_log
+from features.resources.kept_words import KeptWords
 from features.resources.word_prediction import WordPrediction, _vectors, hashes
 from features.storage.damage import Damaged
 from features.text.corpus import ParallelCorpus
@@ -31,8 +32,11 @@ def corpus() -> ParallelCorpus:
 
 @pytest.fixture(scope="module")
 def extractor() -> WordPredictionScores:
-    parts = [WordPrediction.build(corpus(), hashed=hashed, training=QUICK) for hashed in (False, True)]
-    return WordPredictionScores(*parts)
+    kept = {f"{side}_kept_words": KeptWords.build(corpus(), side=side) for side in ("source", "target")}
+    return WordPredictionScores(
+        WordPrediction.build(corpus(), hashed=False, training=QUICK, **kept),
+        WordPrediction.build(corpus(), hashed=True, training=QUICK),
+    )
 
 
 def scores(extractor: WordPredictionScores, source: str, target: str) -> dict[str, float]:

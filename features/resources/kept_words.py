@@ -1,0 +1,75 @@
+"""KeptWords: the words of a side that a network of words has a place for."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar, Self
+
+import numpy as np
+
+from features.basics.errors import InputError
+from features.basics.hints import Count
+from features.basics.progress import Progress, silent
+from features.core.resource import Builder, Parts, Resource
+from features.resources._word_sets import segments_with
+from features.resources.word_lexicon import plain
+from features.storage.files import read_lines
+from features.text.corpus import ParallelCorpus, Side
+from features.text.tokens import Tokens
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeptWordsBuilder(Builder):
+    """The words in most segments of one side, at most `most`; of equally frequent ones, the first."""
+
+    side: Side
+    most: Count = 9000
+
+    def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "KeptWords":
+        words = _by_frequency(plain(corpus.side(self.side)))[: self.most]
+        progress(f"kept words, {self.side}", 1, 1)
+        return KeptWords(tuple(words), settings=self.settings, corpus_fingerprint=corpus.fingerprint)
+
+
+@dataclass(frozen=True, eq=False)
+class KeptWords(Resource):
+    """The most frequent words of a side, or those of a text (`read` of an experiment's `resources`).
+
+    words  lower-cased, those with digits one word; by falling number of segments
+
+    Source: WMT12 UEdin, section 3.5, which keeps the words of the segments to be judged.
+
+    >>> corpus = ParallelCorpus.from_lines([("a", "La casa de 5"), ("b", "la 7 de .")])
+    >>> KeptWords.build(corpus, side="target", most=3).words
+    ('la', 'de', '$number')
+    """
+
+    parts: ClassVar[Parts] = {
+        "source_kept_words": {"side": "source", "most": 8365},
+        "target_kept_words": {"side": "target", "most": 9000},
+    }
+    builder: ClassVar[type[Builder]] = KeptWordsBuilder
+
+    words: tuple[str, ...] = field(repr=False)
+
+    @classmethod
+    def read(cls, path: Path, corpus: ParallelCorpus, side: Side, checksum: str) -> Self:
+        """All words of a text, split as those of the corpus are, plain or gzip; the corpus has to have them.
+
+        Raises InputError if it has none of them.
+        """
+        tokenizer = corpus.source_tokenizer if side == "source" else corpus.target_tokenizer
+        known = set(plain(corpus.side(side)).types)
+        given = plain(tokenizer.tokens(list(read_lines(path))))
+        words = [word for word in _by_frequency(given) if word in known]
+        if not words:
+            raise InputError(
+                f"no word of the {side} side of the corpus", where=path, remedy="give a text of its language"
+            )
+        settings = {"side": side, "read": checksum}
+        return cls(tuple(words), settings=settings, corpus_fingerprint=corpus.fingerprint)
+
+
+def _by_frequency(tokens: Tokens) -> Sequence[str]:
+    order = np.argsort(-segments_with(tokens), kind="stable")
+    return [tokens.types[i] for i in order]
