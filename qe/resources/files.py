@@ -1,6 +1,6 @@
-"""Parts read from files: language models (ARPA, KenLM), lexicons (GIZA++, Moses), lists of words."""
+"""Parts read from files: language models (also from treebanks), lexicons (GIZA++, Moses), lists of words."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,8 +16,10 @@ from features.resources.language_model import Direction, LanguageModel
 from features.resources.lexicon import Lexicon
 from features.resources.stop_words import StopWords
 from features.storage.files import sha256
+from features.text.annotation import Layer
 from features.text.corpus import ParallelCorpus, Side
 from features.text.ngram_tables import Case
+from qe.language.conllu import tags_of_texts
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,8 @@ class PartFiles:
                     f"the part '{name}' is read from no file",
                     where=path,
                     remedy="ARPA and KenLM files are read as language models "
-                    f"({', '.join(plain_parts(LanguageModel))}), those of GIZA++ and Moses as lexicons "
+                    f"({', '.join(plain_parts(LanguageModel))}), treebanks in CoNLL-U as models of tags "
+                    f"({', '.join(_TAG_MODELS)}), those of GIZA++ and Moses as lexicons "
                     f"({', '.join(plain_parts(Lexicon))}), lists as stop words "
                     f"({', '.join(StopWords.parts)}), texts as words to keep ({', '.join(KeptWords.parts)})",
                 )
@@ -122,6 +125,36 @@ def _stop_words(path: Path, checksum: str) -> Callable[..., Resource]:
     return read
 
 
+def _tag_model(path: Path, checksum: str) -> Callable[..., Resource]:
+    def read(
+        corpus: ParallelCorpus,
+        *,
+        side: str,
+        layer: Layer = "xpos",
+        order: int,
+        direction: Direction = "forward",
+        case: Case = "true",
+        minimum: int = 1,
+        prune: bool = False,
+        progress: Progress = silent,
+        **of_built: Any,
+    ) -> LanguageModel:
+        """Of the tags that the treebank gives the words of its texts."""
+        model = LanguageModel.from_tokens(
+            tags_of_texts(path, layer),
+            order=order,
+            direction=direction,
+            case=case,
+            minimum=minimum,
+            prune=prune,
+            progress=progress,
+            corpus_fingerprint=checksum,
+        )
+        return model.with_settings(side=side, layer=layer, read=checksum)
+
+    return read
+
+
 def _kept_words(path: Path, checksum: str) -> Callable[..., Resource]:
     def read(
         corpus: ParallelCorpus, *, side: Side, progress: Progress = silent, **of_built: Any
@@ -131,8 +164,12 @@ def _kept_words(path: Path, checksum: str) -> Callable[..., Resource]:
     return read
 
 
+_TAG_MODELS: Sequence[str] = [
+    name for name, settings in LanguageModel.parts.items() if "annotation" in settings
+]
 _READERS: Mapping[str, Callable[[Path, str], Callable[..., Resource]]] = {
     **dict.fromkeys(plain_parts(LanguageModel), _language_model),
+    **dict.fromkeys(_TAG_MODELS, _tag_model),
     **dict.fromkeys(plain_parts(Lexicon), _lexicon),
     **dict.fromkeys(StopWords.parts, _stop_words),
     **dict.fromkeys(KeptWords.parts, _kept_words),

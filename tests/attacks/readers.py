@@ -27,8 +27,8 @@ from qe.data.score_files import read_scores
 from qe.data.translation_files.opened import opened
 from qe.data.translation_files.xlsx import Sheet
 from qe.language.annotators._brackets import read_trees
-from qe.language.annotators._conllu import read_conllu
 from qe.language.annotators._entities import read_entities
+from qe.language.conllu import read_conllu
 from qe.people.effort.texts import read_conllu as read_annotated
 from qe.people.judgements.reading import chosen_pairs, read_judgements
 from qe.people.ranking_method import RANKINGS

@@ -82,9 +82,40 @@ def test_further_text_is_of_words(tmp_path: Path) -> None:
         further.check_used(["target_pos_lm"])
 
 
-def test_models_of_tags_are_read_from_no_file(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="the part 'target_pos_lm' is read from no file"):
-        PartFiles({"target_pos_lm": tmp_path / "x"})
+TREEBANK = """\
+1-2\tdel\t_\t_\t_\t_\t_\t_\t_\t_
+1\tde\tde\tADP\tsps00\t_\t3\tcase\t_\t_
+2\tel\tel\tDET\tda0ms0\t_\t3\tdet\t_\t_
+3\tmar\tmar\tNOUN\tncms000\t_\t0\troot\t_\t_
+
+1\tmar\tmar\tNOUN\tncms000\t_\t0\troot\t_\t_
+"""
+
+
+@pytest.mark.slow
+def test_models_of_tags_are_read_from_treebanks(tmp_path: Path) -> None:
+    """The tags of `del mar` and of `mar`, in both layers; the corpus and its annotator are not asked."""
+    treebank = tmp_path / "bank.conllu"
+    treebank.write_text(TREEBANK, "utf-8")
+    files = PartFiles({"target_pos_lm": treebank, "target_upos_lm": treebank})
+    parts = list(files.files)
+    bundle = bundles.build(corpus, tmp_path / "b", parts, builders=files.builders({}), wanted=files.wanted)
+    for part, tags in (("target_pos_lm", ["sps00", "ncms000"]), ("target_upos_lm", ["ADP", "NOUN"])):
+        model = bundle.part(part)
+        assert isinstance(model, LanguageModel)
+        own = LanguageModel.from_tokens(Tokens.from_lists([tags, tags[1:]]), order=6, case="true")
+        texts = Tokens.from_lists([tags, tags[1:], ["zz"]])
+        assert model.log10_probability(texts).tolist() == own.log10_probability(texts).tolist()
+    treebank.write_text(
+        TREEBANK.replace("sps00", "_").replace("ncms000", "_").replace("da0ms0", "_"), "utf-8"
+    )
+    with pytest.raises(InputError, match="the treebank has no xpos"):
+        bundles.build(corpus, tmp_path / "c", parts, builders=PartFiles(files.files).builders({}))
+
+
+def test_models_of_morphemes_are_read_from_no_file(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="the part 'target_morpheme_lm' is read from no file"):
+        PartFiles({"target_morpheme_lm": tmp_path / "x"})
 
 
 @pytest.mark.slow

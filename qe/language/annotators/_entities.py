@@ -10,7 +10,7 @@ from features.basics.errors import InputError
 from features.storage.files import read_lines
 from features.text.annotation import OUTSIDE, layer_tokens, spans
 from features.text.tokens import Tokens
-from qe.language.annotators._conllu import FORM, MISC, read_conllu
+from qe.language.conllu import FORM, MISC, read_conllu
 
 _DOCUMENT = "-DOCSTART-"
 

@@ -16,7 +16,9 @@ from features.text.tokens import Tokens
 from qe.display.summary import summarised
 from qe.language.annotator import Annotator, Batch
 from qe.language.annotators import _relations, _storage, _transitions
-from qe.language.annotators._conllu import (
+from qe.language.annotators._projective import projective
+from qe.language.annotators.pos import Pos, annotated, indexed
+from qe.language.conllu import (
     DEPREL,
     FORM,
     HEAD,
@@ -27,8 +29,6 @@ from qe.language.annotators._conllu import (
     universal_deprel,
     versions,
 )
-from qe.language.annotators._projective import projective
-from qe.language.annotators.pos import Pos, annotated, indexed
 from qe.language.linear import Floats, Hashes
 from qe.language.words import ATTRIBUTES, hashed
 

@@ -18,9 +18,9 @@ from qe.display.summary import summarised
 from qe.language.annotator import Annotator, Batch
 from qe.language.annotators import _choice, _sequence, _storage
 from qe.language.annotators._choice import ChoiceModel
-from qe.language.annotators._conllu import FEATS, FORM, LEMMA, UPOS, XPOS, Row, read_conllu, versions
 from qe.language.annotators._lemmas import Lemmas
 from qe.language.annotators._sequence import SequenceModel
+from qe.language.conllu import FEATS, FORM, LEMMA, UPOS, XPOS, Row, read_conllu, versions
 from qe.language.words import templates
 
 _TAGS: Final = templates(

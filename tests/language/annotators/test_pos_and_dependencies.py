@@ -13,12 +13,12 @@ from features.basics.errors import InputError
 from features.text.annotation import heads, layer_tokens
 from features.text.tokens import Tokens
 from qe.language.annotator_folder import AnnotatorFolder, train
-from qe.language.annotators._conllu import read_conllu, versions
 from qe.language.annotators._lemmas import Lemmas
 from qe.language.annotators._projective import projective
 from qe.language.annotators._sequence import _viterbi
 from qe.language.annotators._transitions import LEFT, RIGHT, SHIFT, oracle
 from qe.language.annotators.dependencies import Dependencies
+from qe.language.conllu import read_conllu, versions
 from tests.language.annotators.made import sentences, write_conllu
 
 RANDOM = np.random.default_rng(3)

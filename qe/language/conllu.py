@@ -4,12 +4,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from features.basics.errors import InputError
 from features.basics.longest import LONGEST
 from features.basics.naturals import natural
 from features.storage.files import read_lines
 from features.text.annotation import collapsed
+from features.text.tokens import Tokens
 
 Row = list[str]  # ten columns
 _ID = re.compile("[0-9]{1,18}(-[0-9]{1,18})?")
@@ -50,6 +52,20 @@ def read_conllu(files: Sequence[Path]) -> list[Sentence]:
     if not sentences:
         raise InputError("no sentence in CoNLL-U", where=", ".join(map(str, files)))
     return sentences
+
+
+def tags_of_texts(path: Path, layer: Literal["lemma", "upos", "xpos"]) -> Tokens:
+    """What a treebank says of the words of its texts (`in_text`), a text per sentence.
+
+    Raises InputError for a treebank that says nothing of them, and as `read_conllu` does.
+    """
+    column = {"lemma": LEMMA, "upos": UPOS, "xpos": XPOS}[layer]
+    texts = [[row[column] for row in sentence.in_text()] for sentence in read_conllu([path])]
+    if all(tag == "_" for text in texts for tag in text):
+        raise InputError(
+            f"the treebank has no {layer}", where=path, remedy="name a treebank with this column"
+        )
+    return Tokens.from_lists(texts)
 
 
 def _sentences(path: Path) -> Iterator[Sentence]:
