@@ -16,7 +16,6 @@ from features.resources.language_model import Direction, LanguageModel
 from features.resources.lexicon import Lexicon
 from features.resources.stop_words import StopWords
 from features.storage.files import sha256
-from features.text.annotation import Layer
 from features.text.corpus import ParallelCorpus, Side
 from features.text.ngram_tables import Case
 from qe.language.conllu import tags_of_texts
@@ -130,7 +129,7 @@ def _tag_model(path: Path, checksum: str) -> Callable[..., Resource]:
         corpus: ParallelCorpus,
         *,
         side: str,
-        layer: Layer = "xpos",
+        layer: Literal["lemma", "upos", "xpos"] = "xpos",
         order: int,
         direction: Direction = "forward",
         case: Case = "true",
