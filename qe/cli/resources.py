@@ -108,9 +108,11 @@ def build(
         qe resources build --source train.en.gz --target train.es.gz --output output/en-es
         --target-monolingual news.es.gz --set target_lm.prune=true --read source_lm=big.en.arpa.gz
     """
+    import sys
+
     from features.basics.errors import InputError
     from features.basics.progress import silent
-    from features.core.bundle import known_parts, stranger
+    from features.core.bundle import MANIFEST, known_parts, stranger
     from features.core.feature_set import parts_needed
     from features.storage.outputs import check_apart
     from features.text.tokenizer import Tokenizer
@@ -146,6 +148,8 @@ def build(
             if path is not None
         ],
     )
+    manifest = output / MANIFEST
+    before = manifest.read_bytes() if manifest.is_file() else None
     if (foreign := stranger(output)) is not None:
         raise InputError(f"holds {foreign} and no bundle", where=output, remedy="choose another --output")
     inputs = Inputs(
@@ -175,6 +179,8 @@ def build(
     else:
         with progress_bar(quiet or as_json) as shown:
             bundle = _built(everything, parts, shown, inputs.asked, build_with({}))
+    if before == manifest.read_bytes():
+        print(f"qe resources build: {output}: made already, and left as it is", file=sys.stderr)
     if as_json:
         print_json("resources-build", bundle.manifest)
     elif not quiet:

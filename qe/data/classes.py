@@ -17,10 +17,18 @@ ERRORS = (
     ("noerror", "error"),
     ("no_error", "error"),
     ("no error", "error"),
+    ("no-error", "error"),
+    ("correct", "wrong"),
+    ("good", "poor"),
+    ("accept", "reject"),
+    ("accepted", "rejected"),
+    ("acceptable", "unacceptable"),
+    ("adequate", "inadequate"),
+    ("usable", "unusable"),
 )
 # (0, 1): which one is good, nobody knows.
-_NUMBERS = ("0", "1")
-UNSTATED = (("false", "true"), ("no", "yes"), ("f", "t"), ("n", "y"), _NUMBERS)
+_NUMBERS = (("0", "1"), ("0.0", "1.0"))
+UNSTATED = (("false", "true"), ("no", "yes"), ("f", "t"), ("n", "y"), *_NUMBERS)
 
 Pair = tuple[str, str]
 
@@ -39,10 +47,22 @@ def classes_of(texts: Iterable[str]) -> tuple[Pair, bool | None] | None:
     for pairs, upwards in ((ERRORS, False), (UNSTATED, None)):
         for pair in pairs:
             of_pair = sum(number for text, number in counted.items() if text.casefold() in pair)
-            enough = of_pair == counted.total() if pair == _NUMBERS else 2 * of_pair > counted.total()
+            enough = of_pair == counted.total() if pair in _NUMBERS else 2 * of_pair > counted.total()
             if enough and written.keys() >= {*pair}:
                 return (written[pair[0]], written[pair[1]]), upwards
     return None
+
+
+def unknown_pair(texts: Iterable[str]) -> Pair | None:
+    """The two words that all labels consist of, if no table of classes knows them.
+
+    >>> unknown_pair(["sí", "no", "", "no"]), unknown_pair(["1", "x"]), unknown_pair(["a", "b", "c"])
+    (('no', 'sí'), None, None)
+    """
+    words = {text.strip().casefold(): text.strip() for text in texts if text.strip()}
+    first, *others = sorted(words.values()) or [""]
+    is_pair = len(others) == 1 and not any(any(c.isdigit() for c in word) for word in words)
+    return (first, others[0]) if is_pair else None
 
 
 def numbers_of(texts: Sequence[str], classes: Sequence[str]) -> list[str]:

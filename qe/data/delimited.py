@@ -159,8 +159,18 @@ class _Quoted:
     def _refuse_merged(self, number: int, spanned: list[str]) -> None:
         """Raises InputError if each line of a row that spans several looks like a row of its own."""
         several = len(spanned) > 1 and self.width > 1
-        if several and all(line.count(self.delimiter) + 1 == self.width for line in spanned):
+        if several and all(self._alone(line) == self.width for line in spanned):
             raise self._wrong(f"quotes would merge {len(spanned)} lines into one row", number, spanned[0])
+
+    def _alone(self, line: str) -> int:
+        """Number of fields of a line for itself; quotes that close in it delimit one, others are text."""
+        number, place = 1, 0
+        while place < len(line):
+            closed = _QUOTED.match(line, place)
+            end = closed.end() if closed and line[closed.end() :][:1] in ("", self.delimiter) else place
+            place = (line.find(self.delimiter, end) + 1) or len(line) + 1
+            number += place <= len(line)
+        return number
 
     def _wrong(self, what: str, number: int, text: str, kind: type[InputError] = InputError) -> InputError:
         return kind(
@@ -284,7 +294,14 @@ class _Sample:
         delimiters = [delimiter or default[0]] + ([] if delimiter else list(DELIMITERS.values()))
         quotings = [default[1], not default[1]] if quoting is None else [quoting]
         ways = [(d, q) for d in dict.fromkeys(delimiters) for q in quotings]
-        return next((way for way in ways if self._suits(*way)), ways[0])
+        chosen = next((way for way in ways if self._suits(*way)), ways[0])
+        if quoting is not None or chosen[1] or self._fits(*chosen):
+            return chosen
+        return (chosen[0], True) if self._fits(chosen[0], True) else chosen
+
+    def _fits(self, delimiter: str, quoting: bool) -> bool:
+        """Whether every row has as many fields as the header."""
+        return len({len(row) for row in self._rows(delimiter, quoting)}) == 1
 
     def _suits(self, delimiter: str, quoting: bool) -> bool:
         """Whether the header has several fields, and almost all rows as many as the header."""

@@ -20,6 +20,7 @@ _HALF = re.compile("[\ud800-\udfff]")
 KINDS = {"tsv": "tsv", "csv": "csv", "jsonl": "jsonl", "ndjson": "jsonl", "parquet": "parquet"}
 ALL_KINDS = ("tsv", "csv", "jsonl", "parquet", "xlsx", "xliff", "tmx")
 DECIMALS = (".", ",")
+_NAMED = {**KINDS, "txt": "tsv", "tab": "tsv"}  # Excel saves "Unicode text" and tabs as .txt
 
 
 @dataclass(frozen=True)
@@ -65,12 +66,12 @@ def is_table(path: Path) -> bool:
 def kind_of(path: Path) -> str:
     """The kind by the file's name. Raises InputError for any other name."""
     suffixes = [suffix.lstrip(".").lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
-    kind = translation_kind(path) or KINDS.get(suffixes[-1] if suffixes else "")
+    kind = translation_kind(path) or _NAMED.get(suffixes[-1] if suffixes else "")
     if kind is None:
         raise InputError(
             "the name does not tell what kind of table this is",
             where=path,
-            remedy=f"set `kind` to one of {', '.join(ALL_KINDS)}",
+            remedy=f"set `kind` (--kind) to one of {', '.join(ALL_KINDS)}",
         )
     return kind
 

@@ -21,6 +21,8 @@ CASES: dict[str, tuple[list[str], tuple[tuple[str, str], bool | None] | None]] =
     "truth": (["True", "False"], (("False", "True"), None)),
     "yes and no": (["no", "yes"], (("no", "yes"), None)),
     "numbers": (["0", "1", "1"], (("0", "1"), None)),
+    "numbers of a data frame": (["0.0", "1.0"], (("0.0", "1.0"), None)),
+    "a reviewer's words": (["Accept", "Reject"], (("Accept", "Reject"), False)),
     "grades": (["0", "1", "2"], None),
     "shares": (["0", "0.5", "1"], None),
     "with gaps": (["OK", "", "BAD", "n/a", "OK"], (("OK", "BAD"), False)),

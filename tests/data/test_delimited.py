@@ -93,6 +93,25 @@ CASES: dict[str, tuple[str, bytes, dict[str, list[str]], str]] = {
         {"source": ["a\tb"], "target": ['c "d"']},
         "quoted fields",
     ),
+    "tabs and line ends in quoted cells of a TSV, among others": (
+        "a.tsv",
+        b'source\ttarget\na\tb\n"c\td"\te\nf\t"g\nh"\n' + 60 * b"i\tj\n",
+        {"source": ["a", "c\td", "f", *60 * "i"], "target": ["b", "e", "g\nh", *60 * "j"]},
+        "quoted fields",
+    ),
+    "a damaged row does not make quotes": (
+        "a.tsv",
+        b'source\ttarget\n"a" b\tc\n' + 60 * b"i\tj\n" + b'"d"\t"e\n',
+        {"source": ['"a" b', *60 * "i", '"d"'], "target": ["c", *60 * "j", '"e']},
+        "",
+    ),
+    "a line end in a cell beside commas in others": (
+        "a.csv",
+        b'source,target,score\n"a, b","c\nd","0,5"\ne,f,1\n',
+        {"source": ["a, b", "e"], "target": ["c\nd", "f"], "score": ["0,5", "1"]},
+        "",
+    ),
+    "a name that ends with .txt": ("b.txt", b"source\ttarget\na\tb\nc\td\n", PLAIN, ""),
     "unquoted CSV": (
         "a.csv",
         b'source,target\n"a" b,c\nd,"e\n',
@@ -129,8 +148,7 @@ def test_what_is_read_and_told(case: str, tmp_path: Path) -> None:
     name, content, expected, told = CASES[case]
     path = as_path(tmp_path, name, content)
     reading = Reading(path)
-    layout = Layout("tsv") if name.endswith(".txt") else None
-    assert columns(path, reading, layout) == expected
+    assert columns(path, reading) == expected
     notes = [note for note in reading.notes if "read with" in note]
     assert notes == ([f"{path}: read with {told}"] if told else [])
 

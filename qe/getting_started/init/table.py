@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from features.basics.errors import InputError
-from qe.data.classes import Pair, classes_of
+from qe.data.classes import Pair, classes_of, unknown_pair
 from qe.data.dataset import Dataset, Split
 from qe.data.directions import higher_is_better, is_rate
 from qe.data.format import make_format
@@ -87,12 +87,24 @@ def _options(roles: Mapping[str, str], wishes: Wishes, columns: Mapping[str, Col
         if classes is not None:
             options["label"] = _of_classes(header, *classes, wishes)
             return {**options, "columns": dict(roles)}
+        _check_words(header, columns[header])
         up = higher_is_better(header, wishes.higher_is_better, _DIRECTION)
         low = 0 if is_rate(header) else None
         options["label"] = {"name": header, "low": low, "high": None, "higher_is_better": up}
     else:
         options["label"] = "hter"
     return {**options, "columns": dict(roles)}
+
+
+def _check_words(header: str, column: Column) -> None:
+    """Raises InputError for labels of two words, of which nobody knows which one is good."""
+    pair = unknown_pair(column.texts)
+    if pair is not None:
+        raise InputError(
+            f"the label '{header}' is of two words, {pair[0]!r} and {pair[1]!r}, and neither is known",
+            where=column.where(0),
+            remedy="write OK for the good one and BAD for the other",
+        )
 
 
 def _of_classes(header: str, classes: Pair, upwards: bool | None, wishes: Wishes) -> dict[str, Any]:

@@ -354,3 +354,11 @@ def test_a_damaged_corpus_is_an_error(tmp_path: Path) -> None:
     (bundle.path / "corpus" / "source.ids.npy").unlink()
     with pytest.raises(InputError, match="the encoded corpus is damaged"):
         bundles.build(corpus, bundle.path, ORDER)
+
+
+@pytest.mark.slow
+def test_the_same_command_says_that_the_bundle_is_made(tmp_path: Path) -> None:
+    arguments = [*write(tmp_path, "a b\nc d\n", "e f\ng h\n"), "--only", "source_ngrams"]
+    first, again, other = build(*arguments), build(*arguments), build(*arguments, "--only", "target_ngrams")
+    assert [done.returncode for done in (first, again, other)] == [0, 0, 0], first.stderr
+    assert ["made already" in done.stderr for done in (first, again, other)] == [False, True, False]

@@ -149,6 +149,12 @@ def test_labels_that_are_all_the_same(tmp_path: Path, table: pd.DataFrame) -> No
     assert not (tmp_path / "mine.yaml").exists()
 
 
+def test_labels_of_two_words_that_nobody_knows_are_asked_for(tmp_path: Path, table: pd.DataFrame) -> None:
+    words = ["sí" if score > 3 else "no" for score in table.score]
+    with pytest.raises(InputError, match="of two words, 'no' and 'sí', and neither is known; write OK for"):
+        begun(tmp_path, table.assign(score=words))
+
+
 def test_paths_lead_through_links(tmp_path: Path, table: pd.DataFrame) -> None:
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "link").symlink_to("a/b")
