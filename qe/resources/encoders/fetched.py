@@ -2,12 +2,13 @@
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from filelock import FileLock
 
@@ -16,8 +17,8 @@ from features.encoding.folder import PLACES, POOLING, PROMPTS, WEIGHTS, EncoderF
 from features.encoding.places import encoders_home
 from features.encoding.tokenizing import package
 from features.storage.damage import read_json
-from features.storage.files import atomic_file, sha256
-from qe.resources.encoders.origin import Origin
+from features.storage.files import atomic_directory, atomic_file, sha256
+from qe.resources.encoders.origin import Origin, is_made, origin_of
 
 # Name -> the repository; those whose card asks for a prompt that its files do not name have it here.
 KNOWN: Final[Mapping[str, str]] = {
@@ -27,6 +28,7 @@ KNOWN: Final[Mapping[str, str]] = {
     "bge-m3": "BAAI/bge-m3",
 }
 _PROMPTED: Final[Mapping[str, str]] = {"intfloat/multilingual-e5-small": "query: "}
+_REPOSITORY: Final = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
 _ENDPOINT: Final = "HF_ENDPOINT"  # the variable of huggingface_hub for another hub
 _RECORD: Final = ".checksums.json"  # repository@commit -> file -> SHA-256, of every first fetch
 _MODULES: Final = "modules.json"  # of sentence-transformers: what follows the transformer
@@ -34,29 +36,38 @@ _MODULES: Final = "modules.json"  # of sentence-transformers: what follows the t
 
 @dataclass(frozen=True)
 class Fetched:
-    """An encoder that was fetched; `notes` are what its user should know."""
+    """An encoder that was fetched; not `new` if the same command had fetched it before.
+
+    notes  what its user should know
+    """
 
     folder: Path
     origin: Origin
     notes: tuple[str, ...]
+    new: bool = True
 
 
-def fetch_encoder(name: str, revision: str | None = None, folder: Path | None = None) -> Fetched:
+def fetch_encoder(
+    name: str, revision: str | None = None, folder: Path | None = None, overwrite: bool = False
+) -> Fetched:
     """Fetches the files of an encoder into `folder`, by default under its name among the user's encoders.
 
     name      one of `KNOWN`, or a repository OWNER/NAME
     revision  branch, tag or commit; None: the newest
 
-    A fetch that was stopped goes on with the first file that is not whole. Raises InputError for an unknown
-    name, a folder that is there, a hub that cannot be reached or refuses, a repository without an encoder in
-    ONNX or of static vectors, and files that are not what the hub, or an earlier fetch of the commit, says.
+    A fetch that was stopped goes on with the first file that is not whole; after one that has ended, the
+    same command asks nobody. Raises InputError for an unknown name, a folder that holds anything else
+    (unless that is another encoder and to be overwritten), a hub that cannot be reached or refuses, a
+    repository without an encoder in ONNX or of static vectors, and files that are not what the hub, or an
+    earlier fetch of the commit, says.
     """
     repository = KNOWN.get(name, name)
-    if "/" not in repository:
+    if not _REPOSITORY.fullmatch(repository):
         raise unknown_name("encoder", name, KNOWN, where="qe encoders fetch (or OWNER/NAME)")
     output = folder or encoders_home() / repository.rpartition("/")[2]
-    if output.exists():
-        raise InputError("is there already", where=output, remedy="take it, or delete it first")
+    command = f"fetch {repository}" + (f" --revision {revision}" if revision else "")
+    if is_made(output, command, overwrite):
+        return Fetched(output, cast(Origin, origin_of(output)), _notes(output), new=False)
     with _hub(repository) as hub:
         info = hub.model_info(repository, revision=revision, files_metadata=True)
         there = {entry.rfilename: entry for entry in info.siblings}
@@ -68,10 +79,14 @@ def fetch_encoder(name: str, revision: str | None = None, folder: Path | None = 
     _compare(repository, info.sha, files, _promised(there, wanted))
     notes = _notes(partial)
     _add_prompt(partial, repository)
-    origin = Origin(output.name, repository, info.sha, _licence(info), EncoderFolder(partial).checksums())
+    read = EncoderFolder(partial).checksums()
+    origin = Origin(output.name, repository, info.sha, _licence(info), read, command)
     origin.write(partial)
     shutil.rmtree(partial / ".cache", ignore_errors=True)  # what the client noted of the files
-    partial.rename(output)
+    with atomic_directory(output) as temporary:
+        for path in partial.iterdir():
+            path.rename(temporary / path.name)
+    partial.rmdir()
     return Fetched(output, origin, notes)
 
 

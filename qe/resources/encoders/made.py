@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,7 +14,7 @@ from features.encoding.tokenizing import package
 from features.storage.files import atomic_directory, sha256
 from qe.resources.encoders._e5_file import E5Weights, read_weights
 from qe.resources.encoders._transformer import transformer
-from qe.resources.encoders.origin import Origin
+from qe.resources.encoders.origin import Origin, is_made
 
 E5: Final = "multilingual-e5-small"
 NAMES: Final = (E5,)
@@ -38,25 +39,33 @@ def is_possible() -> bool:
     return True
 
 
-def make_encoder(name: str, folder: Path | None = None) -> Path:
+@dataclass(frozen=True)
+class Made:
+    """An encoder in `folder`; not `new` if the same command had made it before."""
+
+    folder: Path
+    new: bool = True
+
+
+def make_encoder(name: str, folder: Path | None = None, overwrite: bool = False) -> Made:
     """Writes the encoder into `folder`, by default under its name among the user's encoders.
 
-    Raises InputError for an unknown name, weights that are not there or are others, and a folder that is
-    there.
+    Raises InputError for an unknown name, weights that are not there or are others, and a folder that holds
+    anything else, unless that is another encoder and to be overwritten.
     """
     if name not in NAMES:
         raise unknown_name("encoder", name, NAMES, where="qe encoders make")
     output = encoders_home() / name if folder is None else folder
-    if output.exists():
-        raise InputError("is there already", where=output, remedy="take it, or delete it first")
+    command = f"make {name}"
+    if is_made(output, command, overwrite):
+        return Made(output, new=False)
     path, version = _weights()
     weights = read_weights(path)
     with atomic_directory(output) as temporary:
         _write(weights, temporary)
-        Origin(E5, f"package {_PACKAGE}", version, LICENCE, EncoderFolder(temporary).checksums()).write(
-            temporary
-        )
-    return output
+        files = EncoderFolder(temporary).checksums()
+        Origin(E5, f"package {_PACKAGE}", version, LICENCE, files, command).write(temporary)
+    return Made(output)
 
 
 def _weights() -> tuple[Path, str]:

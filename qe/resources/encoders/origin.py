@@ -11,8 +11,8 @@ from features.encoding.folder import EncoderFolder
 from features.storage.damage import Damaged, read_json, whole
 
 FILE: Final = "origin.json"
-_TEXTS: Final = ("name", "source", "revision", "licence")
-_REMEDY: Final = "make or fetch the encoder again"
+_TEXTS: Final = ("name", "source", "revision", "licence", "command")
+_REMEDY: Final = "make or fetch the encoder again, with --overwrite"
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,7 @@ class Origin:
     revision  version of the package, or commit of the repository
     licence   as the source names it
     files     file -> SHA-256
+    command   what was asked for, such as `make multilingual-e5-small`
     """
 
     name: str
@@ -29,6 +30,7 @@ class Origin:
     revision: str
     licence: str
     files: Mapping[str, str]
+    command: str = ""
 
     def write(self, folder: Path) -> None:
         (folder / FILE).write_text(json.dumps(asdict(self), indent=1) + "\n", "utf-8")
@@ -53,12 +55,47 @@ def origin_of(folder: Path) -> Origin | None:
 
 
 def _origin(content: Mapping[str, Any]) -> Origin:
-    name, source, revision, licence = texts = [content.get(key) for key in _TEXTS]
+    recent = {"command": "", **content}
+    name, source, revision, licence, command = texts = [recent.get(key) for key in _TEXTS]
     files = content.get("files")
     if not isinstance(files, Mapping) or not all(isinstance(text, str) for text in (*texts, *files.values())):
-        raise Damaged("it must hold name, source, revision, licence and files, all of them text")
+        raise Damaged("it must hold name, source, revision, licence, command and files, all of them text")
     recorded = {str(file): str(value) for file, value in files.items()}
-    return Origin(str(name), str(source), str(revision), str(licence), recorded)
+    return Origin(str(name), str(source), str(revision), str(licence), recorded, str(command))
+
+
+def is_made(output: Path, command: str, overwrite: bool) -> bool:
+    """Whether the same command made the encoder that lies in `output`, unless it is to be overwritten.
+
+    Raises InputError if anything else lies there: another encoder unless it is to be overwritten, and what no
+    command of these made.
+    """
+    if not output.exists():
+        return False
+    origin = origin_of(output) if output.is_dir() else None
+    if origin is None or not origin.command:
+        raise InputError(
+            "is there already, and `qe encoders` did not make it",
+            where=output,
+            remedy="name another folder by --output, or delete it first",
+        )
+    if overwrite:
+        return False
+    if origin.command == command and _is_whole(origin, output):
+        return True
+    changed = ", changed since" if origin.command == command else ""
+    raise InputError(
+        f"holds what `qe encoders {origin.command}` made{changed}",
+        where=output,
+        remedy="name another folder by --output, or replace it by --overwrite",
+    )
+
+
+def _is_whole(origin: Origin, folder: Path) -> bool:
+    try:
+        return not origin.changed(folder)
+    except InputError:  # files are gone
+        return False
 
 
 def check_unchanged(origin: Origin, folder: Path) -> None:

