@@ -17,8 +17,9 @@ from features.storage.files import read_lines
 
 _HEADERS = 3  # bytes on disk, parameters, models of an ensemble: one number a line
 _PAIR = re.compile(r"[A-Za-z]{2,3}-[A-Za-z]{2,3}|multilingual", re.IGNORECASE)
-_COMET = re.compile(r"(?P<name>[^\t]*)\tSegment (?P<segment>\d+)\tscore: (?P<score>\S+)")
-_COMET_TOTAL = re.compile(r"[^\t]*\t(system-)?score: \S+")
+# The name of the file since version 1.1, the variance with --mc_dropout.
+_COMET = re.compile(r"((?P<name>[^\t]*)\t)?Segment (?P<segment>\d+)\tscore: (?P<score>\S+)(\tvariance: \S+)?")
+_COMET_TOTAL = re.compile(r"[^\t]*\t(system-)?score: \S+|System score: \S+|Predictions saved in: .+")
 
 
 @dataclass(frozen=True)
@@ -62,12 +63,12 @@ def _is_json(path: Path) -> bool:
 
 
 def _of_json(path: Path) -> tuple[str, dict[str, FloatArray]]:
-    """`{SYSTEM: [{"src": ..., "mt": ..., "ref": ..., METRIC: score}, ...], ...}`."""
+    """`{SYSTEM: [{"src": ..., "mt": ..., "ref": ..., METRIC: score}, ...], ...}`, or one list before 1.1."""
     try:
         content = json.loads("\n".join(read_lines(path)))
     except (ValueError, RecursionError) as error:
         raise InputError(f"not JSON ({error})", where=path) from None
-    systems = content if isinstance(content, dict) else {}
+    systems = content if isinstance(content, dict) else {path.stem: content}
     if not systems or not all(isinstance(rows, list) and rows for rows in systems.values()):
         raise InputError(
             "is no JSON of comet-score",
@@ -84,13 +85,14 @@ def _of_json(path: Path) -> tuple[str, dict[str, FloatArray]]:
 
 
 def _metric_of(systems: Mapping[str, Sequence[Any]], path: Path) -> str:
-    """The key of the only numbers that all segments have."""
+    """The key of the only numbers that all segments have, their variance aside."""
     for name, segments in systems.items():
         for place, segment in enumerate(segments):
             if not isinstance(segment, dict):
                 raise InputError("must be a JSON object", where=f"{path}:{name}:{place}")
     rows: list[dict[str, Any]] = [segment for segments in systems.values() for segment in segments]
-    names = [key for key, value in rows[0].items() if _is_number(value) and all(key in row for row in rows)]
+    numbers = [key for key, value in rows[0].items() if _is_number(value) and key != "variance"]
+    names = [key for key in numbers if all(key in row for row in rows)]
     if len(names) != 1:
         raise InputError(
             f"{len(names)} scores of a segment ({', '.join(names) or 'none'})",
@@ -154,7 +156,8 @@ def _row(line: str, number: int, path: Path) -> _Row | None:
     """None for a header, an empty line and the score of a whole system."""
     comet = _COMET.fullmatch(line)
     if comet:
-        return _Row(Path(comet["name"]).name.replace(" ", "_"), int(comet["segment"]), comet["score"], number)
+        name = Path(comet["name"] or path.stem).name.replace(" ", "_")
+        return _Row(name, int(comet["segment"]), comet["score"], number)
     if _is_task_line(line):
         pair, method, segment, score = (field.strip() for field in _fields(line))
         return _Row(f"{pair} {method.replace(' ', '_')}", int(segment), score, number)

@@ -55,6 +55,17 @@ CASES: dict[str, tuple[Any, dict[str, Any], tuple[list[str], list[float]] | str]
         {"control": "quality"},
         (["1"], [3.0]),
     ),
+    "JSON-MIN, all that it keeps": (
+        [{"id": 1, "source": "a", "translation": "b", "quality": 4, "annotator": 7, "annotation_id": 3,
+          "created_at": "2024", "updated_at": "2024", "lead_time": 1.5}],
+        {},
+        (["1"], [4.0]),
+    ),
+    "JSON-MIN, choices and a comment": (
+        [{"id": 1, "source": "a", "translation": "b", "q": "bad", "comment": "x", "annotator": 7}],
+        {"label": TAGGED},
+        (["1"], [1.0]),
+    ),
     "keys of one's own": (
         [task(1, said("rating", 4), text="x y", out="z")], {"columns": {"source": "text", "target": "out"}},
         (["1"], [4.0]),

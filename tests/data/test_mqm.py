@@ -68,6 +68,22 @@ def test_a_segment(case: str, tmp_path: Path) -> None:
     assert set(split.word_tags[0].split()[0::2]) == {"OK"}
 
 
+@pytest.mark.parametrize(
+    ("names", "numbers"),
+    [
+        ("docSegId\tglobalSegId", ("1\t7", "2\t8")),
+        ("doc_seg_id\tglobal_seg_id", ("1\t7", "2\t8")),
+        ("docSegId\tglobalSegId", ("1\t0", "2\t0")),  # no numbers across documents
+    ],
+)
+def test_numbers_of_segments_by_other_names(names: str, numbers: tuple[str, str], tmp_path: Path) -> None:
+    rows = [f"A\tnews\t{number}\tr1\tx\ty\tA\tMinor\t{{}}\n" for number in numbers]
+    header = f"system\tdoc\t{names}\trater\tsource\ttarget\tcategory\tseverity\tmetadata\n"
+    (tmp_path / "a.tsv").write_text(header + "".join(rows))
+    dataset = make_format("mqm", {"source_language": "en", "target_language": "de"}).read(tmp_path / "a.tsv")
+    assert len(dataset.splits["train"]) == 2
+
+
 def test_a_column_that_is_missing(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("system\tsource\nA\tb\n")
     with pytest.raises(InputError, match=r"a\.tsv:1: no column 'doc'; MQM annotations have system, doc"):

@@ -22,6 +22,14 @@ CASES: dict[str, tuple[str, tuple[str, list[float]] | str]] = {
         "o/hyp.de\tSegment 0\tscore: 0.8523\no/hyp.de\tSegment 1\tscore: 0.1\no/hyp.de\tscore: 0.4761\n",
         ("hyp.de", [0.8523, 0.1]),
     ),
+    "comet-score 1.0": (
+        "Segment 0\tscore: 0.85\nSegment 1\tscore: 0.1\nSystem score: 0.47\n",
+        ("a", [0.85, 0.1]),
+    ),
+    "comet-score with dropout": (
+        "hyp.de\tSegment 0\tscore: 0.85\tvariance: 0.01\nhyp.de\tscore: 0.85\nPredictions saved in: x.\n",
+        ("hyp.de", [0.85]),
+    ),
     "a segment is missing": ("en-de\tM\t0\t1\nen-de\tM\t2\t1\n", r"a\.txt:2: segment 2 in a file of 2"),
     "a segment twice": ("en-de\tM\t0\t1\nen-de\tM\t0\t2\n", r"a\.txt:2: segment 0 is given twice"),
     "two systems": ("en-de\tM\t0\t1\nen-de\tN\t1\t2\n", "scores of 2 systems"),
@@ -54,10 +62,13 @@ JSON: dict[str, tuple[object, tuple[str, list[float]] | str]] = {
     ),
     "with spans of errors": ({"h": [{"mt": "b", "COMET": 0.5, "errors": [{"start": 0}]}]}, ("h", [0.5])),
     "two systems": ({"a": [{"COMET": 0.5}], "b": [{"COMET": 1}]}, "scores of 2 systems"),
+    "of version 1.0": ([{"src": "a", "COMET": 0.5}, {"src": "b", "COMET": 1.0}], ("a", [0.5, 1.0])),
+    "with dropout": ({"h": [{"COMET": 0.5, "variance": 0.01, "mcd_scores": [0.4, 0.6]}]}, ("h", [0.5])),
     "no score": ({"a": [{"src": "x"}]}, "0 scores of a segment"),
     "two scores": ({"a": [{"COMET": 1, "kiwi": 2}]}, "2 scores of a segment .COMET, kiwi"),
     "no number": ({"a": [{"COMET": 1}, {"COMET": "x"}]}, "a:1: the score is 'x', not a finite number"),
-    "a list": ([1, 2], "is no JSON of comet-score"),
+    "a list": ([1, 2], "a:0: must be a JSON object"),
+    "a number": (1, "is no JSON of comet-score"),
     "segments that are none": ({"a": [1]}, "a:0: must be a JSON object"),
 }
 

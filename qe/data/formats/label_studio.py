@@ -20,6 +20,8 @@ from qe.data.labelled import labelled_rows
 from qe.data.reading import Column, Reading, known_keys
 
 _VALUES = ("rating", "number", "choices", "text")  # of a result, by the control that made it
+# What JSON-MIN says of an annotation beside the data and the controls.
+_KEPT = ("id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time")
 _OURS = ("source", "target", "id", "doc_id", "reference")
 
 
@@ -125,16 +127,27 @@ class LabelStudio(Format):
                 )
         return named
 
+    def _may_be_label(self, value: Any) -> bool:
+        """Whether an annotator's answer is of the label's kind; choices are lists, in JSON-MIN texts."""
+        classes = label_scale(self.label).classes
+        if classes is not None and isinstance(value, str):
+            return numbers_of([value], classes) != [value]
+        return isinstance(value, str if self.label == "hter" else (int, float, list))
+
     def _control(self, tasks: Mapping[str, _Task], file: Path) -> str:
         """Raises InputError where no control, or none of several, is the one with the label."""
-        wanted = str if self.label == "hter" else (int, float, list)
         known = list(dict.fromkeys(name for task in tasks.values() for one in task.said for name in one))
         if self.control:
             if self.control not in known:
                 raise unknown_name("control", self.control, known, where=file)
             return self.control
+        no_control = {*_KEPT, *self._keys(tasks, file).values()}
         said = [(name, value) for task in tasks.values() for one in task.said for name, value in one.items()]
-        fitting = list(dict.fromkeys(name for name, value in said if isinstance(value, wanted)))
+        fitting = list(
+            dict.fromkeys(
+                name for name, value in said if name not in no_control and self._may_be_label(value)
+            )
+        )
         if len(fitting) != 1:
             raise InputError(
                 "which control holds the label?" if fitting else "no annotation holds a label",

@@ -28,6 +28,8 @@ WEIGHTS: Mapping[str, float] = {
     "minor/fluency/punctuation": 0.1,
 }
 _COLUMNS = ("system", "doc", "seg_id", "rater", "source", "target", "category", "severity")
+# The segment's number in other years; docSegId counts within the document.
+_NUMBERS = ("seg_id", "globalSegId", "global_seg_id", "docSegId", "doc_seg_id")
 _MARK = re.compile(r"</?v>")
 
 
@@ -47,10 +49,10 @@ class _Segment:
 class Mqm(Format):
     """A TSV of MQM annotations (google/wmt-mqm-human-evaluation), or one per split.
 
-    Columns: system, doc, seg_id, rater, source, target, category, severity; `<v>` and `</v>` stand around
-    what is wrong. The label is the mean over the raters of minus the weights of their errors, -25 .. 0,
-    higher is better; what is worse than -25 is -25. Words that some rater marked as an error of some weight
-    are BAD.
+    Columns: system, doc, seg_id (or globalSegId, docSegId), rater, source, target, category, severity; `<v>`
+    and `</v>` stand around what is wrong. The label is the mean over the raters of minus the weights of their
+    errors, -25 .. 0, higher is better; what is worse than -25 is -25. Words that some rater marked as an
+    error of some weight are BAD.
 
     Source: Freitag et al. 2021, "Experts, Errors, and Context", table 12 (weights).
 
@@ -113,6 +115,7 @@ class Mqm(Format):
     def _segments(self, reading: Reading, file: Path) -> dict[tuple[str, str, str], _Segment]:
         """(system, document, segment) -> what its raters marked, in the order of the file."""
         table = read_table(reading, file, Layout("tsv", Wanted("tab", quoting=False)))
+        table = _numbered(table)
         missing = [name for name in _COLUMNS if name not in table]
         if missing:
             raise InputError(
@@ -151,6 +154,13 @@ class Mqm(Format):
                 remedy=f"name it under `weights`; known: {', '.join(known)}",
             )
         return known[max(fitting, key=len)]
+
+
+def _numbered(table: Mapping[str, Column]) -> Mapping[str, Column]:
+    """The columns with `seg_id`, whatever its name is there; a number that is the same everywhere is none."""
+    there = [table[name] for name in _NUMBERS if name in table]
+    telling = [column for column in there if len({*column.texts}) > 1]
+    return {**table, "seg_id": (telling or there)[0]} if there else table
 
 
 def _score(one: _Segment) -> float:
