@@ -156,7 +156,7 @@ class Mqm(Format):
         return known[max(fitting, key=len)]
 
 
-def _numbered(table: Mapping[str, Column]) -> Mapping[str, Column]:
+def _numbered(table: dict[str, Column]) -> dict[str, Column]:
     """The columns with `seg_id`, whatever its name is there; a number that is the same everywhere is none."""
     there = [table[name] for name in _NUMBERS if name in table]
     telling = [column for column in there if len({*column.texts}) > 1]
