@@ -16,7 +16,7 @@ import pytest
 
 from features.basics.errors import InputError
 from qe.cli import main
-from qe.cli.score import write_drift
+from qe.cli._score_output import write_drift
 from qe.models.held_out import HeldOut
 from qe.production.thresholds import Thresholds
 from qe.reports.run import run_page
