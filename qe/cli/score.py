@@ -207,6 +207,7 @@ def score(
 
         qe score --model output/demo/model --input project.xlf --output project.scored.xlf
     """
+    options = dict(locals())
     from qe.cli._score_job import ScoreJob
 
-    ScoreJob(**locals()).run()
+    ScoreJob(**options).run()
