@@ -94,3 +94,15 @@ def test_spaces_before_commas_and_inside_brackets() -> None:
     values = row(GrammarChecks(characters=True), translations(text))
     assert values["check_comma_parenthesis_space"] == 3 and values["check_all"] == 0
     assert values["check_comma_parenthesis_space_characters"] == len(" ,") + len("( ") + len(" )")
+
+
+def test_spaces_before_commas_of_the_source() -> None:
+    """`said ,` and `( yes` of the source; the translation has none."""
+    source, target = "she/PRON said/VERB ,/PUNCT (/PUNCT yes)/INTJ", "dijo/VERB sí/INTJ"
+    columns = {"source": [forms(source)], "target": [forms(target)],
+               "annotation_source": [block(source)], "annotation_target": [block(target)]}  # fmt: skip
+    segments = Segments.from_columns(columns, Tokenizer("en", "whitespace"), SPANISH)
+    values = row(GrammarChecks("both"), segments)
+    assert (
+        values["check_comma_parenthesis_space_source"] == 2 and values["check_comma_parenthesis_space"] == 0
+    )
