@@ -2,7 +2,7 @@
 
     python benchmarks/studies/mlqe_noise.py experiments/mlqe/en-de-da.yaml --cache DIR \\
         --set 'split.train=[train,dev]' --set split.test=test20 --seeds 0 1 2 \\
-        --variant plain auxiliary_labels={} --variant both ...
+        --variant plain --variant power weight_power=2.5
 
 A variant is a name and settings (KEY=VALUE, several after each other; none: the file as it is). Folds are
 drawn anew for each seed, and all variants see the same ones. Each member of the learner is judged by itself

@@ -145,7 +145,7 @@ def quantize(
 
 
 def _say_made(command: str, folder: Path, new: bool) -> None:
-    """As other verbs say that they had nothing to do."""
+    """Says that there was nothing to do, in the words of other verbs."""
     if not new:
         told = "made already by the same command, and left as it is"
         print(f"qe encoders {command}: {folder}: {told}", file=sys.stderr)

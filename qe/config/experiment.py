@@ -443,7 +443,7 @@ class Experiment(Section):
 
     `weights: annotators` weighs rows by the number of annotators raised to `weight_power`: 1 is right where
     annotators differ by independent noise alone; more where the rows that many judged are also closer to the
-    rows to be scored (on MLQE-PE en-de, held-out training rows judged by six want about 2.5).
+    rows to be scored.
     `weights: {column: NAME}` takes the numbers of a column of the data in their place.
 
     `auxiliary_labels: {hter: 0.5}` mixes HTER of the post-edits into the label that is learned, half as much
