@@ -263,7 +263,7 @@ class ScoreJob:
 
     @cached_property
     def _place(self) -> Path | None:
-        """Where the summary is written, if it is."""
+        """The file that the summary is written to, if it is written."""
         rules.check_summary(self.summary, self.no_summary)
         if self.no_summary or (self.output == "-" and self.summary is None):
             return None

@@ -138,7 +138,7 @@ def _tag_model(path: Path, checksum: str) -> Callable[..., Resource]:
         progress: Progress = silent,
         **of_built: Any,
     ) -> LanguageModel:
-        """Of the tags that the treebank gives the words of its texts."""
+        """A model of the tags that the treebank gives the words of its texts."""
         model = LanguageModel.from_tokens(
             tags_of_texts(path, layer),
             order=order,

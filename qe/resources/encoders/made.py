@@ -40,14 +40,14 @@ def is_possible() -> bool:
 
 
 @dataclass(frozen=True)
-class Made:
+class MadeEncoder:
     """An encoder in `folder`; not `new` if the same command had made it before."""
 
     folder: Path
     new: bool = True
 
 
-def make_encoder(name: str, folder: Path | None = None, overwrite: bool = False) -> Made:
+def make_encoder(name: str, folder: Path | None = None, overwrite: bool = False) -> MadeEncoder:
     """Writes the encoder into `folder`, by default under its name among the user's encoders.
 
     Raises InputError for an unknown name, weights that are not there or are others, and a folder that holds
@@ -58,14 +58,14 @@ def make_encoder(name: str, folder: Path | None = None, overwrite: bool = False)
     output = encoders_home() / name if folder is None else folder
     command = f"make {name}"
     if is_made(output, command, overwrite):
-        return Made(output, new=False)
+        return MadeEncoder(output, new=False)
     path, version = _weights()
     weights = read_weights(path)
     with atomic_directory(output) as temporary:
         _write(weights, temporary)
         files = EncoderFolder(temporary).checksums()
         Origin(E5, f"package {_PACKAGE}", version, LICENCE, files, command).write(temporary)
-    return Made(output)
+    return MadeEncoder(output)
 
 
 def _weights() -> tuple[Path, str]:
