@@ -34,6 +34,7 @@ _COLUMN: dict[Layer, int] = {
     "entity": 9,
 }
 _FORM, _HEAD, _MISC = 1, 6, 9
+_ID = re.compile(r"[0-9]{1,18}([-.][0-9]{1,18})?")
 _RANGE: Final = re.compile(r"(\d+)-(\d+)")
 _ENTITY: Final = re.compile(r"(?:^|\|)(?:NER|ner)=([^|]*)")
 _LEAF: Final = re.compile(r"\(\s*([^\s()]+)\s+([^\s()]+)(?:\s+[^\s()]+)?\s*\)")
@@ -369,6 +370,11 @@ def _lines(block: str, where: str, number: int) -> Iterator[list[str]]:
         if len(row) != _COLUMNS:
             raise InputError(
                 f"CoNLL-U has {_COLUMNS} columns between tabs, but this line {len(row)}: {line[:60]!r}",
+                where=f"{where}, segment {number}",
+            )
+        if not _ID.fullmatch(row[0]):
+            raise InputError(
+                f"{row[0][:40]!r} is no id of a word, a range or an empty node",
                 where=f"{where}, segment {number}",
             )
         yield row

@@ -45,8 +45,8 @@ class Sentence:
 def read_conllu(files: Sequence[Path]) -> list[Sentence]:
     """The sentences of CoNLL-U files, plain or gzip; comments and empty nodes are passed over.
 
-    Raises InputError, with file and line, for rows without ten columns, ids out of order, sentences of more
-    than 2,000 words, or files without a sentence.
+    Raises InputError, with file and line, for rows without ten columns or a form, ids out of order, sentences
+    of more than 2,000 words, or files without a sentence.
     """
     sentences = [sentence for file in files for sentence in _sentences(file)]
     if not sentences:
@@ -85,6 +85,8 @@ def _sentences(path: Path) -> Iterator[Sentence]:
         if "." not in row[0]:
             if not _ID.fullmatch(row[0]):
                 raise InputError(f"{row[0][:40]!r} is no id of a word or a range", where=f"{path}:{number}")
+            if not row[FORM]:
+                raise InputError("a word without form", where=f"{path}:{number}")
             rows.append(row)
             lines.append(number)
     if rows:

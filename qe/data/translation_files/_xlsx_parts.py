@@ -11,6 +11,7 @@ from features.basics.errors import InputError
 
 LONGEST: Final = 1 << 30  # bytes that the parts of a file may unpack to
 WIDEST: Final = 16_384  # columns of a sheet (ECMA-376)
+TALLEST: Final = 1_048_576  # and rows
 _MOST_CELLS = 5_000_000  # of all sheets: openpyxl takes 0.4 KB for each
 _MOST_COVERED = 200_000  # cells of all areas that openpyxl makes cells of
 _AREAS: Final = frozenset({"mergeCell", "hyperlink"})

@@ -10,7 +10,7 @@ from typing import Any
 from zipfile import BadZipFile
 
 from features.basics.errors import InputError, shown, unknown_name
-from qe.data.translation_files._xlsx_parts import WIDEST, check_parts
+from qe.data.translation_files._xlsx_parts import TALLEST, WIDEST, check_parts
 from qe.data.translation_files.row import FileRow
 
 NO_VALUE = "is a formula without its value: open the file in a spreadsheet, and save it"
@@ -53,6 +53,7 @@ class Sheet:
     def __init__(self, path: Path, where: Where | None = None) -> None:
         self.path, self.where = path, where or Where()
         values = _sheet(_book(path, data_only=True), self.where, path)
+        _check_rows(values, path)
         self._title, self._cells, self._errors = values.title, _by_row(values), _by_row(values, "e")
         self._merged = _covered(values, self.where.header)
         self.header = self._names()
@@ -173,8 +174,15 @@ def _book(path: Path, **options: bool) -> Any:
             return load_workbook(stream, **options)
     except InputError:
         raise
-    except (InvalidFileException, *_DAMAGE) as error:
+    except (InvalidFileException, OSError, *_DAMAGE) as error:  # OSError: it has no main part
         raise InputError(f"not an XLSX file ({_told(error)})", where=path) from None
+
+
+def _check_rows(sheet: Any, path: Path) -> None:
+    """Such cells can be read, but nothing can be written beside them."""
+    last = max((row for row, _ in sheet._cells), default=0)
+    if last > TALLEST:
+        raise InputError(f"has a cell in row {last:,}, but a sheet has {TALLEST:,} rows", where=path)
 
 
 def _told(error: Exception) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.text.annotation import LAYERS, layers, words_of
 from features.text.lemmas import annotated_lemmas
@@ -57,6 +58,9 @@ def read_conllu(path: Path, language: str) -> AnnotatedTexts:
     """
     blocks = list(read_blocks(path))
     rows = [[row[_FORM] for row in words_of(block, str(path), k)] for k, block in enumerate(blocks, start=1)]
+    for k, forms in enumerate(rows, start=1):
+        if not all(forms):
+            raise InputError("a word without form", where=f"{path}, segment {k}")
     return _with_layers(Tokens.from_lists(rows), blocks, language, str(path))
 
 

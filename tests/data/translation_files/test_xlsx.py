@@ -173,6 +173,8 @@ DAMAGED_PARTS: dict[str, tuple[str, bytes, bytes, str]] = {
     "no sheet": ("xl/workbook.xml", b"rId1", b"rId9", "not an XLSX file"),
     "number": (SHEET, CELL, b'<c r="A2"><v>x</v></c>', "not an XLSX file"),
     "column": (SHEET, b'r="A2"', b'r="AAAA2"', "not an XLSX file"),
+    "row": (SHEET, b'r="A2"', b'r="A1048577"', "a cell in row 1,048,577, but a sheet has 1,048,576 rows"),
+    "no workbook": ("[Content_Types].xml", b"sheet.main+xml", b"sheet.other+xml", "not an XLSX file"),
     "sheet elsewhere": ("xl/_rels/workbook.xml.rels", b"sheet1.xml", b"sheet7.xml", "has no sheet that"),
     "half a part": (SHEET, b"</sheetData>", b"", "not an XLSX file"),
 }  # fmt: skip

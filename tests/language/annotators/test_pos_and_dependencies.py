@@ -153,6 +153,9 @@ def test_bad_treebanks_are_named_by_line(tmp_path: Path) -> None:
     path.write_text("2\ta" + "\t_" * 8 + "\n")
     with pytest.raises(InputError, match="ids must be 1, 2"):
         read_conllu([path])
+    path.write_text("1\t" + "\t_" * 8 + "\n")
+    with pytest.raises(InputError, match=r"t.conllu:1: a word without form"):
+        read_conllu([path])
     path.write_text("1\ta" + "\t_" * 8 + "\n")
     with pytest.raises(InputError, match="a word without part of speech"):
         train("pos", [path], "es", tmp_path / "out", {})

@@ -211,6 +211,9 @@ def test_command_line_refuses(run: Run, files: list[object], tmp_path: Path) -> 
     assert "unknown correction 'x'" in run(*files, "--correct", "x")[2]
     (tmp_path / "mt.conllu").write_text("1\tLa\tel\n")
     assert "CoNLL-U has 10 columns" in run(*files)[2]
+    for identity, form, said in (("1", "", "a word without form"), ("١", "La", "is no id of a word")):
+        (tmp_path / "mt.conllu").write_text(f"{identity}\t{form}" + "\t_" * 8 + "\n")
+        assert said in run(*files)[2]
     assert not (tmp_path / "out").exists()
 
 
