@@ -19,10 +19,13 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
+from packaging.markers import Marker
+
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = "requirements.lock"
 _ENTRY = re.compile(
-    r"^([\w.-]+)(?:\[\w+\])?==(\S+) \\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)", re.MULTILINE
+    r"^([\w.-]+)(?:\[\w+\])?==(\S+)(?: ; (.+))? \\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)",
+    re.MULTILINE,
 )
 
 
@@ -100,11 +103,12 @@ def git(*arguments: str) -> str:
     return done.stdout.strip()
 
 
-def locked() -> list[tuple[str, str, list[str]]]:
-    """Name, version and checksums of the packages of the lock."""
-    text = (ROOT / LOCK).read_text("utf-8")
+def locked(*, here: bool = False) -> list[tuple[str, str, list[str]]]:
+    """Name, version and checksums of the packages of the lock; `here`: of those that this system asks for."""
     return [
-        (name, number, re.findall(r"sha256:(\w+)", block)) for name, number, block in _ENTRY.findall(text)
+        (name, number, re.findall(r"sha256:(\w+)", block))
+        for name, number, marker, block in _ENTRY.findall((ROOT / LOCK).read_text("utf-8"))
+        if not (here and marker) or Marker(marker).evaluate()
     ]
 
 
@@ -143,13 +147,14 @@ def audit() -> str:
 
     Known weaknesses are asked of a service: not here.
     """
-    told = [problem for name, number, _ in locked() for problem in problems(name, number)]
+    told = [problem for name, number, _ in locked(here=True) for problem in problems(name, number)]
     needs = subprocess.run([sys.executable, "-m", "pip", "check"], capture_output=True, text=True)
     told += needs.stdout.splitlines() if needs.returncode else []
     if told:
         sys.exit("\n".join(told))
+    packages = len(locked(here=True))
     return (
-        f"{len(locked())} packages are those of {LOCK}, and no file of theirs was changed; known weaknesses "
+        f"{packages} packages are those of {LOCK}, and no file of theirs was changed; known weaknesses "
         f"were not looked up: `pip-audit --requirement {LOCK}` asks a service"
     )
 

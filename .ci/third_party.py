@@ -13,7 +13,7 @@ LOCKS = {
     "requirements-extras.lock": "Other extras",
     "requirements-dev.lock": "Tools of development, of which some extras are made, too",
 }
-# What metadata leaves out or says in whole texts; read in the packages' own LICENSE files.
+# What metadata leaves out or says in whole texts, or is not here; read in the packages' own LICENSE files.
 STATED = {
     "cycler": "BSD-3-Clause",
     "huey": "MIT",
@@ -22,6 +22,11 @@ STATED = {
     "matplotlib": "PSF-2.0",
     "python-dateutil": "Apache-2.0 OR BSD-3-Clause",
     "skops": "MIT",
+    # Of other systems, so that none of them is installed here.
+    "httpx2-jsfetch": "BSD-3-Clause",
+    "pywin32": "PSF-2.0",
+    "tzdata": "Apache-2.0",
+    "waitress": "ZPL-2.1",
 }
 # One spelling of one licence (SPDX) for what older metadata say in words.
 SPELLED = {

@@ -38,7 +38,8 @@ def test_a_missing_package_is_one_message_with_its_extra() -> None:
 
 def pins(lock: str) -> list[str]:
     """The packages of a lock file itself."""
-    return re.findall(r"^([\w.-]+)(?:\[\w+\])?==\S+ \\$", (ROOT / lock).read_text("utf-8"), re.MULTILINE)
+    form = r"^([\w.-]+)(?:\[\w+\])?==\S+(?: ; .+)? \\$"
+    return re.findall(form, (ROOT / lock).read_text("utf-8"), re.MULTILINE)
 
 
 def below(lock: str) -> list[str]:
@@ -51,6 +52,13 @@ def test_locks_hold_versions_and_hashes_and_no_addresses() -> None:
         text = (ROOT / name).read_text("utf-8")
         assert pins(name) and "://" not in text
         assert text.count("--hash=sha256:") >= len(pins(name))
+
+
+def test_packages_of_other_systems_are_pinned_with_their_markers() -> None:
+    """The locks hold on every system, whichever made them."""
+    assert re.search(
+        r"^pywin32==\S+ ; sys_platform == 'win32' ", (ROOT / LOCKS[0]).read_text("utf-8"), re.MULTILINE
+    )
 
 
 def test_no_pin_stands_in_two_locks() -> None:
