@@ -16,13 +16,41 @@ MODEL_TRAINING: Final = "workflowType=machine_learning"
 _KEY: Final = "qe"
 _STATE: Final = f"mlflow.sharedViewState.{_KEY}"  # tag of an experiment: what MLflow calls a shared view
 _FIRST: Final = ("attributes.`Run Name`", "runDateAndNestInfo")
+_MOST: Final = 6  # metrics that are columns
 _WIDEST, _CHARACTER, _BESIDE = 210, 7, 40  # pixels of a column: at most, by character, for what else it has
 
 
 def show_columns(run: Run, metrics: Sequence[str]) -> None:
-    """Makes these metrics the columns of the list, first ones first, in an experiment that is ours."""
-    if run.id and is_ours(run.client.get_experiment(run.experiment_id)):
-        run.client.set_experiment_tag(run.experiment_id, _STATE, json.dumps(_state(metrics)))
+    """Makes these metrics the columns of the list, first ones first, in an experiment that is ours.
+
+    Metrics of earlier runs, which may be of another kind of label, keep the columns that are left.
+    """
+    if not run.id:
+        return
+    experiment = run.client.get_experiment(run.experiment_id)
+    if is_ours(experiment):
+        columns = beside(metrics, _shown(experiment.tags.get(_STATE, "")))
+        run.client.set_experiment_tag(run.experiment_id, _STATE, json.dumps(_state(columns)))
+
+
+def beside(metrics: Sequence[str], earlier: Sequence[str]) -> list[str]:
+    """The metrics with those of earlier runs behind them; one at least, if there are others.
+
+    >>> beside(["MCC", "F1"], ["MAE", "MCC", "RMSE"]), beside(list("abcdef"), list("fgh"))
+    (['MCC', 'F1', 'MAE', 'RMSE'], ['a', 'b', 'c', 'd', 'e', 'g'])
+    """
+    others = [name for name in earlier if name not in metrics]
+    own = list(metrics[: _MOST - bool(others)])
+    return [*own, *others[: _MOST - len(own)]]
+
+
+def _shown(state: str) -> list[str]:
+    """The metrics that a state has as columns; none if it is of another form."""
+    try:
+        columns = json.loads(state)["selectedColumns"]
+        return [name[len("metrics.`") : -1] for name in columns if name.startswith("metrics.`")]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return []
 
 
 def _state(metrics: Sequence[str]) -> dict[str, object]:
