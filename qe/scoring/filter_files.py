@@ -143,7 +143,7 @@ def _opened(given: Input, output: Sequence[Path], added: Sequence[str]) -> Itera
                     lambda rows: writer.write_table(row_formats.arrow_table(rows, kept.columns, kept.types)),
                 )
             return
-        mark, end = (b"", b"\n") if added or isinstance(given, ParquetInput) else line_form(given.path)
+        mark, end = (b"", b"\n") if isinstance(given, ParquetInput) else line_form(given.path)
         with row_formats.writing(temporary, row_formats.packed_as(output[0])) as stream:
             stream.write(mark + row_formats.header(kept.columns, kind, end.decode()))
             yield _Table(

@@ -200,6 +200,18 @@ def test_byte_order_marks_and_line_ends_stay(mark: bytes, end: bytes, ending: st
         assert output.read_bytes() == path.read_bytes()
 
 
+@pytest.mark.parametrize("mark", [b"", MARK])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_what_is_left_out_has_the_same_form(mark: bytes, end: bytes, tmp_path: Path) -> None:
+    lines = ["source\ttarget", "\t".join(GOOD), f"{GOOD[0]}\t"]
+    (tmp_path / "in.tsv").write_bytes(mark + b"".join(line.encode() + end for line in lines))
+    rejected = tmp_path / "left.tsv"
+    assert filter_files([tmp_path / "in.tsv"], [tmp_path / "out.tsv"], usual(), rejected=rejected).kept == 1
+    header, row, rest = rejected.read_bytes().split(end)
+    assert (header, rest) == (mark + b"source\ttarget\tcheck\treason", b"")
+    assert row.startswith(lines[2].encode() + b"\t")
+
+
 @pytest.mark.parametrize("text", ["1_0", "٣", "1e", "0x1", ""])
 def test_the_worst_score_is_a_number_as_people_write_it(
     text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
