@@ -145,3 +145,5 @@ def _print(made: "Beginning") -> None:
     for note in what["notes"]:
         typer.echo(f"note: {note}")
     typer.echo(f"next: look at `label` in {made.path}, then qe train {made.path}")
+    for step in what["steps"]:
+        typer.echo(f"then, a step up: {step}")

@@ -12,6 +12,7 @@ from features.storage.files import atomic_file, read_lines
 from features.storage.outputs import check_output, locked_file
 from qe.config.experiment import Experiment, SplitSection, made
 from qe.data.dataset import Split
+from qe.getting_started.init.steps import Step, steps
 from qe.getting_started.init.table import LabelledTable, Wishes, read_labelled
 from qe.getting_started.init.text import Choices, Folds, written
 from qe.resources.cache import rows_of_own_corpus
@@ -26,12 +27,17 @@ MOST_OF_SVR = 2_000  # rows; with more, boosted trees were better and far quicke
 
 @dataclass(frozen=True, eq=False)
 class Beginning:
-    """A first experiment, in a file; `notes` are what was decided for the user."""
+    """A first experiment, in a file.
+
+    notes  what was decided for the user
+    steps  what would make the model better
+    """
 
     path: Path
     experiment: Experiment
     table: LabelledTable
     notes: tuple[str, ...]
+    steps: tuple[Step, ...]
 
     def to_json(self) -> dict[str, Any]:
         """JSON values."""
@@ -44,6 +50,7 @@ class Beginning:
             "label": {"name": scale.name, "higher_is_better": scale.higher_is_better},
             "labels": {"low": float(scores.min()), "high": float(scores.max())},
             "notes": list(self.notes),
+            "steps": [str(step) for step in self.steps],
         }
 
 
@@ -81,12 +88,13 @@ def begin(
         check(experiment)
         with atomic_file(output) as temporary:
             temporary.write_text(text, "utf-8", newline="")
-    return Beginning(output, experiment, table, (*table.notes, *_told_of_encoder(table)))
-
-
-def _told_of_encoder(table: LabelledTable) -> tuple[str, ...]:
-    """What an encoder adds, if one is used."""
     encoder = _encoder(table)
+    notes = (*table.notes, *_told_of_encoder(encoder))
+    return Beginning(output, experiment, table, notes, steps(parallel is not None, encoder is not None))
+
+
+def _told_of_encoder(encoder: str | None) -> tuple[str, ...]:
+    """What an encoder adds, if one is used."""
     told = (
         f"your encoder '{encoder}' is used, some 30 ms a segment: it compares source and translation, and "
         "predicts the label from their vectors; delete its line to do without"
