@@ -1,4 +1,4 @@
-"""Programs and packages that an experiment needs: which are missing, and what is left without them."""
+"""Programs, packages and data that an experiment needs: which are missing, and what is left without them."""
 
 import importlib.util
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,6 +10,7 @@ from features.basics.packages import missing
 from features.core.bundle import known_parts
 from features.core.feature_set import configured, parts_needed, variant
 from features.core.tree_columns import make_trees
+from features.text.synonyms import english
 from qe.config.experiment import DatasetSection, Experiment, TreebankSection
 from qe.training.check import check
 from qe.training.plan import Plan
@@ -46,6 +47,7 @@ def needed(plan: Plan) -> list[Needed]:
     kinds += [(f"resources.{part}", known_parts()[part].kind) for part in plan.parts if part in known_parts()]
     for place, kind in dict.fromkeys(kinds):
         found += [_package(place, name) for name in _PACKAGES.get(kind, ())]
+    found += [_wordnet(f"features.{config['kind']}") for config in plan.features if config.get("synonyms")]
     if (experiment.search.storage or "").startswith("postgresql"):
         found.append(_package("search.storage", "psycopg"))
     return found
@@ -56,6 +58,14 @@ def _package(place: str, name: str) -> Needed:
         return Needed(place, name)
     error = missing(name)
     return Needed(place, name, f"the package {name} is not installed", error.remedy)
+
+
+def _wordnet(place: str) -> Needed:
+    try:
+        english()
+    except InputError as error:
+        return Needed(place, "wordnet", f"{error.where}: {error.what}", error.remedy)
+    return Needed(place, "wordnet")
 
 
 def _languages(section: DatasetSection) -> tuple[str, str] | None:

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from features.text.synonyms import WordNet
 from qe.cli import main
 from qe.config.experiment import made
+from qe.training import requirements
 from qe.training.check import check
 from qe.training.plan import Plan
 from qe.training.requirements import needed, without_missing
@@ -62,6 +64,22 @@ def test_what_is_missing_is_named_with_the_command_that_installs_it(
     keys, expected = NEEDED[case]
     found = needed(plan(tmp_path, **keys))
     assert [(each.place, each.name, each.remedy) for each in found if each.absent] == expected
+
+
+def test_synonyms_need_wordnet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(requirements, "english", lambda: WordNet.read(tmp_path))
+    corpus = {side: tmp_path / side for side in ("source", "target")}
+    for file in corpus.values():
+        file.write_text("a line\n")
+    asked = plan(
+        tmp_path,
+        translations={"back_translation": "apertium"},
+        features=[{"kind": "inverted_scores", "synonyms": True}],
+        resources={side: str(file) for side, file in corpus.items()},
+    )
+    (found,) = (each for each in needed(asked) if each.name == "wordnet")
+    assert found.place == "features.inverted_scores" and f"{tmp_path}" in found.absent
+    assert found.remedy == "on Debian: apt-get install wordnet-base"
 
 
 def kinds(some: Plan) -> list[str]:
