@@ -10,6 +10,7 @@ import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
+from features.core.plain_words import VALUE
 from features.core.segments import Segments
 from features.storage.damage import read_json
 from qe.display.numbers import count, general, interval, number, percent
@@ -18,6 +19,7 @@ from qe.display.table import Column, Table
 from qe.models import description
 from qe.models.guard.guard import Guard
 from qe.models.held_out import HeldOut
+from qe.models.model import Model
 from qe.models.origin import origin
 from qe.production.thresholds import Thresholds
 from qe.production.triage import ACTIONS, ActionCosts, cost_table, read_costs
@@ -111,7 +113,8 @@ def _page(
     scores = np.array([row["score"] for row in good], np.float64)
     if not len(scores):
         raise InputError("no row has a score", where=scored)
-    _check_model(good, model, scored)
+    scorer = Scorer.load(model, Options(drift=False))
+    _check_model(scorer, good, scored)
     training = HeldOut.load(model).predicted if HeldOut.is_in(model) else None
     order = np.argsort(scale.sign * scores, kind="stable")[:SHOWN]
     segments = [_shown(good[i]) for i in order]
@@ -133,7 +136,7 @@ def _page(
         distributions=_distributions(scores, training, scale.sign).html(),
         reasons=reasons and _counted("Rows without a score", "reason", "rows", reasons).html(),
         drift=drifted,
-        shifts=drifted and _shifts(drifted).html(),
+        shifts=drifted and _shifts(drifted, scorer.model).html(),
         bands=bands and bands.html(),
         flags=flags and _counted(_FLAGGED, "kind", "segments", flags).html(),
         outside=_outside(good),
@@ -165,9 +168,8 @@ def _rows(path: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def _check_model(good: Sequence[Mapping[str, Any]], model: Path, scored: Path) -> None:
+def _check_model(scorer: Scorer, good: Sequence[Mapping[str, Any]], scored: Path) -> None:
     """Raises InputError if the model gives rows other scores; rows without their texts are not looked at."""
-    scorer = Scorer.load(model, Options(drift=False))
     needed, headers = scorer.columns(), list(good[0])
     names = Names().completed(needed, headers, remembered(scorer.model), str(scored))
     rows = [row for row in good if all(row.get(names.header(name)) is not None for name in needed)]
@@ -231,13 +233,18 @@ def _counted(title: str, what: str, of: str, counts: Iterable[tuple[str, int]]) 
     return Table(title, [Column(what), Column(of)], [[name, count(n)] for name, n in counts])
 
 
-def _shifts(drift: Mapping[str, Any]) -> Table:
+def _shifts(drift: Mapping[str, Any], model: Model) -> Table:
+    phrases = dict(zip(model.feature_set.names, model.feature_set.plain(), strict=True))
+    words = {name: phrase.replace(VALUE, "").strip() for name, phrase in phrases.items()}
     title = (
         "Features that differ most, by population stability index (above .25: a major shift, unless chance"
         " explains it)"
     )
-    rows = [[s["name"], number(s["psi"]), number(s["chance"])] for s in drift["shifts"][:_SHIFTS]]
-    return Table(title, [Column("feature"), Column("index"), Column("chance")], rows)
+    rows = [
+        [words.get(each["name"], ""), number(each["psi"]), number(each["chance"]), each["name"]]
+        for each in drift["shifts"][:_SHIFTS]
+    ]
+    return Table(title, [Column("what"), Column("index"), Column("chance"), Column("feature")], rows)
 
 
 def _drift(path: Path) -> Mapping[str, Any] | None:

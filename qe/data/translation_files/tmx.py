@@ -62,8 +62,7 @@ class _Reader:
         self.edits += [edit for variant in variants for edit in _earlier(variant)]
         if not targets:
             self.segments.append(_segment(name, unit, source, None))
-        for variant in targets:
-            label = f"{name}/{_tag(variant)}" if len(targets) > 1 else name
+        for label, variant in zip(_labels(name, [*map(_tag, targets)]), targets, strict=True):
             self.segments.append(_segment(label, unit, source, variant))
 
     def _source_of(self, unit: Element, variants: Sequence[Element]) -> Element | None:
@@ -90,6 +89,21 @@ class _Reader:
 def _tag(variant: Element) -> str:
     """The language tag of a variant; TMX before 1.4 had no namespace for it."""
     return variant.attributes.get("xml:lang") or variant.attributes.get("lang", "")
+
+
+def _labels(name: str, tags: Sequence[str]) -> list[str]:
+    """What the variants of a unit are called: by their languages, and their places in one language.
+
+    >>> _labels("1", ["es"]), _labels("1", ["es", "es-MX"]), _labels("1", ["es", "es-MX", "es"])
+    (['1'], ['1/es', '1/es-MX'], ['1/es', '1/es-MX', '1/es/2'])
+    """
+    if len(tags) == 1:
+        return [name]
+    places = [tags[: i + 1].count(tag) for i, tag in enumerate(tags)]
+    return [
+        f"{name}/{tag}" if place == 1 else f"{name}/{tag}/{place}"
+        for tag, place in zip(tags, places, strict=True)
+    ]
 
 
 def _segment(name: str, unit: Element, source: Element | None, target: Element | None) -> Segment:

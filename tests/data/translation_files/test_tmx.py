@@ -34,7 +34,10 @@ UNITS = {
         f'<tu tuid="7">{DE}{EN}{ES}{MX}</tu>',
         [("7/es-ES", "A", "B"), ("7/es-MX", "A", "C")],
     ),
-    "two of one variant": (f'<tu tuid="7">{EN}{ES}{ES}</tu>', [("7/es-ES", "A", "B"), ("7/es-ES", "A", "B")]),
+    "two of one variant": (
+        f'<tu tuid="7">{EN}{ES}{ES}</tu>',
+        [("7/es-ES", "A", "B"), ("7/es-ES/2", "A", "B")],
+    ),
     "OmegaT: lang": (f"<tu>{tuv('EN', 'A', 'lang')}{tuv('es', 'B', 'lang')}</tu>", [("1", "A", "B")]),
     "Trados: regions in capitals": (f"<tu>{tuv('EN-US', 'A')}{tuv('ES-ES', 'B')}</tu>", [("1", "A", "B")]),
     "underscores": (f"<tu>{tuv('en_GB', 'A')}{tuv('es_419', 'B')}</tu>", [("1", "A", "B")]),
