@@ -17,7 +17,8 @@ _KEY: Final = "qe"
 _STATE: Final = f"mlflow.sharedViewState.{_KEY}"  # tag of an experiment: what MLflow calls a shared view
 _FIRST: Final = ("attributes.`Run Name`", "runDateAndNestInfo")
 _MOST: Final = 6  # metrics that are columns
-_WIDEST, _CHARACTER, _BESIDE = 210, 7, 40  # pixels of a column: at most, by character, for what else it has
+# Pixels of a column: at least (no value of 18 digits is cut), at most, by character, for what else it has.
+_NARROWEST, _WIDEST, _CHARACTER, _BESIDE = 150, 210, 7, 40
 
 
 def show_columns(run: Run, metrics: Sequence[str]) -> None:
@@ -59,7 +60,7 @@ def _state(metrics: Sequence[str]) -> dict[str, object]:
         "selectedColumns": [*columns, "attributes.`Dataset`"],
         "columnOrder": [*_FIRST, *columns],
         "columnWidths": {
-            column: min(_WIDEST, _BESIDE + _CHARACTER * len(name))
+            column: min(_WIDEST, max(_NARROWEST, _BESIDE + _CHARACTER * len(name)))
             for column, name in zip(columns, metrics, strict=True)
         },
     }
