@@ -264,3 +264,18 @@ def test_metrics_of_two_classes_are_resampled_by_counts(
             assert isinstance(metric, AdditiveMetric)
             resampled = metric.aggregate(np.array(both) @ metric.statistics(gold, predicted))
         np.testing.assert_allclose(resampled, repeated, atol=1e-9)
+
+
+def test_matthews_correlation_of_one_class_is_undefined_whatever_is_predicted() -> None:
+    """Labels of one class say nothing of a classifier; predictions of one class are worth 0."""
+    both, one = np.array([0.0, 1.0, 1.0, 0.0]), np.ones(4)
+    assert np.isnan(METRICS.get("mcc")().score(one, one))
+    assert np.isnan(METRICS.get("mcc")().score(one, both))
+    assert METRICS.get("mcc")().score(both, one) == 0.0
+
+
+def test_systems_are_exchanged_on_a_scale_from_median_to_percentiles() -> None:
+    """Median 0, and 1 from the 10th to the 90th percentile, wherever the predictions lie."""
+    predicted = np.arange(101.0) + 1000
+    scaled = METRICS.get("pearson")().on_common_scale(predicted)
+    assert scaled[50] == 0 and scaled[90] - scaled[10] == pytest.approx(1)
