@@ -22,7 +22,7 @@ STATED = {
     "matplotlib": "PSF-2.0",
     "python-dateutil": "Apache-2.0 OR BSD-3-Clause",
     "skops": "MIT",
-    # Of other systems, so that none of them is installed here.
+    # Packages of other systems: none of them is installed here.
     "httpx2-jsfetch": "BSD-3-Clause",
     "pywin32": "PSF-2.0",
     "tzdata": "Apache-2.0",

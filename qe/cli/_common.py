@@ -25,6 +25,11 @@ def on_spark(engine: str, master: str | None) -> bool:
     return engine == "spark"
 
 
+def tell_made(command: str, made: object) -> None:
+    """On stderr: there was nothing to do, because the same command has made it."""
+    print(f"qe {command}: {made}: made already by the same command, and left as it is", file=sys.stderr)
+
+
 def tell_refused(verb: str, refused: Mapping[str, int], table: Path) -> None:
     """On stderr: reason -> rows of a table that were left out for it."""
     for reason, rows in refused.items():

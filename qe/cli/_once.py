@@ -15,6 +15,7 @@ from uuid import uuid4
 
 import typer
 
+from qe.cli._common import tell_made
 from qe.cli._inputs import content_of, inputs_of, is_built, texts_of
 from qe.cli._options import OUTPUT
 
@@ -65,7 +66,7 @@ def once(
     told = asked.earlier(overwrite)
     if told is not None:
         names = ", ".join(map(str, written))
-        print(f"qe {command}: {names}: made already by the same command, and left as it is", file=sys.stderr)
+        tell_made(command, names)
         sys.stdout.write(told["printed"])
         raise typer.Exit(int(told["code"]))
     if asked.is_own and "overwrite" in given:

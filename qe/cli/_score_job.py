@@ -1,7 +1,7 @@
 """One `qe score`: options are checked, models and files opened, rows scored, what was found told."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ from qe.cli import _score_rules as rules
 from qe.cli._common import chosen_routes, on_spark, registered
 from qe.cli._log import Log, log_of
 from qe.cli._options import table_layout
-from qe.cli._score_output import as_json, show_actions, show_scored, tell_input, write_drift
+from qe.cli._score_output import show_actions, show_scored, summary_json, tell_input, write_drift
 from qe.data.table_files import Layout
 from qe.models import description
 from qe.models.model import Model
@@ -383,11 +383,11 @@ class ScoreJob:
 
     def _show(self, done: "ScoredFile | ScoredTable", model: Mapping[str, object] | None) -> None:
         if self.as_json:
-            print(as_json(done, self.output, model))
+            print(summary_json(done, self.output, model))
         elif not self.quiet:
             show_scored(done, self.output)
 
-    def _end(self, rows: int, scored: int, drift: "tuple[str, ...] | list[str]") -> None:
+    def _end(self, rows: int, scored: int, drift: Sequence[str]) -> None:
         """Ends with exit code 1, and why, if no row was scored or a condition holds."""
         told = list(failures(self.conditions, rows, scored, drift))
         for sentence in told:

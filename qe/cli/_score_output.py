@@ -32,7 +32,7 @@ def show_actions(thresholds: Thresholds, actions: Mapping[str, int], scored: int
     show(actions_table(thresholds, actions, scored))
 
 
-def as_json(done: "ScoredFile | ScoredTable", output: str, model: Mapping[str, object] | None) -> str:
+def summary_json(done: "ScoredFile | ScoredTable", output: str, model: Mapping[str, object] | None) -> str:
     """The summary that --json prints; Spark's names no model."""
     of_model = {} if model is None else {"model": model}
     content = {**done.to_json(), "output": output, **of_model}

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from qe.cli._application import Application
-from qe.cli._common import print_json
+from qe.cli._common import print_json, tell_made
 from qe.cli._options import Json, Replace, output_option
 
 app = Application()
@@ -147,8 +147,7 @@ def quantize(
 def _say_made(command: str, folder: Path, new: bool) -> None:
     """Says that there was nothing to do, in the words of other verbs."""
     if not new:
-        told = "made already by the same command, and left as it is"
-        print(f"qe encoders {command}: {folder}: {told}", file=sys.stderr)
+        tell_made(f"encoders {command}", folder)
 
 
 def _told(command: str, folder: Path, new: bool, as_json: bool) -> None:

@@ -146,4 +146,4 @@ def _print(made: "Beginning") -> None:
         typer.echo(f"note: {note}")
     typer.echo(f"next: look at `label` in {made.path}, then qe train {made.path}")
     for step in what["steps"]:
-        typer.echo(f"then, a step up: {step}")
+        typer.echo(f"a step up: {step}")

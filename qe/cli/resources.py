@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from qe.cli._application import Application
-from qe.cli._common import on_spark, print_json
+from qe.cli._common import on_spark, print_json, tell_made
 from qe.cli._options import Engine, Json, Master, Quiet, input_option, output_option, run_option
 from qe.cli._progress import progress_bar
 
@@ -108,8 +108,6 @@ def build(
         qe resources build --source train.en.gz --target train.es.gz --output output/en-es
         --target-monolingual news.es.gz --set target_lm.prune=true --read source_lm=big.en.arpa.gz
     """
-    import sys
-
     from features.basics.errors import InputError
     from features.basics.progress import silent
     from features.core.bundle import MANIFEST, known_parts, stranger
@@ -180,7 +178,7 @@ def build(
         with progress_bar(quiet or as_json) as shown:
             bundle = _built(everything, parts, shown, inputs.asked, build_with({}))
     if before == manifest.read_bytes():
-        print(f"qe resources build: {output}: made already, and left as it is", file=sys.stderr)
+        tell_made("resources build", output)
     if as_json:
         print_json("resources-build", bundle.manifest)
     elif not quiet:

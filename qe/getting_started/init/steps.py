@@ -25,11 +25,11 @@ class Step:
 
 
 PARALLEL = Step(
-    "give parallel text (--parallel SOURCE TARGET), for language models and a lexicon",
+    "parallel text, by --parallel SOURCE TARGET",
     {"ro-en": 0.670},
 )
 ENCODER = Step(
-    "have a sentence encoder (qe encoders make multilingual-e5-small) when you call qe init",
+    "a sentence encoder, by qe encoders make multilingual-e5-small and qe init again",
     {"ro-en": 0.716, "en-de": 0.125},
 )
 
