@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from typing import Any
 
 import psutil
 import pytest
+from mlflow import MlflowClient
 from mlflow.entities import Metric
 
 from qe.cli import main
@@ -31,12 +33,12 @@ _PLAGUES = ("Ask questions about", "UI telemetry", "Detect Issues", "Prompts")
 class Served:
     """A running `qe ui`: its process, the address that it printed, and the one that it opened."""
 
-    def __init__(self, folder: Path, scratch: Path) -> None:
+    def __init__(self, folder: Path, store: str, scratch: Path) -> None:
         port = free_port()
         opener = scratch / "browser"
         opener.write_text(f'#!/bin/sh\necho "$1" > {scratch}/opened\n')
         opener.chmod(0o755)
-        environment = os.environ | {"MLFLOW_TRACKING_URI": f"sqlite:///{folder / 'mlflow.db'}"}
+        environment = os.environ | {"MLFLOW_TRACKING_URI": store}
         environment |= {"MLFLOW_EXPERIMENT_NAME": "tests", "BROWSER": f"{opener} %s"}
         self.log, self.scratch = scratch / "log", scratch
         with self.log.open("w") as log:
@@ -57,8 +59,21 @@ class Served:
 
 
 @pytest.fixture(scope="module")
-def server(demo_run: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    served = Served(demo_run.output, tmp_path_factory.mktemp("served"))
+def store(demo_run: Any, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The address of a store with the small demo's run alone."""
+    own = tmp_path_factory.mktemp("store") / "mlflow.db"
+    shutil.copy(demo_run.output / "trained.db", own)
+    return f"sqlite:///{own}"
+
+
+@pytest.fixture
+def demo_client(store: str) -> MlflowClient:
+    return MlflowClient(store, store)
+
+
+@pytest.fixture(scope="module")
+def server(demo_run: Any, store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    served = Served(demo_run.output, store, tmp_path_factory.mktemp("served"))
     try:
         yield served
     finally:
