@@ -25,7 +25,7 @@ from qe.training.preparation import Prepared, prepare
 
 def shared(prepared: Prepared) -> np.ndarray:
     """(n,) out-of-fold predictions, as a run makes them."""
-    predicted, _, _ = out_of_fold(prepared)
+    predicted, _ = out_of_fold(prepared)
     return predicted
 
 

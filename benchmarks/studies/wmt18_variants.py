@@ -9,21 +9,23 @@ out-of-fold (the folds of the experiment; families cross-fitted inside them); di
 by the paired bootstrap of segments (10,000 samples, seed 0).
 Rows have the weights and auxiliary labels of the experiment; where some were judged by more annotators than
 others, Pearson is also given of those judged by most.
-Words: AUC, and F1-mult with the threshold that was best on the other half of the held-out words. CPU seconds
-are those of whatever was not in the cache.
+Words and gaps, where a family `word_quality` judges them: AUC, and F1-mult with the threshold that was best
+on the other half of the held-out places; differences by the paired bootstrap of segments (1,000 samples),
+thresholds as they are. CPU seconds are those of whatever was not in the cache; memory is the highest yet.
 """
 
 import argparse
+import resource
 import time
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from features.word_level.labels import tag_labels
-from features.word_quality import WordQuality
+from features.word_quality import KINDS, WordQuality
 from qe.config.experiment import Experiment, load
 from qe.models.pipeline import Candidate, fit
 from qe.training.check import check
@@ -32,6 +34,20 @@ from qe.training.reading import read_dataset
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 SAMPLES = 10_000
+OF_PLACES = 1000  # samples
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Held-out places, fold after fold.
+
+    probability, bad  (t,) P(BAD), and which are BAD
+    segment           (t,) the row that each stands in
+    """
+
+    probability: np.ndarray
+    bad: np.ndarray
+    segment: np.ndarray
 
 
 def subset(experiment: Experiment, rows: int | None, seed: int) -> Any:
@@ -44,44 +60,92 @@ def subset(experiment: Experiment, rows: int | None, seed: int) -> Any:
     return replace(dataset, splits={**dataset.splits, "train": train.take(chosen)})
 
 
-def out_of_fold(prepared: Prepared, most: int | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(n,) predictions; P(BAD) and tags of all held-out words, fold after fold (empty without words).
+def out_of_fold(prepared: Prepared, most: int | None = None) -> tuple[np.ndarray, Mapping[str, Judged]]:
+    """(n,) predictions; words and gaps as the first `word_quality` judges them, by kind (empty without one).
 
     `most`: the first folds alone; rows of the others are NaN.
     """
     section = prepared.experiment.learner[0]
     candidate = Candidate(section.kind, section.params)
-    result, probability, bad = np.full(len(prepared.scores), np.nan), [np.empty(0)], [np.empty(0, bool)]
+    result, parts = np.full(len(prepared.scores), np.nan), dict[str, list[Judged]]()
     for train, held_out in prepared.first_folds[:most]:
         own, other = prepared.extraction.fold(prepared.training, train, held_out)
         scores, weights = prepared.learned(prepared.training, train)
         pipeline = fit(candidate.pipeline(0), own, scores, weights)
         result[held_out] = pipeline.predict(other)
-        for i, extractor in enumerate(prepared.extraction.feature_set.extractors):
-            if isinstance(extractor, WordQuality) and extractor.labels == "word_tags":
-                split = prepared.training.take(held_out)
-                fitted: Any = prepared.extraction._fitted(i, extractor, prepared.training.take(train))
-                probability.append(fitted.tokens(split.segments).words)
-                bad.append(tag_labels(split.labels()["word_tags"], split.segments.target_tokens).words)
-                break
-    return result, np.concatenate(probability), np.concatenate(bad)
+        for kind, part in held_out_places(prepared, train, held_out).items():
+            parts.setdefault(kind, []).append(part)
+    return result, {kind: joined(some) for kind, some in parts.items()}
 
 
-def f1_mult(guess: np.ndarray, bad: np.ndarray) -> float:
-    both, neither = (guess & bad).sum(), (~guess & ~bad).sum()
-    wrong = (guess != bad).sum()
+def held_out_places(prepared: Prepared, train: np.ndarray, held_out: np.ndarray) -> dict[str, Judged]:
+    """The held-out words and gaps of one fold."""
+    for i, extractor in enumerate(prepared.extraction.feature_set.extractors):
+        if isinstance(extractor, WordQuality):
+            split = prepared.training.take(held_out)
+            fitted: Any = prepared.extraction._fitted(i, extractor, prepared.training.take(train))
+            places, bad = fitted.places(split.segments), extractor.bad_places(split.segments, split.labels())
+            rows = {kind: np.repeat(held_out, np.diff(places[kind].offsets)) for kind in KINDS}
+            return {kind: Judged(places[kind].bad, np.asarray(bad[kind]), rows[kind]) for kind in KINDS}
+    return {}
+
+
+def joined(parts: list[Judged]) -> Judged:
+    return Judged(
+        *(np.concatenate([getattr(part, name) for part in parts]) for name in Judged.__dataclass_fields__)
+    )
+
+
+def f1_mult(guess: np.ndarray, bad: np.ndarray, weight: np.ndarray | None = None) -> float:
+    """The product of F1 of BAD and of OK; a place counts `weight` times."""
+    both, neither, wrong = (
+        np.sum(where if weight is None else weight[where])
+        for where in (guess & bad, ~guess & ~bad, guess != bad)
+    )
     return float(2 * both / (2 * both + wrong) * 2 * neither / (2 * neither + wrong))
 
 
-def cross_tuned(probability: np.ndarray, bad: np.ndarray) -> float:
-    """Mean F1-mult of the halves, each with the threshold that was best on the other."""
-    half = np.arange(len(bad)) % 2 == 0
-    figures = []
+def cross_tagged(places: Judged) -> np.ndarray:
+    """(t,) tags; those of either half by the threshold that was best on the other one."""
+    half, tags = np.arange(len(places.bad)) % 2 == 0, np.zeros(len(places.bad), bool)
     for tuning in (half, ~half):
-        levels = np.quantile(probability[tuning], np.linspace(0.5, 0.95, 46))
-        best = max(levels, key=lambda level: f1_mult(probability[tuning] > level, bad[tuning]))
-        figures.append(f1_mult(probability[~tuning] > best, bad[~tuning]))
-    return float(np.mean(figures))
+        own, bad = places.probability[tuning], places.bad[tuning]
+        best = max(np.quantile(own, np.linspace(0.5, 0.95, 46)), key=lambda level: f1_mult(own > level, bad))
+        tags[~tuning] = places.probability[~tuning] > best
+    return tags
+
+
+def area(level: np.ndarray, bad: np.ndarray, weight: np.ndarray) -> float:
+    """The area under the ROC curve by ranks of P(BAD); a place counts `weight` times."""
+    right = np.bincount(level, weight * bad)
+    wrong = np.bincount(level, weight * ~bad)
+    below = np.cumsum(wrong) - wrong / 2
+    return float(right @ below / (right.sum() * wrong.sum()))
+
+
+def told_places(kind: str, one: Judged, first: Judged) -> str:
+    """AUC and F1-mult, with their differences from the first variant."""
+    level, tags = np.unique(one.probability, return_inverse=True)[1], cross_tagged(one)
+    own = roc_auc_score(one.bad, one.probability), f1_mult(tags, one.bad)
+    if one is first or (one.probability == first.probability).all():
+        return f"{kind}: AUC {own[0]:.4f} F1-mult {own[1]:.4f}"
+    other = np.unique(first.probability, return_inverse=True)[1], cross_tagged(first)
+    rng, gains, n = np.random.default_rng(0), [], int(one.segment.max()) + 1
+    present = np.unique(one.segment)
+    for _ in range(OF_PLACES):
+        drawn = np.bincount(rng.choice(present, len(present)), minlength=n)[one.segment]
+        gains.append(
+            [
+                area(level, one.bad, drawn) - area(other[0], one.bad, drawn),
+                f1_mult(tags, one.bad, drawn) - f1_mult(other[1], one.bad, drawn),
+            ]
+        )
+    low, high = np.quantile(gains, [0.025, 0.975], axis=0)
+    before = roc_auc_score(one.bad, first.probability), f1_mult(other[1], one.bad)
+    return f"{kind}:" + "".join(
+        f" {name} {own[k]:.4f} {own[k] - before[k]:+.4f} [{low[k]:+.4f}, {high[k]:+.4f}]"
+        for k, name in enumerate(("AUC", "F1-mult"))
+    )
 
 
 def correlations(predicted: np.ndarray, gold: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -133,6 +197,8 @@ def main() -> None:
     parser.add_argument("--set-in", nargs=2, action="append", default=[], metavar=("NAME", "KEY=VALUE"))
     arguments = parser.parse_args()
     first: np.ndarray | None = None
+    firsts: dict[str, Judged] = {}
+    held: list[Prepared] = []  # what an encoder has read is forgotten when the last that asked for it is gone
     for name, families in arguments.variant:
         started = time.process_time()
         experiment = load(
@@ -146,8 +212,9 @@ def main() -> None:
         )
         dataset = subset(experiment, arguments.rows, arguments.seed)
         prepared = prepare(check(experiment, in_memory=True), arguments.cache, dataset=dataset)
-        predicted, probability, bad = out_of_fold(prepared, arguments.most_folds)
-        there = ~np.isnan(predicted)
+        held.append(prepared)
+        predicted, places = out_of_fold(prepared, arguments.most_folds)
+        spent, there = time.process_time() - started, ~np.isnan(predicted)
         first = predicted if first is None else first
         line = f"{name:24} {figures(predicted[there], first[there], prepared.scores[there])}"
         judged = prepared.training.annotators
@@ -155,10 +222,11 @@ def main() -> None:
             most = there & (judged == judged.max())
             what = f"judged by {judged.max():g}"
             line += f"  {what}: {figures(predicted[most], first[most], prepared.scores[most])}"
-        if len(bad):
-            area = roc_auc_score(bad, probability)
-            line += f"  words: AUC {area:.4f} F1-mult {cross_tuned(probability, bad):.4f}"
-        print(f"{line}  {time.process_time() - started:.0f} CPU s, {there.sum():,} rows", flush=True)
+        for kind, some in places.items():
+            line += f"  {told_places(kind, some, firsts.setdefault(kind, some))}"
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        costs = f"{spent:.0f} CPU s, {memory:.1f} GiB, {there.sum():,} rows"
+        print(f"{line}  {costs}", flush=True)
 
 
 if __name__ == "__main__":
