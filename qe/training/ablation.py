@@ -1,4 +1,4 @@
-"""Ablation: what each feature family is worth, alone, left out, or added; and learning curves."""
+"""Ablation: each feature family alone, left out or added; and learning curves."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -130,7 +130,10 @@ def _out_of_fold(
 def _learning_curve(
     data: Prepared, objective: Objective, candidate: Candidate, seed: int, progress: Progress
 ) -> dict[int, dict[str, float]]:
-    """Out-of-fold figures by the number of training rows, drawn at random from those of each fold."""
+    """Out-of-fold figures by number of training rows.
+
+    The rows are drawn at random from the training rows of each fold.
+    """
     curve = {}
     for done, fraction in enumerate(FRACTIONS):
         progress("learning curve", done, len(FRACTIONS))

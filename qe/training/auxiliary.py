@@ -1,4 +1,4 @@
-"""Auxiliary data: labelled rows of other datasets, which help to learn and are never held out."""
+"""Auxiliary data: labelled rows of other datasets, learned from and never held out."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -90,7 +90,10 @@ class AuxiliaryRows:
         return self.auxiliary.importance[self.rows]
 
     def features(self, own: pd.DataFrame) -> pd.DataFrame:
-        """(n, k); put on mean and deviation of the first dataset's rows `own` where that is asked for."""
+        """The (n, k) features of the added rows.
+
+        With `align`, they get the mean and the deviation of the first dataset's rows `own`.
+        """
         return aligned(self.table, own) if self.auxiliary.section.align else self.table
 
 
@@ -99,8 +102,9 @@ AddedRows = AuxiliaryRows | NegativeRows
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """What is learned from: features, labels and weights; the last `others` rows are of other datasets, or
-    spoilt.
+    """Rows to learn from: features, labels and weights.
+
+    The last `others` rows are auxiliary data or spoilt translations.
     """
 
     table: pd.DataFrame
@@ -139,7 +143,7 @@ def aligned(table: pd.DataFrame, own: pd.DataFrame) -> pd.DataFrame:
 
 @dataclass(frozen=True, eq=False)
 class FoldTables:
-    """Features of one fold: of the training rows, of the held-out rows, and of rows that are added."""
+    """Feature tables of one fold: training rows, held-out rows and added rows."""
 
     own: pd.DataFrame
     other: pd.DataFrame
@@ -152,14 +156,14 @@ class FoldTables:
 
 @dataclass(frozen=True, eq=False)
 class Fitting:
-    """What families that learn from labels are fitted on: the rows of the first dataset, then `added`."""
+    """The rows that fit families which learn from labels: the first dataset's, then `added`."""
 
     split: Split
     added: Sequence[tuple[Auxiliary, NDArray[np.int64]]]
 
     @classmethod
     def of(cls, first: Split, auxiliaries: Sequence[Auxiliary], held_out: Segments) -> "Fitting":
-        """The rows of the datasets that are learned from together, without repetitions of `held_out`."""
+        """The rows of all datasets that are learned from together, without repeats of `held_out`."""
         assert first.scores is not None
         added = [(each, each.free_of(held_out)) for each in auxiliaries if each.section.together]
         added = [(each, rows) for each, rows in added if len(rows)]
@@ -182,7 +186,10 @@ def fold_tables(
     held_out: NDArray[np.int64],
     negatives: Negatives | None = None,
 ) -> FoldTables:
-    """One fold: families that learn from labels are fitted on its training rows and what goes with them."""
+    """Feature tables of one fold.
+
+    Families that learn from labels are fitted on its training rows and the rows added to them.
+    """
     first, scoring = split.take(train), split.take(held_out).segments
     fitting = Fitting.of(first, auxiliaries, scoring)
     static = pd.concat(
@@ -201,7 +208,10 @@ def tables_of_folds(
     folds: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]],
     negatives: Negatives | None = None,
 ) -> list[FoldTables]:
-    """`fold_tables` of all folds; they share what is fitted where nothing is fitted on several datasets."""
+    """`fold_tables` of all folds.
+
+    The folds share fitted families unless a family is fitted on several datasets together.
+    """
     if any(each.section.together for each in auxiliaries):
         return [fold_tables(extraction, auxiliaries, split, *fold, negatives) for fold in folds]
     made = []

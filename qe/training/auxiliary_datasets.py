@@ -89,7 +89,11 @@ def auxiliary(
 
 
 def _rows(section: DatasetSection, dataset: Dataset, first: First) -> tuple[Split, int]:
-    """The labelled rows, at most so many as asked for; and how many would repeat what they must not."""
+    """The labelled rows, at most `rows` of them, and how many were left out as overlap.
+
+    A row overlaps if its source is among the segments that are not learned from or, with `together`, in
+    the first dataset.
+    """
     split = concatenate([dataset.split(name) for name in section.train])
     if split.scores is None or not np.isfinite(split.scores).all():
         raise InputError(f"segments of {', '.join(section.train)} have no labels to learn from")
@@ -124,7 +128,10 @@ def _names(segments: Segments) -> str:
 def _extraction(
     section: DatasetSection, split: Split, plan: Plan, first: First, cache: Path, progress: Progress
 ) -> tuple[Split, Extraction]:
-    """The rows that are not their own corpus, and the way to features with the resources of this pair."""
+    """The rows to learn from, and how to compute their features.
+
+    Features use the resources of this language pair; rows that serve as the corpus are not learned from.
+    """
     own, needed = first.extraction, plan.parts
     if own.labels is not None:  # of the first dataset's segments
         own = replace(own, labels=None)
@@ -149,7 +156,7 @@ def _languages(split: Split) -> tuple[str, str]:
 
 
 def _check_columns(split: Split, feature_set: FeatureSet) -> None:
-    """Raises InputError for columns and labels that families of features need, and this dataset lacks."""
+    """Raises InputError if the dataset lacks a column or label that the features need."""
     for column in feature_set.requires():
         split.segments.require(column)
     labels = split.labels()
@@ -162,7 +169,7 @@ def _check_columns(split: Split, feature_set: FeatureSet) -> None:
 
 
 def _named(split: Split, place: str, documents: bool) -> Split:
-    """The rows under ids, and names of documents where they are needed, that no other dataset has."""
+    """The rows with ids that no other dataset has, and with such document names if needed."""
     segments = split.segments
     ids: Column = tuple(f"{place}:{name}" for name in segments.id)
     doc_id = segments.doc_id

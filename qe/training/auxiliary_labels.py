@@ -1,4 +1,4 @@
-"""Auxiliary labels: another label of the same segments, mixed into the one that models learn."""
+"""Auxiliary labels: a second label of the same segments, mixed into the learned one."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -97,8 +97,9 @@ class AuxiliaryLabels:
         )
 
     def mixed(self, split: Split, of: Split | None = None) -> Split:
-        """The rows with the labels that are learned, for families that learn from labels; with the weight of
-        all rows `of`, where these are a part of them.
+        """The rows with mixed labels, for families that learn from labels.
+
+        The weight of the auxiliary label comes from all rows `of`, if the split is a part of them.
 
         Where annotators weigh, the weights of the mixture stand in their place: families know no others.
         """

@@ -27,8 +27,9 @@ def train_all(
     on_outcome: Callable[[Outcome], None] | None = None,
     progress: Progress = silent,
 ) -> tuple[list[Outcome], list[Board]]:
-    """Runs the experiments one after the other into `output/NAME`, then ranks those of the same dataset, and
-    systems that ran on several.
+    """Runs the experiments in turn into `output/NAME`, then ranks them.
+
+    Runs on the same dataset are ranked, and so are systems that ran on several datasets.
 
     `workers` processes search for each. With `resume`, experiments whose report is there already are trained
     again only where they changed.

@@ -1,5 +1,6 @@
-"""Budgets of a search: trials, time, trials without gain. All of them are of the study, however often it was
-stopped and however many processes work on it.
+"""Budgets of a search: trials, time, trials without gain.
+
+Each budget is that of the whole study, however often it was stopped and however many processes work on it.
 """
 
 from collections.abc import Sequence
@@ -29,7 +30,10 @@ def spent(trials: Sequence[FrozenTrial], best: FrozenTrial | None, section: Sear
 
 
 def seconds_of(trials: Sequence[FrozenTrial]) -> float:
-    """The seconds in which at least one trial was computed: neither pauses nor other processes count."""
+    """Seconds in which at least one trial ran.
+
+    Pauses do not count, and parallel processes count once.
+    """
     spans = [(t.datetime_start, t.datetime_complete) for t in trials]
     seconds, until = 0.0, datetime.min
     for start, end in sorted((start, end) for start, end in spans if start and end):

@@ -8,7 +8,7 @@ from qe.models.taxonomy import Grouping
 
 
 def check_calibration(dataset: Dataset, training: Split, experiment: Experiment) -> None:
-    """Raises InputError if the data lack what weighs or groups the rows that calibrate intervals."""
+    """Raises InputError if the data lack the weights or groups that calibration needs."""
     section = experiment.intervals
     if section.column is not None:
         group_column(training.segments, section.column)

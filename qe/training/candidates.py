@@ -1,4 +1,4 @@
-"""Candidates: the search over learners, selectors and parameters, on the folds of an experiment."""
+"""Candidates: the search over learners, selectors and parameters, inside the folds."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -74,7 +74,10 @@ def search_candidates(
 
 
 def contribute(prepared: Prepared, address: str) -> None:
-    """Adds trials to the study at an address, beside other processes of the run, until enough are begun."""
+    """Adds trials to the study at an address until enough have begun.
+
+    Other processes of the run may work on the same study.
+    """
     _contributed(prepared, _objective(prepared.experiment, prepared.dataset, _data(prepared)), address)
 
 
@@ -108,7 +111,9 @@ def _data(prepared: Prepared) -> list[FoldData]:
 
 
 def best_candidate(prepared: Prepared, progress: Progress = silent) -> tuple[Candidate, Objective]:
-    """The candidate that the study chooses; where there is nothing to search, nothing is fitted for it.
+    """The candidate that the study chooses.
+
+    If there is nothing to search, nothing is fitted to choose it.
 
     The objective's folds are empty then.
     """
@@ -120,7 +125,9 @@ def best_candidate(prepared: Prepared, progress: Progress = silent) -> tuple[Can
 
 
 def nested_predictions(prepared: Prepared, progress: Progress = silent) -> FloatArray | None:
-    """(n,) predictions of the whole procedure: for every outer fold, search on the others, fit, predict.
+    """(n,) nested predictions of the whole procedure.
+
+    For each outer fold: search on the other folds, fit, predict.
 
     None unless the experiment asks for outer folds. Inside an outer fold, the inner folds share the
     features cross-fitted on its training rows.
@@ -145,7 +152,10 @@ def nested_predictions(prepared: Prepared, progress: Progress = silent) -> Float
 
 
 def out_of_fold_predictions(prepared: Prepared, objective: Objective, best: Any) -> FloatArray:
-    """(repeats, n) predictions of the training rows, each by a pipeline that was fitted without it."""
+    """(repeats, n) out-of-fold predictions of the training rows.
+
+    Each comes from a pipeline that was fitted without the row.
+    """
     k = prepared.experiment.split.folds
     gathered = np.full((len(objective.folds) // k, len(prepared.training)), np.nan)
     for i, (fold, predicted) in enumerate(zip(objective.folds, objective.predictions(best), strict=True)):

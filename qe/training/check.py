@@ -1,4 +1,4 @@
-"""Checks of an experiment: everything that is wrong with it is said before anything is read or built."""
+"""Checks of an experiment: every mistake is reported before data is read or built."""
 
 import importlib.util
 import math
@@ -51,7 +51,9 @@ def load(path: Path, *, data_root: Path | None = None, overrides: Sequence[str] 
 
 
 def check(experiment: Experiment, *, in_memory: bool = False) -> Plan:
-    """The plan of an experiment: the only way to one, so that what works by a plan states no rule again.
+    """The checked plan of an experiment.
+
+    There is no other way to a plan, so code that takes one need not check the rules again.
 
     in_memory  whether its dataset is given as an object, so that the section about it does not count
 
@@ -120,7 +122,10 @@ def _of_segmenter(language: str, name: str) -> Iterator[str]:
 
 
 def _of_programs(experiment: Experiment) -> Iterator[str]:
-    """Only their names: whether a program is installed for the languages is seen when it is asked."""
+    """Mistakes in the names of programs.
+
+    Whether a program is installed for the languages is found out when the program is asked.
+    """
     for language, name in experiment.text.segmenters.items():
         yield from _of_segmenter(language, name)
     if experiment.translations:
@@ -169,7 +174,10 @@ def _right(configs: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
 
 
 def _errors_of_one(config: Mapping[str, Any]) -> Iterator[InputError]:
-    """What an extractor says itself, if it needs no resources; of others, that parts are of another kind."""
+    """The errors of one extractor: its own, or that its parts are of another kind.
+
+    Only an extractor that needs no resources can be made here.
+    """
     try:
         if any(configured(config).parts()):
             parts_needed([config])

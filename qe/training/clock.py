@@ -11,7 +11,7 @@ from features.basics.progress import Progress, silent
 
 @dataclass(frozen=True, eq=False)
 class Clock:
-    """Seconds by part of the work: on the wall, and of all processors, finished child processes included.
+    """Seconds by part of the work: wall-clock time, and CPU time with finished child processes.
 
     progress  told when a part begins and ends
 

@@ -1,4 +1,4 @@
-"""Drawing: which parameters a trial tries; each trial has a seed of its own, by its place in the search.
+"""Drawing: the parameters that a trial tries; its number in the search gives its seed.
 
 So a search that was stopped goes on as if it had not been, and processes that share a study draw apart,
 though they have one seed.
@@ -102,7 +102,10 @@ def _points(values: Mapping[str, Sequence[Any]], order: int) -> list[Parameters]
 def drawing(
     space: Space, section: SearchSection, seed: int, first: Sequence[Parameters], *, shared: bool
 ) -> Drawing:
-    """How an experiment with this seed draws; `first` are parameters to try before anything is drawn."""
+    """The way an experiment with this seed draws parameters.
+
+    The parameters in `first` are tried before anything is drawn.
+    """
     if section.sampler == "grid":
         values = grid(space.distributions())
         return Drawing(lambda place: _Grid(values, section.seed, place), first, shared=shared)

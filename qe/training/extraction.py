@@ -1,4 +1,4 @@
-"""Extraction: a dataset's split and a feature set -> cached feature tables, honest inside every fold."""
+"""Extraction: feature tables of a split, cached and computed without leaks between folds."""
 
 import inspect
 import sys
@@ -124,8 +124,9 @@ class Extraction:
         return self._joined(self.static(scoring), applied, scoring)
 
     def training_table(self, fitting: Split, folds: Sequence[tuple[Rows, Rows]] = ()) -> pd.DataFrame:
-        """Features of the rows learned from, fitted families cross-fitted: by what `folds` has fitted for
-        these folds, if they share it.
+        """Features of the training rows, with cross-fitted values of fitted families.
+
+        If `folds` share fits, these fits also give the values here.
         """
         sharing = Sharing.of(folds)
         if sharing is None:
@@ -151,7 +152,10 @@ class Extraction:
         return replace(self.feature_set, extractors=extractors)
 
     def _alone(self, i: int, extractor: FittedExtractor, split: Split) -> FittedExtractor:
-        """Extractor i fitted on all rows; the rows of the model are all looked up in its own resources."""
+        """Extractor i fitted on all rows.
+
+        Rows that the model scores are all looked up in the model's own resources.
+        """
         fitted = self._fitted(i, extractor, split)
         return fitted.looked_up(None) if isinstance(fitted, LookedUp) else fitted
 
@@ -228,9 +232,10 @@ class Extraction:
     def training_places(
         self, i: int, split: Split, folds: Sequence[Fold], held_out: int | None = None
     ) -> dict[Kind, list[FloatArray | None]]:
-        """P(BAD) of the words of the training rows of one of the folds (None: of all rows), by models that
-        never saw them: those that are behind the columns of `folds` (`training_table`). The rows that the
-        fold holds out have None.
+        """P(BAD) of the words of a fold's training rows (None: all rows), out of fold.
+
+        The models are those behind the columns of `folds` (`training_table`), which never saw the
+        rows. Held-out rows of the fold have None.
         """
         sharing = Sharing.of(folds)
         if sharing is not None:
@@ -263,7 +268,10 @@ class Extraction:
                 np.savez(stream, **_packed(places))
 
     def _fitted(self, i: int, extractor: FittedExtractor, fitting: Split) -> FittedExtractor:
-        """Extractor i fitted on all rows; the last fit is remembered, for other rows and for the model."""
+        """Extractor i fitted on all rows.
+
+        The last fit is kept for other rows and for the model.
+        """
         key = fitting.fingerprint
         if i not in self._last or self._last[i][0] != key:
             with self.clock.part(f"features · {self.feature_set.configs[i]['kind']}"):
@@ -271,8 +279,9 @@ class Extraction:
         return self._last[i][1]
 
     def _fit(self, extractor: FittedExtractor, split: Split, of: Split | None = None) -> FittedExtractor:
-        """Fitted on rows, by the labels that are learned of them; `of`: all rows learned from, if there are
-        more.
+        """The extractor fitted on the learned labels of these rows.
+
+        `of` has all rows that are learned from, if there are more.
         """
         return _fit(extractor, split if self.labels is None else self.labels.mixed(split, of))
 
@@ -283,7 +292,7 @@ class Extraction:
         return pd.DataFrame(data, index=pd.Index(segments.id, name="id"), columns=names)
 
     def trees(self, segments: Segments) -> pd.DataFrame:
-        """(n, t) the columns of trees: one batch for all folds, so that its kernels are computed once."""
+        """(n, t) tree columns: one batch for all folds, so that kernels are computed once."""
         key = segments.fingerprint
         if key not in self._trees:
             self._trees[key] = tree_table(self.feature_set.trees, segments)
@@ -340,8 +349,9 @@ def _fit(extractor: FittedExtractor, split: Split) -> FittedExtractor:
 
 
 def _source(extractor: Extractor) -> str:
-    """The source text of the extractor's module and of all it uses: no changed definition is ever read
-    from the cache.
+    """The source text of the extractor's module and of every module that it uses.
+
+    It is a part of the cache key, so that a changed definition is never read from the cache.
     """
     sources: dict[str, str] = {}
     waiting = [type(extractor).__module__]

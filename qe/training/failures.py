@@ -23,8 +23,10 @@ class CandidateFailed(InputError):
 
 @contextmanager
 def failures_of(candidate: Candidate) -> Iterator[None]:
-    """Raises CandidateFailed where the block fails by its numbers: no convergence, overflow, parameters that
-    these rows do not allow. Other errors (of settings, of memory, of the code) stay what they are.
+    """Raises CandidateFailed if the block fails because of its numbers.
+
+    Such failures are no convergence, overflow, or parameters that these rows do not allow. Other errors
+    (of settings, of memory, of the code) pass unchanged.
     """
     try:
         yield

@@ -41,7 +41,7 @@ def on_test(prepared: Prepared, predictions: dict[str, FloatArray]) -> dict[str,
 
 
 def over_repeats(prepared: Prepared, predictions: FloatArray) -> dict[str, Any] | None:
-    """Mean and standard deviation over the seeds of the folds, per metric; None for a single repeat.
+    """Mean and standard deviation of each metric over fold seeds; None for one repeat.
 
     predictions  (repeats, n); the intervals of the report are over segments: the two kinds of variance stand
                  apart

@@ -1,4 +1,4 @@
-"""Fitting: the chosen candidate on all training rows, and what it predicts for the other splits."""
+"""Fitting: the chosen candidate on all training rows, and its predictions elsewhere."""
 
 from collections.abc import Sequence
 
@@ -42,7 +42,9 @@ def guarded(
     out_of_fold: FloatArray,
     nested: FloatArray | None,
 ) -> tuple[FloatArray, FloatArray | None]:
-    """(repeats, n) out-of-fold and (n,) nested predictions as the guard lowers them, each fold by itself.
+    """Out-of-fold and nested predictions after the guard, applied fold by fold.
+
+    Shapes are (repeats, n) and (n,).
 
     unseen  (n,) log-odds of the training rows by a guard that has not seen them
     """
@@ -59,7 +61,7 @@ def guarded(
 
 
 def fit_model(prepared: Prepared, best: Candidate, guard: Guard | None = None) -> Model:
-    """The candidate fitted on all training rows, with everything that scoring needs, and nothing else."""
+    """The model: the candidate fitted on all training rows, with only what scoring needs."""
     experiment, training, extraction = prepared.experiment, prepared.training, prepared.extraction
     rows = prepared.learned_rows()
     pipeline = fit(best.pipeline(experiment.seed), rows.table, rows.scores, rows.weights)
@@ -88,7 +90,10 @@ def _limits(prepared: Prepared) -> tuple[float, float]:
 
 
 def companions_of(prepared: Prepared, model: Model, out_of_fold: FloatArray) -> Companions:
-    """Intervals, background and profile, from the training rows and their (n,) out-of-fold predictions."""
+    """Intervals, background rows and data profile of a model.
+
+    They come from the training rows and their (n,) out-of-fold predictions.
+    """
     calibration = prepared.calibration
     return make_companions(
         prepared.training,
@@ -142,7 +147,7 @@ def _table(prepared: Prepared, model: Model, split: Split) -> pd.DataFrame:
 
 
 def coverage_of_splits(prepared: Prepared, model: Model, intervals: Intervals) -> dict[str, list[Coverage]]:
-    """The coverage on every labelled split that neither the model nor its intervals were made from."""
+    """Interval coverage on labelled splits that neither model nor intervals learned from."""
     section, scale = prepared.experiment.intervals, prepared.dataset.scale
     seen = {*prepared.experiment.split.train, section.calibration}
     measured = {}
@@ -164,7 +169,7 @@ def coverage_of_splits(prepared: Prepared, model: Model, intervals: Intervals) -
 def bounds_of(
     prepared: Prepared, model: Model, intervals: Intervals, split: Split, predicted: FloatArray, level: float
 ) -> tuple[FloatArray, FloatArray]:
-    """(n,) ends of the intervals around (n,) predictions of the training rows or of another split.
+    """The interval ends (n,) around (n,) predictions of training rows or another split.
 
     Infinite where the level needs more rows than a group has.
     """

@@ -103,7 +103,9 @@ class FoldData:
         return predict
 
     def predict(self, candidate: Candidate, scale: LabelScale, seed: int) -> FloatArray:
-        """Predictions for the held-out rows by the candidate fitted on the training rows, on the scale.
+        """Predictions for the held-out rows by the candidate fitted on the training rows.
+
+        They are cut to the ends of the label scale.
 
         Raises CandidateFailed if the numbers are too much for the learner or the selector.
         """

@@ -1,4 +1,4 @@
-"""Identity: what the values of an experiment's trials depend on, in words for people, with fingerprints."""
+"""Identity: everything the trial values depend on, in plain words and as fingerprints."""
 
 from features.storage.files import digest
 from qe.training.preparation import Prepared

@@ -25,7 +25,9 @@ _VALUES = 4_000_000  # in the tables that are predicted at once (32 MB)
 def permutation_importance(
     objective: Objective, best: Candidate, progress: Progress = silent
 ) -> tuple[list[str], FloatArray, FloatArray]:
-    """How much the MAE of held-out rows rises when one column is shuffled: names, mean and spread over folds.
+    """Permutation importance: the rise in held-out MAE when one column is shuffled.
+
+    Returns names, means and spreads over folds.
 
     Measured on as many folds, and rows of each, as keep it cheap (one fold at least): fewer rows where the
     learner predicts slowly, so that the plot does not take longer than what it shows.
@@ -58,7 +60,10 @@ class _Most:
         return max(1, _ROWS // self.folds)
 
     def affordable(self, predict: Callable[[pd.DataFrame], object], table: pd.DataFrame) -> int:
-        """Rows for which shuffling every column of every fold takes the time, by the time of the table."""
+        """How many rows can be used if every column of every fold is shuffled within the time.
+
+        One timed prediction of the table gives the estimate.
+        """
         predict(table.iloc[:1])  # loads compiled code
         started = time.thread_time()
         predict(table)
@@ -69,7 +74,7 @@ class _Most:
 
 @dataclass(frozen=True)
 class _HeldOut:
-    """Held-out rows of a fold, a shuffled order for each column, and the error of what is predicted."""
+    """Held-out rows of a fold, a shuffled order for each column, and the prediction error."""
 
     table: pd.DataFrame
     orders: list[np.ndarray]
@@ -94,13 +99,19 @@ class _HeldOut:
         return cls(table, orders, error, float(error(table)[0]))
 
     def blocks(self) -> list[range]:
-        """Columns of the tables that are predicted at once: a learner's call costs more than its rows."""
+        """Blocks of columns that are predicted at once.
+
+        A call of a learner costs more than its rows do.
+        """
         size = max(1, _VALUES // max(self.table.size, 1))
         columns = range(len(self.orders))
         return [columns[start : start + size] for start in range(0, len(columns), size)]
 
     def errors(self, block: range) -> FloatArray:
-        """The error with each of these columns shuffled; the plain one where the rows stay where they are."""
+        """The error with each column of the block shuffled.
+
+        A column whose rows do not move has the plain error.
+        """
         n = len(self.table)
         moved = [column for column in block if (self.orders[column] != np.arange(n)).any()]
         errors = np.full(len(block), self.plain)

@@ -24,7 +24,10 @@ class JournalLock(JournalFileSymlinkLock):
 
 @contextmanager
 def _interruptions_first() -> Iterator[None]:
-    """If an error comes while an interruption (no `Exception`) is handled, the interruption is raised."""
+    """Raises a pending interruption instead of an error that came while handling it.
+
+    An interruption is an exception that is no `Exception`, such as KeyboardInterrupt.
+    """
     try:
         yield
     except Exception as error:

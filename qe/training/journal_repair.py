@@ -1,4 +1,4 @@
-"""What a crash leaves at the end of a study's journal is cut off: an unfinished line, NUL bytes."""
+"""Journal repair: cuts off the unfinished line or NUL bytes that a crash leaves behind."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,9 @@ _STEP = 1 << 16
 
 
 def cut_unfinished(path: Path, lock: JournalFileSymlinkLock) -> str:
-    """Cuts a journal to its last whole line; returns a note of what was lost, empty for a whole journal.
+    """Cuts a journal to its last whole line.
+
+    Returns a note on the loss, empty if the journal was whole.
 
     The lock keeps writers away: outside it, a line that another process has begun is no damage.
 
@@ -34,7 +36,10 @@ def cut_unfinished(path: Path, lock: JournalFileSymlinkLock) -> str:
 
 
 def _end_of_lines(path: Path) -> int:
-    """The size of the file up to its last line end; neither NUL bytes nor an unfinished line have one."""
+    """The size of the file up to its last line end.
+
+    NUL bytes and an unfinished line lie behind it.
+    """
     end = path.stat().st_size
     with path.open("rb") as file:
         while end:

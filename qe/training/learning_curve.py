@@ -28,7 +28,7 @@ WITH, ALONE = "with the other datasets", "its own labels alone"
 
 @dataclass(frozen=True, eq=False)
 class Size:
-    """Out-of-fold figures of models that learned from so many rows, one entry for each draw of them.
+    """Out-of-fold figures of models that learned from `rows` rows, one entry per draw.
 
     predicted  (draws, n) predictions of all rows
     """
@@ -95,7 +95,9 @@ class LearningCurve:
 
 
 def percentage_slope(rows: Sequence[float], errors: Sequence[float]) -> float:
-    """The slope S of error = a rows^b, in %: what is left of the error when the rows are doubled.
+    """The slope S of error = a rows^b, in %.
+
+    S is the share of the error that is left when the rows are doubled.
 
     S = 10^(b log10(2) + 2) = 100 * 2^b, by least squares of logarithms: 100 if nothing is learned. NaN for
     fewer than two sizes, and for errors that are not above 0.
@@ -122,7 +124,7 @@ def learning_curves(
     seed: int = 0,
     progress: Progress = silent,
 ) -> dict[str, LearningCurve]:
-    """Name -> curve. With other datasets, and without them, where the experiment has several; else one.
+    """Learning curves by name: with and without auxiliary data, if there are any; else one.
 
     Raises InputError as `learning_curve` does.
     """
@@ -151,7 +153,9 @@ def learning_curve(
     seed: int = 0,
     progress: Progress = silent,
 ) -> LearningCurve:
-    """Figures of models that learn from `sizes` rows, drawn at random `draws` times from those of each fold.
+    """Figures of models that learn from `sizes` rows.
+
+    The rows are drawn at random `draws` times from the training rows of each fold.
 
     A larger draw holds the smaller one of the same number; all rows are drawn once. Families that learn from
     labels learn from the drawn rows alone. Rows of other datasets help at every size. Resources may hold the

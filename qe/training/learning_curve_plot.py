@@ -13,7 +13,7 @@ from qe.training.learning_curve import ALONE, LearningCurve
 
 
 def learning_curve_plot(curves: Mapping[str, LearningCurve], metric: str) -> Figure:
-    """Mean of the draws by training rows, with the interval over segments; every draw as a point."""
+    """Mean over draws by training rows, with the interval over segments; draws as points."""
     figure, axes = canvas(7.0, 4.4)
     for name, curve in curves.items():
         _draw(axes, curve, metric, name if len(curves) > 1 else "mean", BLUE if name == ALONE else ORANGE)

@@ -1,4 +1,4 @@
-"""Tables of a run: segments with gold label, prediction and interval; all figures of all systems."""
+"""Tables of a run: labels, predictions and intervals of segments; figures of systems."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -66,7 +66,7 @@ def _level(result: TrainingResult) -> float | None:
 
 
 def figures_table(report: Mapping[str, Any], parts: Mapping[str, str]) -> pd.DataFrame:
-    """A row for each figure of each system, baseline and oracle, with its 95 % interval and p-values.
+    """One row per figure of each system, baseline and oracle, with 95 % interval and p-values.
 
     parts  part of the report -> what it is called
     p      of the model's difference to that baseline, corrected

@@ -15,7 +15,9 @@ Configs = Sequence[Mapping[str, Any]]
 
 
 def looked_up_apart(own: OwnTexts, features: Configs, trees: Configs) -> tuple[FeatureSet, Apart[FeatureSet]]:
-    """The features with the resources of all texts, and with those that training rows are looked up in.
+    """The features with the resources of all texts, and with those built without a fold.
+
+    Training rows are looked up in resources that were built without their own fold.
 
     Raises InputError for a family that learns, but cannot look rows up apart.
     """

@@ -1,4 +1,4 @@
-"""Negatives: spoilt training rows with the worst label, which the learner sees beside the real ones."""
+"""Negatives: spoilt training rows with the worst label, learned beside the real rows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -27,7 +27,10 @@ class Negatives:
     made_columns: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, first: Split, fitting: Split, extraction: Extraction) -> "NegativeRows":
-        """Spoilt rows of `first`, with features by families that are fitted on `fitting`, without them."""
+        """Spoilt rows of `first`.
+
+        Their features come from families fitted on `fitting`, which has no spoilt rows.
+        """
         spoilt, rows = self.spoilt(first.segments)
         table = extraction.scored(fitting, spoilt)
         sources = tuple(first.segments.source[row] for row in rows.tolist())

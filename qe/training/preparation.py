@@ -1,4 +1,4 @@
-"""Preparation: from an experiment's file to data, folds, resources and the way to feature tables."""
+"""Preparation: from an experiment file to data, folds, resources and feature tables."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -82,8 +82,10 @@ class Prepared:
     def learned(
         self, split: Split, rows: NDArray[np.int64] | None = None
     ) -> tuple[FloatArray, FloatArray | None]:
-        """(n,) labels that are learned of some rows of a split (None: of all), and (n,) weights of these
-        rows; None if all count the same. Auxiliary labels are mixed in where the experiment asks for it.
+        """(n,) learned labels and (n,) weights of some rows of a split (None: all rows).
+
+        The weights are None if all rows count the same. Auxiliary labels are mixed in if the
+        experiment asks for it.
         """
         rows = np.arange(len(split)) if rows is None else rows
         if self.extraction.labels is not None:
@@ -99,7 +101,7 @@ class Prepared:
 
     @cached_property
     def oracles(self) -> SplitOracles | None:
-        """What those would reach on the training rows who know their post-edits; None without post-edits."""
+        """Oracle figures on the training rows, which know the post-edits; None without these."""
         section = self.experiment.evaluation
         return split_oracles(self.training, self.dataset.scale, samples=section.samples, seed=section.seed)
 
@@ -205,7 +207,7 @@ def prepare(
 
 
 def _with_annotators(plan: Plan, dataset: Dataset, cache: Path, progress: Progress) -> Plan:
-    """The plan with annotators of the dataset's languages, learned from the treebanks that it names."""
+    """The plan with annotators for the dataset's languages, learned from its treebanks."""
     if not plan.experiment.treebanks:
         return plan
     from qe.resources.treebanks import annotators_for  # trainers: paid by those who ask

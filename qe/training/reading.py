@@ -30,7 +30,7 @@ def check_path(section: DatasetSection, place: str) -> None:
 def read_dataset(
     experiment: Experiment, section: DatasetSection | None = None, place: str = "dataset"
 ) -> Dataset:
-    """The experiment's (first) dataset, or that of a section, tokenized as its `text` section says.
+    """Reads the experiment's first dataset, or that of a section, tokenized as `text` says.
 
     Raises InputError for unknown keys of the format and for whatever the format finds wrong.
     """
@@ -102,7 +102,10 @@ def training_split(dataset: Dataset, experiment: Experiment) -> Split:
 
 
 def test_split(dataset: Dataset, experiment: Experiment) -> str | None:
-    """The split that predictions.tsv is for: the one named, else `test...`, else `dev...`, else none."""
+    """The split that predictions.tsv is for.
+
+    It is the split named, else `test...`, else `dev...`, else none.
+    """
     if experiment.split.test is not None:
         dataset.split(experiment.split.test)
         return experiment.split.test
@@ -115,7 +118,7 @@ def test_split(dataset: Dataset, experiment: Experiment) -> str | None:
 
 
 def folds_of(split: Split, experiment: Experiment, folds: int, repeat: int = 0) -> list[Fold]:
-    """Folds of the rows as the experiment's `split` section says; every repeat has a seed of its own."""
+    """Folds of the rows by the experiment's `split` section; each repeat has its own seed."""
     section = experiment.split
     return make_folds(
         len(split),

@@ -1,4 +1,4 @@
-"""What a model was made with: seed, versions, and fingerprints of data, features and resources."""
+"""Recipe of a model: seed, versions, fingerprints of data, features and resources."""
 
 import platform
 from collections.abc import Mapping
@@ -10,7 +10,10 @@ from qe.tracking.checkout import working_directory_commit
 
 
 def recipe(seed: int, dataset: str, feature_set: FeatureSet, parts: Mapping[str, Any]) -> dict[str, Any]:
-    """JSON values; `dataset` is a fingerprint, `parts` are the manifest's entries of those that were used."""
+    """The recipe as JSON values.
+
+    `dataset` is a fingerprint; `parts` has the manifest entries of the resources in use.
+    """
     return {
         "seed": seed,
         "versions": versions(),

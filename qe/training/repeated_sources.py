@@ -1,4 +1,4 @@
-"""Repeated sources: which rows say again what others say, tokenization and punctuation aside."""
+"""Repeated sources: rows that agree apart from tokenization and punctuation."""
 
 import html
 import re
@@ -17,7 +17,7 @@ def unrepeated(texts: Sequence[str], sources: Iterable[str]) -> NDArray[np.int64
 
 
 def letters(text: str) -> str:
-    """What tokenization leaves as it is: letters and digits in lower case; of a text without any, itself.
+    """Letters and digits in lower case, which tokenization keeps; the text itself if none.
 
     >>> letters("It &apos;s Anna 's .") == letters("It's Anna's.")
     True

@@ -111,13 +111,16 @@ def robustness_section(result: TrainingResult) -> dict[str, Any] | None:
 
 
 def interval_report(result: TrainingResult) -> dict[str, Any]:
-    """How the prediction intervals were made, and what they covered; `splits`: on rows never learned from."""
+    """How the prediction intervals were made, and their coverage.
+
+    `splits` is the coverage on rows that were never learned from.
+    """
     splits = {name: [entry.to_json() for entry in entries] for name, entries in result.covered.items()}
     return {**result.companions.report(), "splits": splits}
 
 
 def model_notes(model: Model, output: Path) -> dict[str, Any]:
-    """What is to be said of the fitted learner; a readable print-out, where it has one, in model.txt."""
+    """Notes on the fitted learner; its readable print-out, if it has one, goes to model.txt."""
     learner = model.pipeline.named_steps["learn"]
     calibrated = getattr(learner, "calibration_", None) is not None
     notes: dict[str, Any] = {"calibrated": calibrated, **model.about.get("selection", {})}
@@ -179,7 +182,7 @@ def about(report: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _headers(datasets: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Columns of segments by the headers that they have in the training data: scoring looks for them.
+    """Segment columns by their headers in the training data, which scoring looks for.
 
     Of several datasets the first that names a column counts.
     """
@@ -191,7 +194,7 @@ def _headers(datasets: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> dict[
 
 
 def write(output: Path, result: TrainingResult, progress: Progress = silent) -> None:
-    """Predictions as submissions and as one table, trials.tsv, the plots, and what is said of words."""
+    """Writes predictions (submissions and one table), trials.tsv, word tags and plots."""
     _write_submissions(output, result)
     with atomic_file(output / "predictions.parquet") as temporary:
         _predictions_table(result).to_parquet(temporary, index=False)
@@ -203,7 +206,11 @@ def write(output: Path, result: TrainingResult, progress: Progress = silent) -> 
 
 
 def _write_submissions(output: Path, result: TrainingResult) -> None:
-    """predictions.tsv of the test split, predictions.SPLIT.tsv, predictions.out-of-fold.tsv of training."""
+    """Writes the submissions of all splits.
+
+    predictions.tsv is for the test split, predictions.SPLIT.tsv for another one,
+    predictions.out-of-fold.tsv for training.
+    """
     prepared = result.prepared
     files = {f"predictions.{name}.tsv": values for name, values in result.predictions.items()}
     files["predictions.out-of-fold.tsv"] = result.out_of_fold

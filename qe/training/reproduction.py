@@ -1,4 +1,4 @@
-"""Reproduction: a finished run is trained anew by what it says of itself, and the figures are compared."""
+"""Reproduction: trains a finished run again from its own record and compares figures."""
 
 import math
 import re
@@ -36,7 +36,9 @@ class Difference:
 
 @dataclass(frozen=True, eq=False)
 class Reproduction:
-    """figures      how many were compared
+    """The outcome of training a run again.
+
+    figures      how many were compared
     differences  those that differ
     made_with    what else differs: data, features, resources, versions
     notes        what could not be done as it was

@@ -1,4 +1,4 @@
-"""Programs, packages and data that an experiment needs: which are missing, and what is left without them."""
+"""Programs, packages and data that an experiment needs, and what remains without them."""
 
 import importlib.util
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -105,7 +105,10 @@ def _engines(experiment: Experiment, languages: tuple[str, str] | None) -> Itera
 def _asked(
     place: str, name: str, make: Callable[[str, str, str], Any], languages: tuple[str, str] | None
 ) -> Needed:
-    """Whether a program with its data answers; it is not asked where only the data says its languages."""
+    """Whether a program answers with its data.
+
+    Programs are not asked while only the data can tell the languages.
+    """
     if languages is None:
         return Needed(place, name)
     try:
@@ -116,7 +119,7 @@ def _asked(
 
 
 def without_missing(plan: Plan) -> Plan:
-    """The plan without the annotators and engines that are missing, and without the features that need them.
+    """The plan without missing annotators and engines, and without features that need them.
 
     The plan's `left_out` says what. Raises InputError if nothing that can be trained is left.
     """
@@ -160,7 +163,7 @@ def _with_files(experiment: Experiment) -> set[str]:
 
 
 def _needs(config: Mapping[str, Any], columns: set[str], sides: set[str]) -> bool:
-    """Whether an extractor needs one of the columns, or parts built from an annotation of the sides."""
+    """Whether an extractor needs one of the columns, or parts from annotated sides."""
     from qe.resources.annotations import annotated_sides
 
     if columns & set(configured(config).requires()):

@@ -11,7 +11,7 @@ from qe.data.dataset import LabelScale
 def rescaled(
     labels: FloatArray, scale: LabelScale, gold: FloatArray, onto: LabelScale, how: str
 ) -> FloatArray:
-    """(n,) labels on another scale, within its ends, and turned round where it has the other direction.
+    """(n,) labels on another scale, within its ends, reversed if its direction differs.
 
     how  `standard`: mean and deviation become those of `gold`, labels of that scale; `ranks`: each becomes
          the quantile of `gold` that it is of the labels; `none`: nothing changes

@@ -1,4 +1,7 @@
-"""Robustness of a run: spoilt translations of a split that was not learned from, or of a fold."""
+"""Robustness of a run: spoilt translations of rows that the model did not learn from.
+
+The rows are another split's or a fold's.
+"""
 
 from dataclasses import replace
 

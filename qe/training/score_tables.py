@@ -1,4 +1,4 @@
-"""Figures of a run as tables: systems by metrics, and the model's differences to the baselines."""
+"""Run figures as tables: systems by metrics, and differences from the baselines."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

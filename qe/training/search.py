@@ -1,4 +1,4 @@
-"""The search: trials of an objective until a study has enough of them; resumable, shared if asked for."""
+"""The search: runs trials until a study has enough; resumable, shared if asked for."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -170,7 +170,9 @@ def contribute(
     where: object = None,
     progress: Progress = silent,
 ) -> Callable[[], list[Finished]]:
-    """Adds trials to a study beside other processes of the same run, until enough are done or begun.
+    """Adds trials to a study until enough are finished or begun.
+
+    Other processes of the same run may do the same.
 
     What it returns tells, once all of them are over, the trials that have finished since.
     """
@@ -216,7 +218,10 @@ def _drawing(
     *,
     shared: bool,
 ) -> bool:
-    """Gives a study its sampler, and closes trials that nobody works on; whether all are drawn alike."""
+    """Sets the sampler of a study and closes trials that no process works on.
+
+    Returns whether all trials are drawn alike.
+    """
     if shared:
         optuna.storages.fail_stale_trials(study)
     else:
@@ -308,7 +313,10 @@ def _place(trial: FrozenTrial, trials: Sequence[FrozenTrial]) -> int:
 
 
 def _best(study: optuna.Study, objective: Objective) -> FrozenTrial | None:
-    """The best trial by the first objective; of equal ones the earliest. None before one has finished."""
+    """The best trial by the first objective.
+
+    Equal trials: the earliest. None before one has finished.
+    """
     return min(finished(study), key=lambda trial: objective.sign * trial.values[0], default=None)
 
 

@@ -1,4 +1,4 @@
-"""What a search found of its parameters: how much each of them matters, and the values that it tried."""
+"""What a search learned about its parameters: their importance and the values tried."""
 
 from typing import Final
 
@@ -19,8 +19,9 @@ _MOST_PANELS: Final = 6
 
 
 def importances(result: SearchResult) -> dict[str, float]:
-    """Parameter -> its share of the variance of the first metric (fANOVA, Hutter, Hoos and Leyton-Brown
-    2014), largest first; among the trials of the learner and the selector that were chosen.
+    """Parameter -> its share of the variance of the first metric (fANOVA), largest first.
+
+    Only trials of the chosen learner and selector count (Hutter, Hoos and Leyton-Brown 2014).
 
     None for fewer than 8 of them, or if their values do not differ.
     """
@@ -47,7 +48,9 @@ def _of_first_metric(trial: FrozenTrial) -> FrozenTrial:
 
 
 def slices(result: SearchResult, shares: dict[str, float]) -> Figure:
-    """The first metric by the value of each parameter, those that matter most first; the chosen trial in red.
+    """The first metric by the value of each parameter.
+
+    The most important parameters come first; the chosen trial is red.
 
     shares  the importances, not empty
     """

@@ -70,7 +70,10 @@ def study_history(
 
 
 def _history_limits(values: FloatArray, direction: str) -> tuple[float, float]:
-    """The range of the values, cut on the bad side where a few trials would flatten all the others."""
+    """The range of the plot.
+
+    It is cut on the bad side if a few trials would flatten all others.
+    """
     low, high = float(values.min()), float(values.max())
     quarter, median, three = np.percentile(values, [25, 50, 75])
     reach = 3 * max(three - quarter, 0.02 * abs(median), 1e-9)
@@ -89,7 +92,10 @@ def _best_so_far(values: FloatArray, direction: str) -> FloatArray:
 
 
 def pareto_front(result: SearchResult) -> Figure:
-    """All trials by the first two objectives, and the front: those that no other beats on every objective."""
+    """All trials by the first two objectives, with the Pareto front.
+
+    No trial beats one of the front on every objective.
+    """
     table, front = result.history(), [one["trial"] for one in result.front()]
     across, up = result.metrics[:2]
     figure, axes = canvas(6.4, 5.2)

@@ -17,7 +17,10 @@ from qe.training.preparation import prepare
 
 @dataclass(frozen=True, eq=False)
 class Helpers:
-    """Processes beside this one, so that `workers` search together; the cores are divided among them."""
+    """Processes beside this one, so that `workers` search together.
+
+    The cores are divided among them.
+    """
 
     plan: Plan
     dataset: Dataset | None

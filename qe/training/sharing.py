@@ -64,7 +64,10 @@ class Sharing:
         return np.setdiff1d(np.arange(self.n), np.concatenate(rows))
 
     def fits(self) -> list[tuple[Rows, list[tuple[tuple[int, int], Rows]]]]:
-        """What is fitted, and what it is asked: training rows; (held-out group, asked group) and its rows."""
+        """The fits and what each is asked for.
+
+        Training rows; then (held-out group, asked group) with the rows of the asked group.
+        """
         alone = [(self.outside(rows), [((group, group), rows)]) for group, rows in enumerate(self.rows)]
         pairs = [
             (self.outside(self.rows[a], self.rows[b]), [((a, b), self.rows[b]), ((b, a), self.rows[a])])
@@ -84,7 +87,7 @@ class Sharing:
         ]
 
     def trained(self, values: dict[tuple[int, int], FloatArray], held_out: int | None) -> FloatArray:
-        """(n, c) values of the training rows of one fold, NaN for the rows held out; None: of all rows."""
+        """(n, c) values of one fold's training rows (None: all rows); NaN for rows held out."""
         result = np.full((self.n, values[0, 0].shape[1]), np.nan)
         for group, rows in enumerate(self.rows):
             result[rows] = values[group if held_out is None else self.group_of[held_out], group]

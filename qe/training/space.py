@@ -51,7 +51,7 @@ class Space:
 
 
 def learner_space(section: StrategySection) -> dict[str, Distribution]:
-    """The space of a learner: the experiment's, else the learner's own without the fixed parameters."""
+    """The search space of a learner: the experiment's, or its own without fixed parameters."""
     return _space(section, LEARNERS.get(section.kind).space, "learner")
 
 

@@ -40,12 +40,17 @@ def quiet() -> Iterator[None]:
 
 
 def mended(address: str) -> str:
-    """Cuts what a crash left at the end of a study file; returns a note of it. Databases mend themselves."""
+    """Cuts the unfinished end of a study file after a crash; returns a note of it.
+
+    Databases repair themselves.
+    """
     return "" if "://" in address else cut_unfinished(Path(address), JournalLock(address))
 
 
 def storage_at(address: str) -> optuna.storages.BaseStorage:
-    """A storage that several processes may share: a database URL (PostgreSQL across machines), or a file.
+    """A storage that processes can share: a database URL or a file.
+
+    PostgreSQL serves several machines.
 
     A database notices within two minutes that a process has fallen silent.
 
@@ -65,7 +70,9 @@ def storage_at(address: str) -> optuna.storages.BaseStorage:
 
 
 def journal(path: Path) -> optuna.storages.BaseStorage:
-    """A study file that survives a kill at any point, for one or several processes on one machine.
+    """A study file that survives a kill at any point.
+
+    One or several processes on one machine may use it.
 
     Raises InputError for a damaged one.
     """
@@ -114,7 +121,7 @@ def _difference(name: str, known: Identity, identity: Identity) -> str:
 
 
 def ended(study: optuna.Study) -> list[FrozenTrial]:
-    """The trials that came to their end: finished, passed over or failed; not those that a kill cut off."""
+    """The trials that finished, were pruned or failed; not those that a kill cut off."""
     states = [TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL]
     trials: Sequence[FrozenTrial] = study.get_trials(deepcopy=False, states=states)
     return [trial for trial in trials if trial.state != TrialState.FAIL or FAILURE in trial.user_attrs]
@@ -132,7 +139,7 @@ def failed(study: optuna.Study) -> list[FrozenTrial]:
 
 
 def earlier_trials(path: Path, space: Space, best: int = 5) -> list[dict[str, Any]]:
-    """The parameters of the best trials of an earlier run (its output folder) that this space knows.
+    """Parameters of the best trials of an earlier run (its output folder) in this space.
 
     Raises InputError if there is no study.
     """

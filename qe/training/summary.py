@@ -1,4 +1,4 @@
-"""Summary: what a report says in a few lines of Markdown, for descriptions of runs and models."""
+"""Summary: a report in a few lines of Markdown, for descriptions of runs and models."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -70,7 +70,7 @@ def summary(report: Mapping[str, Any], said: str = "", links: str = "") -> str:
 
 
 def _verdict(report: Mapping[str, Any], name: str, metric: str) -> str:
-    """The best figure with its interval, against the best baseline, and against the last champion."""
+    """The best figure with interval, against the best baseline and the last champion."""
     part = next(part for part in PARTS if report[part] is not None)
     section, kind = report[part], METRICS.get(metric)
     sentences = [f"**{kind.title} {shown(section['systems'][name], metric)} {PARTS[part]}**"]

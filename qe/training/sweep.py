@@ -1,4 +1,7 @@
-"""A sweep: one experiment with several values of some settings, and what differs by the seed alone."""
+"""A sweep: one experiment with several values of some settings.
+
+It also shows the spread that the seed alone causes.
+"""
 
 import json
 import re
@@ -60,7 +63,7 @@ def _none(key: str, given: str) -> list[str]:
 def plans_of(
     path: Path, each: Sequence[str], *, data_root: Path | None, overrides: Sequence[str]
 ) -> list[tuple[Setting, Plan]]:
-    """A checked plan for every combination, named after the experiment and what the combination sets."""
+    """A checked plan for each combination, named after the experiment and its values."""
     name = load(path, data_root=data_root, overrides=overrides).experiment.name
     return [(one, _plan(path, one, name, data_root, overrides)) for one in settings_of(each)]
 
@@ -78,7 +81,10 @@ def _word(key: str, value: str) -> str:
 
 
 def spread_table(outcomes: Sequence[tuple[Setting, Outcome]]) -> Table | None:
-    """The evaluation metric over seeds, a row for each combination of other settings; None without seeds."""
+    """The evaluation metric over seeds, one row per combination of the other settings.
+
+    None without seeds.
+    """
     metric = outcomes[0][1].report["experiment"]["evaluation"]["metric"]
     groups: dict[str, list[float]] = {}
     for one, outcome in outcomes:

@@ -52,7 +52,7 @@ def title(metric: str) -> str:
 def started(
     experiment: Experiment, *, resume: str | None = None, parent: str | None = None
 ) -> AbstractContextManager[Run]:
-    """The run of an experiment, as a context manager; one that keeps nothing if it is not tracked."""
+    """The run of an experiment, as a context manager; it keeps nothing if untracked."""
     if not experiment.tracking.enabled:
         return nullcontext(Untracked())
     return run_of(
@@ -72,7 +72,7 @@ def batch(experiments: Sequence[Experiment]) -> AbstractContextManager[Run]:
 
 
 def log_start(run: Run, prepared: Prepared) -> dict[str, Data]:
-    """Parameters, data and fingerprints, before anything long begins; part of the report -> its data."""
+    """Logs parameters, data and fingerprints before long work; report part -> its data."""
     dataset, feature_set = prepared.dataset, prepared.extraction.feature_set
     run.params(prepared.experiment.settings())
     made_with = recipe(prepared.experiment.seed, dataset.fingerprint, feature_set, prepared.parts)
@@ -107,7 +107,7 @@ def search_logger(run: Run, prepared: Prepared) -> Iterator[search.OnTrial | Non
 
 
 def trial_logger(run: Run, metrics: tuple[str, ...]) -> search.OnTrial:
-    """Logs how the search goes on as stepped metrics of a run, and finished trials as its child runs.
+    """Logs the progress of a search as stepped metrics, and finished trials as child runs.
 
     run  of the search alone: the run of the experiment has final figures
     Of a long search those that are the best so far alone, so that they do not fill the list of runs.
@@ -135,7 +135,10 @@ def trial_logger(run: Run, metrics: tuple[str, ...]) -> search.OnTrial:
 def register(
     run: Run, prepared: Prepared, model: Model, directory: Path, report: Mapping[str, Any]
 ) -> tuple[str, dict[str, Any] | None]:
-    """Logs the model and registers it: the logged model's id, and whether it is the champion now, and why."""
+    """Logs the model and registers it.
+
+    Returns the logged model's id, and whether it is the champion now and why.
+    """
     experiment, dataset, training = prepared.experiment, prepared.dataset, prepared.training
     described = logged_models.Described(
         experiment.name,
@@ -207,7 +210,7 @@ def log_end(
     data: Mapping[str, Data],
     model_id: str,
 ) -> None:
-    """The winner, the figures of run and model, tables that can be opened, and the files of the run."""
+    """Logs the winner, the figures, tables that the UI opens, and the files of the run."""
     run.params({"best": best_of(report)})
     run.describe(summary(report, result.prepared.experiment.said, _links(run)))
     metric = report["experiment"]["evaluation"]["metric"]
@@ -257,7 +260,7 @@ def _main_metrics(scores: Mapping[str, Any]) -> list[str]:
 
 
 def _judged(report: Mapping[str, Any], part: str, metric: str) -> dict[str, float]:
-    """The figure that the experiment is judged by, under a name that stands first wherever MLflow sorts.
+    """The figure that judges the experiment, under a name that MLflow sorts first.
 
     In nested cross-validation if there is one, else in cross-validation; and on the test split.
     """
@@ -280,7 +283,10 @@ def _columns(report: Mapping[str, Any], metric: str) -> list[str]:
 
 
 def _intervals(report: Mapping[str, Any]) -> dict[str, float]:
-    """Coverage of one level; widths, other levels and splits, and the bands of each, are in report.json."""
+    """Interval coverage at one level.
+
+    Widths, other levels and splits, and the bands of each are in report.json.
+    """
     nearest = sorted(report["coverage"], key=lambda entry: abs(entry["level"] - _LEVEL))[:1]
     return {
         f"intervals/coverage {100 * entry['level']:g} percent": entry["coverage"]
@@ -290,7 +296,10 @@ def _intervals(report: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _robustness(section: Mapping[str, Any] | None) -> dict[str, float]:
-    """The share of destroyed translations that score below their original; each kind is in report.json."""
+    """The share of destroyed translations that score below their original.
+
+    Each kind is in report.json.
+    """
     share = None if section is None else section["destroyed_below"]["mean"]
     return {} if share is None else {"robustness/destroyed below original": share}
 

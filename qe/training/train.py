@@ -84,7 +84,7 @@ class Outcome:
         return pd.DataFrame.from_dict(rows, orient="index")
 
     def plots(self, split: str = "train") -> "dict[str, Figure]":
-        """Figures of matplotlib, as the run has drawn them of its training rows, predicted out of fold.
+        """The run's Matplotlib figures of a split; training rows are predicted out of fold.
 
         split  `train`, or a split with labels
 
@@ -95,7 +95,7 @@ class Outcome:
         return prediction_figures(self.output, self.report, split)
 
     def summary(self) -> Table:
-        """Figures of the model and of its baselines: on the test split if there is one, else out of fold."""
+        """Figures of the model and its baselines: on the test split, or else out of fold."""
         from qe.training.score_tables import scores_table
 
         part = "test" if self.report["test"] else "cross_validation"
@@ -227,7 +227,7 @@ def _result(
 
 
 def contribute(plan: Plan, *, cache: Path, progress: Progress = silent) -> int:
-    """A worker's part: runs trials of the experiment's shared study until it has enough; returns its size.
+    """Runs trials of the experiment's shared study until it has enough; returns its size.
 
     Raises InputError if the experiment names no `search.storage` that processes could share.
     """
@@ -249,7 +249,10 @@ def _command(prepared: Prepared, trial: int | None) -> str:
 
 
 def _fingerprint(prepared: Prepared) -> str:
-    """What a run depends on; budgets of the search may grow, and where the study lies may change."""
+    """Fingerprint of what a run depends on.
+
+    Search budgets may grow and the study's place may change without changing it.
+    """
     settings = prepared.experiment.settings()
     for key in ("trials", "time", "without_gain", "storage", "failures"):
         settings["search"].pop(key)

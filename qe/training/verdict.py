@@ -11,7 +11,7 @@ from qe.training.summary import PARTS, shown, value_of
 
 
 def verdict(report: Mapping[str, Any]) -> str:
-    """The figure that the experiment is judged by, beside its best baseline, and whether it is better.
+    """The figure that judges the experiment, its best baseline, and whether it is better.
 
     It is of the test split if its labels are known, else of nested cross-validation, else of the folds.
     """

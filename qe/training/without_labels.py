@@ -1,4 +1,4 @@
-"""A model without labels: its features standardised on translations that nobody has judged, and averaged."""
+"""A model without labels: the average of features standardised on unjudged translations."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -64,7 +64,7 @@ def train_without_labels(
     cache: Path,
     progress: Progress = silent,
 ) -> Unlabelled:
-    """Writes `output`/model, a model like any other but for figures and intervals, and logs it to MLflow.
+    """Writes `output`/model, a model without figures and intervals, and logs it to MLflow.
 
     Scores are in standard deviations from the mean of these segments, higher is better: they order
     translations, and say nothing of any scale of people's.

@@ -1,4 +1,4 @@
-"""The experiment of a model without labels: what parallel text and a decoder say of translations."""
+"""The experiment of a model without labels, from parallel text, a decoder, an encoder."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -17,9 +17,11 @@ _WORDS: Final = "word_quality_synthetic_word_mean"
 def unlabelled_experiment(
     name: str, columns: Collection[str], parallel: tuple[Path, Path] | None, encoder: str | Path | None = None
 ) -> Experiment:
-    """The mean log-probability of subwords, where the table has the decoder's columns; the mean P(BAD) of
-    words, where there is parallel text; the cosine of source and target, centred by language, where there is
-    an encoder.
+    """The experiment with every feature that the given columns and files allow.
+
+    Features are the mean log-probability of subwords if the table has the decoder's columns, the mean
+    P(BAD) of words if there is parallel text, and the cosine of source and target, centred by language,
+    if there is an encoder.
 
     Raises InputError if there is none of them.
 

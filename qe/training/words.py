@@ -26,7 +26,7 @@ METRIC = "f1_mult"  # whose thresholds make the tags that are written
 
 @dataclass(frozen=True, eq=False)
 class Tagged:
-    """Places of one kind: calibrated P(BAD), by metric whether they are tagged BAD; offsets (n + 1,)."""
+    """Words or gaps of one kind: calibrated P(BAD), BAD tags by metric, offsets (n + 1,)."""
 
     bad: FloatArray
     tags: Mapping[str, BoolArray]
@@ -101,7 +101,10 @@ def reliability_bins(words: Words) -> dict[str, dict[str, Sequence[Bin]]]:
 
 
 def write_words(folder: Path, words: Words) -> None:
-    """NAME.tags and NAME.src_tags in the layout of the WMT tasks; P(BAD) likewise in .probs, .src_probs."""
+    """Writes NAME.tags and NAME.src_tags in the layout of the WMT tasks.
+
+    P(BAD) goes likewise to .probs and .src_probs.
+    """
     for name, places in words.written().items():
         lines = {kind: _lines(tagged) for kind, tagged in places.items()}
         if "word" in lines and "gap" in lines:
@@ -188,7 +191,10 @@ def _report(
 
 
 def _figures(words: Words, kind: Kind, samples: int | None, seed: int) -> dict[str, Any]:
-    """By metric whose thresholds made the tags: all figures, with intervals; calibration before and after."""
+    """All figures with intervals, by the metric whose thresholds made the tags.
+
+    Calibration error is given before and after.
+    """
     tagged, raw = words.out_of_fold[kind], words.raw[kind]
     by_metric = {m: _report(words, kind, m, tagged.bad, samples, seed).to_json() for m in METRICS}
     first = by_metric[METRIC]
