@@ -39,7 +39,9 @@ Level = Literal["nominal", "ordinal", "interval", "ratio"]
 
 
 def krippendorff_alpha(judges: FloatArray, level: Level = "ordinal") -> float | None:
-    """Krippendorff's alpha of (n, j) scores, NaN if missing; 1 is full agreement, 0 agreement by chance.
+    """Krippendorff's alpha of (n, j) scores; NaN marks a missing score.
+
+    1 is full agreement, 0 agreement by chance.
 
     None if no segment has two scores, all scores are equal, or more than 1,000 are distinct.
 
@@ -61,7 +63,10 @@ def krippendorff_alpha(judges: FloatArray, level: Level = "ordinal") -> float | 
 
 
 def _coincidences(rows: IntArray, codes: IntArray) -> FloatArray:
-    """(v, v) how often two scores stand in one row; the pairs of a row of m scores weigh 1 / (m - 1)."""
+    """(v, v) how often two scores stand in one row.
+
+    Each pair from a row of m scores weighs 1 / (m - 1).
+    """
     weights = 1.0 / (np.bincount(rows)[rows] - 1)
     counts = csr_array((np.ones(len(rows)), (rows, codes)))
     weighted = csr_array((weights, (rows, codes)))

@@ -1,4 +1,4 @@
-"""Exports of Appraise (`ExportSystemScoresToCSV`): judgements of translations, without a header."""
+"""Exports of Appraise (`ExportSystemScoresToCSV`): judgements of translations, no header."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,7 +38,10 @@ class Judgement:
 
 
 def is_appraise(path: Path) -> bool:
-    """Whether the first line is a judgement: annotator, system, item, type, two languages, score."""
+    """Whether the first line is a judgement.
+
+    Its fields are annotator, system, item, type, two languages and score.
+    """
     try:
         fields = next(read_lines(path), "").split(",")
     except InputError:  # told by who reads it as a table
@@ -47,7 +50,7 @@ def is_appraise(path: Path) -> bool:
 
 
 def judgements(path: Path, pair: str | None = None) -> list[Judgement]:
-    """Judgements of translations; those of whole documents, and that control annotators, are left out.
+    """Judgements of translations, without whole documents and control items.
 
     pair  of languages, as the file has it (`eng-deu`); may be left out where there is one
 
@@ -81,7 +84,10 @@ def _rows(path: Path) -> Iterator[Judgement]:
 
 
 def standardised(rows: Sequence[Judgement]) -> list[float]:
-    """Scores by the mean and deviation of their annotators; NaN of those who always gave the same."""
+    """Scores standardised by annotator: less the mean, divided by the standard deviation.
+
+    Scores of an annotator who always gave the same one are NaN.
+    """
     own: dict[str, list[float]] = {}
     for row in rows:
         own.setdefault(row.annotator, []).append(row.score)

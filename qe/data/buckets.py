@@ -1,4 +1,4 @@
-"""Buckets from texts and files: by length, rare words, predicted quality, document, or any column."""
+"""Buckets of segments: by length, rare words, predicted quality, document or any column."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -70,7 +70,9 @@ def read_quality(paths: Sequence[Path], count: int = BANDS) -> Buckets:
 
 
 def read_column(name: str, path: Path, count: int = BANDS) -> Buckets:
-    """Buckets by any file of one value per line: bands where all are numbers, otherwise one for each name.
+    """Buckets from a file of one value per line.
+
+    Numbers give bands; other values give one bucket for each name.
 
     A `document` is a name even where it is a number.
     """

@@ -66,7 +66,7 @@ class Judges:
 
 @dataclass(frozen=True)
 class SplitReport:
-    """One split: its size, labels (None: blind), judges, lengths, repetitions, and the columns it has.
+    """One split: size, labels (None: blind), judges, lengths, repetitions and columns.
 
     histogram   (edges, counts) of the labels: ten bins over the scale, or over the values if it is open
     duplicates  what is repeated -> number of segments that repeat an earlier one, up to case, punctuation
@@ -118,7 +118,7 @@ class DataReport:
 
 
 def check(path: Path, format_name: str | None = None, options: Mapping[str, Any] | None = None) -> DataReport:
-    """Reads the dataset at `path`, going on after defects where that is possible, and describes it.
+    """Reads the dataset at `path`, past defects if possible, and describes it.
 
     Without `format_name` the format is guessed from what is there.
 
@@ -241,7 +241,7 @@ def _judges(split: Split, scale: LabelScale) -> Judges:
 
 
 def _spreads(judges: FloatArray, scale: LabelScale) -> tuple[tuple[float, ...] | None, int | None]:
-    """The judges' weights by standard deviation, and how many rows have judges that are far apart."""
+    """Weights of judges by standard deviation, and how many rows have judges far apart."""
     graded = scale.low is not None and scale.high is not None and scale.high - scale.low <= _GRADES
     if not graded or judges.shape[1] < 2 or not np.isfinite(judges).any(axis=0).all():
         return None, None

@@ -34,7 +34,7 @@ Pair = tuple[str, str]
 
 
 def classes_of(texts: Iterable[str]) -> tuple[Pair, bool | None] | None:
-    """The classes that labels are of, as they are written, and whether the second is the better one.
+    """The two classes of the labels, as written, and whether the second is the better one.
 
     None if most labels are of no two known classes; a direction of None is not known. Empty texts do not
     count; numbers are classes where all of them are 0 or 1.

@@ -32,7 +32,9 @@ Label = Mapping[str, Any] | str
 
 
 def label_scale(label: Label) -> LabelScale:
-    """The scale that `label:` declares: `hter` (from post-edits), or {name, low, high, higher_is_better}.
+    """The label scale that `label:` declares.
+
+    `label:` is `hter` (from post-edits), or {name, low, high, higher_is_better}.
 
     Raises InputError for unknown or missing keys and a range that is none.
     """
@@ -92,7 +94,9 @@ def make_split(
     judge_range: tuple[float | None, float | None] = (None, None),
     compute_hter: bool = False,
 ) -> Split:
-    """A split from its columns; ids are `NAME-1`, `NAME-2`, ... where the data has none of its own.
+    """Makes a split from its columns.
+
+    Ids are `NAME-1`, `NAME-2`, ... if the data has none of its own.
 
     With `compute_hter`, scores that are not given are the HTER of target against post-edit, if there is one.
 

@@ -137,7 +137,7 @@ class Split:
 
 
 def concatenate(splits: Sequence[Split]) -> Split:
-    """The rows of several splits, one after the other; a label column stays only where every split has it.
+    """The rows of several splits in turn; a label column stays only if every split has it.
 
     Where splits differ in the number of judges, the judges that a split lacks are NaN in its rows.
     """
@@ -274,7 +274,9 @@ def _texts(label: str, tables: "Mapping[str, pd.DataFrame]") -> list[str]:
 
 
 def _named(table: "pd.DataFrame", where: str) -> "pd.DataFrame":
-    """The table with our names for its columns; names that it has stay, others are known by headers in use.
+    """The table with our column names.
+
+    Our own names stay; other columns are known by their usual headers.
 
     Raises InputError where source or target are missing, or could be several columns.
     """
@@ -300,7 +302,9 @@ def _split_of(
     tokenizers: tuple[Tokenizer, Tokenizer],
     classes: Pair | None,
 ) -> tuple[Split, str]:
-    """The split of a table, and a note on rows that have no label and are left out, where most have one.
+    """The split of a table, and a note on the rows that were left out.
+
+    Rows without a label are left out if most rows have one.
 
     Raises InputError for missing columns, and labels that are no numbers.
     """

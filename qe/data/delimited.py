@@ -1,4 +1,4 @@
-"""TSV and CSV as people have them: the delimiter, quotes and encoding are seen in the file, or said."""
+"""TSV and CSV files: delimiter, quotes and encoding are detected in the file, or given."""
 
 import codecs
 import io
@@ -94,12 +94,18 @@ class Dialect:
         return _within_header(_Quoted(numbered, self.delimiter, path).rows())
 
     def lines(self, path: Path) -> Iterator[str]:
-        """The lines of a plain or gzip file. Raises InputError for bytes that are not of the encoding."""
+        """The lines of a plain or gzip file.
+
+        Raises InputError for bytes that are not of the encoding.
+        """
         return read_lines(path) if self.encoding == "utf-8" else _decoded_lines(path, self.encoding)
 
 
 def _within_header(records: Iterator[Record]) -> Iterator[Record]:
-    """The rows without the empty fields behind the last name of the header; other fields there stay."""
+    """The rows without empty fields after the header's last name.
+
+    A row that has a value there keeps all its fields.
+    """
     width = 0
     for number, fields in records:
         if not width:
@@ -163,7 +169,10 @@ class _Quoted:
             raise self._wrong(f"quotes would merge {len(spanned)} lines into one row", number, spanned[0])
 
     def _alone(self, line: str) -> int:
-        """Number of fields of a line for itself; quotes that close in it delimit one, others are text."""
+        """The number of fields of a line on its own.
+
+        Quotes that close in the line delimit a field; other quotes are text.
+        """
         number, place = 1, 0
         while place < len(line):
             closed = _QUOTED.match(line, place)
@@ -216,7 +225,10 @@ def check_encoding(name: str) -> None:
 
 
 def dialect_of(path: Path, kind: str, wanted: Wanted | None = None) -> Dialect:
-    """How the file at `path` is written. Raises InputError for a file that cannot be read or is empty."""
+    """How the file at `path` is written.
+
+    Raises InputError for a file that cannot be read or is empty.
+    """
     return seen(_beginning(path), kind, wanted or Wanted())
 
 
@@ -290,7 +302,10 @@ class _Sample:
     def best(
         self, default: tuple[str, bool], delimiter: str | None, quoting: bool | None
     ) -> tuple[str, bool]:
-        """Delimiter and quoting that suit the rows; those of the file's kind where they do, or none does."""
+        """The delimiter and quoting that suit the rows.
+
+        The defaults of the file's kind win if they suit, or if none does.
+        """
         delimiters = [delimiter or default[0]] + ([] if delimiter else list(DELIMITERS.values()))
         quotings = [default[1], not default[1]] if quoting is None else [quoting]
         ways = [(d, q) for d in dict.fromkeys(delimiters) for q in quotings]
@@ -328,7 +343,7 @@ class _Sample:
         return [fields for _, fields in rows]
 
     def _speaks_for_quotes(self, delimiter: str) -> bool:
-        """Whether quotes cannot be text: fields are evidently quoted, or the header of a CSV has some."""
+        """Whether quotes must delimit: fields are clearly quoted, or a CSV header has quotes."""
         in_header = self.quotes_delimit and any('"' in line for line in self.lines[:1])
         return in_header or self.is_quoted(delimiter)
 

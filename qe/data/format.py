@@ -26,7 +26,9 @@ class Example:
 
 
 class Format(ABC):
-    """A dataclass whose fields are the keys of `dataset:` in an experiment (besides `format` and `path`).
+    """A data format: a dataclass whose fields are keys of `dataset:` in an experiment.
+
+    The keys `format` and `path` are not among the fields.
 
     Raises InputError, with file and line, for everything that cannot be read faithfully.
 
@@ -44,14 +46,17 @@ class Format(ABC):
 
     @abstractmethod
     def read_with(self, reading: Reading, path: Path) -> Dataset:
-        """Reads through `reading`, which opens the files, keeps notes, and raises or collects defects."""
+        """Reads through `reading`, which opens files, keeps notes, raises or collects defects."""
 
     def check_options(self) -> None:  # noqa: B027  (many have nothing more to check)
         """Raises InputError for keys of the right types that are wrong together; nothing is read."""
 
     @classmethod
     def recognises(cls, path: Path) -> bool:
-        """Whether the layout at `path` shows that it is of this format; never, of one without a sign."""
+        """Whether the layout at `path` shows this format.
+
+        A format without a distinctive sign always says no.
+        """
         return False
 
 

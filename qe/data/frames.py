@@ -1,4 +1,4 @@
-"""Tables of pandas, polars, Arrow and others: they come in, and answers go out as the same kind."""
+"""Tables of pandas, polars, Arrow and others: answers have the kind of the input."""
 
 import sys
 from collections.abc import Sequence
@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
 
 class AnyTable(Protocol):
-    """Whatever gives its rows by Arrow's C stream: tables of pandas, polars, PyArrow, DuckDB, ..."""
+    """A table that gives its rows by Arrow's C stream.
+
+    Tables of pandas, polars, PyArrow and DuckDB do.
+    """
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 

@@ -1,4 +1,4 @@
-"""Labels from several judges: weights by how far each judge's scores spread, rows that judges disagree on."""
+"""Labels from several judges: weights by spread of scores, rows that judges disagree on."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -103,7 +103,9 @@ def judged_labels(judges: FloatArray, max_difference: float | None = MAX_DIFFERE
 
 
 def judge_weights(judges: FloatArray) -> FloatArray:
-    """(j,) weights of the judges of (n, j) scores: ranks of their standard deviations, over the sum of ranks.
+    """(j,) weights of judges from (n, j) scores.
+
+    A weight is the rank of the judge's standard deviation over the sum of ranks.
 
     Judges with equal standard deviations share their weights. NaN scores are left out.
 

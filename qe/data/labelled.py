@@ -11,7 +11,7 @@ _SHOWN = 10  # lines of rows that are left out
 def labelled_rows(
     reading: Reading, columns: Mapping[str, Column], label: str, classes: Sequence[str] | None = None
 ) -> Mapping[str, Column]:
-    """The columns without the rows that have no label; as they are where that is half of them or more.
+    """The columns without unlabelled rows; unchanged if half the rows or more lack a label.
 
     label    the column of the label; a table without it stays as it is
     classes  names of its classes, if it has some

@@ -26,7 +26,7 @@ _BATCH = 1000  # segments labelled at a time
 
 
 def hter(target: Tokens, post_edit: Tokens) -> FloatArray:
-    """(n,) edits that turn each translation into its post-edit, per post-edit word; lower is better.
+    """(n,) HTER: edits from translation to post-edit, per post-edit word; lower is better.
 
     Not cut off at 1 (0.25 is 25 %). Case does not count, as in tercom's default. NaN for an empty post-edit.
 
@@ -61,8 +61,10 @@ class PostEditLabels:
         return cls(TerEdits(**edits), ClassErrors(*sides))
 
     def counts(self, blocks: bool = False) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """(n, 5) errors by class, as they are usually told: extra words of the translation, the rest of the
-        post-edit."""
+        """(n, 5) errors by class.
+
+        Extra words are counted in the translation, the other classes in the post-edit, as is usual.
+        """
         side = self.errors.blocks if blocks else self.errors.counts
         counts = side("reference")
         extra = CLASSES.index("extra")
@@ -70,7 +72,9 @@ class PostEditLabels:
         return counts
 
     def table(self, ids: Sequence[str]) -> pd.DataFrame:
-        """One row per segment: HTER and its edits, lengths, counts, blocks, rates (0.1 is 10 %), sums.
+        """One row per segment: HTER and its edits, lengths, counts, blocks, rates, sums.
+
+        A rate of 0.1 is 10 %.
 
         HTER is NaN for an empty post-edit, rates where the side they are divided by is empty.
         """
@@ -150,7 +154,10 @@ def from_post_edits(
 
 
 def check_output(path: Path) -> None:
-    """Raises InputError if `save_table` could not write `path`, by its name or place: before long work."""
+    """Raises InputError if `save_table` could not write `path`; call it before long work.
+
+    The reason is the name or the place.
+    """
     if not path.name.removesuffix(".gz").endswith(OUTPUTS):
         raise InputError(
             "the name does not tell what kind of table to write", where=path, remedy=" or ".join(OUTPUTS)
@@ -159,7 +166,9 @@ def check_output(path: Path) -> None:
 
 
 def save_table(table: pd.DataFrame, path: Path) -> None:
-    """Writes TSV, CSV, JSONL or Parquet, by the name; text may end in .gz; undefined values stay empty.
+    """Writes TSV, CSV, JSONL or Parquet, by the name.
+
+    Text may end in .gz; undefined values stay empty.
 
     Raises InputError for a name of another kind, or a place that cannot be written.
     """

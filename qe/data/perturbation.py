@@ -38,7 +38,9 @@ class Texts:
 
 
 class Perturbation(ABC):
-    """Changes one row; subclasses are files of `qe/data/perturbations`. Think twice before adding here.
+    """Changes one row; subclasses are files of `qe/data/perturbations`.
+
+    Think twice before adding here.
 
     Attributes
     ----------
@@ -98,7 +100,9 @@ def texts_of(segments: Segments) -> Texts:
 
 
 def words(text: str) -> list[str]:
-    """The units that perturbations drop, shuffle and replace: words, or characters of scripts without blanks.
+    """Units that perturbations drop, shuffle and replace: words, or characters.
+
+    Characters are the units of scripts without spaces between words.
 
     >>> words("a good one"), words("好的")
     (['a', 'good', 'one'], ['好', '的'])

@@ -1,4 +1,4 @@
-"""Scores as other programs write them: submissions to the WMT QE tasks since 2020, and `comet-score`."""
+"""Scores as other programs write them: WMT QE submissions since 2020, and `comet-score`."""
 
 import json
 import re
@@ -47,7 +47,7 @@ def is_comet(path: Path) -> bool:
 
 
 def read_comet(path: Path) -> tuple[str, dict[str, FloatArray]]:
-    """The metric (empty where the file does not name it), and system -> (n,) scores of its segments in order.
+    """The metric (empty if the file does not name it), and system -> (n,) scores in order.
 
     Raises InputError, with the place, for another form and scores that are no finite numbers.
     """
@@ -63,7 +63,10 @@ def _is_json(path: Path) -> bool:
 
 
 def _of_json(path: Path) -> tuple[str, dict[str, FloatArray]]:
-    """`{SYSTEM: [{"src": ..., "mt": ..., "ref": ..., METRIC: score}, ...], ...}`, or one list before 1.1."""
+    """Scores from JSON: `{SYSTEM: [{"src": ..., "mt": ..., METRIC: score}, ...], ...}`.
+
+    A segment may have `ref`. Before 1.1 the file held one list.
+    """
     try:
         content = json.loads("\n".join(read_lines(path)))
     except (ValueError, RecursionError) as error:
@@ -113,7 +116,9 @@ def _finite(value: object, where: str) -> float:
 
 
 def read_printed(path: Path) -> tuple[str, FloatArray]:
-    """The name of the system, and its scores (n,) in the order of the segments, which count from 0 or from 1.
+    """The name of the system and its (n,) scores in the order of the segments.
+
+    Segments count from 0 or from 1.
 
     A submission is `PAIR METHOD SEGMENT SCORE` on each line, after up to three header lines. `read_comet`
     says what comet-score writes.

@@ -43,7 +43,7 @@ class Download:
 
 @dataclass(frozen=True)
 class PublicDataset:
-    """A public dataset: its files, its terms, how `dataset.format` reads it, and where it is published."""
+    """A public dataset: files, licence terms, its `dataset.format` and its place on the web."""
 
     downloads: tuple[Download, ...]
     terms: str
@@ -78,7 +78,9 @@ def fetch(
     base_url: str = BASE_URL,
     progress: Progress = silent,
 ) -> tuple[list[Path], list[Path]]:
-    """Makes the files of a public dataset in `output`; returns (files written, files that were there).
+    """Makes the files of a public dataset in `output`.
+
+    Returns (files written, files that were there).
 
     Files that are there with the right checksum are not fetched again. A download that was cut off goes on
     where it stopped; every file lands whole and verified, or not at all. Checksums that are not published are
@@ -113,7 +115,7 @@ def fetch(
 
 
 def terms_of(path: Path) -> str:
-    """Name, terms and address of the public dataset that a path lies in; empty where none was fetched."""
+    """Name, terms and address of the fetched public dataset around a path; empty if none."""
     for folder in (path, *path.resolve().parents[:3]):
         if (folder / ORIGIN).is_file():
             content = read_json("what is known of the dataset", folder / ORIGIN, _REMEDY)
@@ -182,7 +184,10 @@ def _land_all(
 
 
 def _named(part: Path, download: Download) -> Iterator[tuple[str, bytes]]:
-    """Destination and content of a file, or of the members of an archive, below the folder in it."""
+    """Destination and content of a file, or of each member of an archive.
+
+    The outermost folder in the archive is left out.
+    """
     if not download.url.endswith(".tar.gz"):
         yield f"{download.into}/{PurePosixPath(download.url).name}", part.read_bytes()
         return
@@ -325,7 +330,10 @@ def _wmt12(pairs: Sequence[str]) -> PublicDataset:
 
 
 def _mlqe_pe(pairs: Sequence[str]) -> PublicDataset:
-    """Train and dev; the blind inputs of test20 were made from labelled archives and are not fetched."""
+    """The splits train and dev of MLQE-PE.
+
+    The blind inputs of test20 were made from labelled archives and are not fetched.
+    """
     commit = "sheffieldnlp/mlqe-pe/2a670a1140416cf80507b5a829659383c878feb8/data"
     return PublicDataset(
         tuple(

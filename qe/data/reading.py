@@ -31,7 +31,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 @dataclass(frozen=True)
 class Column:
-    """The cells of one column as text, and where each was found; `absent` rows have no value (null)."""
+    """The cells of one column as text, each with its place; `absent` rows are null (no value)."""
 
     texts: list[str]
     path: Path
@@ -173,7 +173,10 @@ class Reading:
         return replace(column, texts=texts) if changed else column
 
     def numbers(self, column: Column, noun: str, low: float | None, high: float | None) -> FloatArray:
-        """(n,) float64 of a column; cells that are missing, no number, NaN or out of range are defects."""
+        """(n,) float64 numbers of a column.
+
+        Cells that are missing, no number, NaN or out of range are defects.
+        """
         values = np.full(len(column), np.nan)
         texts = with_points(column.texts, column.decimal)
         commas = texts is not column.texts
@@ -194,7 +197,10 @@ class Reading:
         return self.numbers(column, f"label '{scale.name}'", scale.low, scale.high)
 
     def matrix(self, column: Column, noun: str, low: float | None, high: float | None) -> FloatArray:
-        """(n, j) numbers separated by tabs or spaces in each cell; rows of another width are defects."""
+        """(n, j) numbers, separated by tabs or spaces in each cell.
+
+        Rows of another width are defects.
+        """
         rows = [text.split() for text in column.texts]
         width = len(rows[0])
         values = np.full((len(rows), width), np.nan)
@@ -263,7 +269,9 @@ def number_problem(text: str, low: float | None, high: float | None) -> tuple[st
 
 
 def number_in(text: str) -> float:
-    """The number that `number_problem` has no word against. `float` leaves the separators U+001C .. U+001F.
+    """The number in a text that `number_problem` accepts.
+
+    `float` alone does not strip the separators U+001C .. U+001F.
 
     >>> number_in("2.5\x1f")
     2.5
@@ -272,7 +280,7 @@ def number_in(text: str) -> float:
 
 
 def equal_lengths(columns: Mapping[str, Column]) -> None:
-    """Raises InputError, with both names and counts, where the files of a split differ in length."""
+    """Raises InputError, with both names and counts, if files of a split differ in length."""
     (_, first), *others = columns.items()
     for _, column in others:
         if len(column) != len(first):

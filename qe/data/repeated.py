@@ -1,4 +1,4 @@
-"""Segments that are there twice: where one is learned from and the other is judged, figures are too good."""
+"""Repeated segments: figures are too good if a segment is learned from and also judged."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from qe.data.splits import Fold
 
 
 def text_key(text: str) -> str:
-    """What makes texts the same sentence: letters, marks and digits in lower case; else the text itself.
+    """The key of a sentence: letters, marks and digits in lower case; else the text itself.
 
     >>> text_key("It's  “so”."), text_key("...")
     ('itsso', '...')
@@ -29,7 +29,10 @@ def keys(split: Split) -> dict[str, list[Any]]:
 
 
 def overlaps(splits: Mapping[str, Split]) -> dict[tuple[str, str], dict[str, int]]:
-    """(later, earlier) split -> how many sources, targets, pairs of the later one the earlier one has."""
+    """(later, earlier) split -> how many sources, targets and pairs they share.
+
+    Segments of the later split are counted.
+    """
     found = {name: keys(split) for name, split in splits.items()}
     counts = {
         (later, earlier): {
@@ -41,7 +44,7 @@ def overlaps(splits: Mapping[str, Split]) -> dict[tuple[str, str], dict[str, int
 
 
 def leaks(training: Split, judged: Mapping[str, Split], folds: Sequence[Fold]) -> tuple[str, ...]:
-    """What readers of figures must know: pairs that are learned from and judged, a sentence each.
+    """Warnings on pairs that are both learned from and judged, one sentence each.
 
     judged  splits that figures are of
     folds   those of the training rows

@@ -1,4 +1,7 @@
-"""Score files: one number per segment, as lines, a column of a table, a submission, or as programs print."""
+"""Score files: one number per segment, as lines, a table column, or a program's output.
+
+A submission to a WMT task is read too.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -55,7 +58,10 @@ class ScoreFile:
         return self.submitted is not None and self.submitted.scores is None
 
     def submission(self, sign: float = 1.0) -> Submission:
-        """The scores as a submission; files without ranks are ranked by falling quality, ties by segment."""
+        """The scores as a submission.
+
+        Files without ranks are ranked by falling quality, ties in the order of segments.
+        """
         return self.submitted or Submission(self.name, self.scores, ranks_of(sign * self.scores))
 
 
@@ -128,7 +134,7 @@ def _of_column(
 
 
 def same_segments(gold: ScoreFile, files: Mapping[str, ScoreFile]) -> None:
-    """Raises InputError if a file has another number of segments than the gold labels, or other ids."""
+    """Raises InputError if a file has another number of segments than the gold, or other ids."""
     for name, file in files.items():
         if len(file.scores) != len(gold.scores):
             raise InputError(

@@ -16,7 +16,7 @@ _CHARACTERS = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 
 @dataclass(frozen=True)
 class Segment:
-    """A segment, the id of its document (empty if that has none), and the line that it begins in."""
+    """A segment, the id of its document (empty if none), and the line where it begins."""
 
     text: str
     document: str
@@ -33,7 +33,10 @@ def is_sgm(path: Path) -> bool:
 
 
 def lines_of(path: Path) -> Iterator[str]:
-    """The lines of a text file, or the segments of an SGM. Raises InputError as `read_lines`, `segments`."""
+    """The lines of a text file, or the segments of an SGM file.
+
+    Raises InputError as `read_lines` and `segments` do.
+    """
     return (segment.text for segment in segments(path)) if is_sgm(path) else read_lines(path)
 
 

@@ -36,7 +36,9 @@ class Submission:
 
 
 def ranks_of(quality: FloatArray) -> IntArray:
-    """(n,) ranks by falling quality, 1 the best; equal values are ranked in the order of the segments.
+    """(n,) ranks by falling quality, 1 the best.
+
+    Equal values are ranked in the order of the segments.
 
     >>> ranks_of(np.array([2.0, 3.0, 2.0]))
     array([2, 1, 3])

@@ -1,4 +1,7 @@
-"""Tables as columns of text: TSV, CSV, JSONL, Parquet, XLSX, XLIFF and TMX; one reader for all verbs."""
+"""Tables as text columns, read from TSV, CSV, JSONL, Parquet, XLSX, XLIFF and TMX.
+
+All verbs use this one reader.
+"""
 
 import io
 import json

@@ -51,7 +51,9 @@ class TagFile:
         return np.repeat(np.arange(len(self)), np.diff(self.offsets))
 
     def parts(self, layout: Layout) -> "dict[str, TagFile]":
-        """Words and gaps of a file that holds both (gap, word, gap, ..., word, gap), else the file itself.
+        """The words and the gaps of a file that holds both; otherwise the file itself.
+
+        Such a file has gap, word, gap, ..., word, gap.
 
         Raises InputError for an unknown layout, and for a line of such a file with an even number of tags.
         """
@@ -80,7 +82,9 @@ class TagFile:
 
 
 def read_tags(path: Path) -> TagFile:
-    """Reads `OK` and `BAD`, or numbers from 0 to 1, separated by white space; one line per segment.
+    """Reads `OK` and `BAD`, or numbers from 0 to 1, one line per segment.
+
+    White space separates the tags.
 
     Raises InputError for an empty file, other words, numbers outside 0 .. 1, and tags mixed with numbers.
     """
@@ -117,7 +121,7 @@ def is_scored(path: Path) -> bool:
 
 
 def read_scored(path: Path, layout: Layout) -> TagFile:
-    """P(BAD), and tags where there are any, of the rows that `qe score --tokens` writes as JSONL.
+    """P(BAD), and tags if there are any, from the JSONL rows of `qe score --tokens`.
 
     Raises InputError for lines that are no such rows, and rows that were not scored.
     """

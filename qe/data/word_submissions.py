@@ -1,4 +1,4 @@
-"""Submissions to the word-level tasks of the WMT QE tasks: one word, gap or source word a line."""
+"""Submissions to the word-level WMT QE tasks: one word, gap or source word per line."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,10 @@ _FORMS: Final[Sequence[Sequence[str]]] = (
 
 @dataclass(frozen=True)
 class _Row:
-    """A line: what it is about, and its tag. `system` is the pair, if it is given, and the method."""
+    """A line: the word or gap that it is about, and its tag.
+
+    `system` is the language pair, if given, and the method.
+    """
 
     system: str
     kind: str
@@ -47,7 +50,9 @@ def is_word_submission(path: Path) -> bool:
 
 
 def read_word_submission(path: Path, layout: Layout) -> TagFile:
-    """The tags of a submission's words, gaps or source words, or of gaps and words in turn (`tags`).
+    """Tags of a submission's words, gaps or source words, or of gaps and words in turn.
+
+    The last are the layout `tags`.
 
     Segments and words count from 0 or from 1.
 

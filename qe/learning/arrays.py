@@ -13,7 +13,9 @@ from features.storage.damage import Damaged
 
 
 def check_estimators(root: BaseEstimator) -> None:
-    """Checks an estimator and all within it: by its own `check_arrays`, or as scikit-learn's code needs it.
+    """Checks an estimator and all within it, before compiled code reads its arrays.
+
+    The check is its own `check_arrays`, or what scikit-learn's code needs.
 
     Raises Damaged if an array would be read outside of its bounds.
     """

@@ -33,7 +33,7 @@ _MOST_THREADS = 1024  # more than any machine has: OpenMP ends the process where
 
 
 def check_settings(model: Any) -> None:
-    """Raises Damaged for settings of a stored LightGBM model that would lead LightGBM out of its arrays."""
+    """Raises Damaged for settings of a stored model that let LightGBM read beyond its arrays."""
     threads = model.n_jobs
     if not (threads is None or (isinstance(threads, int) and abs(threads) <= _MOST_THREADS)):
         raise Damaged(f"`n_jobs` must be a whole number up to {_MOST_THREADS}, but is {threads!r}")
@@ -42,7 +42,9 @@ def check_settings(model: Any) -> None:
 
 
 class BoostedTrees(LGBMRegressor):
-    """LGBMRegressor on plain arrays: LightGBM refuses column names that hold `,`, `:`, `[` or `"`.
+    """LGBMRegressor on plain arrays, so that any column name is accepted.
+
+    LightGBM refuses names that hold `,`, `:`, `[` or `"`.
 
     early_stopping_round  trees without gain on a fifth of the training rows, drawn by the seed, after which
                           no more are added; then that many are fitted on all rows. 0: `n_estimators` trees
@@ -99,7 +101,10 @@ class BoostedTrees(LGBMRegressor):
     def fit(  # type: ignore[override]  # scikit-learn's arguments, without LightGBM's evaluation sets
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, **more: Any
     ) -> Self:
-        """Fits all rows; with `early_stopping_round`, as many trees as held-out rows among them want."""
+        """Fits all rows.
+
+        With `early_stopping_round`, the number of trees is the best on held-out rows among them.
+        """
         if issparse(X):
             raise TypeError("sparse input is not supported; give a dense array")
         weights = None if sample_weight is None else np.asarray(sample_weight)
@@ -152,7 +157,10 @@ class BoostedTrees(LGBMRegressor):
         return tags
 
     def check_arrays(self) -> None:
-        """Raises Damaged for settings that LightGBM cannot be run with; its trees are checked as text."""
+        """Raises Damaged for settings that LightGBM cannot run with.
+
+        Its trees are checked as text.
+        """
         check_settings(self)
 
     def predict(self, X: ArrayLike, **more: Any) -> FloatArray:  # type: ignore[override]

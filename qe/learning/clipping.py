@@ -1,4 +1,4 @@
-"""Clipping: takes extreme values back to the range of the training rows, and fills in undefined ones."""
+"""Clipping: cuts extreme values to the range of the training rows, fills undefined ones."""
 
 from typing import Any, Self
 
@@ -8,7 +8,7 @@ from sklearn.impute import SimpleImputer
 
 
 class ClippingImputer(SimpleImputer):  # type: ignore[misc]
-    """Columns cut at quantiles of the training rows, undefined values filled in by their medians.
+    """Cuts columns at quantiles of the training rows and fills undefined values by medians.
 
     A column that is the same in all but `share` of the rows at either end is constant afterwards.
 

@@ -15,8 +15,9 @@ _LARGEST_COEFFICIENT = 1.5  # standardised; beyond it two attributes are taken t
 def fit_by_elimination(
     X: FloatArray, y: FloatArray, attributes: NDArray[np.int64], rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], FloatArray, float]:
-    """Least squares of y (n,) on the `attributes` of X (n, k), the useless ones eliminated, of some `rows`:
-    the attributes that stay, their coefficients and the intercept.
+    """Least squares of y (n,) on `attributes` of X (n, k), without the useless ones.
+
+    Fits some `rows`. Returns the attributes that stay, their coefficients and the intercept.
 
     First, while a standardised coefficient exceeds 1.5, the attribute with the largest goes: it is collinear
     with another. Then the attribute with the smallest standardised coefficient goes as long as that lowers
@@ -52,7 +53,10 @@ def fit_by_elimination(
 
 @numba.njit(cache=True, nogil=True)
 def _ridge_inverse(gram: FloatArray) -> FloatArray:
-    """Inverse of gram + ridge by Cholesky, the ridge ten times larger until that is positive definite."""
+    """Inverse of gram + ridge by Cholesky.
+
+    The ridge grows tenfold until the matrix is positive definite.
+    """
     size, ridge = len(gram), _RIDGE
     inverse = np.zeros((size, size))
     while True:

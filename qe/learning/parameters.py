@@ -1,4 +1,4 @@
-"""Parameters of learners and selectors, checked before anything is fitted: names, types and ranges.
+"""Parameters of learners and selectors: names, types and ranges, checked before fitting.
 
 They are stated where the strategy is: in the annotations of its estimator's `__init__` (bounds by
 `Annotated`), or, of scikit-learn's estimators, in their own `_parameter_constraints`. An estimator whose
@@ -37,7 +37,9 @@ class NameIn:
 
 @dataclass(frozen=True)
 class StrategyIn:
-    """A note in `Annotated[Mapping[str, Any], ...]`: `{kind: NAME, parameter: value, ...}` of a catalogue.
+    """Marks a setting as a strategy: `{kind: NAME, parameter: value, ...}` of a catalogue.
+
+    It is a note in `Annotated[Mapping[str, Any], ...]`.
 
     fixed  parameters that it must not have: they are given
     """
@@ -64,7 +66,7 @@ def strategy_mistakes(
     place: str,
     inside: str,
 ) -> Iterator[Mistake]:
-    """Everything that is wrong with a learner or selector: its name, its parameters, its search space.
+    """Every mistake in a learner or selector: its name, its parameters, its search space.
 
     place   where it stands
     inside  where its parameters stand
@@ -134,7 +136,7 @@ class Parameters:
             yield from _of_scikit_learn(value, self.constraints[name], place)
 
     def space_mistakes(self, space: Mapping[str, Any], place: str) -> Iterator[Mistake]:
-        """What is wrong with a search space: how it is written, its parameters, and what would be drawn."""
+        """The mistakes in a search space: its form, its parameters, and values it could draw."""
         for name, written in space.items():
             try:
                 entries = parse_space({name: written}, place)
@@ -156,7 +158,7 @@ class Parameters:
     def joint_mistakes(
         self, make: Callable[..., BaseEstimator], params: Mapping[str, Any], place: str
     ) -> Iterator[Mistake]:
-        """What is wrong with parameters, each of which is right alone: that they do not go together, ..."""
+        """The mistakes of parameters that are right alone, such as two that exclude each other."""
         made = make(**params)
         taken = made.get_params(deep=False)
         for name, value in params.items():
@@ -178,7 +180,10 @@ def ends(distribution: Distribution) -> tuple[Any, ...]:
 
 
 def _of_scikit_learn(value: Any, constraints: Any, place: str) -> Iterator[Mistake]:
-    """What scikit-learn would say when it fits; it takes infinity and truth values for numbers, we do not."""
+    """The mistakes that scikit-learn would report when it fits.
+
+    It takes infinity and truth values for numbers; this check does not.
+    """
     from sklearn.utils._param_validation import make_constraint
 
     if isinstance(constraints, str):  # "no_validation"

@@ -4,7 +4,7 @@ from qe.data.reading import Column, Reading
 
 
 def check_tags(reading: Reading, tags: Column, text: Column, gaps: bool) -> None:
-    """Tells of every row that has another number of tags than n for n tokens, with `gaps` 2 n + 1."""
+    """Reports each row with a wrong number of tags: n for n tokens, with `gaps` 2 n + 1."""
     for row, (tag, words) in enumerate(zip(tags.texts, text.texts, strict=True)):
         n = len(words.split())
         expected = 2 * n + 1 if gaps else n

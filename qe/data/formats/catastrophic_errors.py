@@ -1,4 +1,4 @@
-"""Catastrophic errors of MLQE-PE: sentence pairs that annotators marked NOT or ERR (WMT 2021, QE task 3)."""
+"""Catastrophic errors of MLQE-PE: sentence pairs marked NOT or ERR (WMT 2021, QE task 3)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,9 @@ _LABELLED, _BLIND = ("id", "source", "target", "votes", "scores"), ("id", "sourc
 
 @dataclass(frozen=True)
 class CatastrophicErrors(Format):
-    """The folder `catastrophic_errors` of MLQE-PE: `ende_majority_train.tsv`, `_dev.tsv`, `_test_blind.tsv`.
+    """The folder `catastrophic_errors` of MLQE-PE.
+
+    Its files are `ende_majority_train.tsv`, `_dev.tsv`, `_test_blind.tsv`.
 
     Lines without a header: id, source, target, the annotators' votes (0: no error, 1: an error, 2 and 3: not
     understandable) and what most of them said, NOT or ERR, which is the label of two classes; blind ones end
@@ -84,7 +86,10 @@ class CatastrophicErrors(Format):
 
 
 def _rows(lines: Column, ways: Sequence[Sequence[str]]) -> dict[str, Column]:
-    """The columns of lines with as many fields as one of the ways has names, that of the first line."""
+    """The columns of lines, named by the way that fits the first line.
+
+    Raises InputError for a line with another number of fields.
+    """
     cells = [text.split("\t") for text in lines.texts]
     names = next((way for way in ways if len(way) == len(cells[0])), ways[0])
     for row, fields in enumerate(cells):

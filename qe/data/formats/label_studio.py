@@ -128,7 +128,10 @@ class LabelStudio(Format):
         return named
 
     def _may_be_label(self, value: Any) -> bool:
-        """Whether an annotator's answer is of the label's kind; choices are lists, in JSON-MIN texts."""
+        """Whether an annotator's answer can be a label.
+
+        Choices are lists, but texts in JSON-MIN.
+        """
         classes = label_scale(self.label).classes
         if classes is not None and isinstance(value, str):
             return numbers_of([value], classes) != [value]

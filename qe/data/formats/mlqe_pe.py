@@ -31,7 +31,9 @@ _DIRECT = {"da": ("z_mean", "z_scores"), "da_mean": ("mean", "scores")}
 
 @dataclass(frozen=True)
 class MlqePe(Format):
-    """One pair of the folder `path`, or the folder of one pair; splits `train`, `dev`, `test20`, `test21`.
+    """MLQE-PE: splits `train`, `dev`, `test20` and `test21` of one language pair.
+
+    `path` is the folder of all pairs or that of one pair.
 
     Files are known by their names, wherever they lie below `path`, so that the public archives can be read as
     they unpack: `SPLIT.XXYY.df.short.tsv` (or, without labels, `SPLIT.XXYY.inputs.tsv`) with `SPLIT.doc_ids`
@@ -272,7 +274,10 @@ def _decoder_output(reading: Reading, base: Path, split: str, code: str) -> dict
 
 
 def _post_editing(reading: Reading, files: _Files, split: str, tokenised: bool) -> dict[str, Column]:
-    """Columns from the post-editing part; those that count tokens only with its own, tokenised text."""
+    """Columns from the post-editing part.
+
+    Columns that count tokens come only with its own, tokenised text.
+    """
     base, columns = files.edits(split), dict[str, Column]()
     if base is None:
         if tokenised or split in LABELLED:

@@ -1,4 +1,4 @@
-"""MQM annotations as published for the WMT metrics tasks: one row per error that a rater marked."""
+"""MQM annotations as in the WMT metrics tasks: one row per error that a rater marked."""
 
 import re
 from collections.abc import Mapping
@@ -35,7 +35,10 @@ _MARK = re.compile(r"</?v>")
 
 @dataclass
 class _Segment:
-    """A translation: its document, texts and line, penalties by rater, marked characters (blanks aside)."""
+    """A translation: document, texts, line, penalties by rater, marked characters.
+
+    White space is not counted among the characters.
+    """
 
     document: str
     source: str
@@ -157,7 +160,10 @@ class Mqm(Format):
 
 
 def _numbered(table: dict[str, Column]) -> dict[str, Column]:
-    """The columns with `seg_id`, whatever its name is there; a number that is the same everywhere is none."""
+    """The columns with `seg_id`, whichever name it has in the file.
+
+    A number that is the same in every row does not count.
+    """
     there = [table[name] for name in _NUMBERS if name in table]
     telling = [column for column in there if len({*column.texts}) > 1]
     return {**table, "seg_id": (telling or there)[0]} if there else table
@@ -182,7 +188,10 @@ def _marked(text: str) -> set[int]:
 
 
 def _tags(one: _Segment, tokenizer: Tokenizer) -> str | None:
-    """OK or BAD of gap, word, gap, ...; gaps are OK. None if tokens are not the text's own characters."""
+    """Tags OK or BAD of gap, word, gap, ...; gaps are OK.
+
+    None if the tokens do not consist of the text's own characters.
+    """
     tags, count = ["OK"], 0
     tokens = tokenizer.split(one.target)
     if "".join(tokens) != "".join(one.target.split()):

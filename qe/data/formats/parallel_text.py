@@ -1,4 +1,7 @@
-"""One plain or gzip file per column and split; line i of all files of a split is the same segment."""
+"""One plain or gzip file per column and split.
+
+Line i of all files of a split is the same segment.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +20,9 @@ from qe.data.sgm import is_sgm, segments
 
 @dataclass(frozen=True)
 class ParallelText(Format):
-    """Text files under `path`, one per column; plain, or SGM (`.sgm`), of which the source tells documents.
+    """Text files under `path`, one per column: plain text or SGM (`.sgm`).
+
+    The source's SGM file tells the documents.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The layout of the WMT quality estimation tasks 2013-2020: one tokenised file per column and split."""
+"""Layout of the WMT QE tasks 2013-2020: one tokenised file per column and split."""
 
 import re
 from collections.abc import Mapping
@@ -33,7 +33,9 @@ _FOREIGN = "._"  # AppleDouble: what macOS leaves beside files
 
 @dataclass(frozen=True)
 class WmtQe(Format):
-    """Files `SPLIT.src` and `SPLIT.mt` under `path`, or in a folder of it per split, plain or `.gz`.
+    """Files `SPLIT.src` and `SPLIT.mt`, plain or `.gz`.
+
+    They lie under `path`, or in one folder per split below it.
 
     Beside them, as far as they are there: `.pe` (post-edits), `.ref`, `.hter`, `.tags` (OK or BAD for gap,
     word, gap, ..., gap: 2 n + 1 for n tokens), `.src_tags` or `.source_tags`, `.src-mt.alignments` (`i-j`

@@ -1,1 +1,1 @@
-"""Perturbations of translations, one a file: what rubbish, small mistakes and harmless changes look like."""
+"""Perturbations of translations, one a file: rubbish, small mistakes, harmless changes."""

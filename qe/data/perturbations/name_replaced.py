@@ -12,7 +12,10 @@ _NOUNS = ("de", "lb")  # languages that write every noun with a capital
 
 
 class NameReplaced(Perturbation):
-    """One capitalised word within the sentence becomes another name; German, which has too many, stays."""
+    """One capitalised word within the sentence becomes another name.
+
+    German stays as it is, because all its nouns are capitalised.
+    """
 
     effect = "wrong in one place"
 

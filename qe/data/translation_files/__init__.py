@@ -1,1 +1,1 @@
-"""Files of translation tools: XLIFF, TMX and XLSX, read as segments with the places of their notes."""
+"""Files of translation tools: XLIFF, TMX and XLSX, read as segments with note places."""

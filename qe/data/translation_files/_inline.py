@@ -59,7 +59,7 @@ class _Text:
 
 
 def _is_deletion(element: Element) -> bool:
-    """Whether a change that was tracked has taken the text away (Trados, memoQ, and others alike)."""
+    """Whether a tracked change has deleted the text (Trados, memoQ and similar tools)."""
     if any(_DELETED.fullmatch(element.attributes.get(kind, "")) for kind in _KINDS):
         return True
     return any(
@@ -78,7 +78,7 @@ def _is_break(element: Element, codes: Mapping[str, str]) -> bool:
 
 
 def segments_of(element: Element) -> Sequence[Element]:
-    """The marks `mrk` of segments inside of an element (XLIFF 1.2), in order; not those inside of others."""
+    """The segment marks `mrk` in an element (XLIFF 1.2), in order, without nested ones."""
     found: list[Element] = []
     for child in element.own():
         if child.name == "mrk" and child.attributes.get("mtype") == "seg":

@@ -43,7 +43,10 @@ def segments(unit: Element, name: str, codes: Mapping[str, str]) -> tuple[list[S
 
 
 def _named(parts: Sequence[Element]) -> dict[str, Element]:
-    """The segments by their ids; by their numbers those without one, or with one that another has."""
+    """The segments by id.
+
+    A segment without an id, or with one that is taken, goes by its number.
+    """
     own = [part.attributes.get("id", "") for part in parts]
     named: dict[str, Element] = {}
     for number, (part, name) in enumerate(zip(parts, own, strict=True), start=1):

@@ -1,4 +1,4 @@
-"""The parts of a workbook are looked over before anything is made of them: entities, and more than fits."""
+"""Checks the parts of a workbook before they are used: entities, and too much content."""
 
 import re
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ _AREA: Final = re.compile(r"\$?([A-Z]{1,3})\$?(\d{1,9}):\$?([A-Z]{1,3})\$?(\d{1,
 
 
 def check_parts(path: Path) -> None:
-    """Raises InputError, with the part, for entities and for more bytes, cells or columns than are read."""
+    """Raises InputError, with the part, for entities or too many bytes, cells or columns."""
     with ZipFile(path) as parts:
         if sum(part.file_size for part in parts.infolist()) > LONGEST:
             raise InputError("unpacks to more than 1 GiB", where=path, remedy="split it")

@@ -1,4 +1,4 @@
-"""XML with places: an element knows where it stands, so that notes are put into the text that was there."""
+"""XML with places: elements know where they stand, so notes go into the original text."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ _BETWEEN = "\x1f"  # no character of XML: stands between a namespace, a name and
 
 @dataclass(eq=False)
 class Element:
-    """An element: `start`, `inner_end` (of its content) and `end` are places in the text as UTF-8.
+    """An element: `start`, `inner_end` (of its content) and `end` are UTF-8 byte offsets.
 
     attributes  those without a namespace by their names, `xml:lang` and its like by theirs, others as
                 `{NAMESPACE}NAME`
@@ -50,7 +50,10 @@ class Element:
 
 
 def written(prefix: str, name: str, by: tuple[str, str], label: str, text: str) -> str:
-    """An element with text, written inside of one with a prefix; `by`: an attribute and its value."""
+    """An element with text, written inside an element that has a prefix.
+
+    `by` is an attribute and its value.
+    """
     content = escape(f"{label}: {text}" if label else text)
     return f'<{prefix}{name} {by[0]}="{by[1]}">{content}</{prefix}{name}>'
 
@@ -124,7 +127,10 @@ class Walk:
     _keeping: int = 0  # how many of the open elements lie outside of the one that is kept; 0: none is
 
     def run(self) -> None:
-        """Raises InputError, with line and column, for XML that is damaged, too deep, or needs entities."""
+        """Raises InputError for XML that is damaged, too deep, or needs entities.
+
+        The message has line and column.
+        """
         parser = expat.ParserCreate("utf-8", _BETWEEN)
         parser.namespace_prefixes = True
         parser.buffer_text = True

@@ -1,4 +1,7 @@
-"""A file of a translation tool as a table: columns of text, and why some texts cannot be read."""
+"""A file of a translation tool as a table of text columns.
+
+It also says why some texts cannot be read.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What a file of a translation tool holds: segments, the places of their notes, and its languages."""
+"""Content of a translation tool's file: segments, places of their notes, languages."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -71,7 +71,7 @@ class Languages:
         return tag.lower() == own.lower() if own else speaks(tag, self.wanted(side))
 
     def check(self, declared: Iterable[Declared], where: object) -> None:
-        """Raises InputError for a file, or a part of one, that says it is of another language, or of none."""
+        """Raises InputError if a file, or a part of it, declares another language or none."""
         for each in dict.fromkeys(declared):
             if each.tag and not self.fit(each.tag, each.side):
                 raise self._other(each, where)
@@ -114,7 +114,10 @@ class TranslationFile:
         )
 
     def with_notes(self, notes: Sequence[str | None]) -> bytes:
-        """The file with a note at every segment that has one and a place for it; earlier ones are gone."""
+        """The file with the new notes in place of earlier ones.
+
+        A segment gets its note if the file has a place for it.
+        """
         placed = [
             (segment.place, segment.note(text))
             for segment, text in zip(self.segments, notes, strict=True)

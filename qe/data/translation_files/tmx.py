@@ -15,7 +15,10 @@ _TYPE = f"x-{MARK}"
 
 
 def read(path: Path, languages: Languages) -> TranslationFile:
-    """The file. Raises InputError for one that is no TMX, or has no text in one of the languages."""
+    """Reads a TMX file.
+
+    Raises InputError for one that is no TMX, or has no text in one of the languages.
+    """
     document = Document.read(path)
     reader = _Reader(path, languages)
     Walk(document, reader.opened, reader.is_kept, reader.whole).run()
@@ -66,7 +69,7 @@ class _Reader:
             self.segments.append(_segment(label, unit, source, variant))
 
     def _source_of(self, unit: Element, variants: Sequence[Element]) -> Element | None:
-        """The variant that was translated: the one that the file names, or the first of the language."""
+        """The source variant: the one that the file names, or the first of the source language."""
         named = unit.attributes.get("srclang", self.source).lower()
         fitting = [variant for variant in variants if self.languages.fit(_tag(variant), "source")]
         exact = [variant for variant in fitting if _tag(variant).lower() == named]
@@ -92,7 +95,7 @@ def _tag(variant: Element) -> str:
 
 
 def _labels(name: str, tags: Sequence[str]) -> list[str]:
-    """What the variants of a unit are called: by their languages, and their places in one language.
+    """Labels of a unit's variants: their language, and their number within one language.
 
     >>> _labels("1", ["es"]), _labels("1", ["es", "es-MX"]), _labels("1", ["es", "es-MX", "es"])
     (['1'], ['1/es', '1/es-MX'], ['1/es', '1/es-MX', '1/es/2'])

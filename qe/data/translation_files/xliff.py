@@ -49,7 +49,7 @@ def read(path: Path) -> TranslationFile:
 
 @dataclass
 class _Reader:
-    """Only elements of XLIFF's own namespace count, and of them only what the format puts around a unit."""
+    """Reads XLIFF: only elements of its own namespace, and only where the format allows units."""
 
     path: Path
     namespace: str = ""

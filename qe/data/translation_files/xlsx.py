@@ -204,7 +204,10 @@ def _sheet(book: Any, where: Where, path: Path) -> Any:
 
 
 def _by_row(sheet: Any, kind: str = "") -> dict[int, dict[int, Any]]:
-    """Row -> column -> value of the cells that have one (of a kind); what is not there takes no room."""
+    """Row -> column -> value of the cells that have one (of a kind).
+
+    Empty cells take no memory.
+    """
     rows: dict[int, dict[int, Any]] = {}
     for (row, column), cell in sheet._cells.items():
         if cell.value is not None and kind in ("", cell.data_type):

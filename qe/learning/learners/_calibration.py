@@ -11,7 +11,9 @@ from features.basics.errors import unknown_name
 
 
 class Calibration(BaseEstimator):  # type: ignore[misc]
-    """A rising map from score to label: `linear` (least squares, keeps ranks) or `isotonic` (makes ties).
+    """A rising map from score to label: `linear` or `isotonic`.
+
+    `linear` is least squares and keeps ranks; `isotonic` makes ties.
 
     A line that would fall is made level: calibration never reverses a ranking. After fit: `scores_` and
     `labels_`, the corners of the map; beyond them a line goes on and a step function stays level.

@@ -11,13 +11,19 @@ from features.basics.array_types import FloatArray
 
 
 def training_data(estimator: BaseEstimator, X: Any, y: Any) -> tuple[FloatArray, FloatArray]:
-    """(n, k) features and (n,) labels, finite float64; sets `n_features_in_` and `feature_names_in_`."""
+    """(n, k) features and (n,) labels as finite float64.
+
+    Sets `n_features_in_` and `feature_names_in_`.
+    """
     X, y = validate_data(estimator, X, y, dtype=np.float64, y_numeric=True)
     return np.ascontiguousarray(X), np.asarray(y, np.float64)
 
 
 def all_rows(estimator: BaseEstimator, X: Any) -> FloatArray:
-    """(n, k) finite float64, of rows without labels; sets `n_features_in_` and `feature_names_in_`."""
+    """(n, k) finite float64 features of rows without labels.
+
+    Sets `n_features_in_` and `feature_names_in_`.
+    """
     return np.ascontiguousarray(validate_data(estimator, X, dtype=np.float64))
 
 

@@ -22,7 +22,10 @@ def contiguous_folds(n: int, folds: int) -> Iterator[tuple[IntArray, IntArray]]:
 def cross_fit(
     estimator: BaseEstimator, X: FloatArray, y: FloatArray, folds: int, weights: FloatArray | None = None
 ) -> FloatArray:
-    """(n,) predictions, each by a clone fitted without the row's block; a single row gets its label."""
+    """(n,) predictions, each by a clone fitted without the row's block.
+
+    A single row gets its own label.
+    """
     predicted = y.copy()
     for train, held in contiguous_folds(len(y), folds):
         if len(train):

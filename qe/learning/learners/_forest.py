@@ -1,4 +1,7 @@
-"""Forests of scikit-learn trees, kept as flat arrays so that a model file needs no compiled objects."""
+"""Forests of scikit-learn trees as flat arrays, which a model file stores as they are.
+
+A model file needs no compiled objects.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -107,7 +107,10 @@ class M5PRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return int((self.feature_ < 0).sum())
 
     def describe(self, feature_names: list[str] | None = None, label: str = "score") -> str:
-        """The tree and its leaves' equations, as text; names default to those seen in fit, or x0, x1, ..."""
+        """The tree and the equations of its leaves, as text.
+
+        Names default to those seen in fit, or x0, x1, ...
+        """
         check_is_fitted(self)
         names = feature_names or list(
             getattr(self, "feature_names_in_", (f"x{j}" for j in range(self.n_features_in_)))
@@ -187,7 +190,9 @@ class M5PRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class _Tree(NamedTuple):
-    """A tree before it has models, nodes in preorder; node i has the rows order[0, first[i]:last[i]].
+    """A tree before it has models, nodes in preorder.
+
+    Node i has the rows order[0, first[i]:last[i]].
 
     feature, threshold, left, right   as the fitted attributes
     """
@@ -213,7 +218,10 @@ class _Models(NamedTuple):
 def _grow(
     columns: FloatArray, y: FloatArray, order: Longs, min_instances: int, least_deviation: float, tie: float
 ) -> tuple[Longs, FloatArray, Longs, Longs, Longs, Longs, Longs]:
-    """The fields of the full tree; `order` has, per feature, the rows sorted by it, a node being a slice."""
+    """The fields of the full tree.
+
+    `order` has, per feature, the rows sorted by it; a node is a slice.
+    """
     most = 2 * len(y) + 1
     feature, threshold = np.full(most, -1), np.full(most, np.nan)
     left, right = np.full(most, -1), np.full(most, -1)
@@ -254,7 +262,10 @@ def _modelled(
     factor: float,
     label_deviation: float,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The fields of `_Models`, bottom-up; with pruning, subtrees that do not pay become leaves in place."""
+    """The fields of `_Models`, computed bottom-up.
+
+    Pruning turns subtrees that do not pay into leaves, in place.
+    """
     nodes = len(tree.feature)
     coefficients, intercept = np.zeros((nodes, X.shape[1])), np.zeros(nodes)
     squared_error, parameters = np.zeros(nodes), np.zeros(nodes, np.int64)
@@ -296,7 +307,10 @@ def _penalty(n: int, parameters: int, factor: float) -> float:
 def _best_split(
     columns: FloatArray, y: FloatArray, order: Longs, start: int, end: int, tie: float
 ) -> tuple[int, int, float]:
-    """(feature, segments on the left, threshold) of the largest impurity reduction; feature -1: none."""
+    """(feature, segments on the left, threshold) of the largest impurity reduction.
+
+    Feature -1: no split.
+    """
     n = end - start
     aside = max(n // 5, 1)
     best_feature, best_left, best_threshold, best = -1, 0, 0.0, -np.inf
@@ -350,7 +364,7 @@ def _impurity(n: int, total: float, squares: float) -> float:
 
 @numba.njit(cache=True, nogil=True)
 def _partition(column: FloatArray, threshold: float, order: Longs, start: int, end: int) -> None:
-    """Moves the rows at or below the threshold to the front of every feature's slice, keeping the order."""
+    """Moves rows at or below the threshold to the front of each feature's slice, in order."""
     right = np.empty(end - start, np.int64)
     for feature in range(len(order)):
         rows = order[feature]

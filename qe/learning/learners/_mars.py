@@ -1,4 +1,7 @@
-"""Multivariate adaptive regression splines as a scikit-learn regressor; the fitted model is flat arrays."""
+"""Multivariate adaptive regression splines (MARS) as a scikit-learn regressor.
+
+The fitted model is flat arrays.
+"""
 
 from dataclasses import dataclass
 from math import log, log2
@@ -38,7 +41,9 @@ Term = tuple[Hinge, ...]  # the product of its hinges; () is the constant
 
 
 class MarsRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Sum of products of hinges max(0, x - t), max(0, t - x): pairs added forward, pruned backward by GCV.
+    """Sum of products of hinges max(0, x - t) and max(0, t - x).
+
+    Pairs are added forward and pruned backward by GCV.
 
     max_degree   most hinges in a product; 1: additive
     max_terms    terms after the forward pass; None: min(200, max(20, 2 k)) + 1
@@ -116,7 +121,7 @@ class MarsRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _open_families(
         self, families: "list[_Candidates]", opened: int, basis: "_Basis", data: "_Columns"
     ) -> None:
-        """A family of candidates for each new term that may grow; all brought up to the current basis."""
+        """One family of candidates per new term that may grow, updated to the current basis."""
         for term, column in list(zip(basis.terms, basis.columns, strict=True))[opened:]:
             if len(term) < min(self.max_degree, len(data.centred)):
                 spans = self._spans(int((column != 0).sum()), len(data.centred))
@@ -170,7 +175,7 @@ class MarsRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class _Basis:
-    """The terms of the forward pass: their values, an orthonormal basis of them, and what is left of y."""
+    """Terms of the forward pass: their values, an orthonormal basis, and the residual of y."""
 
     def __init__(self, y: FloatArray) -> None:
         n = len(y)
@@ -291,7 +296,10 @@ def _best_pair(families: list[_Candidates]) -> list[Term]:
 
 
 def _knot_positions(n: int, minspan: int, endspan: int) -> NDArray[np.int64]:
-    """Ranks of the knots among n sorted segments: minspan apart, centred, endspan from both ends."""
+    """Ranks of the knots among n sorted segments.
+
+    Knots are minspan apart, centred, and endspan from both ends.
+    """
     inside = n - 2 * endspan
     count = 1 + (inside - 1) // minspan if inside > 0 else 0
     first = endspan + (inside - 1 - (count - 1) * minspan) // 2
@@ -318,7 +326,9 @@ def _hinge_text(hinge: Hinge, names: list[str]) -> str:
 def _hinge_products(
     x: Any, weights: Any, times_x: bool, free: Any, rows: Any, at: Any, knots: Any, products: Any
 ) -> None:
-    """products[f, c] = sum of weights[i] (x[i] - t) over x > t, for feature free[f] and t = knots[f, c].
+    """Products of residuals and hinges for every free feature and knot.
+
+    products[f, c] = sum of weights[i] (x[i] - t) over x > t, for feature free[f] and t = knots[f, c].
 
     rows[f] are in falling x; running sums make it sum(weights x) - t sum(weights).
     """

@@ -46,7 +46,9 @@ class LabelledRows(NamedTuple):
 
 
 def begun(lanes: Lanes) -> tuple[State, Lanes, Lanes]:
-    """The state before the first step; views into it: parameters, gradients. Weights decay, biases do not.
+    """The state before the first step, with views of its parameters and gradients.
+
+    Weights decay, biases do not.
 
     >>> state, parameters, _ = begun(Lanes(np.ones((2, 2)), np.ones(2), np.zeros(2), np.zeros(2)))
     >>> parameters.out[:] = 7
@@ -86,7 +88,10 @@ def epoch(
 
 @numba.njit(**_FAST)
 def batch_gradients(rows: LabelledRows, lanes: Lanes, slopes: Lanes) -> None:
-    """Into `slopes`: of half the mean squared error of each network, rows weighted by their importance."""
+    """Writes the gradients of half the mean squared error of each network into `slopes`.
+
+    Rows are weighted by their importance.
+    """
     n, width = len(rows.labels), len(lanes.out)
     units = np.empty((n, width), rows.inputs.dtype)
     errors = np.empty((n, len(lanes.bias)), rows.inputs.dtype)
@@ -99,7 +104,10 @@ def batch_gradients(rows: LabelledRows, lanes: Lanes, slopes: Lanes) -> None:
 
 @numba.njit(**_FAST)
 def _product(left: Array, right: Array, out: Array) -> None:
-    """out = left @ right: two rows and four inner numbers at a time, all columns in a vectorised loop."""
+    """out = left @ right, vectorised over columns.
+
+    It takes two rows and four inner numbers at a time.
+    """
     inner, width = right.shape
     out[:] = 0
     for r in range(0, len(left), 2):

@@ -1,4 +1,7 @@
-"""Predictions of RBF support vector machines as matrix products, where libsvm adds term by term."""
+"""Predictions of RBF support vector machines by matrix products.
+
+libsvm adds them up term by term.
+"""
 
 from typing import Any, Final
 

@@ -11,7 +11,7 @@ from qe.learning.learners._discretised import TRUSTED_TYPES, DiscretisedRegresso
 
 
 class Discretised(Learner):
-    """A classifier over label intervals, its expected value or its most likely class as the score.
+    """A classifier over label intervals; the score is its expected value or likeliest class.
 
     Parameters: those of DiscretisedRegressor. Deterministic for one `seed`.
 

@@ -99,7 +99,10 @@ def _share(importances: FloatArray) -> FloatArray:
 
 
 class ImportanceWeighted(Learner):
-    """The strongest single learner of the feasibility study; see ImportanceWeightedSvr for the parameters."""
+    """Importance-weighted SVR, the feasibility study's best learner.
+
+    ImportanceWeightedSvr has the parameters.
+    """
 
     space: ClassVar[Mapping[str, Distribution]] = {
         "importance": Choice(["elastic_net", "both"]),

@@ -11,7 +11,9 @@ from qe.learning.learner import Learner
 
 
 class KNeighbours(Learner):
-    """Mean label of the nearest training segments by Euclidean distance of standardised features.
+    """Mean label of the nearest training segments.
+
+    The distance is Euclidean on standardised features.
 
     Parameters: `n_neighbors` (at most the number of training segments), `weights` (`uniform`, `distance`) and
     the others of scikit-learn's KNeighborsRegressor. Deterministic. Source: Cover and Hart 1967; WMT12 DFKI.

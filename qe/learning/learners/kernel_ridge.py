@@ -14,7 +14,10 @@ from qe.learning.learners._checks import relative_weights, training_data
 
 
 class CentredKernelRidge(sklearn.kernel_ridge.KernelRidge):  # type: ignore[misc]
-    """scikit-learn's KernelRidge with an intercept: without one, far from the data it predicts 0."""
+    """scikit-learn's KernelRidge with an intercept.
+
+    Without one, it predicts 0 far from the data.
+    """
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         labels = training_data(self, X, y)[1]

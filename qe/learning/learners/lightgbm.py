@@ -11,7 +11,9 @@ from qe.learning.learner import Learner
 
 
 class LightGBM(Learner):
-    """Boosted trees: parameters of `lightgbm.LGBMRegressor`, `objective` included, and of BoostedTrees.
+    """Boosted trees; parameters are those of `lightgbm.LGBMRegressor` and of BoostedTrees.
+
+    `objective` is one of them.
 
     Deterministic for one `seed`; one thread by default (`n_jobs`), since folds run in parallel.
 

@@ -19,7 +19,9 @@ _TINY = 1e-9
 
 
 class LogisticRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """low + (high - low) / (1 + exp(-(Xw + b))), `low` and `high` the ends of the training labels.
+    """Logistic curve between the ends of the labels: low + (high - low) / (1 + exp(-(Xw + b))).
+
+    `low` and `high` are the ends of the training labels.
 
     C      inverse of the quadratic penalty on w, in units of segments
     folds  of the cross-fitting that the threshold comes from
@@ -55,7 +57,10 @@ class LogisticRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(low + (high - low) * _moved(probability, self.threshold_))
 
     def _fitted(self, X: FloatArray, share: FloatArray, weights: FloatArray) -> tuple[FloatArray, float]:
-        """Coefficients and intercept; each row stands for both classes, with the weight of its share."""
+        """Coefficients and intercept.
+
+        Each row stands for both classes, weighted by its share of each.
+        """
         rows, upper = np.concatenate([X, X]), np.repeat([1, 0], len(X))
         both = np.concatenate([weights * share, weights * (1.0 - share)])
         kept = both > 0
@@ -77,7 +82,9 @@ class LogisticRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def best_threshold(upper: BoolArray, probabilities: FloatArray, weights: FloatArray) -> float:
-    """Threshold, between two probabilities, that tells the upper class best (weighted Matthews correlation).
+    """Threshold between two probabilities that best separates the upper class.
+
+    The criterion is the weighted Matthews correlation.
 
     >>> best_threshold(np.array([False, False, True]), np.array([0.1, 0.2, 0.4]), np.ones(3)).__round__(6)
     0.3

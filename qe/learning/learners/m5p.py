@@ -11,7 +11,9 @@ from qe.learning.learners._m5p import M5PRegressor
 
 
 class M5P(Learner):
-    """Trees with linear models in their leaves; `.describe(names)` of the fitted estimator prints them.
+    """Trees with linear models in their leaves.
+
+    `.describe(names)` of the fitted estimator prints them.
 
     Parameters: those of M5PRegressor (`min_instances`, `pruning`, `smoothing`, `regression_tree`, ...).
     Features enter unscaled, so that the equations are in the features' own units. Deterministic.

@@ -1,4 +1,7 @@
-"""Pace regression: least squares whose effects are improved together, each in the light of all others."""
+"""Pace regression: least squares whose effects are improved jointly.
+
+Each effect is improved in the light of all others.
+"""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, Self
@@ -20,7 +23,10 @@ _SMALLEST = 1e-9  # part of its length that a column must add to the ones before
 
 
 class PaceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Linear regression by effects: least squares in orthogonal directions, divided by the error's deviation.
+    """Linear regression by effects (pace regression).
+
+    Effects are least-squares coefficients in orthogonal directions, divided by the standard deviation of
+    the error.
 
     estimator  how effects are improved, given the mixture that they come from: `empirical_bayes`, their
                expectations; `subset`, those whose expected contribution is positive; `nested`, the first
@@ -69,7 +75,7 @@ class PaceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def mixture(effects: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """(means, weights) of the mixture of normal distributions of deviation 1 that effects come from.
+    """(means, weights) of the mixture of unit-variance normals that effects come from.
 
     The means are the effects. The weights are those, not negative, that give intervals to both sides of every
     effect most nearly the shares of effects in them, an effect at an end counted half: least squares.
@@ -96,8 +102,10 @@ def expectations(effects: FloatArray, means: FloatArray, weights: FloatArray) ->
 
 
 def contributions(effects: FloatArray, expected: FloatArray) -> FloatArray:
-    """E[a^2 - (x - a)^2] = x (2 E[a] - x): how much nearer to the truth a model is with an effect x than
-    without it; `expected` is E[a]."""
+    """The gain in accuracy from keeping each effect x: E[a^2 - (x - a)^2] = x (2 E[a] - x).
+
+    It says how much nearer to the truth a model is with the effect than without it; `expected` is E[a].
+    """
     return effects * (2 * expected - effects)
 
 
@@ -125,7 +133,7 @@ def _by_reduction(X: FloatArray, y: FloatArray) -> tuple[list[int], FloatArray, 
 
 
 def _deviation(residuals: FloatArray, columns: int) -> float:
-    """Standard deviation of the error, from the residuals of the full model; 0 if it fits all rows."""
+    """Standard deviation of the error, from residuals of the full model; 0 for a perfect fit."""
     freedom = len(residuals) - columns - 1
     return float(np.sqrt(residuals @ residuals / freedom)) if freedom > 0 else 0.0
 

@@ -14,7 +14,7 @@ from qe.learning.learners._checks import relative_weights, rows_to_predict, trai
 
 
 class PlsRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """PLS1: `n_components` directions of largest covariance with the label, each orthogonal to those before.
+    """PLS1: `n_components` orthogonal directions of largest covariance with the label.
 
     Fewer components are built where the features span fewer dimensions, or the label is fitted exactly:
     `n_components_` says how many. After fit: `coef_` (k,), `intercept_`.

@@ -1,4 +1,4 @@
-"""Mean of one learner on random sets of features, of those sets that are better than the baseline's."""
+"""Mean of one learner on those random feature sets that beat the baseline."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Self, cast
@@ -19,7 +19,9 @@ from qe.learning.parameters import StrategyIn
 
 
 class RandomFeatureSets(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """A member is fitted on the baseline and on random sets: the baseline with `share` of the other columns.
+    """Mean of members fitted on the baseline and on random feature sets.
+
+    A random set is the baseline with `share` of the other columns.
 
     member     `{kind: LEARNER, parameter: value, ...}`; None: `ridge`
     baseline   the first so many columns, in every set
@@ -85,7 +87,10 @@ class RandomFeatureSets(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class RandomSets(Learner):
-    """One learner on random feature sets; see RandomFeatureSets. Members see standardised features."""
+    """One learner on random feature sets; members see standardised features.
+
+    RandomFeatureSets has the parameters.
+    """
 
     space: ClassVar[Mapping[str, Distribution]] = {"share": FloatRange(0.2, 0.8)}
     trusted_types: ClassVar[tuple[str, ...]] = cast(

@@ -11,7 +11,9 @@ from qe.learning.learners._forest import ForestRegressor
 
 
 class RandomForest(Learner):
-    """Mean of trees, each grown on a bootstrap sample with a random share of features tried per split.
+    """Mean of trees grown on bootstrap samples.
+
+    Each split tries a random share of the features.
 
     Parameters: those of ForestRegressor. Deterministic for one `seed`. Source: Breiman 2001; WMT12 LIMSI.
     """

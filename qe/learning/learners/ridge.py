@@ -11,7 +11,9 @@ from qe.learning.learner import Learner
 
 
 class Ridge(Learner):
-    """Minimises |y - Xw - b|^2 + alpha |w|^2; `alpha` is in units of segments on standardised features.
+    """Minimises |y - Xw - b|^2 + alpha |w|^2 on standardised features.
+
+    `alpha` is in units of segments.
 
     Deterministic: `seed` is used by the stochastic solvers only. Source: Hoerl and Kennard 1970.
     """

@@ -1,4 +1,4 @@
-"""RBF-SVR whose parameters are chosen by a development set and by the number of support vectors."""
+"""RBF-SVR with parameters chosen by a development set and the number of support vectors."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -48,8 +48,9 @@ class Setting:
 
 
 class SvrChosenBySupport(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """An RBF-SVR by several grids, of whose best settings one is taken that has neither many nor few support
-    vectors.
+    """RBF-SVR tuned on several grids, with a moderate number of support vectors.
+
+    Among the best settings, it takes one that has neither many nor few support vectors.
 
     The last rows are the development set. Each grid has its own step, in powers of two, and its own starting
     point in the first step of each range; its best setting is that of the lowest squared error by
@@ -154,7 +155,7 @@ class SvrChosenBySupport(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def chosen(settings: Sequence[Setting], tolerance: float, support: float) -> int:
-    """The place of the setting whose share of support vectors is nearest to `support`, of the nearly best.
+    """Place of the nearly best setting whose support-vector share is nearest to `support`.
 
     Table 5 of the paper, its 1,527 training rows and DeltaAvg:
 
@@ -168,8 +169,9 @@ def chosen(settings: Sequence[Setting], tolerance: float, support: float) -> int
 
 
 def _axis(limits: Range, step: float, start: float) -> Values:
-    """Values between two limits, each 2 ** step times the one before; the first is `start` (0 .. 1) of the
-    way to the second, or to the higher limit if that is nearer.
+    """Values between two limits, each 2 ** step times the one before.
+
+    The first is `start` (0 .. 1) of the way to the second, or to the higher limit if that is nearer.
 
     >>> _axis((1, 16), 2, 0.5), _axis((1, 16), 8, 0.25)
     ((2.0, 8.0), (2.0,))
@@ -200,7 +202,10 @@ def _error(setting: Setting) -> float:
 
 
 class SvrBySupport(Learner):
-    """RBF-SVR with C, gamma and epsilon chosen inside; see SvrChosenBySupport. Deterministic for one seed."""
+    """RBF-SVR with C, gamma and epsilon chosen inside; deterministic for one seed.
+
+    SvrChosenBySupport has the parameters.
+    """
 
     trusted_types: ClassVar[tuple[str, ...]] = (
         "qe.learning.learners.svr_by_support.SvrChosenBySupport",

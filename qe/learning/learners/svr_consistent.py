@@ -1,4 +1,4 @@
-"""Support vector regression that drops the training rows it cannot fit, and is trained again."""
+"""Support vector regression that drops training rows it cannot fit, then trains again."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, Self

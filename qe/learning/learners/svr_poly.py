@@ -11,7 +11,9 @@ from qe.learning.learner import Learner
 
 
 class SvrPoly(Learner):
-    """Epsilon-insensitive regression with k(x, z) = (gamma x.z + coef0)^degree on standardised features.
+    """Epsilon-insensitive regression with k(x, z) = (gamma x.z + coef0)^degree.
+
+    Features are standardised.
 
     Parameters: `degree`, `gamma`, `coef0`, `C`, `epsilon`, and the others of scikit-learn's SVR; coef0
     defaults to 1, so that lower degrees take part. Deterministic.

@@ -11,7 +11,9 @@ from qe.learning.learner import Learner
 
 
 class SvrRbf(Learner):
-    """Epsilon-insensitive regression with k(x, z) = exp(-gamma |x - z|^2) on standardised features.
+    """Epsilon-insensitive regression with k(x, z) = exp(-gamma |x - z|^2).
+
+    Features are standardised.
 
     Parameters: `C`, `gamma` (number, 'scale' or 'auto'), `epsilon` (in units of the label), and the other
     parameters of scikit-learn's SVR. Deterministic: `seed` is not used.

@@ -26,7 +26,9 @@ Rows = NDArray[np.int64]
 
 
 class TreeKernelSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """SVR on k(x, z) = p(x, z) + tree_weight * (sum over columns of trees of their normalised tree kernel).
+    """SVR on a kernel of features plus tree kernels.
+
+    k(x, z) = p(x, z) + tree_weight * (sum over columns of trees of their normalised tree kernel).
 
     p(x, z) = (gamma x.z + coef0)^degree on features scaled to 0 .. 1 over the training rows, divided by
     sqrt(p(x, x) p(z, z)) unless `normalise` is false. X is a table whose columns of trees come from the
@@ -174,7 +176,10 @@ class TreeKernelSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return parts
 
     def _values(self, name: str, batch: Trees, places: Rows) -> FloatArray:
-        """(n, s) kernel values with the support vectors; those of the training batch are there already."""
+        """(n, s) kernel values with the support vectors.
+
+        The values of the training batch are there already.
+        """
         known = getattr(self, "_batches", {}).get(name)
         if known is not None and known[0] is batch:
             gram = self._kernel(name).gram(batch)
@@ -190,7 +195,10 @@ def _trees(X: Any) -> dict[str, tuple[Trees, Rows]]:
 
 
 def _batch(batch: Trees, places: Rows) -> tuple[Trees, Rows]:
-    """The batch, or only the trees that are used, if these are few: a kernel is of all of a batch."""
+    """The batch, or only its used trees if they are few.
+
+    A kernel is computed for all trees of a batch.
+    """
     used, back = np.unique(places, return_inverse=True)
     return (batch, places) if 3 * len(used) >= len(batch) else (batch.take(used), back.astype(np.int64))
 

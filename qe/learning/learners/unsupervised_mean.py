@@ -15,8 +15,9 @@ from qe.learning.learners._checks import all_rows, rows_to_predict, training_dat
 
 
 class FeatureMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Ranks by the arithmetic mean of the features; the labels only set the scale. Without labels the mean
-    of the rows it is fitted on is 0, and their deviation 1.
+    """Ranks by the arithmetic mean of the features; the labels only set the scale.
+
+    Without labels, the fitted rows get mean 0 and standard deviation 1.
 
     standardise   whether each feature is put on mean 0 and deviation 1 first; without, the features with the
                   widest scale decide

@@ -10,7 +10,10 @@ from features.basics.array_types import BoolArray, FloatArray
 
 
 def training_data(selector: BaseEstimator, X: Any, y: Any) -> tuple[FloatArray, FloatArray]:
-    """(n, k) features and (n,) labels, finite float64; sets `n_features_in_` and `feature_names_in_`."""
+    """(n, k) features and (n,) labels as finite float64.
+
+    Sets `n_features_in_` and `feature_names_in_`.
+    """
     X, y = validate_data(selector, X, y, dtype=np.float64, y_numeric=True)
     return np.ascontiguousarray(X), np.asarray(y, np.float64)
 
@@ -24,5 +27,8 @@ def correlations(X: FloatArray, y: FloatArray) -> FloatArray:
 
 
 def never_empty(support: BoolArray, scores: FloatArray) -> BoolArray:
-    """The support, or where it is empty the one feature of the highest score: a learner needs a column."""
+    """The support; if it is empty, the one feature with the highest score.
+
+    A learner needs a column.
+    """
     return support if support.any() else np.asarray(np.arange(len(scores)) == scores.argmax())

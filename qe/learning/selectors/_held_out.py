@@ -16,7 +16,9 @@ _BLOCK = 31  # rows; neighbouring segments share a document
 def splits(
     n: int, folds: int, one_split: bool, validation: float | None = None
 ) -> list[tuple[IntArray, IntArray]]:
-    """(train, held out) rows: contiguous blocks of up to 31 dealt to `folds` folds; only the first if asked.
+    """(train, held out) rows.
+
+    Contiguous blocks of up to 31 rows are dealt to `folds` folds; on request only the first fold is made.
 
     validation  a share: the last rows are held out, and there are no folds
 
@@ -36,7 +38,10 @@ def splits(
 
 @dataclass(frozen=True, eq=False)
 class Judge:
-    """Scores predictions for the held-out rows of all splits, pooled in split order; higher is better."""
+    """Scores predictions for held-out rows of all splits, pooled in split order.
+
+    Higher is better.
+    """
 
     metric: Metric
     gold: FloatArray

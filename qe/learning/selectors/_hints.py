@@ -1,4 +1,4 @@
-"""What parameters of selectors name: metrics, and learners or selectors with parameters of their own."""
+"""Hints for selector parameters that name a metric, a learner or another selector."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any

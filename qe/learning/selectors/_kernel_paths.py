@@ -1,4 +1,4 @@
-"""Adding or dropping one feature at a time, judged by an SVR with a radial basis function kernel.
+"""Adding or dropping one feature at a time, judged by an SVR with an RBF kernel.
 
 The squared distances of the rows are kept: a candidate adds those along its feature, or takes them away, so
 that no kernel is computed from all features again. Kernels are of single precision; predictions are those of
@@ -23,7 +23,7 @@ MOST_ROWS = 4000  # of training: a kernel has 128 MB then as the solver takes it
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """Rows to learn from and rows held out, and how far they are from each other in the features taken.
+    """Training and held-out rows, and their distances in the features taken.
 
     among   (n, n) squared distances of the rows to learn from
     beyond  (h, n) of the rows held out from them
@@ -41,7 +41,10 @@ class _Part:
         return cls(X[train], X[held], y[train], _squared(columns[0], columns[0]), _squared(*columns[::-1]))
 
     def predictions(self, machine: BaseEstimator, taken: BoolArray, feature: int | None) -> FloatArray:
-        """(h,) of the machine learned from the features taken; `feature`: the one that has changed since."""
+        """(h,) predictions of the machine on the features taken.
+
+        `feature` is the one that has changed since.
+        """
         if not taken.any():
             return np.full(len(self.held), self.labels.mean())
         gamma = np.float32(_gamma(machine, self.train, taken))

@@ -1,4 +1,4 @@
-"""Adding or dropping one feature at a time: what each candidate would predict for held-out rows.
+"""Adding or dropping one feature at a time: each candidate's held-out predictions.
 
 Linear models are updated, not refitted: a step over k candidates costs O(n k). Any other learner is refitted
 for every candidate, on all cores.
@@ -24,12 +24,19 @@ _RIDGE = 1e-6  # of the mean diagonal: backward steps start from all features, w
 
 
 class Path(Protocol):
-    """`predictions` of the current set for the pooled held-out rows (n,); candidates are one change away."""
+    """A set of features with its held-out predictions.
+
+    `predictions` of the current set are for the pooled held-out rows (n,); candidates are one change
+    away.
+    """
 
     predictions: FloatArray
 
     def candidates(self, wanted: BoolArray | None = None) -> FloatArray:
-        """(n, k) predictions after changing feature j; of those that are not wanted, anything finite."""
+        """(n, k) predictions after changing feature j.
+
+        Columns of features that are not wanted hold any finite values.
+        """
         ...
 
     def change(self, feature: int) -> None:
@@ -64,7 +71,7 @@ def _by_kernel(estimator: BaseEstimator, parts: Parts) -> bool:
 def predictions_of(
     learners: Sequence[Mapping[str, Any]], X: FloatArray, y: FloatArray, parts: Parts, taken: BoolArray
 ) -> FloatArray:
-    """(n, learners) predictions for the held-out rows of all parts by the features taken, one or more."""
+    """(n, learners) held-out predictions of all parts by the one or more features taken."""
     estimators = [estimator_of(learner) for learner in learners]
     if all(_by_kernel(estimator, parts) for estimator in estimators):
         return kernel_predictions(X, y, parts, estimators, taken)
@@ -72,7 +79,10 @@ def predictions_of(
 
 
 class _LinearForward:
-    """Gram-Schmidt: the columns not taken are kept orthogonal to those taken, in train and held-out rows."""
+    """Gram-Schmidt: keeps columns not taken orthogonal to those taken.
+
+    This holds in training and held-out rows.
+    """
 
     def __init__(self, X: FloatArray, y: FloatArray, parts: Parts) -> None:
         self.parts = [_centred(X, y, train, held) for train, held in parts]
@@ -158,7 +168,7 @@ def estimator_of(learner: Mapping[str, Any]) -> BaseEstimator:
 def held_out_predictions(
     estimator: BaseEstimator, X: FloatArray, y: FloatArray, parts: Parts, taken: BoolArray
 ) -> FloatArray:
-    """(n,) predictions for the held-out rows of all parts by the features taken; the mean without any."""
+    """(n,) held-out predictions of all parts by the features taken; the mean without any."""
     predicted = []
     for train, held in parts:
         if taken.any():

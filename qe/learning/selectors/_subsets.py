@@ -46,7 +46,10 @@ def _quality(predicted: Any, gold: Any, weights: Any, metric: int) -> float:
 
 @numba.njit(cache=True, nogil=True)
 def _sweep(A: Any, pivot: int, reverse: bool) -> None:
-    """Takes a variable into (or, reversed, out of) the regression that the symmetric matrix A describes."""
+    """Takes a variable into the regression that the symmetric matrix A describes.
+
+    With `reverse`, takes it out.
+    """
     d = A[pivot, pivot]
     size = len(A)
     sign = -1.0 if reverse else 1.0
@@ -135,7 +138,7 @@ def listed_scores(
     subsets: Any,
     scores: Any,
 ) -> None:
-    """Scores the subsets listed as rows of column numbers (subsets, size), each solved on its own."""
+    """Scores the subsets listed as rows of column numbers (subsets, size), one by one."""
     k, size = held.shape[1], subsets.shape[1]
     predicted = np.empty(len(held))
     gram, right = np.empty((size, size)), np.empty(size)

@@ -17,7 +17,9 @@ Subset = tuple[int, ...]
 
 
 class CorrelationBased(Selector):
-    """The subset of highest merit k r_cf / sqrt(k + k (k - 1) r_ff): near the label, not near itself.
+    """The subset of highest merit k r_cf / sqrt(k + k (k - 1) r_ff).
+
+    Its features correlate with the label, not with each other.
 
     r_cf is the mean |r| of its k features with the label, r_ff their mean |r| with one another.
 

@@ -13,7 +13,9 @@ from qe.learning.selector import Selector
 
 
 class CorrelationPruning(Selector):
-    """Keeps, in column order, each feature whose |r| with all kept before it is at most `threshold`.
+    """Keeps each feature whose |r| with all kept before it is at most `threshold`.
+
+    Features come in column order.
 
     A constant feature carries nothing and is dropped, unless every feature is constant: then the first
     stays, since a learner needs a column. The labels are not looked at.

@@ -20,7 +20,9 @@ from qe.learning.selectors._paths import forward_path
 
 
 class CostAware(Selector):
-    """Forward selection by gain per cost; of its Pareto front, the cheapest set close to the best.
+    """Forward selection by gain per cost.
+
+    From its Pareto front, it takes the cheapest set close to the best.
 
     The greedy order is run twice, by gain per cost and by gain alone; the front is of both. At least one
     feature stays, even beyond the budget. After fit: `front_` (sets, 3): cost, metric (higher is better),
@@ -84,7 +86,10 @@ class CostAware(Selector):
         return np.asarray(self.support_)
 
     def _families(self, k: int) -> tuple[NDArray[np.int64], FloatArray]:
-        """(k,) the family of each column; (families,) its price. Without a pattern, a column is a family."""
+        """(k,) the family of each column, and (families,) prices.
+
+        Without a pattern, a column is a family.
+        """
         if self.costs is None:
             return np.arange(k), np.ones(k)
         names = [str(name) for name in getattr(self, "feature_names_in_", ())]

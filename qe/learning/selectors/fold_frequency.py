@@ -17,7 +17,9 @@ from qe.learning.selectors._hints import SelectorConfig
 
 
 class FoldFrequency(Selector):
-    """Fits a selector on the training part of every fold; keeps what at least a share of the folds keep.
+    """Runs a selector in every fold; keeps features that a share of the folds keep.
+
+    The selector is fitted on the training part of the fold.
 
     Where none is left, the most frequent one stays (the most correlated of several). After fit:
     `frequencies_` (k,). Raises InputError for a selector that makes new columns.

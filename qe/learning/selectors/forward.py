@@ -16,7 +16,9 @@ from qe.learning.selectors._paths import forward_path
 
 
 class ForwardSelection(HeldOutSelector):
-    """Adds the feature that improves the metric most, until none does or `max_features` are taken.
+    """Adds the feature that improves the metric most, until none does.
+
+    It also stops at `max_features`.
 
     At least one feature is taken. After fit: `path_`, features in the order taken; `scores_` after each.
 

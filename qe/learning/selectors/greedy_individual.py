@@ -19,7 +19,7 @@ from qe.learning.selectors._paths import Parts, estimator_of, forward_path, pred
 
 
 class GreedyIndividual(Selector):
-    """Ranks features by the metric of a model on that feature alone; keeps the first `n_features`.
+    """Ranks features by the metric of a model on each alone; keeps the first `n_features`.
 
     After fit: `individual_` (k,) the metric of each feature alone, higher is better; `joint_` (sets,
     combinations) that of the sets tried; `params_` the combination of the best one.
@@ -109,7 +109,7 @@ class GreedyIndividual(Selector):
         return [*range(self.step, features, self.step), features]
 
     def check_parameters(self) -> None:
-        """Raises InputError for a grid without a learner, without values, or with some it does not take."""
+        """Raises InputError for a grid without a learner or values, or with wrong values."""
         if self.grid and self.learner is None:
             raise InputError("`grid` needs a `learner`", remedy="give `learner: {kind: svr_rbf}`, or no grid")
         for name, values in (self.grid or {}).items():

@@ -1,4 +1,4 @@
-"""Groups of features, each switched on or off: a search chooses among groups together with all else."""
+"""Groups of features, each on or off; a search chooses groups together with all else."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Self

@@ -33,7 +33,7 @@ _MOST_EXHAUSTIVE = 24  # features: 2^24 scores take 134 MB
 
 
 class SubsetSearch(Selector):
-    """Scores models on all subsets (`exhaustive`), or on those next to the best ones found (`beam`).
+    """Scores models on all subsets (`exhaustive`), or near the best found (`beam`).
 
     The beam grows the best subsets of each size by one feature, and tries dropping each feature again.
     After fit: `score_` of the best subset (higher is better); `subsets_` (best 64, k), `scores_`.
@@ -190,7 +190,10 @@ def _workers(n_jobs: int) -> int:
 
 
 def voted(subsets: BoolArray, vote: int) -> BoolArray:
-    """(k,) what most of the first `vote` subsets have; the first of them if there is nothing like that."""
+    """(k,) features that most of the first `vote` subsets have.
+
+    If there are none, the first subset.
+    """
     wanted = subsets[:vote].mean(axis=0) > 0.5
     return np.asarray(wanted if wanted.any() else subsets[0])
 
