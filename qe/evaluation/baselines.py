@@ -1,4 +1,4 @@
-"""Baselines that every report compares with: the mean, and a length-only model, fitted in the same folds.
+"""Baselines in every report, fitted in the same folds: the mean, and a length-only model.
 
 Their names stand in brackets, which no experiment and no column of a table has in its name.
 """
@@ -33,7 +33,11 @@ def cross_validated(
 def predict(
     lengths: FloatArray, scores: FloatArray, new_lengths: FloatArray, scale: LabelScale
 ) -> dict[str, FloatArray]:
-    """`(mean)`: the mean label; `(length)`: linear regression on both lengths, their squares and product."""
+    """Predictions of the baselines `(mean)` and `(length)`.
+
+    `(mean)` is the mean label; `(length)` is linear regression on both lengths, their squares and
+    product.
+    """
     polynomial = PolynomialFeatures(2, include_bias=False)
     model = LinearRegression().fit(polynomial.fit_transform(lengths), scores)
     return {

@@ -1,4 +1,7 @@
-"""A leaderboard over language pairs and data sets: a column each, the macro average, tests inside each."""
+"""A leaderboard over language pairs and data sets, one column each.
+
+It has the macro average, and tests inside each.
+"""
 
 import json
 import math
@@ -29,7 +32,9 @@ _FOR_PEOPLE = ("name", "description", "absent", "published", "tracking")
 
 @dataclass(frozen=True)
 class Standing:
-    """One system: its figure on each data set (absent: not run there), their mean (NaN unless it has all).
+    """One system: its figure on each data set, and their mean.
+
+    A figure is absent if the system did not run there; the mean is NaN unless it has all.
 
     p  corrected, against the baseline; None for the baseline, and without a mean
     """
@@ -155,7 +160,10 @@ def _p_values(
     samples: int,
     seed: int,
 ) -> dict[str, float]:
-    """System -> p of its difference from the baseline, corrected (Holm), of those that ran on all data."""
+    """System -> p of its difference from the baseline, corrected (Holm).
+
+    Only systems that ran on all data have one.
+    """
     whole = [name for name, row in cells.items() if set(data) <= set(row)]
     if baseline not in whole:
         return {}
@@ -168,7 +176,9 @@ def _p_values(
 
 
 def exchanged_p(pairs: Sequence[tuple[Outputs, Outputs]], metric: str, samples: int, seed: int) -> float:
-    """Two-sided p of the difference of two macro averages: approximate randomization inside each data set.
+    """Two-sided p of the difference of two macro averages.
+
+    The test is approximate randomization inside each data set.
 
     Source: Riezler and Maxwell 2005, Figure 1, stratified by data set.
     """

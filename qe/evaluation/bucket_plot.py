@@ -1,4 +1,7 @@
-"""Differences in buckets as a picture: one panel a metric, one line a bucket, with intervals."""
+"""Differences in buckets as a picture: one panel a metric, one line a bucket.
+
+Every line has its interval.
+"""
 
 from collections.abc import Sequence
 

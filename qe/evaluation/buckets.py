@@ -21,7 +21,7 @@ def evaluate_in_buckets(
     rule: Rule,
     samples: int | None = None,
 ) -> BucketReport:
-    """Tests pairs of systems in every bucket, by those of `BUCKET_METRICS` that there are and defined.
+    """Tests pairs of systems in every bucket, by the `BUCKET_METRICS` that are defined.
 
     samples  resamples of each test; None: what so many comparisons need
     """

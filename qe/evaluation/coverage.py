@@ -1,4 +1,7 @@
-"""Coverage: how often prediction intervals held the label, in all and by band of labels and predictions."""
+"""Coverage: how often intervals held the label, overall and by band.
+
+Bands are of labels and of predictions.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -19,7 +22,10 @@ _MOST_STEPS = 10
 
 @dataclass(frozen=True)
 class BandCoverage:
-    """Coverage and mean width of the `n` segments in a band, from `low` to `high`; NaN without segments."""
+    """Coverage and mean width of the `n` segments in a band from `low` to `high`.
+
+    NaN without segments.
+    """
 
     low: float
     high: float

@@ -16,7 +16,9 @@ _SHOWN = (0.5, 0.8, 0.9)  # levels whose coverage by band is drawn, where they w
 
 
 def interval_coverage(measured: Sequence[Coverage], scale: LabelScale, where: str) -> Figure:
-    """Coverage of prediction intervals by the level asked for, by band of labels and of predictions.
+    """Coverage of prediction intervals by the requested level, and by band.
+
+    Bands are of labels and of predictions.
 
     measured  one entry per level, all of the same segments
     where     which segments, for the subtitle

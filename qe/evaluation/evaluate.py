@@ -1,4 +1,7 @@
-"""Evaluation: gold labels and predictions of several systems -> a Report with intervals and significance."""
+"""Evaluation: a Report with intervals and significance of several systems.
+
+It takes gold labels and the systems' predictions.
+"""
 
 import math
 import platform
@@ -295,7 +298,10 @@ def _ranks(
 
 
 def _with_p(judged: Mapping[Key, Judged], chosen: Mapping[str, Metric]) -> dict[Key, Judged]:
-    """The comparisons whose p-values tables show: by metrics of papers, and by those that sort a table."""
+    """The comparisons whose p-values tables show.
+
+    They are by metrics of papers and by metrics that sort a table.
+    """
     first: dict[str, str] = {}
     for name, metric in chosen.items():
         first.setdefault(metric.kind, name)

@@ -1,4 +1,4 @@
-"""Hints: predictions that look as if something went wrong before they were evaluated, and heavy tails."""
+"""Hints: predictions that look wrong before evaluation, and heavy tails."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -23,7 +23,9 @@ def hints(
     scale: LabelScale,
     rankings: Collection[str] = (),
 ) -> list[str]:
-    """A question for each system that seems reversed, shifted by a line, on another scale, or broken.
+    """A question for each system that looks reversed, shifted, rescaled or broken.
+
+    Shifted means by a line; rescaled, on another scale than the labels.
 
     gold, predictions  (n,) as given, not oriented
     rankings           systems whose predictions are on no scale
@@ -48,7 +50,10 @@ def hints(
 def tails(
     gold: FloatArray, predictions: Mapping[str, FloatArray], rankings: Collection[str] = ()
 ) -> list[str]:
-    """A warning where labels or errors have so heavy tails that a handful of segments decides a metric."""
+    """A warning if a handful of segments decides a metric, because tails are heavy.
+
+    The tails are those of labels or errors.
+    """
     named = {"the labels": gold} | {
         f"the errors of '{name}'": values - gold
         for name, values in predictions.items()
@@ -120,7 +125,10 @@ def _scaled(name: str, gold: FloatArray, predicted: FloatArray, scale: LabelScal
 
 
 def _rescaled_error(gold: FloatArray, predicted: FloatArray) -> float:
-    """Mean absolute error of the predictions after the best rising line from their scale to the labels'."""
+    """Mean absolute error after the best rising line from predictions to labels.
+
+    The line takes the scale of the predictions to that of the labels.
+    """
     varies = np.ptp(predicted) > 0
     slope = max(0.0, float(np.polyfit(predicted - predicted.mean(), gold, 1)[0])) if varies else 0.0
     return float(np.abs(gold.mean() + slope * (predicted - predicted.mean()) - gold).mean())

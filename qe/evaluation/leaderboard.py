@@ -1,4 +1,4 @@
-"""Leaderboard: finished experiments on the same segments, side by side, with corrected significance."""
+"""Leaderboard: finished experiments on the same segments, with corrected significance."""
 
 import math
 from collections import Counter
@@ -165,7 +165,10 @@ class Outputs:
 
 
 def outputs_of(folder: Path) -> Outputs:
-    """Out-of-fold predictions of a run, nested where it made them. Raises InputError if there are none."""
+    """Out-of-fold predictions of a run, nested if it made them.
+
+    Raises InputError if there are none.
+    """
     run = _run(folder)
     table = _predictions(folder, run.nested is not None)
     sign = LabelScale(**run.data.label.model_dump()).sign

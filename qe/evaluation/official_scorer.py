@@ -1,4 +1,7 @@
-"""The official scorer of the WMT12 quality-estimation task, quirks included (evaluateWMTQP2012.pl 1.1)."""
+"""The official scorer of the WMT12 quality-estimation task, quirks included.
+
+It follows evaluateWMTQP2012.pl 1.1.
+"""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -81,7 +84,10 @@ def _with_scoring(scores: OfficialScores, gold: FloatArray, submitted: FloatArra
 
 
 def official_lines(submitted: Submission, scores: OfficialScores) -> str:
-    """The two lines of the scorer, with 12 digits instead of its 2; `--` for what was not submitted."""
+    """The two lines of the scorer, with 12 digits instead of its 2.
+
+    `--` stands for scores or ranks that were not submitted.
+    """
     method = f"{submitted.method:>30}"
     ranking = ["  --" if value is None else f"{value:.12f}" for value in (scores.delta_avg, scores.spearman)]
     errors = ["  --" if value is None else f"{value:.12f}" for value in (scores.mae, scores.rmse)]

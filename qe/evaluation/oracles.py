@@ -1,4 +1,7 @@
-"""Oracles: rankings and scores that know the post-edits; the line above which no prediction is expected."""
+"""Oracles: rankings and scores that know the post-edits.
+
+No prediction is expected to pass them.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -171,7 +174,9 @@ def split_oracles(split: Split, scale: LabelScale, *, samples: int | None, seed:
 
 
 def mapped(quality: FloatArray, ends: tuple[float, float]) -> FloatArray:
-    """(n,) labels: the 5 % quantile of quality becomes ends[0], the 95 % quantile ends[1], linearly between.
+    """(n,) labels that map quality linearly onto the label range.
+
+    The 5 % quantile of quality becomes ends[0], the 95 % quantile ends[1].
 
     What lies outside is cut off. If the two quantiles are equal, everything becomes the middle.
 
@@ -210,8 +215,11 @@ def _negative_hter(texts: PostEdited) -> FloatArray:
 
 
 def _bleu(texts: PostEdited) -> FloatArray:
-    """(n,) sentence BLEU by sacrebleu, 0 .. 100: words between blanks, lower-cased, exponential smoothing,
-    as many orders as a translation has."""
+    """(n,) sentence BLEU by sacrebleu, 0 .. 100.
+
+    Words are split at spaces and lower-cased; smoothing is exponential; the order is at most the
+    translation's length.
+    """
     metric = BLEU(lowercase=True, tokenize="none", effective_order=True)
     pairs = zip(texts.target, texts.post_edit, strict=True)
     return np.array([metric.sentence_score(target, [edited]).score for target, edited in pairs])

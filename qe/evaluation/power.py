@@ -1,4 +1,6 @@
-"""Power of a comparison of two QE systems, by simulation: what a test set can show, what size it needs.
+"""Power of a comparison of two QE systems, by simulation.
+
+It tells what a test set can show, and what size it needs.
 
 Virtual test sets are drawn from pilot data, one system is made better by exactly the difference in question,
 and the test of `qe evaluate` is run on each. Source: Card et al. 2020 (With little power comes great
@@ -116,7 +118,7 @@ class Point:
 
 @dataclass(frozen=True)
 class MetricPower:
-    """What power looks like by one metric; differences are gains: positive is better, for MAE too.
+    """Power by one metric; a difference is a gain if positive, for MAE too.
 
     observed    gain of the system over the baseline in the pilot
     size        units (segments, groups) of the test set in question
@@ -186,7 +188,9 @@ def power(
     groups: Groups | None = None,
     progress: Progress = silent,
 ) -> PowerReport:
-    """How large a gain of `system` over `baseline` must be to be found, and how many segments a gain needs.
+    """The gain of `system` over `baseline` that is found, and the size that a gain needs.
+
+    The size is a number of segments.
 
     gold, system, baseline  (n,) pilot data, oriented: higher is better. What counts is how alike the two
                             systems are, not which one is better
@@ -312,7 +316,10 @@ class _Pilot:
         return 1.0 if self.metric.higher_is_better else -1.0
 
     def moved(self, share: float) -> FloatArray:
-        """The system's predictions moved by a share of their way to the gold labels; < 0: away from them."""
+        """The system's predictions, moved a share of their way to the gold labels.
+
+        A negative share moves them away.
+        """
         return self.own + share * (self.ideal - self.own)
 
     def gain(self, share: float) -> float:
@@ -335,7 +342,10 @@ class _Pilot:
         return high
 
     def point(self, size: int, gain: float, stream: int, progress: Progress) -> Point:
-        """The power at a size and a gain; the same stream draws the same segments. NaN for a gain beyond."""
+        """The power at a size and a gain.
+
+        The same stream draws the same segments. NaN for a gain out of reach.
+        """
         simulated = min(size, _LARGEST)
         scale = float(np.sqrt(size / simulated))
         draws = [self._draw(simulated, stream, number) for number in range(self.settings.simulations)]
@@ -371,7 +381,9 @@ class _Pilot:
         return _Draw(np.concatenate(parts), np.repeat(np.arange(len(parts)), list(map(len, parts))), seed)
 
     def _centred_share(self, gain: float, draws: "Sequence[_Draw]") -> float:
-        """The share with which the virtual test sets have that gain on average, not only the whole pilot.
+        """The share at which virtual test sets have that gain on average.
+
+        The gain of the whole pilot alone would not do.
 
         Their mean moves smoothly with the share, where the score of one pilot moves in steps (DeltaAvg) and
         differs from it (a small set's DeltaAvg is lower). NaN for a gain that no share has.
@@ -459,7 +471,9 @@ def _needed(pilot: _Pilot, gain: float, progress: Progress) -> tuple[int | None,
 
 
 def _crossing(at: Sequence[float], shares: Sequence[float], power: float) -> float:
-    """Point that reaches the power, by a probit line through its neighbours; NaN if all stay below.
+    """The point that reaches the power, by a probit line through its neighbours.
+
+    NaN if all stay below.
 
     The probit of power is linear in the difference, and in the root of the size, for a normal test statistic.
     """

@@ -14,7 +14,10 @@ from qe.statistics.metric import title_of
 
 
 def power_plot(report: PowerReport) -> Figure:
-    """A row per metric: power over the gain at the size in question, and over sizes for one gain."""
+    """A row per metric: power over the gain at one size, and over sizes for one gain.
+
+    The size is the one in question.
+    """
     asked = any(one.by_size for one in report.metrics)
     rows, columns = len(report.metrics), 2 if asked else 1
     figure = new_figure(1.2 + 4.6 * columns, 1.0 + 2.9 * rows)

@@ -7,7 +7,10 @@ from qe.statistics.metric import METRICS, title_of
 
 
 def power_table(report: PowerReport) -> Table:
-    """A row per metric: the gain that is found, power there, and how many units a gain asked about needs."""
+    """A row per metric: the gain that is found, its power, the units that a gain needs.
+
+    The units are for the gain asked about.
+    """
     unit, asked = report.recipe["unit"], any(one.by_size for one in report.metrics)
     columns = [
         Column("Metric"), Column(f"gain seen in {count(report.metrics[0].size)} {unit}s", "detectable"),

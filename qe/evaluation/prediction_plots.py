@@ -32,7 +32,9 @@ _CROWD = 3000  # points; more are drawn as a density
 
 
 def predicted_against_gold(gold: ArrayLike, predicted: ArrayLike, scale: LabelScale) -> Figure:
-    """Predictions (y) against gold labels (x), both (n,), with the mean gold label per tenth of predictions.
+    """Predictions (y) against gold labels (x), both (n,), with means per tenth.
+
+    The means are of gold labels per tenth of predictions.
 
     Pairs with an undefined value are not drawn, and the subtitle counts them. Raises InputError where
     nothing is left to draw.

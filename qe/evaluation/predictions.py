@@ -1,4 +1,4 @@
-"""Predictions: QE systems on the same segments, in the form that the engine of comparisons takes."""
+"""Predictions: QE systems on the same segments, as the comparison engine takes them."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
@@ -112,7 +112,10 @@ class Predictions(Scored):
         return jackknife_rescored(partial(kind.resample, self.gold, predicted), n, index)
 
     def exchanged(self, system: str, baseline: str, draws: Draws) -> dict[str, TestResult]:
-        """Metrics whose sums are exchanged share the shuffles; the others rescore every exchange exactly."""
+        """Tests all metrics by exchange.
+
+        Metrics that exchange sums share the shuffles; the others rescore every exchange exactly.
+        """
         summed = self._exchanged_by_sums
         results = summed.exchanged(system, baseline, draws) if summed.measures else {}
         for name, metric in self.kinds.items():

@@ -1,4 +1,4 @@
-"""Reliability of probabilities: the expected calibration error (ECE) over bins of equal mass."""
+"""Reliability of probabilities: expected calibration error (ECE) in equal-mass bins."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,9 @@ BINS = 20
 
 
 def equal_mass_bins(probability: FloatArray, bins: int = BINS) -> IntArray:
-    """(t,) the bin of every probability: as many in each as equal probabilities, which stay together, allow.
+    """(t,) the bin of every probability; bins are about equally full.
+
+    Equal probabilities share a bin.
 
     The bin is the share of lower probabilities times `bins`, rounded down.
 
@@ -26,7 +28,9 @@ def equal_mass_bins(probability: FloatArray, bins: int = BINS) -> IntArray:
 def calibration_sums(
     gold: BoolArray, probability: FloatArray, offsets: IntArray, bins: int = BINS
 ) -> FloatArray:
-    """(n, bins + 1) per segment: by bin, the sum of P(BAD) less the number of BAD tags; and how many tags.
+    """(n, bins + 1) per segment: by bin, P(BAD) less the number of BAD tags; and all tags.
+
+    P(BAD) is summed; the last column is the number of tags.
 
     The bins are those of all segments together. Sums over segments give `ece`.
     """
@@ -49,7 +53,9 @@ def ece(sums: FloatArray) -> FloatArray:
 
 
 def ece_by_chance(sums: FloatArray) -> float:
-    """What true probabilities would have for a calibration error on these segments; NaN for one segment.
+    """Calibration error that true probabilities would show by chance on these segments.
+
+    NaN for one segment.
 
     sums  (n, bins + 1) by segment, see `calibration_sums`
 

@@ -1,4 +1,7 @@
-"""Report -> tables like Tables 12 and 13 of the WMT12 findings: winners marked, grouped around a baseline."""
+"""Report tables like Tables 12 and 13 of the WMT12 findings.
+
+Winners are marked, and systems are grouped around a baseline.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,7 +23,7 @@ INTERVAL = "95 % interval"
 
 
 def report_tables(report: Report) -> list[Table]:
-    """The tables of classes, ranking and scoring, each sorted by its first metric, and differences of pairs.
+    """Tables of classes, ranking and scoring, sorted by first metric, and of differences.
 
     • marks winners: systems of the first cluster, if there is more than one. With one baseline, systems
     that beat it, do not differ from it, and lose to it stand in three sections.
@@ -110,7 +113,7 @@ def _intervals(report: Report) -> bool:
 
 
 def _sections(report: Report, metric: str, baseline: str | None) -> list[list[str]]:
-    """Systems, best first: those above the baseline, those that do not differ from it, those below."""
+    """Systems, best first, in three sections: above the baseline, no different, below."""
     better = METRICS.get(metric).higher_is_better
     order = best_first(report.systems, metric, better)
     if baseline is None:
@@ -155,7 +158,7 @@ def winners(report: Report, metric: str) -> list[str]:
 
 
 def notes(report: Report) -> list[str]:
-    """What a reader must know of the tables: test, correction, and the error that uncorrected p carry."""
+    """Notes on the tables: the test, its correction, and the error of uncorrected p-values."""
     lines = [f"{count(next(iter(report.systems.values())).n)} segments", *_winner_notes(report)]
     if len(pairs := _compared(report)) > PAIRS_LIMIT:
         lines.append(
@@ -185,7 +188,11 @@ def _winner_notes(report: Report) -> list[str]:
 
 
 def _equivalence_notes(report: Report) -> list[str]:
-    """Verdicts by metric; or that no difference found is no equality, where a cluster has several systems."""
+    """Equivalence verdicts by metric.
+
+    If a cluster has several systems and there is no margin, the note says that no difference found is not
+    equality.
+    """
     shared = any(len(group) > 1 for groups in report.clusters.values() for group in groups)
     if shared and not report.equivalences:
         return [

@@ -1,4 +1,7 @@
-"""Word-level evaluation: MCC, F1 of OK and BAD, calibration error; intervals, tests, thresholds."""
+"""Word-level evaluation: MCC, F1 of OK and BAD, calibration error.
+
+It has intervals, tests and thresholds.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -130,7 +133,7 @@ def best_threshold(gold: BoolArray, bad: FloatArray, metric: str = "mcc") -> flo
 def cross_thresholded(
     gold: BoolArray, bad: FloatArray, offsets: IntArray, *, folds: int = 5, metric: str = "mcc", seed: int = 0
 ) -> BoolArray:
-    """(t,) tags from P(BAD), with the threshold of every fold of segments chosen on the other folds.
+    """(t,) tags from P(BAD); each fold of segments has the threshold chosen on the others.
 
     Raises InputError for fewer segments than folds.
     """

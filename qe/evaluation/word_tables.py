@@ -1,4 +1,4 @@
-"""Word-level reports as tables: systems by metric, differences of pairs, and what they rest on."""
+"""Word-level reports as tables: systems by metric, differences of pairs, notes."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,10 @@ from qe.statistics.result import LEVEL
 
 
 def word_tables(reports: Mapping[str, WordReport]) -> list[Table]:
-    """One table a part: systems, best first by MCC, with intervals; then the differences of pairs."""
+    """One table a part: systems, best first by MCC, then the differences of pairs.
+
+    Figures have intervals.
+    """
     tables = []
     for part, report in reports.items():
         tables.append(_scores(part, report))

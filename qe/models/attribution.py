@@ -1,4 +1,4 @@
-"""Attribution: what each feature adds to a prediction, exactly where the learner's form allows it."""
+"""Attribution: what each feature adds to a prediction, exactly if the learner allows."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -92,7 +92,10 @@ class Sampling:
 
     @cached_property
     def _walks(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """(w, k) orders of the features, each followed by its reverse, and the background row of each."""
+        """(w, k) orders of the features, each before its reverse, with background rows.
+
+        Each order has one background row.
+        """
         k = self.background.shape[1]
         pairs = self.orders or max(2, _EVALUATIONS // (2 * (k + 1)))
         generator = np.random.default_rng(self.seed)
@@ -169,7 +172,10 @@ def attribution(
 def _members(
     learner: Any, predict: Predict, background: FloatArray
 ) -> tuple[list[tuple[float, Any]], float] | None:
-    """(weight, learner) of each that a prediction is a sum of, and the constant; None for another learner."""
+    """The (weight, learner) pairs and the constant that a prediction is the sum of.
+
+    None for a learner without such members.
+    """
     members, weights = getattr(learner, "members_", None), getattr(learner, "weights_", None)
     if members is None or weights is None or len(members) != len(weights):
         return None

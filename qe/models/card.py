@@ -1,4 +1,4 @@
-"""The card of a model, README.md in its folder: what it was trained on, how good it is, what it needs."""
+"""The model card, README.md in its folder: training data, quality, requirements."""
 
 from dataclasses import dataclass
 from pathlib import Path

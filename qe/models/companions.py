@@ -27,8 +27,10 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Companions:
-    """Intervals from out-of-fold predictions, these themselves, rows for explanations, a profile of the
-    training data, and which segments they were; what tags words, for models that judge them.
+    """Intervals, explanation rows, data profile and known segments of a model.
+
+    The out-of-fold predictions behind the intervals are kept too; so are the word tags of models that
+    judge words.
     """
 
     intervals: Intervals
@@ -60,7 +62,9 @@ class Companions:
 
 @dataclass(frozen=True, eq=False)
 class CalibrationRows:
-    """Labelled rows that the model never saw: (n, k) features, (n,) predictions, (n,) gold labels.
+    """Labelled rows that the model never saw.
+
+    They have (n, k) features, (n,) predictions and (n,) gold labels.
 
     column   (n,) values of the column that groups them, or nothing
     weights  (n,) how much each counts; None: all the same
@@ -102,7 +106,9 @@ def make_companions(
     conditions: Conditions | None = None,
     others: Sequence[Segments] = (),
 ) -> Companions:
-    """From the training rows: (n, k) features, (n,) out-of-fold predictions, the rows of every fold.
+    """Makes companions from the training rows.
+
+    These have (n, k) features, (n,) out-of-fold predictions and the rows of every fold.
 
     others  segments of other datasets that were learned from
 

@@ -105,7 +105,9 @@ def write(folder: Path, content: Mapping[str, Any]) -> None:
 
 @contextmanager
 def one_model(folder: Path, expected: str | None = None) -> Iterator[str]:
-    """Lets one model be loaded in the block: yields the SHA-256 of its model.json, which lists all others.
+    """Lets one model be loaded in the block; yields the SHA-256 of its model.json.
+
+    model.json lists the checksums of all other files.
 
     expected  the SHA-256 that it must have, such as that of a model that was verified
 
@@ -131,7 +133,10 @@ def _check_unchanged(folder: Path, before: list[tuple[str, ...]]) -> None:
 
 
 def _stamps(folder: Path) -> list[tuple[str, ...]]:
-    """What tells a folder and its files from any other ones: a rename or a change leaves its time."""
+    """Stamps that identify a folder and its files.
+
+    A rename or a change leaves its time.
+    """
     try:
         places = [folder, *(folder / name for name in regular_files(folder))]
         return [(str(place), *identity_of(place.stat())) for place in places]
@@ -140,7 +145,9 @@ def _stamps(folder: Path) -> list[tuple[str, ...]]:
 
 
 def read(folder: Path, *, anew: bool = False) -> Description:
-    """What model.json says, the folder's files compared with it; `anew`: without what is remembered of them.
+    """Reads model.json and compares the folder's files with it.
+
+    `anew`: without the remembered checksums.
 
     Raises InputError if there is no model.json, if it is damaged or of a newer version, or if files
     are not those that it lists.

@@ -1,4 +1,4 @@
-"""Difficulty: how large the error of a prediction will be, by features and the prediction itself."""
+"""Difficulty: predicts the error of a prediction from features and the prediction."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,9 @@ _NARROWEST, _WIDEST = 0.5, 2.0  # bounds of the predicted error, as shares of th
 
 @dataclass(frozen=True, eq=False)
 class Difficulty(LinearFunction):
-    """Predicts the absolute error of a prediction: ridge regression on the features and the prediction.
+    """Predicts the absolute error of a prediction.
+
+    It is ridge regression on the features and the prediction.
 
     medians       (k,) stand in for undefined features
     centre        (k + 2,) mean of each input (features, prediction, its square) on the training rows
@@ -36,7 +38,9 @@ class Difficulty(LinearFunction):
 
 @dataclass(frozen=True, eq=False)
 class Fits:
-    """Fits of the difficulty to any union of folds: sums per fold, so that a fit costs one linear system.
+    """Fits of the difficulty to any union of folds.
+
+    Sums are kept per fold, so that a fit costs one linear system.
 
     Medians and spreads come from all rows: they see no label.
     """

@@ -1,4 +1,4 @@
-"""Drift: a profile of the training data, and how far a batch of new segments departs from it."""
+"""Drift: a profile of the training data, and how far new segments depart from it."""
 
 import json
 import zlib
@@ -200,7 +200,10 @@ class Profile:
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """What `save` wrote. Raises InputError for a model without a profile, or where that is damaged."""
+        """Loads a profile.
+
+        Raises InputError for a model without one, or if it is damaged.
+        """
 
         def array(name: str, dtype: DTypeLike, *shape: int | None) -> NDArray[Any]:
             values = np.asarray(np.load(folder / _ARRAYS.format(name), allow_pickle=False))
@@ -242,7 +245,10 @@ class Profile:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Per segment: (n, names) the bin of every value, (n, 4) tokens and unseen tokens, (n, 4) signs."""
+    """Per segment: (n, names) bins of values, (n, 4) token counts, (n, 4) signs.
+
+    The counts are of tokens and unseen tokens.
+    """
 
     bins: NDArray[np.uint8]
     tokens: NDArray[np.int32]
@@ -414,7 +420,10 @@ def _hashes(tokens: Tokens) -> NDArray[np.uint32]:
 
 
 def _words(tokens: Tokens) -> NDArray[np.uint32]:
-    """The hashes of the types that occur (rows taken from a batch keep the types of all), sorted."""
+    """The sorted hashes of the types that occur.
+
+    Rows taken from a batch keep the types of the whole batch.
+    """
     return np.unique(_hashes(tokens)[np.unique(tokens.ids)])
 
 

@@ -53,7 +53,10 @@ class Background:
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """What `save` wrote. Raises InputError for a model that was trained without it, or is damaged."""
+        """Loads the background.
+
+        Raises InputError for a model that was trained without it, or is damaged.
+        """
         if not (folder / _FILES[0]).is_file():
             raise InputError(
                 "the model cannot explain its scores: it holds no training rows to compare with",
@@ -71,7 +74,9 @@ class Background:
 
 @dataclass(frozen=True, eq=False)
 class Contributions:
-    """Scores taken apart: score (before it is moved into the label's range) = base + sum of the row.
+    """Scores taken apart: score = base + sum of the row.
+
+    The score is that before it is moved into the label's range.
 
     values  (n, k) what each feature adds, and each column of trees
     base    the mean score of the background (of the training data, for trees)
@@ -158,7 +163,7 @@ class Explainer:
         return attribution(learner, self._predict_chosen, inputs, self.orders, self.seed)
 
     def contributions(self, features: pd.DataFrame) -> Contributions:
-        """What each of k features adds to the scores of n segments, and after them each column of trees."""
+        """The contribution of each of k features to n scores, then that of each tree column."""
         if not self.model.feature_set.trees:
             return self._of_features(features)
         effects = self._parts[1].steps[-1][1].tree_effects(features)
@@ -181,7 +186,9 @@ class Explainer:
         return Contributions(values, attribution.base, attribution.method)
 
     def because(self, features: pd.DataFrame, top: int) -> list[str]:
-        """For each segment the `top` causes that moved its score most, in translators' words, largest first.
+        """For each segment, the `top` causes that moved its score most, largest first.
+
+        They are in translators' words.
 
         Features of one phrase (`FeatureSet.plain`) are one cause: what they add is added up.
         """
@@ -205,7 +212,9 @@ class Explainer:
 
 
 def _words(phrase: str, values: tuple[float, float] | None, moved: float) -> str:
-    """One cause: its phrase, the segment's value and the usual one if it has values, what it adds.
+    """One cause: phrase, the segment's value, the usual value, and what it adds.
+
+    The values are left out if there are none.
 
     >>> _words("words in the source {}", (41.0, 22.0), -0.314)
     'words in the source 41 (usually 22): -0.31'

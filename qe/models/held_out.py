@@ -1,4 +1,4 @@
-"""HeldOut: labels of rows that a model had not seen when it predicted them, and what it predicted."""
+"""HeldOut: labels and predictions of rows that the model had not seen."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,10 @@ FILE = "held_out.npy"
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """(n,) gold labels and (n,) predictions: of training rows out of fold, or of the calibration split."""
+    """(n,) gold labels and (n,) predictions of rows that the model had not seen.
+
+    They are training rows predicted out of fold, or the calibration split.
+    """
 
     gold: FloatArray
     predicted: FloatArray
@@ -38,7 +41,10 @@ class HeldOut:
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """What `save` wrote. Raises InputError for a model that was trained without it, or is damaged."""
+        """Loads held-out rows.
+
+        Raises InputError for a model trained without them, or damage.
+        """
         path = folder / FILE
         if not cls.is_in(folder):
             raise InputError(

@@ -1,4 +1,7 @@
-"""Prediction intervals: conformal, from out-of-fold residuals, wider where a segment looks harder."""
+"""Conformal prediction intervals from out-of-fold residuals.
+
+They are wider for a segment that looks harder.
+"""
 
 import json
 import math
@@ -137,7 +140,7 @@ class Intervals:
         column: Column = (),
         weights: FloatArray | None = None,
     ) -> "Intervals":
-        """Split-conformal intervals from labelled rows that neither model nor difficulty was fitted to.
+        """Split-conformal intervals from labelled rows new to both model and difficulty.
 
         Their coverage is at least the level, and at most 1 / (n + 1) more, for exchangeable rows (of each
         group, if there are groups).
@@ -165,7 +168,10 @@ class Intervals:
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """What `save` wrote. Raises InputError for a model without intervals, or where they are damaged."""
+        """Loads intervals.
+
+        Raises InputError for a model without them, or if they are damaged.
+        """
         if not (folder / _FILE).is_file():
             remedy = "train it again, with labels: they are what intervals are made of"
             raise InputError("the model has no prediction intervals", where=folder, remedy=remedy)
@@ -237,7 +243,9 @@ def conformal_quantile(scores: FloatArray, level: float) -> float:
 
 
 def weighted_quantiles(scores: FloatArray, weights: FloatArray, new: FloatArray, level: float) -> FloatArray:
-    """(m,) for each new weight: the smallest of n sorted scores up to which the weights reach `level`.
+    """(m,) weighted quantiles of n sorted scores, one for each new weight.
+
+    Each is the smallest score up to which the weights reach `level`.
 
     The new row's own weight counts among all, at a score of infinity, which is the answer where the others do
     not reach the level. With weights of 1 this is `conformal_quantile`. Source: Tibshirani et al. 2019,
@@ -253,7 +261,7 @@ def weighted_quantiles(scores: FloatArray, weights: FloatArray, new: FloatArray,
 
 @dataclass(frozen=True, eq=False)
 class _Labelled:
-    """Labelled rows with their predictions, the column of their groups (or nothing) and their weights."""
+    """Labelled rows with predictions, group column (or nothing) and weights."""
 
     features: FloatArray
     predicted: FloatArray
@@ -358,8 +366,9 @@ def split_conformal(
     column: Column = (),
     weights: FloatArray | None = None,
 ) -> Intervals:
-    """Split-conformal intervals from (n,) labelled rows that the model never saw, with `fitted`'s difficulty,
-    groups and shift.
+    """Split-conformal intervals from (n,) labelled rows that the model never saw.
+
+    They keep `fitted`'s difficulty, groups and shift.
 
     Their coverage is measured on every fifth of these rows by what the others give; not for levels that
     these cannot promise. Raises InputError for fewer rows than folds.

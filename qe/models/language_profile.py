@@ -1,4 +1,7 @@
-"""Language profile: character trigrams of one side of the training data, to tell its language from others."""
+"""Language profile: character trigrams of the training data that tell its language.
+
+A profile is of one side.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -52,7 +55,10 @@ def _distinct(texts: Sequence[str]) -> NDArray[np.int64]:
 
 
 def _trigrams(texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The buckets of all trigrams, text by text (blanks around each), and how many each text has."""
+    """The buckets of all trigrams, text by text, and their number in each text.
+
+    Texts are padded with spaces.
+    """
     padded = [f"  {text.lower()} " for text in texts]
     lengths = np.array([len(text) - 2 for text in padded], np.int64)
     codes = np.frombuffer("".join(padded).encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.uint64)

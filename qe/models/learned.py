@@ -16,7 +16,10 @@ FILE = "learned.npy"
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """Hashes (n,) of the distinct segments that labels were learned of, ascending; the text is not kept."""
+    """Sorted hashes (n,) of the distinct segments whose labels were learned.
+
+    The text is not kept.
+    """
 
     hashes: NDArray[np.uint64]
 
@@ -38,7 +41,10 @@ class Learned:
 
     @classmethod
     def load(cls, folder: Path) -> Self | None:
-        """What `save` wrote; None for a model of a version that did not say. Raises InputError if damaged."""
+        """Loads the hashes; None for a model of a version that did not keep them.
+
+        Raises InputError if damaged.
+        """
         path = folder / FILE
         if not path.is_file():
             return None

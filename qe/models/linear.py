@@ -1,4 +1,7 @@
-"""Linear functions of a segment's features, the prediction and its square, as models keep them."""
+"""Linear functions of a segment's features, its prediction and the prediction's square.
+
+Models keep them in this form.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields

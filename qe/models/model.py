@@ -1,4 +1,7 @@
-"""Model: pipeline, feature set with its resources, label scale; fit, predict, save, load without pickle."""
+"""Model: pipeline, features with resources, label scale; saved without pickle.
+
+It fits, predicts, saves and loads.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -47,7 +50,7 @@ _BLOCK = 128
 
 
 class Companion(Protocol):
-    """What lies in a model's folder beside the model: intervals, a profile of the training data, ..."""
+    """A file kept beside a model: intervals, a profile of the training data, ..."""
 
     def save(self, folder: Path) -> None:
         """Writes its files, without pickle, into an existing folder."""
@@ -128,7 +131,9 @@ class Model:
         return lowered if self.limits is None else np.clip(lowered, *self.limits), seen
 
     def predict_features(self, features: pd.DataFrame) -> FloatArray:
-        """(n,) scores for a feature table, before the guard; the same, to the last bit, in every table.
+        """(n,) scores for a feature table, before the guard.
+
+        A row's score is the same, to the last bit, in every table.
 
         Raises InputError, by name, where its columns are not the model's.
         """
@@ -236,7 +241,10 @@ def _pair(limits: Sequence[float], path: Path) -> tuple[float, float]:
 
 
 def split_steps(pipeline: Pipeline) -> tuple[list[Any], Pipeline]:
-    """The fitted steps that treat every column by itself (imputing, scaling), and the rest as a pipeline."""
+    """The fitted steps that work column by column, and the rest as a pipeline.
+
+    The former impute and scale.
+    """
     first = sum(name in ("impute", "scale") for name, _ in pipeline.steps)
     return [step for _, step in pipeline.steps[:first]], Pipeline(pipeline.steps[first:])
 
@@ -274,7 +282,10 @@ def _in_blocks(pipeline: Pipeline, features: pd.DataFrame) -> FloatArray:
 
 @contextmanager
 def _finite_numbers() -> Iterator[None]:
-    """Raises InputError if a step refuses what another one, or a damaged constant, made infinite."""
+    """Raises InputError if a step refuses infinite numbers.
+
+    Another step, or a damaged constant, made them.
+    """
     try:
         yield
     except ValueError as error:
@@ -294,7 +305,10 @@ def _bundle(path: Path, described: Description) -> Bundle | None:
 
 
 def _feature_set(described: Description, bundle: Bundle | None, path: Path) -> FeatureSet:
-    """The feature set of a saved model, its fitted extractors restored, checked against what is recorded."""
+    """The feature set of a saved model, with fitted extractors, checked on loading.
+
+    It must agree with what is recorded.
+    """
     with whole(description.NAME, path / description.NAME, REMEDY):
         elsewhere = [c["kind"] for c in described.features if EXTRACTORS.get(c["kind"]).reads_files]
         if elsewhere:

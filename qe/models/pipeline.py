@@ -59,7 +59,9 @@ class Candidate:
 
     @cached_property
     def pairwise(self) -> bool:
-        """Whether the features are a kernel, K(segment, training segment): none is imputed, scaled or chosen.
+        """Whether the features are a kernel, K(segment, training segment).
+
+        A kernel is not imputed, scaled or chosen from.
 
         Raises InputError for a selector beside such a learner.
         """
@@ -74,7 +76,10 @@ class Candidate:
 
     @property
     def scaled(self) -> bool:
-        """Whether features are standardised: always, unless a learner that does not care sees them all."""
+        """Whether features are standardised.
+
+        They always are, unless a learner that does not care sees them all.
+        """
         return self.selector != "none" or LEARNERS.get(self.learner).scale
 
     def pipeline(self, seed: int) -> Pipeline:
@@ -99,7 +104,9 @@ class Candidate:
 
 
 def imputer(beside_trees: bool = False, clip: float = 0.0) -> Any:
-    """Medians of the training rows for undefined values; a column that is undefined throughout becomes 0.
+    """Fills undefined features with medians of the training rows.
+
+    A column that is undefined throughout becomes 0.
 
     clip  see `Candidate`
     """

@@ -79,7 +79,9 @@ def load_pipeline(path: Path, candidate: Candidate, width: int, trees: Sequence[
 
 
 def trusted_types(candidate: Candidate, unfitted: Pipeline) -> frozenset[str]:
-    """Names of the classes that a candidate's fitted pipeline may hold: its steps', and the learner's own.
+    """Names of the classes that a candidate's fitted pipeline may hold.
+
+    They are its steps' classes and the learner's own.
 
     Each is a class in the module that it is asked from, and an estimator, or trees: no function.
     """
@@ -124,7 +126,10 @@ def _check_archive(content: bytes, trusted: frozenset[str]) -> list[str]:
 
 
 def _nodes(state: Any) -> Iterator[dict[str, Any]]:
-    """Every node of the tree, in any order. Raises Damaged for what would stand for one without being one."""
+    """Every node of the tree, in any order.
+
+    Raises Damaged for an object that poses as a node.
+    """
     waiting = [state]
     while waiting:
         item = waiting.pop()
@@ -188,7 +193,10 @@ def _text_of(booster: Mapping[str, Any]) -> str:
 
 
 def _check_steps(pipeline: Any, expected: Pipeline) -> None:
-    """The pipeline has the steps of its candidate; but for the selector, where the model was pruned."""
+    """Raises Damaged if the pipeline lacks the steps of its candidate.
+
+    The selector may be absent, if the model was pruned.
+    """
     actual = [(name, type(step)) for name, step in pipeline.steps] if type(pipeline) is Pipeline else []
     wanted_steps = [(name, type(step)) for name, step in expected.steps]
     if actual not in (wanted_steps, [step for step in wanted_steps if step[0] != "select"]):

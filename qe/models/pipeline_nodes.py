@@ -1,4 +1,4 @@
-"""The tree of a skops file as objects: the kinds of nodes that our pipelines are made of, and no others.
+"""The tree of a skops file as objects, for the node kinds of our pipelines only.
 
 skops reads them too, but its import walks through all of scikit-learn: a third of a job's start-up.
 """
@@ -17,7 +17,10 @@ Node = Mapping[str, Any]
 
 
 def made(archive: zipfile.ZipFile, root: Node) -> Any:
-    """What a tree stands for, its arrays read from the archive. The names in it must have been checked."""
+    """The object that a tree describes, with arrays from the archive.
+
+    The names in the tree must have been checked.
+    """
     return _Maker(archive).make(root)
 
 

@@ -1,4 +1,7 @@
-"""Shapley values in closed form for models with an RBF kernel: SVR, kernel ridge, Gaussian process."""
+"""Shapley values in closed form for models with an RBF kernel.
+
+Such models are SVR, kernel ridge and Gaussian processes.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -72,7 +75,9 @@ def expansion_of(learner: Any) -> Expansion | None:
 def shapley_values(
     expansion: Expansion, rows: FloatArray, background: FloatArray, nodes: int = _FIRST_NODES
 ) -> tuple[FloatArray, NDArray[np.int64]]:
-    """((n, k) Shapley values, (n,) nodes used): features are absent by taking a background row's value.
+    """((n, k) Shapley values, (n,) nodes used).
+
+    A feature is absent if it has a background row's value.
 
     For one centre and one background row the worth of a coalition is a product of factors, a_j for features
     that are in it and b_j for those that are not, and feature j's Shapley value is the integral over t in
@@ -142,7 +147,10 @@ def _add_pair(
     a: FloatArray, b: FloatArray, weights: FloatArray, points: FloatArray, parts: FloatArray, out: FloatArray,
     products: FloatArray,
 ) -> None:  # fmt: skip
-    """Adds one row's values against one background row, for a tile of centres: (k, tile) to `out`."""
+    """Adds one row's values against one background row to `out`, (k, tile).
+
+    It does so for a tile of centres.
+    """
     k, tile = a.shape
     for q in range(len(points)):
         t = points[q]

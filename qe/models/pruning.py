@@ -1,4 +1,7 @@
-"""Pruning: a model without what its selector has dropped, which is then neither saved nor computed."""
+"""Pruning: removes the features that a selector dropped, so they are not computed.
+
+They are not saved either.
+"""
 
 from copy import copy
 from dataclasses import replace
@@ -15,8 +18,9 @@ from qe.models.model import Model
 
 
 def pruned(model: Model) -> Model:
-    """The model without columns that never reach its learner, and families that only gave such; scores are
-    the same to the last bit.
+    """The model without columns that never reach its learner.
+
+    Families that gave only such columns go too; scores are the same to the last bit.
 
     A family that judges words stays for `qe score --tokens`. What was selected is said in `about`. The model
     itself where its selector makes new columns, or trees stand beside the columns.
@@ -32,8 +36,10 @@ def pruned(model: Model) -> Model:
 
 
 def selection(pipeline: Pipeline, names: list[str]) -> dict[str, Any]:
-    """What its selector has selected of the columns (how many of its own, where it makes new ones), and at
-    what cost; empty without one."""
+    """The columns that the pipeline's selector selected, and their cost.
+
+    A selector that makes new columns gives their number. Empty without a selector.
+    """
     select = pipeline.named_steps.get("select")
     if select is None:
         return {}

@@ -1,4 +1,7 @@
-"""What pip must install for a model to score: this project without training, and what the model uses."""
+"""The pip requirements for scoring with a model: this project and the model's packages.
+
+Packages that only training needs are left out.
+"""
 
 from features.basics.packages import DISTRIBUTION, version, versions
 from features.basics.plugins import kinds_in, versions_of

@@ -1,4 +1,4 @@
-"""Robustness: what a model makes of translations that were spoilt, and of changes that keep the meaning."""
+"""Robustness: how a model scores spoilt translations and harmless changes."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -77,7 +77,7 @@ class Robustness:
 
     @property
     def below(self) -> tuple[float, float, str]:
-        """Destroyed rows that score below their original: the mean over kinds, the least, and its kind.
+        """The share of destroyed rows below their original: mean over kinds, least, its kind.
 
         NaN if no kind changed a row.
         """

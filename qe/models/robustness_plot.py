@@ -10,7 +10,7 @@ from qe.models.robustness_table import title_of
 
 
 def robustness_plot(found: Robustness) -> Figure:
-    """For each perturbation the share of rows that score below their original, and the marked share."""
+    """For each perturbation, the shares of rows scored below their original and marked."""
     answers = list(found.answers)[::-1]
     figure, axes = canvas(8.0, 1.6 + 0.27 * len(answers))
     places = np.arange(len(answers))

@@ -1,4 +1,4 @@
-"""DensityRatio: how much more often such segments occur where the model will work than in its training."""
+"""DensityRatio: how much more often segments like these occur in use than in training."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -15,7 +15,9 @@ _MOST = 20.0  # weights stay between a twentieth and twenty times the mean: a fe
 
 @dataclass(frozen=True, eq=False)
 class DensityRatio(LinearFunction):
-    """The ratio of two densities, by logistic regression that tells the two sets of segments apart.
+    """The ratio of two densities, by logistic regression that tells two sets apart.
+
+    The sets are of segments.
 
     medians       (k,) stand in for undefined features
     centre        (k + 2,) mean of each input (features, prediction, its square)
@@ -34,7 +36,9 @@ class DensityRatio(LinearFunction):
         new_predicted: FloatArray,
         seed: int = 0,
     ) -> Self:
-        """From (n, k) features and (n,) predictions of calibration rows, and those of the new segments.
+        """Fits the ratio from features (n, k) and predictions (n,) of both sets of rows.
+
+        The sets are the calibration rows and the new segments.
 
         No label is seen. How far the coefficients are shrunk is chosen by 5-fold cross-validation, so that
         sets which do not differ get weights of about 1.

@@ -1,4 +1,4 @@
-"""Signatures of models: Ed25519 over model.json, which holds the checksums of all other files."""
+"""Signatures of models: Ed25519 over model.json, which has all other files' checksums."""
 
 import base64
 import binascii

@@ -1,4 +1,7 @@
-"""Taxonomy: groups of segments whose intervals are calibrated apart. Think twice before adding here."""
+"""Taxonomy: groups of segments whose intervals are calibrated apart.
+
+Think twice before adding here.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -18,7 +21,7 @@ UNKNOWN = -1  # number of a group that was not there when the intervals were cal
 
 @dataclass(frozen=True)
 class Grouping:
-    """What an experiment says of the groups: how many `bands`, or where they end, or their `column`."""
+    """The groups of an experiment: number of `bands`, their `edges`, or a `column`."""
 
     by: str
     bands: int = 5
@@ -43,7 +46,10 @@ class Taxonomy(ABC):
     @classmethod
     @abstractmethod
     def make(cls, grouping: Grouping, predicted: FloatArray, gold: FloatArray, column: Column) -> Self:
-        """From (n,) out-of-fold predictions, labels and the column's values (empty without a column)."""
+        """Makes the groups from (n,) out-of-fold predictions, labels and column values.
+
+        The column is empty if there is none.
+        """
 
     @property
     def reads(self) -> str | None:
@@ -77,7 +83,10 @@ TAXONOMIES: Catalogue[Taxonomy] = Catalogue("qe.models.taxonomies", Taxonomy, "t
 
 
 def quantile_cuts(values: FloatArray, bands: int) -> list[float]:
-    """The inner quantiles that cut values into `bands` groups of about one size; fewer where values tie."""
+    """The inner quantiles that cut values into `bands` groups of about equal size.
+
+    There are fewer if values tie.
+    """
     inner = np.quantile(values, np.arange(1, bands) / bands)
     return sorted({float(cut) for cut in inner if cut > values.min()})
 

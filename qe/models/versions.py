@@ -1,4 +1,4 @@
-"""Versions of packages: those that a figure depends on, and those that other columns may come from."""
+"""Versions of packages that figures and feature columns depend on."""
 
 import logging
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ def versions() -> dict[str, str]:
 
 
 def warn_of_versions(about: Mapping[str, Any], path: Path) -> None:
-    """Warns (logger `qe.models`) if packages that make columns are not those of a model's training."""
+    """Warns (logger `qe.models`) if feature packages differ from those of training."""
     others = differing(about)
     if others:
         told = ", ".join(
@@ -33,7 +33,10 @@ def warn_of_versions(about: Mapping[str, Any], path: Path) -> None:
 
 
 def differing(about: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
-    """Package -> version that a model was trained with, and the one here (empty: none), where they differ."""
+    """Package -> versions in training and here, for packages that differ.
+
+    An empty version means that the package is absent.
+    """
     recipe = about.get("recipe")  # of models without labels
     recorded = about.get("versions") or (recipe.get("versions") if isinstance(recipe, Mapping) else None)
     then = recorded if isinstance(recorded, Mapping) else {}

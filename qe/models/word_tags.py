@@ -1,4 +1,4 @@
-"""WordTags: what makes calibrated probabilities and tags of a model's P(BAD) of words, gaps, source words."""
+"""WordTags: calibrates P(BAD) of words, gaps and source words, and tags them."""
 
 import json
 from collections.abc import Mapping
@@ -84,7 +84,10 @@ class WordTags:
 
     @classmethod
     def load(cls, folder: Path) -> Self | None:
-        """What `save` wrote; None for a model that was trained without it. Raises InputError for damage."""
+        """Loads the word tags; None for a model trained without them.
+
+        Raises InputError for damage.
+        """
         path = folder / FILE
         if not path.is_file():
             return None

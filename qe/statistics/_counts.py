@@ -1,4 +1,6 @@
-"""Bootstrap counts: how often each of n rows is drawn, n draws in all, two rows from one random word.
+"""Bootstrap counts: how often each of n rows is drawn in n draws.
+
+One random word serves two rows.
 
 Counts of a bootstrap sample are multinomial. Independent Poisson counts with a mean just below 1, topped up
 to n by single draws (or, rarely, with surplus draws taken away), have the same distribution: given their sum,
@@ -79,7 +81,9 @@ def _place(counts: Any, number: int) -> int:
 
 @numba.njit(cache=True, nogil=True)
 def draw_codes(keys: Any, rows: int, cuts: Any, codes: Any, totals: Any, surplus: Any) -> int:
-    """The Poisson counts of many samples as codes: three bits a row, two rows a byte, 16 rows a word.
+    """The Poisson counts of many samples as codes of three bits a row.
+
+    Two rows take a byte, 16 rows a word.
 
     codes    (groups of 16 rows, samples), 0 before
     totals   (samples,) sums of the counts

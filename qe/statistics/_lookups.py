@@ -1,4 +1,6 @@
-"""Sums by look-up: the rows that a word of random bits asks for, from tables, eight columns at once.
+"""Sums by look-up: rows that random bits choose are added from tables.
+
+A table gives eight columns at once.
 
 A table holds the sums of all choices among a few rows, so that one addition stands for several. Numba does
 not vectorise such short sums; here they are written as LLVM vectors, which every processor has in some width.
@@ -14,7 +16,10 @@ WIDTH = 8  # columns of a table, doubles of a vector
 
 
 def _adder(lookups: int, bits: int, entries: int) -> Any:
-    """Generates: out[0:8] += sum over t of tables[t * entries + (bits of field t of the word)][0:8]."""
+    """Generates code that adds, for each field of a word, eight entries of its table.
+
+    out[0:8] += sum over t of tables[t * entries + (bits of field t of the word)][0:8].
+    """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         out, tables, word = arguments
@@ -40,5 +45,8 @@ def add_by_nibbles(typingctx: Any, out: Any, tables: Any, word: Any) -> Any:
 
 @intrinsic
 def add_by_bytes(typingctx: Any, out: Any, tables: Any, word: Any) -> Any:
-    """Adds 8 rows, one of each table of 64 (low six bits of each byte), to the 8 doubles at `out`."""
+    """Adds 8 rows to the 8 doubles at `out`, one from each table of 64 rows.
+
+    The low six bits of each byte of the word choose the row.
+    """
     return types.void(types.uintp, types.uintp, types.uint64), _adder(8, 8, 64)

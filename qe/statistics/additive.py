@@ -1,4 +1,4 @@
-"""Additive: systems by metrics that are functions of sums over segments, in one run or several."""
+"""Systems by metrics that are functions of sums over segments, in one or more runs."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -48,7 +48,9 @@ def spearman_association(
     seed: int = 0,
     confidence: float = 0.95,
 ) -> Association:
-    """Spearman's correlation of x and y (n,), with the ranks of `control` (n,) held constant if it is given.
+    """Spearman's correlation of x and y (n,), or the partial one.
+
+    The latter holds the ranks of `control` (n,) constant.
 
     Raises InputError for columns that differ in length or are not finite.
 

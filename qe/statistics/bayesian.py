@@ -1,4 +1,4 @@
-"""Bayesian comparison of two systems: how probable it is that one is better, or that they hardly differ.
+"""Bayesian comparison of two systems: the probability that one is better, or neither.
 
 With a region of practical equivalence: differences within it do not matter. Source: Benavoli, Corani, Demšar
 and Zaffalon 2017 (Time for a change); definitions as in their package baycomp.
@@ -17,7 +17,10 @@ _BLOCK = 1 << 22  # weights held at a time
 
 @dataclass(frozen=True)
 class Posterior:
-    """Probabilities that the difference lies below, within and above the region; they add up to 1."""
+    """Probabilities that the difference lies below, within and above the region.
+
+    They add up to 1.
+    """
 
     below: float
     within: float
@@ -57,7 +60,9 @@ def correlated_t(differences: FloatArray, rope: float, runs: int = 1) -> Posteri
 def signed_rank(
     differences: FloatArray, rope: float, *, samples: int = 20_000, seed: int = 0, prior: float = 0.5
 ) -> Posterior:
-    """The Bayesian signed-rank test: in how many draws of the posterior each region is the likeliest.
+    """The Bayesian signed-rank test: the share of posterior draws each region wins.
+
+    A region wins a draw if it is the likeliest.
 
     Each draw weighs the differences (a Dirichlet process) and asks how often the mean of two of them lies in
     each region; sorted, that takes n steps instead of n squared. Raises InputError for a region of no width.

@@ -1,4 +1,7 @@
-"""The paired bootstrap: score the same virtual test sets, drawn with replacement, for every system."""
+"""The paired bootstrap: all systems are scored on the same resampled test sets.
+
+Test sets are drawn with replacement.
+"""
 
 from typing import Literal, get_args
 
@@ -39,7 +42,9 @@ def bootstrap_scores(
     groups: Groups | None = None,
     threads: int = 1,
 ) -> FloatArray:
-    """(runs, samples) scores of virtual test sets; the same seed draws the same segments everywhere.
+    """(runs, samples) scores of virtual test sets.
+
+    The same seed draws the same segments everywhere.
 
     statistics  (runs, n, k), or (n, k) for one run
     groups      (n,) group of each segment: whole groups are drawn
@@ -97,7 +102,7 @@ def bootstrap_test(
     resampled: str = "segment",
     units: int | None = None,
 ) -> TestResult:
-    """Tests a difference from the (samples,) bootstrap scores of two systems on the same virtual test sets.
+    """Tests a difference from (samples,) bootstrap scores of two systems on the same sets.
 
     Two-sided for `shifted` alone. Raises InputError for an unknown method.
 

@@ -1,4 +1,4 @@
-"""Buckets of segments: where two systems differ, and whether the difference depends on the bucket.
+"""Buckets of segments: where two systems differ, and if it depends on the bucket.
 
 Every comparison in every bucket is one of a family (`qe.statistics.family`), so that looking at many
 buckets finds nothing by itself. "Significant here, not significant there" shows no dependence: that has a
@@ -67,7 +67,9 @@ class Buckets:
 
 
 def bands(name: str, about: str, values: FloatArray, count: int = BANDS) -> Buckets:
-    """Bands of about equally many segments; equal values share a band, so that there may be fewer bands.
+    """Bands of about equally many segments.
+
+    Equal values share a band, so that there may be fewer bands.
 
     Raises InputError for values that are not finite, fewer than 2 bands, and values that are all the same.
 
@@ -165,7 +167,7 @@ class InBucket:
 
 @dataclass(frozen=True)
 class Dependence:
-    """Whether the difference of two systems depends on the bucket; NaN where that cannot be told."""
+    """Whether the difference of two systems depends on the bucket; NaN if undecidable."""
 
     by: str
     system: str
@@ -219,7 +221,10 @@ class BucketReport:
         return float(self.family["level"])
 
     def of(self, by: str, metric: str) -> list[InBucket]:
-        """The differences by one kind of buckets and one metric. Raises InputError for unknown names."""
+        """The differences by one kind of bucket and one metric.
+
+        Raises InputError for unknown names.
+        """
         known_name("kind of buckets", by, [one.name for one in self.buckets])
         known_name("metric", metric, dict.fromkeys(one.metric for one in self.differences))
         return [one for one in self.differences if (one.by, one.metric) == (by, metric)]
@@ -387,7 +392,10 @@ def _dependence_at(buckets: Buckets, within: Sequence[Within], units: Any, level
 
 
 def welch_p(means: FloatArray, variances: FloatArray, sizes: NDArray[Any]) -> float:
-    """Welch's one-way analysis of variance from (k,) means, the variances of these means, and sizes."""
+    """p-value of Welch's one-way analysis of variance.
+
+    It takes (k,) means, the variances of these means, and sizes.
+    """
     count = len(means)
     weights = 1 / variances
     shares = weights / weights.sum()
@@ -398,7 +406,10 @@ def welch_p(means: FloatArray, variances: FloatArray, sizes: NDArray[Any]) -> fl
 
 
 def hotelling_p(means: FloatArray, covariance: FloatArray, units: int) -> float:
-    """Hotelling's test that (k,) means with that covariance, estimated from so many units, are equal."""
+    """p-value of Hotelling's test that (k,) means are equal.
+
+    Their covariance is estimated from `units` units.
+    """
     contrasts = len(means) - 1
     if units <= contrasts:
         return float("nan")

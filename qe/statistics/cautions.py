@@ -1,4 +1,4 @@
-"""Cautions: what a reader must know before believing p-values and intervals, a sentence each."""
+"""Cautions to read before trusting p-values and intervals, one sentence each."""
 
 from collections.abc import Callable, Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""Comparisons: the one engine of tests, intervals and ranks, for QE models and for MT systems."""
+"""Comparisons: one engine of tests, intervals and ranks, for QE models and MT systems."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -133,7 +133,10 @@ class Comparisons:
         )
 
     def _at_once(self, pairs: Sequence[tuple[str, str]], contrasts: Contrasts) -> dict[Key, TestResult]:
-        """Copies of a system are dealt once: they are no further systems that could differ by chance."""
+        """Tests all pairs by dealing every system's outputs at once.
+
+        A copy of a system is dealt only once, because it could not differ by chance.
+        """
         if self.levels.crossed:
             raise InputError(
                 f"the {NAMES[contrasts]} takes one kind of units",

@@ -32,7 +32,9 @@ def correct(p_values: Sequence[float] | FloatArray, method: str = "holm") -> Flo
 
 
 def experimentwise_error(level: float, comparisons: int) -> float:
-    """Probability of at least one spurious finding: 1 - (1 - level)^k (Riezler and Maxwell 2005, 4.4).
+    """Probability of at least one spurious finding: 1 - (1 - level)^k.
+
+    Source: Riezler and Maxwell 2005, section 4.4.
 
     >>> round(experimentwise_error(0.05, 105), 4)
     0.9954

@@ -72,7 +72,9 @@ def _williams_p(system: float, baseline: float, between: float, n: int, tail: Ta
 def zou_interval(
     system: float, baseline: float, between: float, n: int, confidence: float = 0.95
 ) -> tuple[float, float]:
-    """Interval of the difference of two correlations with the same labels, from Fisher's intervals of both.
+    """Zou's interval of the difference of two correlations with the same labels.
+
+    It comes from Fisher's intervals of both correlations.
 
     Parameters as of `williams_test`, and its assumption of normal values too. NaN for fewer than 4 segments.
     Source: Zou 2007, "Toward using confidence intervals to compare correlations", equations 7 and 15.
@@ -126,7 +128,9 @@ def correlation_randomization(
     tail: Tail = "two-sided",
     groups: Groups | None = None,
 ) -> TestResult:
-    """Whether two predictions (n,) correlate differently with gold labels (n,), by exchanging predictions.
+    """Tests by exchanging predictions whether two systems correlate differently with gold.
+
+    Predictions and gold labels are (n,).
 
     Predictions are put on a common scale first, so that an exchange mixes values of one scale, and the
     difference is studentised (`Pearson.exchanged`). With `ranks`: Spearman's correlation, rescored. NaN where

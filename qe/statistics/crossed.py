@@ -1,4 +1,4 @@
-"""A randomization test for new units of two kinds at once, such as new segments and new systems.
+"""A randomization test for new units of two kinds at once, e.g. segments and systems.
 
 Exchanges of whole rows do not see what goes with columns, nor those of columns what goes with rows: a
 difference that shows with each of them may still be chance where both have large effects. The variance of a
@@ -23,7 +23,9 @@ _CLEAR = 0.1  # above this p-value nothing more is asked
 def with_both(
     result: TestResult, exchanged: Exchanged, rows: Groups, columns: Groups, samples: int, seed: int
 ) -> TestResult:
-    """The result of exchanges of rows and of columns, both of which must show it, with that of both together.
+    """The test result that exchanges of rows, of columns and of both together support.
+
+    Rows and columns must each show the difference.
 
     exchanged      differences of scores after exchanges of single cells
     rows, columns  (n,) the unit of each kind that a cell belongs to

@@ -1,4 +1,4 @@
-"""Counter-based random numbers: every draw is a function of (seed, sample, position) and of nothing else.
+"""Counter-based random numbers: a draw depends only on (seed, sample, position).
 
 So the same seed gives the same numbers whatever the block size or thread count, and systems and metrics
 that use the same seed share their draws. The generator is SplitMix64 (Steele, Lea and Flood 2014), one

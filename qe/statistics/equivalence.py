@@ -1,4 +1,6 @@
-"""Equivalence: whether two systems differ by less than a margin, which "no difference found" does not show.
+"""Equivalence: whether two systems differ by less than a margin.
+
+A test that finds no difference does not show that.
 
 Two one-sided tests (TOST): Schuirmann 1987; Lakens 2017.
 """
@@ -129,7 +131,7 @@ def _judged(pair: Equivalence, one: Judged, different: bool, level: float) -> Eq
 def tost(
     difference: float, left_out: Sequence[FloatArray], margin: float, least: float = 0.0
 ) -> tuple[float, float]:
-    """p-values of two t tests: that the difference is above -margin, and that it is below +margin.
+    """p-values of two t tests: difference above -margin, difference below +margin.
 
     For a mean of paired values these are the paired t tests. NaN if a difference is undefined, or with
     one unit.
@@ -160,7 +162,7 @@ def undecided_notes(pairs: Sequence[Equivalence]) -> list[str]:
 
 
 def cluster_words(cluster: Sequence[str], pairs: Sequence[Equivalence], metric: str) -> str:
-    """What is known of the systems of a cluster: equivalent, or undecided; empty for one, or no margin."""
+    """Note on the equivalent pairs in a cluster; empty for one system or without a margin."""
     inside = [p for p in pairs if p.metric == metric and {p.system, p.baseline} <= set(cluster)]
     if not inside:
         return ""
@@ -171,7 +173,7 @@ def cluster_words(cluster: Sequence[str], pairs: Sequence[Equivalence], metric: 
 
 
 def check_margins(margins: Mapping[str, float], metrics: Collection[str]) -> None:
-    """Raises InputError for margins of metrics that are not computed, and for those that are not above 0."""
+    """Raises InputError for a margin that is not above 0, or whose metric is not computed."""
     for metric, margin in margins.items():
         known_name("metric", metric, metrics, where="margins")
         if not 0 < margin < float("inf"):

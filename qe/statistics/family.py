@@ -1,4 +1,4 @@
-"""Families: which comparisons of a table are corrected together, what that needs, and what it can decide.
+"""Families: comparisons that are corrected together, and the p-values they can reach.
 
 The rule, for `qe evaluate` and `qe compare` alike. A family is all pairs of systems that are compared by
 one metric (scope `metric`, the default: every metric answers a question of its own). Whoever picks the best
@@ -196,7 +196,10 @@ class Table:
         return short
 
     def borderline(self, judged: Mapping[Key, Judged]) -> list[Key]:
-        """Comparisons whose corrected p-value lies within two Monte-Carlo standard errors of the level."""
+        """Comparisons with a corrected p-value within two Monte-Carlo errors of the level.
+
+        The errors are standard errors.
+        """
         near = []
         for key, one in judged.items():
             scale = one.p_corrected / one.result.p if one.result.p > 0 else 1.0

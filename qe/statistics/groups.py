@@ -1,4 +1,7 @@
-"""Groups of segments (documents): statistics summed by group, so that a group is exchanged or drawn whole."""
+"""Groups of segments (documents), whose statistics are exchanged or drawn as a whole.
+
+Statistics are summed by group.
+"""
 
 from collections.abc import Sequence
 from typing import Any

@@ -54,7 +54,10 @@ def instability(
     seed: int = 0,
     groups: Groups | None = None,
 ) -> Instability:
-    """Measures one system from (runs, n, k) statistics; `dev_scores` (runs,) are its scores on a dev set."""
+    """Measures one system from (runs, n, k) statistics.
+
+    `dev_scores` (runs,) are its scores on a development set.
+    """
     runs = as_runs(statistics)
     drawn = bootstrap_scores(runs, aggregate, samples=samples, seed=seed, groups=groups)
     return from_scores(runs, aggregate, drawn, dev_scores)

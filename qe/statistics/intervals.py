@@ -1,4 +1,4 @@
-"""Confidence intervals of a score, or of a difference of scores: jackknife, percentile bootstrap, BCa."""
+"""Confidence intervals of scores and differences: jackknife, percentile bootstrap, BCa."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal

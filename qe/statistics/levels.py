@@ -1,4 +1,7 @@
-"""Levels: the kinds of units that segments belong to (documents, judges), and resampling by all of them."""
+"""Levels: the kinds of units segments belong to (documents, judges), for resampling.
+
+Resampling takes all kinds at once.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -19,7 +22,7 @@ _BLOCK_BYTES = 1 << 26
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """What a claim is to hold for beyond the segments at hand: new segments, or new documents, new judges.
+    """The units that a claim should generalise to: new segments, documents or judges.
 
     units  name of a level -> the (n,) unit of each segment; empty: segments are the units
     """

@@ -13,7 +13,7 @@ from qe.display.numbers import Shown, estimate
 
 
 class Metric(ABC):
-    """Compares (n,) gold labels with (n,) predictions, both oriented so that higher is better quality.
+    """Compares (n,) gold labels with (n,) predictions; higher is better quality in both.
 
     The caller orients (LabelScale.sign); a metric never takes `abs()` of a correlation, and a ranking
     metric ranks by predicted quality, best first.
@@ -45,7 +45,10 @@ class Metric(ABC):
 
 
 class AdditiveMetric(Metric):
-    """A metric that is a function of sums over segments: significance tests resample the statistics."""
+    """A metric that is a function of sums over segments.
+
+    Significance tests resample these statistics.
+    """
 
     @abstractmethod
     def statistics(self, gold: FloatArray, predicted: FloatArray) -> FloatArray:
@@ -60,13 +63,16 @@ class AdditiveMetric(Metric):
 
 
 class ExchangedMetric(Metric):
-    """A metric whose randomization test rescores every exchange of predictions between two systems."""
+    """A metric whose randomization test rescores every exchange of predictions."""
 
     exchange_name: ClassVar[str] = "approximate randomization"
 
     @abstractmethod
     def on_common_scale(self, predicted: FloatArray) -> FloatArray:
-        """(n,) the predictions as they are exchanged: the test is to see the quality, not the scales."""
+        """(n,) predictions on a scale that both systems share, ready to be exchanged.
+
+        The test should see quality, not scales.
+        """
 
     @abstractmethod
     def exchanged(
@@ -82,7 +88,10 @@ class ExchangedMetric(Metric):
 
 
 class RankedMetric(ExchangedMetric):
-    """A metric of the whole ranking: significance tests recompute it for every resample, exactly."""
+    """A metric of the whole ranking.
+
+    Significance tests recompute it exactly for every resample.
+    """
 
     def score(self, gold: FloatArray, predicted: FloatArray) -> float:
         gold, predicted = finite_pair(gold, predicted)

@@ -1,4 +1,4 @@
-"""Power: what difference a test set of a given size can show, and what size a difference needs.
+"""Power: the difference that a test set can show, and the size that a difference needs.
 
 For metrics that are functions of sums; `qe.evaluation.power` simulates the whole test for any metric.
 """
@@ -33,7 +33,9 @@ def detectable_difference(
     seed: int = 0,
     groups: Groups | None = None,
 ) -> float:
-    """The smallest true difference that a two-sided test at `level` finds with probability `power`.
+    """The smallest true difference that a two-sided test finds with probability `power`.
+
+    The test is at `level`.
 
     Virtual test sets of that size are drawn from the statistics. Each one is tested against the critical
     value that it gives by itself (Student's t of its own standard error, which the exchanges of a
@@ -71,7 +73,9 @@ def size_needed(
     seed: int = 0,
     groups: Groups | None = None,
 ) -> int:
-    """The segments (groups) needed to find a true `difference` with probability `power`; see above.
+    """The number of segments (groups) that finds a true `difference` with `power`.
+
+    See `detectable_difference` for the other parameters.
 
     Raises InputError for a difference of 0.
     """
@@ -146,7 +150,10 @@ class _Noise:
         return cls(scale * (differences - differences.mean()), scale * errors, size)
 
     def detectable(self, power: float, level: float) -> float:
-        """Bisection for the shift with which the shifted noise passes its critical values often enough."""
+        """The shift that reaches the power, found by bisection.
+
+        The shifted noise passes its critical values with probability `power`.
+        """
         critical = stats.t.isf(level / 2.0, self.size - 1) * self.errors
         low, high = 0.0, float(critical.max()) + 2.0 * float(np.abs(self.deviations).max())
         for _ in range(60):

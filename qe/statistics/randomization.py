@@ -1,4 +1,4 @@
-"""Approximate randomization: exchange what two systems produced, and see how often they differ as much.
+"""Approximate randomization: exchanges outputs of two systems to test their difference.
 
 Riezler and Maxwell 2005, Figure 1; stratified over optimizer replications: Clark et al. 2011, section 4.2.
 """
@@ -51,7 +51,9 @@ def randomization_test(
     block: int = 10_000,
     threads: int = 1,
 ) -> TestResult:
-    """Tests whether two systems' pooled scores differ; see `randomization_tests` for the parameters.
+    """Tests whether two systems' pooled scores differ.
+
+    See `randomization_tests` for the parameters.
 
     >>> errors = np.array([[1.0, 1], [2, 1], [0, 1]])
     >>> better = np.array([[0.0, 1], [1, 1], [0, 1]])
@@ -80,7 +82,9 @@ def randomization_tests(
     block: int = 10_000,
     threads: int = 1,
 ) -> dict[str, TestResult]:
-    """The same exchanges scored by several metrics; a score is the aggregate of sums over all runs.
+    """Tests several metrics on the same exchanges.
+
+    A score is the aggregate of sums over all runs.
 
     system, baseline  (runs, n, k) statistics, or (n, k) for one run; run r of both is one replication pair
     measures          name -> columns of the statistics and their aggregation
@@ -132,7 +136,9 @@ def randomization_test_rescored(
     scale: float = 1.0,
     block_bytes: int = BLOCK_BYTES,
 ) -> TestResult:
-    """The same test for a metric that is no function of sums (one run); exact rescoring of every exchange.
+    """The same test (one run) for a metric that is no function of sums.
+
+    It rescores every exchange exactly.
 
     exchanged    differences of scores after exchanges; see `RankedMetric.exchanged`. Put the predictions of
                  different systems on a common scale (ranks) before
@@ -182,7 +188,7 @@ def rescored_null(
     seed: int,
     block_bytes: int = BLOCK_BYTES,
 ) -> FloatArray:
-    """(samples,) differences of scores after random exchanges of single rows, or of whole groups of them."""
+    """(samples,) differences of scores after random exchanges of single rows or groups."""
     index, units = (np.arange(rows), rows) if groups is None else group_index(groups, rows)
     block = max(1, block_bytes // (2 * rows))
     ranges = [(first, min(first + block, samples)) for first in range(0, samples, block)]
@@ -220,7 +226,7 @@ def _check_shapes(a: FloatArray, b: FloatArray, unit: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Pool:
-    """What is exchanged between two systems: coins of units, or parts of the hypotheses of each unit.
+    """The units that two systems exchange: a coin for each, or parts of its hypotheses.
 
     whole        (k,) sums of the system
     total        (k,) sums of both

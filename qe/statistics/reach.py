@@ -1,4 +1,4 @@
-"""Reach: the smallest p-value that so few units allow, and how many units a smaller one needs."""
+"""Reach: the smallest p-value that few units allow, and the units a smaller one needs."""
 
 from dataclasses import dataclass
 from itertools import count
@@ -81,7 +81,10 @@ class Reach:
 
 @dataclass(frozen=True)
 class Runs(Reach):
-    """All optimizer runs of both sides are dealt anew; `units` runs of the one, `other` of the other."""
+    """Reach of dealing all optimizer runs of both sides anew.
+
+    One side has `units` runs, the other `other`.
+    """
 
     other: int = 0
 

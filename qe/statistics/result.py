@@ -35,7 +35,10 @@ _ROUNDING = 1e-10
 
 @dataclass(frozen=True)
 class Measure:
-    """A metric over some columns of the statistics, so that one pass of resampling serves several metrics."""
+    """A metric over some columns of the statistics.
+
+    One pass of resampling serves several metrics.
+    """
 
     columns: slice
     aggregate: Aggregate
@@ -108,7 +111,7 @@ def without_answer(result: TestResult, why: str) -> TestResult:
 
 
 def at_every_level(results: Sequence[TestResult]) -> TestResult:
-    """One claim for several kinds of units (documents and judges): the largest p-value of their tests.
+    """One claim for several kinds of units (documents, judges): their largest p-value.
 
     To hold for new documents and for new judges, a difference must show with each of them as the unit: an
     intersection-union test, valid without correction. Undefined if one is. Source: Berger 1982.
@@ -140,7 +143,7 @@ def check_samples(samples: int) -> None:
 
 
 def check_enough(samples: int, option: str = "samples", level: float = LEVEL) -> None:
-    """Raises InputError for fewer resamples than a p-value of the level needs, whatever the data."""
+    """Raises InputError for too few resamples to reach a p-value of the level on any data."""
     least = math.ceil(round(1 / level, 9)) - 1
     if samples < least:
         raise InputError(
@@ -178,7 +181,10 @@ def rounding(*scores: FloatArray | float) -> float:
 
 
 def extreme(null: FloatArray, observed: float, tail: Tail, tolerance: float) -> NDArray[np.bool_]:
-    """(B,) which null differences are at least as extreme as the observed one; undefined ones are."""
+    """(B,) which null differences are at least as extreme as the observed one.
+
+    Undefined ones count as extreme.
+    """
     check_tail(tail)
     if tail == "two-sided":
         inside = np.abs(null) < abs(observed) - tolerance
@@ -190,7 +196,9 @@ def extreme(null: FloatArray, observed: float, tail: Tail, tolerance: float) -> 
 
 
 def p_value(null: FloatArray, observed: float, tail: Tail, *, exact: bool, tolerance: float) -> float:
-    """The share of null differences (B,) at least as extreme as the observed one; NaN if that is NaN.
+    """The share of null differences (B,) at least as extreme as the observed one.
+
+    NaN if that is NaN.
 
     `>=`, not `>`, and (c + 1) / (R + 1): the observed arrangement is itself one of the R + 1 that the null
     hypothesis makes equally likely, so that two identical systems get p = 1 and no p-value is 0. With exact

@@ -1,4 +1,4 @@
-"""Scored: several systems on the same segments, in the form that draws, exchanges and jackknives need."""
+"""Scored: systems on the same segments, ready for draws, exchanges and jackknives."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -39,7 +39,10 @@ class Draws:
 
 
 class Scored(ABC):
-    """Systems, and the metrics that they are compared by; the engine is `qe.statistics.comparisons`."""
+    """Systems and the metrics that compare them.
+
+    The engine is `qe.statistics.comparisons`.
+    """
 
     @property
     @abstractmethod

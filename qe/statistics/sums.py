@@ -25,7 +25,10 @@ Kernel = Callable[[int, int, FloatArray], None]
 
 
 def in_blocks(kernel: Kernel, samples: int, columns: int, block: int, threads: int) -> FloatArray:
-    """Fills (samples, columns) by `kernel(first, last, out[first:last])`, blocks of samples in threads."""
+    """Fills (samples, columns) by blocks of samples in threads.
+
+    A call is `kernel(first, last, out[first:last])`.
+    """
     out = np.zeros((samples, columns))
     ranges = [(first, min(first + block, samples)) for first in range(0, samples, block)]
 
@@ -44,7 +47,10 @@ def in_blocks(kernel: Kernel, samples: int, columns: int, block: int, threads: i
 def coin_sums(
     differences: FloatArray, samples: int, seed: int, *, block: int = 1000, threads: int = 1
 ) -> FloatArray:
-    """(samples, k): the sum of the rows of (n, k) `differences` whose coin fell heads, per shuffle."""
+    """(samples, k): per shuffle, the sum of rows of `differences` whose coin fell heads.
+
+    `differences` is (n, k).
+    """
     rows = _padded(differences, 64)
     sums = in_blocks(
         lambda first, last, out: _coin_sums(rows, seed, first, out), samples, rows.shape[1], block, threads
@@ -80,7 +86,10 @@ def bootstrap_sums(
     block: int = 1000,
     threads: int = 1,
 ) -> FloatArray:
-    """(samples, k): sums over `size` rows (default n) drawn with replacement from (n, k) `statistics`."""
+    """(samples, k): sums over `size` rows drawn with replacement from `statistics`.
+
+    `statistics` is (n, k); `size` is n by default.
+    """
     n, k = statistics.shape
     if n < FEWEST or size not in (None, n):
         rows = np.ascontiguousarray(statistics, np.float64)
@@ -100,7 +109,10 @@ def bootstrap_sums(
 def dealt_sums(
     statistics: FloatArray, samples: int, seed: int, *, block: int = 1000, threads: int = 1
 ) -> FloatArray:
-    """(samples, m, k): per shuffle, sums of m pseudo-systems after dealing the rows of (n, m, k)."""
+    """(samples, m, k): per shuffle, sums of m pseudo-systems.
+
+    The rows of (n, m, k) are dealt to them.
+    """
     rows = np.ascontiguousarray(statistics, np.float64)
     systems, columns = rows.shape[1:]
     flat = in_blocks(
@@ -111,14 +123,20 @@ def dealt_sums(
 
 
 def deals(units: int, systems: int, seed: int, first: int, last: int) -> NDArray[np.int64]:
-    """(last - first, units, systems): which system each pseudo-system gets per unit; as dealt_sums."""
+    """(last - first, units, systems): the system each pseudo-system gets per unit.
+
+    Draws are as in `dealt_sums`.
+    """
     dealt = np.empty((last - first, units, systems), np.int64)
     _deals(seed, first, dealt)
     return dealt
 
 
 def bootstrap_counts(rows: int, seed: int, first: int, last: int) -> CountArray:
-    """(last - first, rows): how often each row is drawn in samples first .. last - 1; as bootstrap_sums."""
+    """(last - first, rows): how often each row is drawn in samples first .. last - 1.
+
+    Draws are as in `bootstrap_sums`.
+    """
     counts = np.zeros((last - first, rows), np.int32)
     _bootstrap_counts(thresholds(max(rows, FEWEST)), seed, first, counts)
     return counts
@@ -132,7 +150,10 @@ def coin_rows(units: int, seed: int, first: int, last: int) -> NDArray[np.bool_]
 
 
 def every_choice(choices: FloatArray) -> FloatArray:
-    """(c ** n, k): the sums of all ways to take one of the c alternatives in each row of (n, c, k)."""
+    """(c ** n, k): the sums of all ways to take one alternative in each row.
+
+    The alternatives are (n, c, k).
+    """
     sums = np.zeros((1, choices.shape[2]))
     for alternatives in choices:
         sums = (sums[:, None, :] + alternatives[None, :, :]).reshape(-1, choices.shape[2])
@@ -149,7 +170,10 @@ def _streams(seed: int, first: int, samples: int) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _coin_tables(rows: Any, start: int, column: int, tables: Any) -> None:
-    """Entry v of table t: the sum of those of rows start + 4 t .. start + 4 t + 3 whose bit is set in v."""
+    """Fills tables with the sums of all subsets of four rows.
+
+    Entry v of table t sums the rows start + 4 t .. start + 4 t + 3 whose bit is set in v.
+    """
     for t in range(16):
         for c in range(WIDTH):
             tables[16 * t, c] = 0.0
@@ -163,7 +187,10 @@ def _coin_tables(rows: Any, start: int, column: int, tables: Any) -> None:
 
 @numba.njit(cache=True, nogil=True)
 def _coin_sums(rows: Any, seed: int, first: int, out: Any) -> None:
-    """64 coins per draw, four coins per look-up. Rows come in whole words, columns in whole vectors."""
+    """Sums by 64 coins per draw, four coins per look-up.
+
+    Rows come in whole words, columns in whole vectors.
+    """
     keys = _streams(seed, first, len(out))
     words, tables = np.empty(len(out), np.uint64), np.empty((256, WIDTH))
     at, stride = np.uint64(out.ctypes.data), np.uint64(8 * out.shape[1])

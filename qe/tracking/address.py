@@ -1,4 +1,4 @@
-"""Addresses of tracking stores: what kind they are, where their files lie, and whether anybody answers."""
+"""Addresses of tracking stores: their kind, the place of files, and if a server answers."""
 
 import os
 import socket

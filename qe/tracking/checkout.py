@@ -1,4 +1,7 @@
-"""The commit of the working directory's checkout, found without running what its settings name."""
+"""The commit of the working directory's checkout.
+
+It is found without running a program that its settings name.
+"""
 
 import os
 import subprocess
@@ -12,7 +15,9 @@ _SHA256: Final = "[core]\nrepositoryformatversion = 1\n[extensions]\nobjectforma
 
 
 def working_directory_commit() -> str:
-    """The commit of the working directory's checkout; `+` follows if files differ, or cannot be compared.
+    """The commit of the working directory's checkout.
+
+    `+` follows if files differ, or cannot be compared.
 
     Empty outside a checkout. A checkout may come from elsewhere, and its settings name programs that `git
     status` runs (file system monitors, filters, hooks). So files are compared by a repository without
@@ -44,7 +49,10 @@ def _differs(commit: str) -> bool:
 
 
 def _git(*arguments: str, **environment: str) -> str:
-    """What git prints. `rev-parse` runs no program; nothing is fetched, and the index is not written."""
+    """The output of a git command.
+
+    `rev-parse` runs no program; nothing is fetched, and the index is not written.
+    """
     surroundings = {**os.environ, "GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0", **environment}
     result = subprocess.run(["git", *arguments], env=surroundings, capture_output=True, text=True, check=True)
     return result.stdout.strip()

@@ -92,7 +92,9 @@ def _check_there(uri: str) -> None:
 
 @contextmanager
 def _pointed_at(uri: str) -> Iterator[None]:
-    """MLflow's tracking store set, which also writes a variable; both as before when the block ends.
+    """Sets MLflow's tracking store for a block.
+
+    The variable that MLflow writes is restored too when the block ends.
 
     The registry is the tracking store, unless the user has said otherwise.
     """
@@ -122,7 +124,10 @@ def _check_usable(uri: str, path: Path | None) -> None:
 
 
 def follow_moved(uri: str, path: Path | None = None) -> None:
-    """Lets an SQLite store that was moved find its artifacts beside it; `path` is that of mlflow.yaml."""
+    """Lets a moved SQLite store find its artifacts beside it.
+
+    `path` is that of mlflow.yaml.
+    """
     file, root = database_file(uri), artifact_root(path)
     if file is not None and file.exists() and "://" not in root:
         moved.follow(file, Path(root))
@@ -130,8 +135,10 @@ def follow_moved(uri: str, path: Path | None = None) -> None:
 
 @contextmanager
 def one_at_a_time(uri: str) -> Iterator[None]:
-    """Keeps other processes of this kind from the same steps on an SQLite store: MLflow makes its tables, and
-    who is first of a name, without asking whether another process is just doing that.
+    """Keeps other processes from the same steps on an SQLite store.
+
+    MLflow makes its tables, and the first entry of a name, without asking whether another process is just
+    doing that.
     """
     file = database_file(uri)
     if file is None or not os.access(_nearest(file.parent), os.W_OK):  # nothing can be made there anyway

@@ -1,4 +1,7 @@
-"""An invented example of a model's input: no text of the user's goes to the tracking server for it."""
+"""An invented input example of a model.
+
+It sends no text of the user's to the tracking server.
+"""
 
 from collections.abc import Sequence
 from typing import Final

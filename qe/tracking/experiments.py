@@ -1,4 +1,4 @@
-"""The experiment that a run belongs to: the user's, wherever they have said it, else that of mlflow.yaml."""
+"""The experiment of a run: the user's choice, or else that of mlflow.yaml."""
 
 import os
 from pathlib import Path
@@ -29,8 +29,10 @@ def parent_run() -> str | None:
 
 
 def experiment_id(settings: TrackingSettings, path: Path | None, parent: str | None) -> str:
-    """The experiment of the parent, of `mlflow.set_experiment` or MLFLOW_EXPERIMENT_ID, of
-    MLFLOW_EXPERIMENT_NAME, or of mlflow.yaml; a name is created on first use.
+    """The id of a run's experiment; a name is created on first use.
+
+    It is that of the parent, of `mlflow.set_experiment` or MLFLOW_EXPERIMENT_ID, of
+    MLFLOW_EXPERIMENT_NAME, or of mlflow.yaml.
 
     path  of mlflow.yaml
 

@@ -1,4 +1,4 @@
-"""Housekeeping of the registry: versions that nobody needs are deleted, never one that an alias names."""
+"""Housekeeping of the registry: deletes unneeded versions, never one with an alias."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,9 @@ from qe.tracking.registry import CHAMPION, PREVIOUS, Version, model_versions
 
 
 def to_delete(name: str, keep: int) -> list[Version]:
-    """All versions but the last `keep`, those that an alias names, and the one that a rollback goes back to.
+    """The versions to delete: none of the last `keep`, and none that is still needed.
+
+    A version is needed if an alias names it, or a rollback would go back to it.
 
     Raises InputError for a name that is not registered.
     """

@@ -22,7 +22,7 @@ _NARROWEST, _WIDEST, _CHARACTER, _BESIDE = 150, 210, 7, 40
 
 
 def show_columns(run: Run, metrics: Sequence[str]) -> None:
-    """Makes these metrics the columns of the list, first ones first, in an experiment that is ours.
+    """Makes these metrics the list's columns, first ones first, if the experiment is ours.
 
     Metrics of earlier runs, which may be of another kind of label, keep the columns that are left.
     """
@@ -68,7 +68,10 @@ def _state(metrics: Sequence[str]) -> dict[str, object]:
 
 @connected()
 def view() -> str:
-    """What follows host and port in the address of the list; of all experiments, while there is none yet."""
+    """The part of the list's address after host and port.
+
+    It is the list of all experiments while there is none yet.
+    """
     settings, _ = load_settings()
     experiment = mlflow.get_experiment_by_name(
         os.environ.get("MLFLOW_EXPERIMENT_NAME") or settings.experiment

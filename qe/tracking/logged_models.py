@@ -85,7 +85,9 @@ def log_model(run: Run, directory: Path, *, columns: Sequence[str], described: D
 
 
 def model_directory(uri: str) -> Path:
-    """The model directory behind an MLflow URI (`models:/NAME@champion`, `models:/NAME/3`, `runs:/...`).
+    """The model directory behind an MLflow URI.
+
+    A URI is `models:/NAME@champion`, `models:/NAME/3`, `runs:/...`.
 
     Raises InputError if there is no such model, or one that this project did not log.
     """
@@ -109,7 +111,9 @@ def _model_directory(uri: str) -> Path:
 
 
 def registered_as(folder: Path) -> tuple[str, str] | None:
-    """Name and version by which a `model_directory` was brought from the registry; None if by neither.
+    """Name and version by which a model was fetched from the registry, or None.
+
+    `folder` is a `model_directory`.
 
     MLflow writes them beside the model as it brings it, so that an alias that moves meanwhile does not count.
     """
@@ -124,7 +128,9 @@ def registered_as(folder: Path) -> tuple[str, str] | None:
 
 @connected(reading=True)
 def registered_now(uri: str) -> tuple[str, str] | None:
-    """Name and version in the registry that `models:/NAME@ALIAS` leads to now; None for a URI of no version.
+    """Name and version that `models:/NAME@ALIAS` leads to now in the registry.
+
+    None for a URI of no version.
 
     Raises InputError if the registry has no such name, version or alias.
     """
@@ -141,7 +147,10 @@ def registered_now(uri: str) -> tuple[str, str] | None:
 
 @connected()
 def publish(folder: Path, names: Sequence[str]) -> None:
-    """Sends files that were written into a `model_directory` to its store, where that is no local folder."""
+    """Sends files written into a `model_directory` to its store, unless that is local.
+
+    Local stores are folders.
+    """
     root = next(above for above in folder.parents if (above / "MLmodel").is_file())
     model_id = str(strict_yaml.read(root / "MLmodel", "description of a model")["model_id"])
     if _local_store(model_id) is None:
@@ -151,7 +160,9 @@ def publish(folder: Path, names: Sequence[str]) -> None:
 
 
 class _PyfuncOfFolder:
-    """The flavour (as `mlflow.models.Model.log` calls it) of a folder, run by `qe.production.pyfunc_model`.
+    """The flavour of a folder, run by `qe.production.pyfunc_model`.
+
+    The word is that of `mlflow.models.Model.log`.
 
     MLflow copies every file twice, into a temporary folder and from there into the store. Large files skip
     both where the store is a local folder.

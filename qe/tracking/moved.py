@@ -1,4 +1,7 @@
-"""Stores that were moved: MLflow keeps absolute paths of artifacts; those beside an SQLite store go along."""
+"""Moved stores: artifacts beside an SQLite store go along when it is moved.
+
+MLflow keeps their absolute paths.
+"""
 
 import sqlite3
 from collections.abc import Iterator
@@ -48,7 +51,10 @@ def follow(store: Path, root: Path) -> None:
 
 
 def _moved(location: str, home: Path, tail: Path) -> Iterator[Path]:
-    """The folder of artifacts that a location lay in, if that is another than the one beside the store."""
+    """The old folder of artifacts that a location lay in.
+
+    It is given only if it is not the one beside the store.
+    """
     parts = Path(location.removeprefix(_FILE)).parts
     size = len(tail.parts)
     for end in range(len(parts), size, -1):

@@ -1,4 +1,4 @@
-"""Registration: a trained model becomes a version of a name, and gets the alias that is its due."""
+"""Registration: a trained model becomes a version of a name and gets its due alias."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -80,7 +80,7 @@ def register(
 
 
 def _registered(run: Run, name: str, content: str) -> Any:
-    """The version that a run has registered of a model made from the same; None if there is none."""
+    """The version that a run registered of a model with this content; None if none."""
     mine = [entry for entry in entries(name).values() if entry.run_id == run.id]
     same = [entry for entry in mine if _fingerprints(entry).get(_CONTENT) == content]
     return same[-1] if same else None
@@ -151,7 +151,10 @@ def _placed(name: str, version: str, higher_is_better: bool) -> str:
 
 
 def _gain(own: Mapping[str, str], other: Mapping[str, str], higher_is_better: bool) -> float:
-    """By how much a version measured better than another; what cannot be compared gives way to the newer."""
+    """How much better a version measured than another.
+
+    A version that cannot be compared gives way to the newer one.
+    """
     if not _comparable(own, other):
         return float("inf")
     return (float(own["value"]) - float(other["value"])) * (1 if higher_is_better else -1)

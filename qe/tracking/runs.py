@@ -107,7 +107,9 @@ class Run:
         log(self.id, str(path), folder)
 
     def table(self, rows: pd.DataFrame, path: str) -> None:
-        """Logs a table that the UI opens under Artifacts (`mlflow.log_table` would append on a resumed run).
+        """Logs a table that the UI opens under Artifacts.
+
+        `mlflow.log_table` would append on a resumed run.
 
         path  ends in `.json`
 
@@ -184,7 +186,10 @@ class Run:
 
 
 class Untracked(Run):
-    """A run of which nothing is kept: `tracking: off`. It has no client: to make one is to make a store."""
+    """A run that keeps nothing: `tracking: off`.
+
+    It has no client, because making one makes a store.
+    """
 
     def __init__(self) -> None:
         for name in ("id", "experiment_id"):

@@ -30,8 +30,10 @@ def find_settings(start: Path | None = None) -> Path | None:
 
 
 def load_settings(path: Path | None = None) -> tuple[TrackingSettings, Path]:
-    """The settings and the folder that their relative paths start from: that of mlflow.yaml, of the working
-    directory or above it, else the user's own folder of data.
+    """The settings, and the folder that their relative paths start from.
+
+    That folder is mlflow.yaml's, which is in the working directory or above it; else it is the user's own
+    data folder.
 
     Raises InputError for an unreadable file, an unknown key, or a template that gives no name.
     """
@@ -45,7 +47,10 @@ def load_settings(path: Path | None = None) -> tuple[TrackingSettings, Path]:
 
 
 def tracking_uri(path: Path | None = None) -> str:
-    """The tracking store: MLFLOW_TRACKING_URI, else mlflow.yaml's with its SQLite path made absolute."""
+    """The tracking store: MLFLOW_TRACKING_URI, or else the one of mlflow.yaml.
+
+    The SQLite path of the latter is made absolute.
+    """
     settings, folder = load_settings(path)
     given = os.environ.get("MLFLOW_TRACKING_URI")
     if given:
@@ -71,14 +76,17 @@ def artifact_root(path: Path | None = None) -> str:
 
 
 def registered_model(template: str, dataset: str, experiment: str) -> str:
-    """The registered model's name from the template of mlflow.yaml; `/` and `:` of a dataset become `-`."""
+    """The registered model's name from the template of mlflow.yaml.
+
+    `/` and `:` of a dataset become `-`.
+    """
     _check_template(template)
     name = template.format(dataset=dataset, experiment=experiment)
     return name.replace("/", "-").replace(":", "-")  # MLflow's names cannot hold them
 
 
 def _check_template(template: str, where: Path | None = None) -> None:
-    """Raises InputError for a template of names that would be empty, or that asks for anything else."""
+    """Raises InputError for a name template that is empty or has unknown placeholders."""
     try:
         # `str.format` would follow attributes, and pad to any width, as the template asks.
         wrong = [

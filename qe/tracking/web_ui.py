@@ -44,7 +44,10 @@ def _begun(html: str) -> str:
 
 
 def _point_at_store() -> None:
-    """Variables by which MLflow's server knows its store, as `mlflow server` sets them for its workers."""
+    """Sets the variables by which MLflow's server knows its store.
+
+    `mlflow server` sets the same for its workers.
+    """
     from mlflow.server import constants
 
     uri, root = absolute(tracking_uri()), artifact_root()

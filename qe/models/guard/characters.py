@@ -1,4 +1,4 @@
-"""Characters of a batch of texts, as arrays: runs of marks, symbols, letters that the language lacks."""
+"""Characters of texts as arrays: runs of marks, symbols, letters foreign to the language."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -60,7 +60,7 @@ class Characters:
 
     @cached_property
     def symbols(self) -> NDArray[np.bool_]:
-        """Which characters are emoji, control characters, or stand for something that was not decoded."""
+        """Which characters are emoji, control characters, or signs of failed decoding."""
         strange = np.array([c == _REPLACEMENT for c in self.known], np.bool_)[self.ids]
         return strange | self.of_category(*_SYMBOLS)
 

@@ -1,4 +1,4 @@
-"""Columns of the guard: signs of rubbish, larger for worse, with the words that tell them to a person."""
+"""Columns of the guard: signs of rubbish (larger is worse), with words for people."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -81,7 +81,10 @@ class _Row:
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
-        """(n, 2) how often the most frequent word of each target comes more often than in its source."""
+        """(n, 2) how many more times each target repeats a word than its source does.
+
+        The word with the largest surplus counts.
+        """
         numbers = {word: i for i, word in enumerate(self.source.types)}
         same = np.array([numbers.get(w, -1) for w in self.target.types], np.int64)
         own = self.words(self.target)
@@ -225,7 +228,10 @@ COLUMNS: Final = (
 
 
 def columns(segments: Segments, knowledge: Knowledge) -> FloatArray:
-    """(n, columns) the signs of each row; a sign that a row has nothing for is as in an ordinary row, 0."""
+    """(n, columns) the signs of each row.
+
+    A sign that a row has nothing for is 0, as in an ordinary row.
+    """
     row = _Row(segments, knowledge)
     values = [column.value(row) for column in COLUMNS]
     return np.nan_to_num(np.column_stack(values)) if len(segments) else np.empty((0, len(COLUMNS)))

@@ -1,4 +1,4 @@
-"""Decoder text: how far the subwords of a decoder are from the translation that they should make."""
+"""Decoder text: distance between a decoder's subwords and the translation they form."""
 
 import html
 import unicodedata
@@ -13,7 +13,9 @@ _MARKERS = ("@@", "\u0120", "\u2581")  # BPE, GPT's and SentencePiece's: no part
 
 
 def mismatch(segments: Segments) -> FloatArray:
-    """(n,) share of letters and digits to change until the subwords make the translation; 0 without subwords.
+    """(n,) share of letters and digits that differ between subwords and translation.
+
+    0 without subwords.
 
     Case, blanks, marks, HTML entities and the markers of subwords do not count.
     """

@@ -1,4 +1,7 @@
-"""Detector: boosted trees that tell rubbish from translations, by signs that can only speak against a row."""
+"""Detector: boosted trees that tell rubbish from translations.
+
+Their signs can only speak against a row.
+"""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -28,7 +31,9 @@ _USUAL: Final = 0.99
 
 @dataclass(frozen=True, eq=False)
 class Detector:
-    """trees      LightGBM's text
+    """Boosted trees that tell rubbish from translations by their signs.
+
+    trees      LightGBM's text
     reference  (columns, m) signs of translations that the knowledge had not seen, ascending
     """
 
@@ -53,7 +58,7 @@ class Detector:
         return cls(booster.model_to_string(), reference)
 
     def inputs(self, signs: FloatArray) -> FloatArray:
-        """(n, columns + 2): the signs, how far the worst one is beyond the usual, the most unusual together.
+        """(n, columns + 2): the signs, the worst sign's excess, the most unusual together.
 
         The last two let signs speak that no example of rubbish had.
         """

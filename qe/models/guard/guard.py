@@ -1,4 +1,4 @@
-"""Guard: says how unlike the training translations a row is, and takes the score of rubbish to the worst."""
+"""Guard: measures how unusual a row is, and moves scores of rubbish to the worst."""
 
 import json
 from collections.abc import Sequence
@@ -77,7 +77,9 @@ class Seen:
 
 @dataclass(frozen=True, eq=False)
 class Guard:
-    """Learned from the texts of the training rows alone, and from rubbish made of them; no label is used.
+    """The guard, learned from the texts of the training rows and rubbish made of them.
+
+    No label is used.
 
     held_out  the detector's log-odds of translations that it had not seen, ascending quantiles
     rows      training rows that it was learned from
@@ -143,7 +145,9 @@ class Guard:
         return Seen(decided, self.outside(decided), self.detector.unusual(signs), beyond > 0)
 
     def _decided_of(self, beyond: FloatArray) -> FloatArray:
-        """(n,) log-odds of rows whose subwords differ from the translation by so much more than is usual.
+        """(n,) log-odds of rows whose subwords differ from the translation more than usual.
+
+        `beyond` is how much more.
 
         They are marked; from `_ANOTHER` on their scores are the worst.
         """
@@ -157,7 +161,7 @@ class Guard:
         return np.asarray(np.interp(decided, self.held_out, np.linspace(0, 1, len(self.held_out))))
 
     def for_scores(self, scores: FloatArray, scale: LabelScale) -> Self:
-        """The guard for models with such (n,) scores of rows that they had not seen; no label is used."""
+        """The guard for models with these (n,) scores of unseen rows; no label is used."""
         worst = scores.min() if scale.higher_is_better else scores.max()
         slope = _SLOPE * float(scores.std()) * self.rows / (self.rows + _SHRUNK)
         return replace(self, worst=float(worst), slope=slope, sign=scale.sign)
@@ -182,7 +186,9 @@ class Guard:
         return np.clip(2 * self.outside(decided) - 1, 0, 1)
 
     def lowered(self, scores: FloatArray, decided: FloatArray) -> FloatArray:
-        """(n,) scores of rows with their log-odds: the further outside, the nearer to the worst score.
+        """(n,) scores, lowered by log-odds.
+
+        The further outside a row is, the nearer its score is to the worst.
 
         None gets better than it was by more than the mean loss of translations.
         """
@@ -206,7 +212,10 @@ class Guard:
 
     @classmethod
     def load(cls, folder: Path) -> Self | None:
-        """The guard of a model's folder; None for a model without. Raises InputError where it is damaged."""
+        """Loads the guard of a model; None for a model without.
+
+        Raises InputError if it is damaged.
+        """
         inner = folder / _FOLDER
         if not inner.is_dir():
             return None
@@ -221,7 +230,10 @@ class Guard:
 
 
 def _anew(segments: Segments) -> Segments:
-    """The same rows with tokens of their own: those of a larger batch number words in another order."""
+    """The same rows with tokens of their own.
+
+    Tokens of a larger batch number words in another order.
+    """
     fresh = replace(segments)
     _ = fresh.source_tokens, fresh.target_tokens  # kept by what is taken of the rows
     return fresh

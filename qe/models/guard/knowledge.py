@@ -1,4 +1,4 @@
-"""Knowledge: what the texts of the training rows say of words, their order, and their translations."""
+"""Knowledge: words, word order and translations in the texts of the training rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +27,9 @@ _FORWARD, _BACKWARD, _TEXTS = "target_given_source", "source_given_target", "tex
 
 @dataclass(frozen=True, eq=False)
 class WordOrder:
-    """A bigram model of word classes: the most frequent words by themselves, others by their ending.
+    """A bigram model of word classes.
+
+    The most frequent words are classes of their own; others are classed by ending.
 
     classes  the names of the classes; 0 and 1 are the beginning and the end, 2 what was never seen
     keys     ascending `before * len(classes) + class` of the pairs that were seen
@@ -51,7 +53,10 @@ class WordOrder:
         return cls(tuple(names), keys, seen)
 
     def gain(self, tokens: Tokens) -> FloatArray:
-        """(n,) mean logarithm of p(class | class before) / p(class): what the order says (Witten-Bell)."""
+        """(n,) mean log ratio of p(class given the class before) to p(class) (Witten-Bell).
+
+        It is what the order of words says.
+        """
         size = len(self.classes)
         before, after = self._pairs(tokens)
         seen = np.bincount(self.keys % size, weights=self.counts, minlength=size)
@@ -97,7 +102,9 @@ def _class(word: str, frequent: "set[str] | frozenset[str]") -> str:
 
 @dataclass(frozen=True, eq=False)
 class Texts:
-    """What single texts say: words and letters of the target, profiles of both languages, usual lengths.
+    """Knowledge of single texts: words, letters, language profiles, usual lengths.
+
+    Letters are those of the target; profiles are of both languages.
 
     words, counts    of the target, lower-cased, with how often each was seen (aligned to the vocabulary)
     source_words, source_counts   the same of the source
@@ -189,7 +196,10 @@ class Knowledge:
 
 
 def plain(texts: Sequence[str]) -> tuple[str, ...]:
-    """Texts with plain marks, and without blanks before marks and at the ends: the meaning is the same."""
+    """Texts with plain marks, and no spaces before marks or at the ends.
+
+    The meaning is the same.
+    """
     return tuple(_BLANK.sub("", normalise(text)) for text in texts)
 
 

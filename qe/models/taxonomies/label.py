@@ -1,4 +1,4 @@
-"""Groups by the label itself: every band of labels is held as often as is asked for, bad segments too."""
+"""Groups by the label itself: every band of labels, bad ones too, gets its coverage."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Self

@@ -1,4 +1,6 @@
-"""Exchanges of predictions between two systems: what the ranking metrics' fast rescoring shares.
+"""Exchanges of predictions between two systems: shared code for fast exact rescoring.
+
+The ranking metrics use it.
 
 All 2 n predictions of both systems are sorted once, best first; in every shuffle each of these entries
 belongs to one of two pseudo-systems. Kernels walk the entries and keep one state per shuffle, so that

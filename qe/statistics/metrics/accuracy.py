@@ -8,7 +8,9 @@ from qe.statistics.metric import AdditiveMetric, finite_pair
 
 
 class Accuracy(AdditiveMetric):
-    """100 x the share of segments whose label and prediction are the same whole number; NaN without segments.
+    """100 x the share of segments whose label and prediction are the same whole number.
+
+    NaN without segments.
 
     Both are rounded, halves away from zero (2.5 to 3): labels may be means of several judges' whole ones.
 

@@ -13,7 +13,9 @@ from qe.statistics.metrics._ranks import tie_groups
 
 
 class Auc(RankedMetric):
-    """Chance that a segment of the better class is predicted higher than one of the worse; ties count half.
+    """Chance that a segment of the better class is predicted higher than a worse one.
+
+    Ties count half.
 
     0 .. 1, .5 for a guess; NaN if the labels have only one class.
 

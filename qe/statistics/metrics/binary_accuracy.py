@@ -1,4 +1,4 @@
-"""Binary accuracy: segments that are rightly told to be adequate, or not, on a scale of 1 to 5."""
+"""Binary accuracy: adequate or not, told correctly, on a scale of 1 to 5."""
 
 from typing import Final
 
@@ -12,7 +12,9 @@ _ADEQUATE: Final = 3.5
 
 
 class BinaryAccuracy(AdditiveMetric):
-    """100 x the share of segments whose label and prediction both reach 3.5, or both do not; NaN without any.
+    """100 x the share of segments with label and prediction on the same side of 3.5.
+
+    A value of 3.5 is on the upper side. NaN without segments.
 
     Source: Mehdad et al. 2012 (adequacy, WMT12), section 4.4: {1, 2, 3} against {4, 5} of five whole labels.
 

@@ -1,4 +1,4 @@
-"""DeltaAvg: how much better the segments ranked first are than all segments (WMT12, equations 14 and 15)."""
+"""DeltaAvg: the gain in quality of segments ranked first over all (WMT12, eq. 14 and 15)."""
 
 from typing import Any
 
@@ -13,7 +13,9 @@ from qe.statistics.metrics._ranks import tie_groups
 
 
 class DeltaAvg(RankedMetric):
-    """Mean gold label of the top quantiles minus the mean of all, averaged over 2 .. n/2 quantiles.
+    """Mean gold label of the top quantiles minus the overall mean.
+
+    It is averaged over 2 .. n/2 quantiles.
 
     In label units. Undefined (NaN) for fewer than 4 segments. Segments with equal predictions count with the
     expected value over all their orders, so that the score depends on no file order and a constant
@@ -48,7 +50,9 @@ class DeltaAvg(RankedMetric):
 
 
 def delta_avg_by_n(gold: FloatArray, predicted: FloatArray) -> FloatArray:
-    """DeltaAvg[n] for n = 2 .. floor(N/2) quantiles: (floor(N/2) - 1,), empty for fewer than 4 segments.
+    """DeltaAvg[n] for n = 2 .. floor(N/2) quantiles.
+
+    Shape (floor(N/2) - 1,), empty for fewer than 4 segments.
 
     Source: Callison-Burch et al. 2012, equation 14; the last quantile holds the rest.
 
@@ -70,7 +74,10 @@ def _best_first(predicted: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.in
 
 @numba.njit(cache=True, nogil=True)
 def _by_quantiles(ranked: Any) -> Any:
-    """DeltaAvg[n] for n = 2 .. N/2 of gold labels in ranked order; the n with equal q = N/n share heads."""
+    """DeltaAvg[n] for n = 2 .. N/2 of gold labels in ranked order.
+
+    Numbers n with equal q = N/n share heads.
+    """
     total = len(ranked)
     sums = np.empty(total + 1)
     sums[0] = 0.0
@@ -93,7 +100,9 @@ def _by_quantiles(ranked: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _cumulative_weights(total: int) -> Any:
-    """W (N + 1,): DeltaAvg = sum over positions i of (W[i+1] - W[i]) gold[i] - mean; depends on N alone.
+    """W (N + 1,): weights by position, which depend on N alone.
+
+    DeltaAvg = sum over positions i of (W[i+1] - W[i]) gold[i] - mean.
 
     The head of length m has weight h[m] = sum over n, k with k q = m of 1 / ((N/2 - 1) (n - 1) m), and
     position i counts in every head longer than i. The sum over the n that share q is a difference of
@@ -122,7 +131,10 @@ def _cumulative_weights(total: int) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _resample(gold: Any, groups: Any, order: Any, counts: Any, scores: Any) -> None:
-    """Walks each resample best first; `gold` and `groups` are in that order, `counts` in row order."""
+    """Walks each resample best first.
+
+    `gold` and `groups` are in that order, `counts` in row order.
+    """
     weights = np.zeros(1)
     for b in range(len(counts)):
         total = 0
@@ -160,7 +172,10 @@ def _weighted(gold: Any, groups: Any, order: Any, counts: Any, total: int, weigh
 def _exchanged(
     labels: Any, segment: Any, side: Any, ends: Any, weights: Any, heads: Any, scores: Any
 ) -> None:
-    """The mean label is the same on both sides, so that weighted labels alone make the difference."""
+    """Adds the difference of weighted labels to the scores of every exchange.
+
+    The mean label is the same on both sides, so that it drops out.
+    """
     samples = heads.shape[1]
     position, count = np.zeros(samples, np.int64), np.zeros(samples, np.int64)
     summed, steps = np.zeros(samples), weights[1:] - weights[:-1]

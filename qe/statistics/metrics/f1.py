@@ -7,7 +7,9 @@ from qe.statistics.metrics._classes import CountedClasses
 
 
 class F1(CountedClasses):
-    """Harmonic mean of precision and recall of the worse class (BAD, ERR), 0 .. 1; NaN if no label is of it.
+    """Harmonic mean of precision and recall of the worse class (BAD, ERR), 0 .. 1.
+
+    NaN if no label is of that class.
 
     Labels are 0 and 1; predictions are of the class that they are nearer to (from .5 on, the upper one).
 

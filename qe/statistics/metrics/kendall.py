@@ -18,7 +18,9 @@ _LARGEST = 8000  # segments whose pairs are kept as bits (64 MB)
 
 
 class Kendall(RankedMetric):
-    """(concordant - discordant) / sqrt(pairs untied in gold x pairs untied in predictions), -1 .. 1.
+    """Kendall's tau-b, -1 .. 1, which corrects for ties.
+
+    (concordant - discordant) / sqrt(pairs untied in gold x pairs untied in predictions).
 
     NaN if gold or predictions are constant. O(n log n).
 
@@ -145,7 +147,9 @@ def _set_bits(typingctx: Any, word: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _pairs(labels: Any, ends: Any, above: Any, below: Any, balances: Any) -> None:
-    """Per entry: bits of the entries ranked better, with a higher label (`above`) or a lower one (`below`).
+    """Per entry: bits of better-ranked entries with a higher (`above`) or lower label.
+
+    The latter are `below`.
 
     balances: concordant minus discordant pairs of an entry with all others.
     """
@@ -177,8 +181,9 @@ def _balance_with(above: Any, below: Any, chosen: Any, words: int) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _exchanged(above: Any, below: Any, balances: Any, segment: Any, side: Any, heads: Any, sums: Any) -> None:
-    """sums[0]: concordant minus discordant pairs of the first pseudo-system; sums[1]: twice that less the
-    second's.
+    """Concordant minus discordant pairs of the pseudo-systems after each exchange.
+
+    sums[0] is that of the first pseudo-system, sums[1] twice that less the second's.
 
     `heads` comes (B, n). Pairs across the two count in both sums of balances, so that sums[1] is linear.
     """

@@ -1,4 +1,4 @@
-"""Large errors: the percentage of segments predicted at least one label unit off (WMT12 scorer)."""
+"""Large errors: percentage of segments predicted at least one label unit off (WMT12)."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -7,7 +7,9 @@ from qe.statistics.metrics._classes import CountedClasses
 
 
 class Mcc(CountedClasses):
-    """Correlation of two classes, -1 .. 1; 0 if one class alone is predicted, NaN if one alone is labelled.
+    """Matthews correlation of two classes, -1 .. 1.
+
+    0 if only one class is predicted, NaN if only one is labelled.
 
     Labels are 0 and 1; predictions are of the class that they are nearer to (from .5 on, the upper one).
 

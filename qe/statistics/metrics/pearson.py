@@ -45,7 +45,10 @@ class Pearson(AdditiveMetric, ExchangedMetric):
         return np.where(defined, np.clip(correlation, -1.0, 1.0), np.nan)
 
     def on_common_scale(self, predicted: FloatArray) -> FloatArray:
-        """Median 0, and 1 between the 10th and 90th percentile: a few huge values do not set the scale."""
+        """Predictions with median 0 and a 10th to 90th percentile range of 1.
+
+        A few huge values do not set the scale.
+        """
         low, middle, high = np.quantile(predicted, [0.1, 0.5, 0.9])
         spread = high - low if high > low else np.ptp(predicted)
         return np.asarray((predicted - middle) / (spread if spread > 0 else 1.0))
@@ -70,7 +73,9 @@ def _standardised(values: FloatArray) -> FloatArray:
 
 @numba.njit(cache=True, nogil=True)
 def _studentised(x: Any, own: Any, other: Any, heads: Any, out: Any) -> None:
-    """t of the difference of correlations; the influence of a segment on r is x y - r (x^2 + y^2) / 2.
+    """t statistic of the difference of correlations after each exchange.
+
+    The influence of a segment on r is x y - r (x^2 + y^2) / 2.
 
     x is standardised, and y by the moments of each pseudo-system.
     """

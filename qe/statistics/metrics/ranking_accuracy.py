@@ -9,7 +9,7 @@ from qe.statistics.metrics._ranks import tie_groups
 
 
 class RankingAccuracy(RankedMetric):
-    """rAcc[2]: the share of elements that the ranking puts into their true half, 0 .. 1, .5 for a guess.
+    """rAcc[2]: share of elements ranked into their true half, 0 .. 1; .5 for a guess.
 
     The better half holds n // 2 elements; equal values at the border belong to it in part, so that the score
     is the expected one if ties are broken at random. NaN for fewer than 2 elements.

@@ -1,4 +1,4 @@
-"""Small errors: the percentage of segments predicted at most a tenth of a label unit off (WMT12 scorer)."""
+"""Small errors: percentage of segments predicted at most 0.1 label units off (WMT12)."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -87,7 +87,10 @@ def _resample(
 
 @numba.njit(cache=True, nogil=True)
 def _exchanged(x: Any, segment: Any, side: Any, ends: Any, heads: Any, sums: Any) -> None:
-    """Rows of sums, for each pseudo-system: x times rank (best first, hence negated), t^3 - t over ties."""
+    """Rank sums of each pseudo-system after each exchange.
+
+    Rows of `sums` are x times rank (best first, hence negated) and t^3 - t over ties.
+    """
     samples = heads.shape[1]
     position, count, total = np.zeros(samples), np.zeros(samples), np.zeros(samples)
     start = 0
