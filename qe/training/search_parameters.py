@@ -1,4 +1,4 @@
-"""What a search learned about its parameters: their importance and the values tried."""
+"""Search parameters: their importance to the metric, and the values tried."""
 
 from typing import Final
 
