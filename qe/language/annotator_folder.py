@@ -26,7 +26,9 @@ _REMEDY: Final = "train them again, or copy the whole folder again"
 
 @dataclass(frozen=True, eq=False)
 class AnnotatorFolder:
-    """The annotators that lie in `path`, run one after the other: an annotator of texts in one language.
+    """The annotators in the folder `path`, run one after the other.
+
+    Together they are one annotator of texts in one language.
 
     Nothing in the folder is code, and none runs when it is read: JSON and .npy arrays, whose checksums are in
     the manifest; sizes, types and indices are checked once more by each annotator.
@@ -145,7 +147,9 @@ def train(
     settings: Mapping[str, int],
     progress: Progress = silent,
 ) -> Annotator:
-    """Trains the annotator of a task, and puts it into the folder `output` beside those of other tasks.
+    """Train the annotator of a task into the folder `output`.
+
+    Annotators of other tasks stay beside it.
 
     settings  those that differ from the task's defaults
 

@@ -20,7 +20,10 @@ FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, DEPREL, MISC = 1, 2, 3, 4, 5, 6, 7, 9
 
 @dataclass(frozen=True, eq=False)
 class Sentence:
-    """The words of a sentence (ids 1, 2, ...); its rows with ranges, their file, and the line of each."""
+    """The words of a sentence (ids 1, 2, ...), its rows with ranges, their file and lines.
+
+    Every row has the number of its line.
+    """
 
     words: list[Row]
     rows: list[Row]
@@ -38,7 +41,10 @@ class Sentence:
         return heads_of(self.words, [f"{self.path}:{line}" for line in lines])
 
     def in_text(self) -> list[Row]:
-        """Words as the text has them: `del`, not `de` and `el` (`features.text.annotation.collapsed`)."""
+        """Words as the text has them: `del`, not `de` and `el`.
+
+        See `features.text.annotation.collapsed`.
+        """
         return collapsed(self.rows)
 
 
@@ -135,7 +141,10 @@ def heads_of(words: Sequence[Row], where: Sequence[str]) -> list[int]:
 
 
 def versions(sentences: Sequence[Sentence]) -> list[list[Row]]:
-    """Every sentence by words, and once more as the text has it where that differs: both are learned."""
+    """Every sentence by words, and again as the text has it if that differs.
+
+    Both versions are learned.
+    """
     result = []
     for sentence in sentences:
         result.append(sentence.words)

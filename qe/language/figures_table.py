@@ -10,7 +10,10 @@ _DIGITS = 4
 
 
 def figures_table(figures: Mapping[str, Any], title: str) -> Table:
-    """A row for each layer that was annotated, and for each type of it; cells it lacks are empty."""
+    """A table with a row for each annotated layer, and for each type in a layer.
+
+    Cells without a figure are empty.
+    """
     rows: dict[str, Mapping[str, Any]] = {}
     for name, row in figures.items():
         if isinstance(row, Mapping):

@@ -1,4 +1,7 @@
-"""Entities of one language learned from those of another: tags go over word links into the translations."""
+"""Learn entities of one language from those of another.
+
+Tags go over word links into the translations.
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -20,7 +23,7 @@ HELD_OUT: Final = 25  # of so many sentences one is held out
 
 @dataclass(frozen=True)
 class Projected:
-    """How many sentences were written, with how many entities, and how many sentences were passed over.
+    """Counts of sentences written, their entities, and sentences passed over.
 
     Sentences and entities that are held out count among those written.
     """
@@ -33,7 +36,7 @@ class Projected:
 def write_projected(
     path: Path, words: Tokens, tags: Tokens, links: Links, held_out: Path | None = None
 ) -> Projected:
-    """Writes the texts `words` in the form of CoNLL 2002, with the entities of their translations.
+    """Write the texts `words` as CoNLL 2002, with the entities of their translations.
 
     tags      of the translations: `B-PER`, `I-PER`, `O`
     links     from `words` (source) to the translations (target); those of the intersection err least

@@ -1,4 +1,7 @@
-"""Correlation: how well the scores of a metric agree with people. Think twice before adding here."""
+"""Correlation: how well the scores of a metric agree with people.
+
+Think twice before adding here.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -38,7 +41,9 @@ class Problem(ABC):
 
     @abstractmethod
     def weighted(self, values: FloatArray, segments: FloatArray, systems: FloatArray) -> float:
-        """The correlation of (n,) values on the common scale, with weights of segments (s,), systems (k,).
+        """The correlation of (n,) values on the common scale, weighted by segment and system.
+
+        `segments` (s,) and `systems` (k,) hold the weights.
 
         A bootstrap sample is a vector of weights. NaN if it is undefined.
         """
@@ -52,7 +57,9 @@ class Problem(ABC):
         return self.weighted(self.on_common_scale(values), self.each_segment, self.each_system)
 
     def on_common_scale(self, values: FloatArray) -> FloatArray:
-        """The values such that those of two metrics may be exchanged; a few huge ones do not set the scale.
+        """Rescale values so that the values of two metrics may be exchanged.
+
+        A few huge values do not set the scale.
 
         The values between the 10th and the 90th percentile have mean 0 and range 1; where these percentiles
         are equal, all values have standard deviation 1.
@@ -63,7 +70,10 @@ class Problem(ABC):
         return np.asarray((values - middle) / (spread if spread > 0 else 1.0))
 
     def exchanged(self, own: FloatArray, other: FloatArray, heads: BoolArray) -> FloatArray:
-        """(B,) differences of correlations after values on the common scale change sides, heads (n, B)."""
+        """(B,) differences of correlations after values on the common scale change sides.
+
+        `heads` (n, B) says which values change sides.
+        """
         values = np.empty(heads.shape[1])
         for i, change in enumerate(np.ascontiguousarray(heads.T)):
             first, second = np.where(change, other, own), np.where(change, own, other)
@@ -73,7 +83,10 @@ class Problem(ABC):
         return values
 
     def between(self, own: FloatArray, other: FloatArray) -> float:
-        """Pearson's correlation of two metrics' values as this correlation takes them, for Williams' test."""
+        """Pearson's correlation of two metrics' values, for Williams' test.
+
+        The values are taken as this correlation takes them.
+        """
         return float("nan")
 
     def details(self, values: FloatArray) -> dict[str, float]:

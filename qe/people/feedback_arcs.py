@@ -1,4 +1,6 @@
-"""The minimum feedback arc set of a preference graph, exactly: the order that violates the least weight.
+"""The minimum feedback arc set of a preference graph, exactly.
+
+It gives the order that violates the least weight.
 
 An order that costs the least keeps all preferences between different circles (strongly connected components),
 so the circles are solved one by one, each by dynamic programming over its subsets (Held and Karp 1962;
@@ -34,7 +36,9 @@ def least_cost_order(preferences: FloatArray) -> tuple[IntArray, bool]:
 
 
 def least_cost_ranks(preferences: FloatArray) -> IntArray:
-    """(..., k) rank of each system, 1 for the best, in the order of least cost of each (..., k, k) table.
+    """(..., k) rank of each system in the order of least cost of each (..., k, k) table.
+
+    Rank 1 is the best.
 
     Raises InputError as `least_cost_order`.
     """
@@ -60,7 +64,9 @@ def cost_of(order: IntArray, preferences: FloatArray) -> float:
 
 
 def circles_in_order(preferences: FloatArray) -> IntArray:
-    """(k,) number of each system's circle, such that preferences between circles run to higher numbers.
+    """(k,) number of each system's circle.
+
+    Preferences between circles run from lower to higher numbers.
 
     A system on no circle is a circle of its own.
     """
@@ -129,7 +135,9 @@ def _solve(preferences: Any, circles: Any, order: Any) -> bool:
 
 @numba.njit(cache=True, nogil=True)
 def _solve_circle(preferences: Any, members: Any, rounding: float, order: Any) -> bool:
-    """The least cost of every subset as the top of the ranking, then the way back from the whole set.
+    """Solve a circle exactly.
+
+    First the least cost of every subset as the top of the ranking, then the way back from the whole set.
 
     The system `last` of a subset costs what it is preferred by to the others of the subset. These sums are
     looked up by the low and the high half of the subset's bits.

@@ -1,4 +1,4 @@
-"""What people said of the translations of several systems: scores, preferences, or scores of systems."""
+"""Human judgements of several systems: scores, preferences, or scores of whole systems."""
 
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -13,7 +13,7 @@ from qe.people.ranking_method import ScoreMethod
 
 @dataclass(frozen=True, eq=False)
 class Preferences:
-    """m pairwise judgements: of the translations of one segment by two systems, which one is better.
+    """m pairwise judgements: which of two systems translates a segment better.
 
     segment, left, right  (m,) places in the lists of segments and systems
     outcome               (m,) 1 if left was judged better, -1 if right was, 0 for a tie
@@ -50,7 +50,9 @@ class Preferences:
 @summarised
 @dataclass(frozen=True, eq=False)
 class Human:
-    """Human judgements of s segments translated by k systems; at least one of the three is given.
+    """Human judgements of s segments translated by k systems.
+
+    At least one of the three kinds is given.
 
     Parameters
     ----------
@@ -79,7 +81,10 @@ class Human:
         return list(combinations(range(len(self.systems)), 2))
 
     def judged(self) -> BoolArray:
-        """(s, k) the translations that people judged; all of them if only systems as a whole were scored."""
+        """(s, k) whether people judged the translation.
+
+        All of them count if only whole systems were scored.
+        """
         shape = len(self.segments), len(self.systems)
         if self.system_scores is not None or (self.scores is None and self.preferences is None):
             return np.ones(shape, np.bool_)
@@ -92,7 +97,10 @@ class Human:
         return judged
 
     def only(self, known: BoolArray) -> "Human":
-        """The judgements of the translations (s, k) that are known; a preference needs both of its sides."""
+        """The judgements of the known translations, from an (s, k) mask.
+
+        A preference needs both of its sides.
+        """
         scores, given = self.scores, self.preferences
         if scores is not None:
             scores = np.where(known, scores, np.nan)
@@ -105,7 +113,10 @@ class Human:
         return replace(self, scores=scores, preferences=given)
 
     def of_systems(self, weights: FloatArray | None = None) -> FloatArray:
-        """(k,) scores of the systems, judgements weighted by their segments (s,); NaN if there is none."""
+        """(k,) scores of the systems, judgements weighted by their segments (s,).
+
+        NaN for a system without judgements.
+        """
         if self.system_scores is not None:
             return self.system_scores
         weights = np.ones(len(self.segments)) if weights is None else weights

@@ -1,4 +1,7 @@
-"""Ranking method: pairwise judgements -> an order of systems. Think twice before adding here."""
+"""Ranking method: pairwise judgements -> an order of systems.
+
+Think twice before adding here.
+"""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -93,7 +96,10 @@ class PreferenceMethod(RankingMethod):
 
     @abstractmethod
     def preferences(self, wins: FloatArray, ties: FloatArray) -> FloatArray:
-        """(..., k, k) what it costs to rank b above a; positive for one of (a, b) and (b, a) at most."""
+        """(..., k, k) cost of ranking b above a.
+
+        At most one of (a, b) and (b, a) is positive.
+        """
 
     def ranking(self, wins: FloatArray, ties: FloatArray) -> Ranking:
         from qe.people.feedback_arcs import cost_of, least_cost_order

@@ -28,7 +28,9 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class Kept:
-    """types: column -> its type in Parquet; added: column that scoring adds -> its header, behind the others.
+    """Columns that a scored table keeps from its input, and the columns added to them.
+
+    types: column -> its type in Parquet; added: column that scoring adds -> its header, behind the others.
 
     Text stays as it is, except that TSV cannot hold tabs and line ends (they become spaces). What is no text
     is written to TSV and CSV as JSON, dates as ISO 8601; JSON has null for NaN, and "inf" for infinity.

@@ -42,7 +42,9 @@ def added_headers(names: Iterable[str], there: Collection[str], suffix: str, whe
 
 @dataclass(frozen=True)
 class Names:
-    """headers: name of a column -> the header that it has in the input; a name without one is its own.
+    """How columns are named in an input, and its decimal sign.
+
+    headers: name of a column -> the header that it has in the input; a name without one is its own.
 
     decimal  the decimal sign of numbers in the input; None: a comma, where it can be nothing else
     """

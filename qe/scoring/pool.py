@@ -14,7 +14,9 @@ from qe.scoring.rows import unusable
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """columns  of Segments, of the rows that can be used
+    """Unlabelled rows to choose from, with their ids and reasons for refusal.
+
+    columns  of Segments, of the rows that can be used
     rows     the number of each in the file, from 1
     ids      of each, or its number
     refused  reason -> rows that cannot be used

@@ -1,4 +1,7 @@
-"""BleuModel: five regressions that predict the statistics of BLEU, segment by segment, without references."""
+"""BleuModel: five regressions that predict BLEU statistics without references.
+
+They predict segment by segment.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,7 +22,10 @@ TOTAL = slice(2 + ORDER, 2 + 2 * ORDER)
 
 
 def without_reference(statistics: FloatArray) -> FloatArray:
-    """BLEU statistics (..., 10) with NaN for what only a reference tells: its length and the matches."""
+    """BLEU statistics (..., 10) with NaN for what only a reference tells.
+
+    These are its length and the matches.
+    """
     known = statistics.copy()
     known[..., REFERENCE_LENGTH] = np.nan
     known[..., MATCHED] = np.nan
@@ -62,7 +68,10 @@ class BleuModel:
     shortest: float = 0.0
 
     def fit(self, features: pd.DataFrame, statistics: FloatArray) -> Self:
-        """The models fitted to (n, k) features and (n, 10) statistics; a row counts where it is defined."""
+        """Fit the models to (n, k) features and (n, 10) statistics.
+
+        A row counts if it is defined.
+        """
         labels = targets(statistics)
         fitted = []
         for column in labels.T:
@@ -84,5 +93,8 @@ class BleuModel:
 
 
 def segment_bleu(statistics: FloatArray) -> FloatArray:
-    """(..., 10) statistics -> (...) BLEU of single segments, 0 to 100, over the orders that they have."""
+    """(..., 10) statistics -> (...) BLEU of single segments, 0 to 100.
+
+    It is taken over the orders that a segment has.
+    """
     return Bleu().segment_scores(statistics)

@@ -32,7 +32,10 @@ class Change:
 
 
 def changes(comparison: SystemsComparison, examples: int = _EXAMPLES) -> Iterator[Change]:
-    """The segments that improved and worsened most, for every comparison by a metric with a direction."""
+    """The segments that improved and worsened most.
+
+    There is one `Change` for every comparison by a metric with a direction.
+    """
     for compared in comparison.comparisons:
         better = comparison.metrics[compared.metric].higher_is_better
         if better is None:

@@ -28,7 +28,9 @@ class Outputs:
 
 
 class Chooser(ABC):
-    """Learns from outputs with references which system's output is the best; chooses without them.
+    """Chooses the best system's output without references.
+
+    It learns from outputs with references.
 
     Attributes
     ----------
@@ -40,14 +42,20 @@ class Chooser(ABC):
 
     @abstractmethod
     def fit(self, outputs: Outputs) -> Self:
-        """A fitted chooser; segments that all systems translate equally well by BLEU may teach nothing."""
+        """Return a fitted chooser.
+
+        Segments that all systems translate equally well by BLEU may teach nothing.
+        """
 
     @abstractmethod
     def preferences(self, outputs: Outputs) -> FloatArray:
         """(S, n) the highest is chosen."""
 
     def document_preferences(self, outputs: Outputs, documents: Sequence[str]) -> FloatArray:
-        """(S, d) the same for whole documents: means over segments, weighted by their length in words."""
+        """(S, d) preferences of systems for whole documents.
+
+        They are means over segments, weighted by length in words.
+        """
         rows = zip(self.preferences(outputs), outputs.statistics[..., 0], strict=True)
         return np.stack([document_means(row, documents, weights) for row, weights in rows])
 

@@ -23,7 +23,10 @@ from qe.systems.texts import Texts
 def write(
     comparison: SystemsComparison, folder: Path, source: Texts | None = None, language: str = ""
 ) -> None:
-    """comparison.html, report.json, table.csv, table.tex, changes.txt and .jsonl, segments.tsv, runs.png.
+    """Write the files of a comparison: page, tables, changed segments, plot.
+
+    They are comparison.html, report.json, table.csv, table.tex, changes.txt and .jsonl, segments.tsv,
+    runs.png.
 
     With buckets, buckets.csv and by-KIND.png, too; with single runs, by-runs.png. `source` and the language
     of the translations are for the page.

@@ -23,7 +23,9 @@ Dependencies = Counter[tuple[str, str, str]]
 
 @dataclass(frozen=True)
 class DependencyF(TextMetric):
-    """Harmonic mean of precision and recall of dependencies (head, relation, word), lower-cased; x 100.
+    """Harmonic mean of precision and recall of dependencies, x 100.
+
+    A dependency is (head, relation, word), lower-cased.
 
     annotator  parses tokens; its own name is `named`
     cache      folder where annotations are kept

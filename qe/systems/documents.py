@@ -1,4 +1,7 @@
-"""Documents: statistics or scores of segments -> scores of documents, and how well documents are ranked."""
+"""Documents: scores from segments, and how well documents are ranked.
+
+Segments give statistics or scores.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -45,13 +48,18 @@ def document_statistics(statistics: FloatArray, documents: Groups) -> FloatArray
 
 
 def document_scores(statistics: FloatArray, documents: Groups, aggregate: Aggregate) -> FloatArray:
-    """(d,) the metric of every document, from (n, k) statistics of its segments, true or predicted."""
+    """(d,) the metric of every document, from (n, k) statistics of its segments.
+
+    The statistics are true or predicted.
+    """
     scores: FloatArray = aggregate(document_statistics(statistics, documents))
     return scores
 
 
 def document_means(scores: FloatArray, documents: Groups, weights: FloatArray | None = None) -> FloatArray:
-    """(d,) means of segment scores, weighted by (n,) `weights` such as lengths; NaN if these sum to 0.
+    """(d,) means of segment scores, weighted by (n,) `weights` such as lengths.
+
+    NaN if the weights of a document sum to 0.
 
     >>> document_means(np.array([1.0, 2, 6]), ["a", "a", "b"], np.array([1.0, 3, 2])).tolist()
     [1.75, 6.0]
@@ -65,7 +73,9 @@ def document_means(scores: FloatArray, documents: Groups, weights: FloatArray | 
 
 
 def quantile_numbers(values: FloatArray, quantiles: int) -> Rows:
-    """(n,) the quantile of every element, 0 the highest values; ties by position, the first one higher.
+    """(n,) quantile of every element, 0 for the highest values.
+
+    Ties go by position, the first one higher.
 
     All quantiles hold n // quantiles elements, the last one the rest too (the paper's footnote 3).
 
@@ -100,7 +110,9 @@ def ranking_accuracy(gold: FloatArray, predicted: FloatArray, quantiles: int = 2
 def delta_avg_of_sets(
     statistics: FloatArray, predicted: FloatArray, aggregate: Aggregate, quantiles: int = 2
 ) -> float:
-    """DeltaAvg[n] of (d,) predictions, the value of a set being the metric of its summed (d, k) statistics.
+    """DeltaAvg[n] of (d,) predictions.
+
+    The value of a set is the metric of its summed (d, k) statistics.
 
     For n = 2: the BLEU of the better half less the BLEU of all. NaN for fewer elements than quantiles.
 
@@ -126,7 +138,10 @@ class Figure:
 @summarised
 @dataclass(frozen=True)
 class DocumentReport:
-    """How well document scores were predicted: correlations, rAcc[2], DeltaAvg[2] in points of the metric."""
+    """How well document scores were predicted.
+
+    It holds correlations, rAcc[2], and DeltaAvg[2] in points of the metric.
+    """
 
     documents: int
     pearson: Figure
@@ -148,7 +163,9 @@ def evaluate_documents(
     samples: int = 1000,
     seed: int = 0,
 ) -> DocumentReport:
-    """Predicted document scores (d,) against the metric of the true (n, k) statistics of the segments.
+    """Evaluate predicted document scores (d,) against the true metric of the documents.
+
+    The true metric comes from (n, k) statistics of segments.
 
     Raises InputError for another number of predictions than documents.
     """

@@ -1,4 +1,7 @@
-"""What a selection leaves: chosen translations, preferences of segments and documents, the report."""
+"""Files of a selection: chosen translations, preferences, report.
+
+Preferences are of segments and documents.
+"""
 
 import csv
 import json

@@ -11,7 +11,9 @@ from qe.systems.usual_tokens import language_of
 
 
 def metric(text: str, defaults: Mapping[str, Any] | None = None) -> TextMetric:
-    """The metric that `text` names; `defaults` hold for the options that it has and `text` leaves open.
+    """The metric that `text` names.
+
+    `defaults` hold for the options that it has and `text` leaves open.
 
     Raises InputError for unknown names, options or values, with the known ones.
 
@@ -40,7 +42,9 @@ def metrics_for(
 
 
 def tokenizations_of(metrics: Iterable[TextMetric]) -> list[str]:
-    """What the metrics take as tokens, of those that split text themselves unless told otherwise.
+    """Tokenizations that were set for metrics with a tokenization of their own.
+
+    Metrics that split text themselves unless told otherwise are looked at.
 
     >>> tokenizations_of([metric("bleu:tokenize=intl"), metric("ter"), metric("chrf")])
     ['intl']

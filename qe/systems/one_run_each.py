@@ -54,7 +54,11 @@ _PAIR = (Column("metric", once=True), Column("system", once=True), Column("minus
 
 
 def single_runs_tables(found: Sequence[SingleRuns], level: float) -> list[Table]:
-    """One run each, as Clark's Table 2; differences by the number of runs, as his Figure 2; else none."""
+    """Tables of single runs, as in Clark et al. 2011.
+
+    One run each, as in their Table 2; differences by the number of runs, as in their Figure 2; else no
+    table.
+    """
     if not found:
         return []
     cases, numbers = [], []

@@ -1,4 +1,7 @@
-"""A comparison as one HTML page: results, buckets, and the segments where two systems differ most."""
+"""A comparison as one HTML page.
+
+It has results, buckets, and the segments where two systems differ most.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -21,7 +21,10 @@ _COLUMNS = (
 
 
 def table(comparison: SystemsComparison) -> Table:
-    """A row per metric and system, as Clark et al. 2011, Table 1; arrows point where a metric is better."""
+    """A row per metric and system, as in Clark et al. 2011, Table 1.
+
+    Arrows point where a metric is better.
+    """
     confidence = f"{100 * comparison.recipe['confidence']:g} % interval"
     rows: list[tuple[str, ...]] = []
     for metric, kind in comparison.metrics.items():

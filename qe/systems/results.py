@@ -31,7 +31,10 @@ _TOLD = (
 @summarised
 @dataclass(frozen=True, eq=False)
 class SystemScore:
-    """One system by one metric, in units of the metric; `ci` is the bootstrap interval of the mean."""
+    """The score of one system by one metric, in units of the metric.
+
+    `ci` is the bootstrap interval of the mean.
+    """
 
     instability: Instability
     ci: Span
@@ -50,7 +53,9 @@ class SystemScore:
 @summarised
 @dataclass(frozen=True)
 class Compared:
-    """One system against the baseline by one metric; the difference and its `ci` are of pooled scores.
+    """One system against the baseline by one metric.
+
+    The difference and its `ci` are of pooled scores.
 
     others       unit of exchange -> the result of the same test for that other claim, if there are several
                  runs

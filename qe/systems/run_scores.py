@@ -20,7 +20,9 @@ from qe.systems.results import SystemScore
 
 @dataclass(frozen=True, eq=False)
 class DrawnRuns:
-    """Bootstrap scores of one system by one metric: (runs, samples) and, pooled, (samples,); s_sel.
+    """Bootstrap scores of one system by one metric.
+
+    They are (runs, samples) and, pooled, (samples,); also s_sel.
 
     NaN with one unit of any level: every virtual test set is the real one, and says nothing of the spread.
     """

@@ -17,7 +17,9 @@ _PACKAGES = {
 
 @lru_cache
 def sacrebleu_tokenizer(name: str) -> Any:
-    """The tokenizer of that name: a line -> its tokens, joined by blanks; `signature()` is its name.
+    """The tokenizer of that name: a line -> its tokens, joined by blanks.
+
+    Its `signature()` is its name.
 
     Raises InputError if its packages or its model are not here; nothing is downloaded.
     """

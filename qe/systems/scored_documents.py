@@ -1,4 +1,7 @@
-"""Scores of documents: means of the scores of their segments, of labels and of predictions alike."""
+"""Scores of documents: means of the scores of their segments.
+
+Labels and predictions are treated alike.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,7 +15,9 @@ from qe.systems.documents import document_means, document_names
 def by_document(
     gold: ScoreFile, files: Mapping[str, ScoreFile], documents: Sequence[str], where: Path
 ) -> tuple[ScoreFile, dict[str, ScoreFile]]:
-    """Labels and predictions (n,) of segments as those of documents (d,), in order of first appearance.
+    """Labels and predictions (n,) of segments -> those of documents (d,).
+
+    Documents are in order of first appearance.
 
     documents  (n,) the document of each segment
     where      the file that they are from, for messages

@@ -1,4 +1,7 @@
-"""System selection: choose among the translations of several systems, by segment or by document."""
+"""System selection: choose among translations of several systems.
+
+It chooses by segment or by document.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -101,7 +104,10 @@ class Translations:
         return np.stack([metric.statistics(Texts.of(out), references) for out in self.systems.values()])
 
     def agreement(self, metric: TextMetric) -> FloatArray:
-        """(S,) the metric of each system's whole text, with the other systems' outputs as references."""
+        """(S,) the metric of each system's whole text.
+
+        The other systems' outputs are the references.
+        """
         texts = [Texts.of(output) for output in self.systems.values()]
         sums = [
             metric.statistics(own, [other for other in texts if other is not own]).sum(axis=0)
@@ -157,7 +163,9 @@ def cross_validated(
     seed: int = 0,
     progress: Progress = silent,
 ) -> dict[str, Preferences]:
-    """Name -> preferences of every chooser on documents that neither it nor a feature was fitted to.
+    """Name -> preferences of every chooser on held-out documents.
+
+    Neither the chooser nor a feature was fitted to these.
 
     statistics   (S, n, 10) of Bleu, see `Translations.statistics`
     """
@@ -192,7 +200,7 @@ def _outputs(
     agreement: FloatArray,
     fold: Fold,
 ) -> tuple[Outputs, Outputs]:
-    """What is learned from, and the held-out rows, from which all knowledge of references is taken."""
+    """Training outputs, and held-out rows without any knowledge of references."""
     train, held_out = fold
     tables = [extraction.fold(split, train, held_out) for split in splits]
     return (
@@ -209,8 +217,9 @@ def applied(
     tokenizers: tuple[Tokenizer, Tokenizer],
     bleu: Bleu,
 ) -> dict[str, Preferences]:
-    """Name -> preferences for new translations by the same systems, of choosers fitted to all that have
-    references.
+    """Name -> preferences for new translations by the same systems.
+
+    The choosers are fitted to all training segments, which have references.
 
     Raises InputError if the systems are others.
     """
@@ -351,7 +360,9 @@ def select(
     seed: int = 0,
     progress: Progress = silent,
 ) -> Selection:
-    """Chooses by cross-validation over documents and compares with always taking the better system.
+    """Choose by cross-validation over documents, and compare with the better system.
+
+    The comparison always takes that system.
 
     bleu     what is learned and what the oracle looks at
     metrics  what choices are compared by
@@ -408,7 +419,10 @@ def select(
 
 
 def oracle(statistics: FloatArray, bleu: Bleu, by: By, documents: Sequence[str]) -> Rows:
-    """(n,) the system with the highest true BLEU of the segment, or of its document; ties to the first."""
+    """(n,) the system with the highest true BLEU of the segment or its document.
+
+    Ties go to the first system.
+    """
     if by == "segment":
         return _highest(bleu.segment_scores(statistics), by, documents)
     sums = np.stack([document_statistics(rows, documents) for rows in statistics])
@@ -427,7 +441,9 @@ def shares(choice: Rows, systems: int) -> FloatArray:
 
 
 def divergence(own: FloatArray, reference: FloatArray) -> float:
-    """Kullback-Leibler divergence D(own || reference) in nats; infinite where `reference` lacks a system.
+    """Kullback-Leibler divergence D(own || reference) in nats.
+
+    It is infinite if `reference` lacks a system.
 
     >>> round(100 * divergence(np.array([.639, .361]), np.array([.345, .655])), 2)
     17.88
@@ -439,7 +455,9 @@ def divergence(own: FloatArray, reference: FloatArray) -> float:
 
 
 def choose_by_model(model: Model, translations: Translations) -> Preferences:
-    """Preferences by a trained scoring model, oriented so that the highest is the best; no references needed.
+    """Preferences by a trained scoring model; no references needed.
+
+    They are oriented so that the highest is the best.
 
     A document's preference is the mean of its segments, weighted by source length in words. An empty
     translation (a document with one) is chosen only where no system has better to offer.

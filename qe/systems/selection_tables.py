@@ -1,4 +1,7 @@
-"""A selection of translations as tables: scores with shares, tests, and how documents are ranked."""
+"""Tables of a selection of translations.
+
+They hold scores with shares, tests, and how documents are ranked.
+"""
 
 from collections.abc import Sequence
 
@@ -10,7 +13,10 @@ from qe.systems.text_metric import title_of
 
 
 def selection_tables(selection: Selection, metrics: Sequence[str]) -> list[Table]:
-    """Scores and shares of every choice, tests against the best system, documents if they were ranked."""
+    """Scores and shares of every choice, and tests against the best system.
+
+    Documents get a table if they were ranked.
+    """
     tables = [scores_table(selection, metrics), _tests(selection)]
     return [*tables, _documents(selection)] if selection.documents else tables
 

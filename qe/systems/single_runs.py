@@ -1,4 +1,4 @@
-"""Single runs: what one run of each system would have said, and how soon more runs settle it."""
+"""Single runs: what one run of each system would say, and how more runs settle it."""
 
 from collections.abc import Iterator
 from itertools import combinations
@@ -18,7 +18,9 @@ _RANGE = (2.5, 97.5)
 
 
 def single_runs(comparison: SystemsComparison) -> Iterator[SingleRuns]:
-    """Compare single runs: for each metric with a direction, of systems that both have several runs.
+    """Compare single runs by each metric with a direction.
+
+    Only systems that both have several runs are compared.
 
     Sources: Clark et al. 2011, Table 2 (its first three rows) and Figure 2.
     """

@@ -1,4 +1,7 @@
-"""System: the outputs of one system, and what systems, references and metrics must be to be compared."""
+"""System: the outputs of one system.
+
+It also checks what systems, references and metrics need to be compared.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -38,7 +41,10 @@ def columns_of(system: System) -> list[Texts]:
 
 
 def check(systems: Sequence[System], references: Sequence[Texts], metrics: Mapping[str, TextMetric]) -> None:
-    """Raises InputError for what cannot be compared: names, runs, references, score files, lengths."""
+    """Check that systems can be compared.
+
+    Raises InputError for bad names, runs, references, score files or lengths.
+    """
     names = [system.name for system in systems]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:

@@ -1,4 +1,7 @@
-"""TextMetric: translations and references -> statistics -> a score. Think twice before adding here."""
+"""TextMetric: translations and references -> statistics -> a score.
+
+Think twice before adding here.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence

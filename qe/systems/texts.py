@@ -44,7 +44,9 @@ class Texts:
         self._derived.clear()
 
     def tokens(self, tokenize: str, lowercase: bool = False, language: str = "en") -> Tokens:
-        """Tokens by one of TOKENIZATIONS (`none`: split at white space); `language` matters to `moses`.
+        """Tokens by one of TOKENIZATIONS (`none`: split at white space).
+
+        `language` matters to `moses`.
 
         Text is lower-cased before sacrebleu's tokenizers, as sacrebleu does, and after the others.
         """
@@ -105,7 +107,10 @@ def _tokenized(lines: Sequence[str], name: str, language: str) -> Tokens:
 
 
 def tokenizer_signature(name: str, language: str) -> str:
-    """What a signature calls a tokenization: sacrebleu's word where it has one, with the version of MeCab."""
+    """The name of a tokenization in a signature.
+
+    It is sacrebleu's word if that has one, with the version of MeCab.
+    """
     if name == "moses":
         return f"moses-{language}"
     return name if name == "none" else str(sacrebleu_tokenizer(name).signature())

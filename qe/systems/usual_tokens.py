@@ -1,4 +1,4 @@
-"""What sacreBLEU counts as a token in texts of a language as they come, and whether texts look tokenized."""
+"""What sacreBLEU takes as a token in a language, and whether texts look tokenized."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -49,7 +49,9 @@ def language_of(language: str | None, texts: Sequence[str]) -> str:
 
 
 def doubt(tokenize: str, texts: Sequence[str]) -> str:
-    """What speaks against a tokenization: text that is tokenized already, or that is not; else nothing.
+    """An objection to a tokenization, or an empty string.
+
+    Text is tokenized already, or it is not.
 
     >>> doubt("13a", ["the house is red .", "is it ?"])
     'the texts look tokenized (a blank before the full stop): --tokenize none takes their tokens as they are'

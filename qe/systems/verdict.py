@@ -8,7 +8,10 @@ TOLD = 3  # systems that have a sentence each
 
 
 def verdict(comparison: SystemsComparison) -> str:
-    """Whether each system is better or worse than the baseline, metric by metric; of many, how many are."""
+    """Whether each system is better or worse than the baseline, metric by metric.
+
+    For many systems, how many are.
+    """
     baseline = comparison.recipe["baseline"]
     others = [name for name in comparison.scores if name != baseline]
     if len(others) <= TOLD:

@@ -1,1 +1,4 @@
-"""Annotators: one task a file, trained from treebanks that users give, run on the project's tokens."""
+"""Annotators: one task a file, trained from treebanks of users.
+
+They run on the project's tokens.
+"""

@@ -62,7 +62,9 @@ class Node:
 
 
 def escaped(word: str) -> str:
-    """The word without blanks and brackets: `-LRB-` and `-RRB-` stand for brackets, `_` for a blank.
+    """The word without blanks and brackets.
+
+    `-LRB-` and `-RRB-` stand for brackets, `_` for a blank.
 
     >>> escaped("(a b")
     '-LRB-a_b'
@@ -71,7 +73,9 @@ def escaped(word: str) -> str:
 
 
 def read_trees(path: Path) -> tuple[list[Node], list[str]]:
-    """The trees of a bracketed file, plain or gzip, as `plain` leaves them; and what was passed over.
+    """The trees of a bracketed file, plain or gzip, as `plain` leaves them.
+
+    Also returns what was passed over.
 
     A leaf is `(tag form)` or `(tag form lemma)`. Where trees begin at the beginnings of lines, one whose own
     brackets do not match is passed over, and the second result names its line; so it does for trees in which
@@ -113,7 +117,10 @@ class _Unmatched(InputError):
 
 
 def _nodes(lines: Sequence[str], before: int, path: Path) -> Iterator[tuple[int, Node]]:
-    """(line where it begins, tree) of every pair of outermost brackets; `before` lines came first."""
+    """(first line, tree) of every pair of outermost brackets.
+
+    `before` lines came before these lines.
+    """
     open_: list[list[str | Node]] = []
     first = words = 0
     for number, line in enumerate(lines, start=before + 1):
@@ -157,7 +164,9 @@ def _node(items: list[str | Node], where: str) -> Node:
 
 
 def plain(tree: Node) -> Node | None:
-    """The tree with one root `ROOT`, without traces and what they leave empty, functions and escapes.
+    """The tree with one root `ROOT`, without traces, functions and escapes.
+
+    Constituents that traces leave empty go, too.
 
     None if no word is left.
     """

@@ -1,4 +1,6 @@
-"""A chart parser from the counts of a treebank: coarse, then fine, then plain if the fine one has no tree.
+"""A chart parser from the counts of a treebank.
+
+It tries a coarse grammar, then a fine one, then a plain one if the fine one has no tree.
 
 A guide may say beforehand which tags words can have and where constituents can end.
 """
@@ -34,7 +36,9 @@ Emissions = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]
 
 @dataclass(frozen=True)
 class Parse:
-    """trees             best first; none if no grammar has one
+    """The trees that a text has, with their probabilities and grammar.
+
+    trees             best first; none if no grammar has one
     log_probabilities  of each: of the tree and the words, natural logarithms; a word not seen counts as its
                        class
     grammar            whose they are: `fine`, `plain`, or `none`
@@ -130,7 +134,10 @@ class ChartParser:
             yield self.parse(texts.words(i), n_best, of_text)
 
     def parse(self, words: Sequence[str], n_best: int = 1, limits: Limits | None = None) -> Parse:
-        """The best trees of a text within the limits; of all, if there are none or no tree is within them."""
+        """The best trees of a text within the limits.
+
+        The limits do not hold if there are none, or if no tree is within them.
+        """
         if not 0 < len(words) <= LONGEST:
             return Parse((), (), "none")
         if limits is not None:
@@ -159,7 +166,9 @@ class ChartParser:
     def _pruned(
         self, words: Sequence[str], n_best: int, tags: NDArray[np.bool_] | None, ends: NDArray[np.bool_]
     ) -> Parse | None:
-        """The best trees, coarse to fine, or to plain if the fine grammar has none; None if no grammar has.
+        """The best trees: coarse to fine, or to plain if the fine grammar has none.
+
+        None if no grammar has a tree.
 
         tags  (n, coarse symbols) the kinds of tags that each word can have; None: all
         ends  (n,) after which words spans of several words can end
@@ -184,7 +193,10 @@ class ChartParser:
 
 
 def _limited(emissions: Emissions, tags: NDArray[np.bool_] | None, kinds: NDArray[np.int32]) -> Emissions:
-    """Emissions of the tags whose kind, by `kinds` (S,), a word can have; all of a word without any."""
+    """Emissions of the tags whose kind a word can have.
+
+    `kinds` (S,) holds the kind of each tag; a word without any such tag keeps all.
+    """
     if tags is None:
         return emissions
     starts, symbols, scores = emissions

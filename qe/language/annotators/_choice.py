@@ -21,7 +21,9 @@ Longs = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class ChoiceModel:
-    """labels      (L,) names
+    """A linear model that chooses among the labels that a tag allows.
+
+    labels      (L,) names
     tags        (T,) names of what limits the choice
     templates   what a feature looks at; attribute -1 is the tag
     weights     (2^k + L,)
@@ -67,7 +69,10 @@ def fit(
     progress: Progress = silent,
     stage: str = "training",
 ) -> ChoiceModel:
-    """A model of what was chosen; a tag allows what was seen with it, one never seen the most frequent."""
+    """Fit a model of choices.
+
+    A tag allows the labels seen with it; a tag never seen allows the most frequent label.
+    """
     seen: list[set[int]] = [set() for _ in tag_names]
     for tag, label in zip(tags.tolist(), gold.tolist(), strict=True):
         seen[tag].add(label)

@@ -1,4 +1,6 @@
-"""Parsing with a weighted grammar in a chart: best inside and outside scores, best derivations.
+"""Parsing with a weighted grammar in a chart: inside and outside scores, derivations.
+
+All of them are of the best derivations.
 
 A symbol A of a span has a base score, that of its best expansion by two children or by a word, and a top
 score, the best of its base (`stay`) and of the bases under its chains of single children. Children of rules
@@ -89,7 +91,7 @@ def _best_of(active: Ints, top: Floats, priors: Floats, beam: float) -> Ints:
 
 @njit(cache=True, nogil=True)
 def _groups(rules: Rules, kinds: Ints) -> Longs:
-    """(r,) where the rules end that have the left child of rule r, and parents of the kind of its parent."""
+    """(r,) end of the rules with the left child and the parent's kind of rule r."""
     after = np.empty(len(rules.parents), np.int64)
     for left in range(len(rules.stay)):
         end = rules.starts[left + 1]
@@ -195,7 +197,10 @@ def inside(
 def outside(
     n: int, root: int, base: Floats, top: Floats, bounds: Longs, lists: Ints, rules: Rules, least: float
 ) -> tuple[Floats, Floats]:
-    """Best outside scores of bases and tops, (rows, S) each; none of what is in no tree of score `least`."""
+    """Best outside scores of bases and tops, (rows, S) each.
+
+    They are defined only for symbols in trees that score at least `least`.
+    """
     out_base = np.full(base.shape, NEVER, np.float32)
     out_top = np.full(top.shape, NEVER, np.float32)
     out_top[bounds[span(0, n), 2], root] = 0.0

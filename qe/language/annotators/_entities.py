@@ -1,4 +1,4 @@
-"""Files of entities, and how entities are compared: precision, recall and F1 of whole entities."""
+"""Files of entities, and precision, recall and F1 of whole entities."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,7 +24,9 @@ class Tagged:
 
 
 def read_entities(files: Sequence[Path]) -> list[Tagged]:
-    """Sentences of CoNLL 2002 and 2003 files (a word a line, its tag last), or of CoNLL-U with `NER=`.
+    """Sentences of CoNLL 2002 and 2003 files, or of CoNLL-U with `NER=`.
+
+    CoNLL 2002 and 2003 have a word a line, its tag last.
 
     Tags of the older kind, where `I-` can begin an entity, are turned into `B-` and `I-`.
 

@@ -1,4 +1,6 @@
-"""Labelled brackets compared by the rules of EVALB (Sekine and Collins), as its COLLINS.prm sets them.
+"""Compare labelled brackets by the rules of EVALB (Sekine and Collins).
+
+The rules are set as in its COLLINS.prm.
 
 - Words whose tag in the gold tree is punctuation are taken out of both trees before brackets are counted; so
   are the brackets that they leave empty. Punctuation: `, : `` '' .` of the Penn Treebank, and tags that begin
@@ -34,7 +36,10 @@ def is_punctuation(tag: str) -> bool:
 
 
 def brackets(tree: Node, dropped: frozenset[int]) -> Counter[Bracket]:
-    """(label, first word, end) of the constituents, words in `dropped` (places in the tree) not counted."""
+    """(label, first word, end) of the constituents.
+
+    Words in `dropped` (places in the tree) are not counted.
+    """
     result: Counter[Bracket] = Counter()
     _collect(tree, 0, 0, dropped, result)
     return result

@@ -1,4 +1,6 @@
-"""Probabilistic context-free grammars read from trees: markovised, binary, with chains of single children.
+"""Probabilistic context-free grammars read from trees.
+
+They are markovised and binary, with chains of single children.
 
 A constituent's symbol is its label and those above it (vertical order); its children are produced one after
 the other, each after the labels of the last few (horizontal order). Klein and Manning 2003, Accurate
@@ -125,7 +127,9 @@ def kind_name(symbol: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Grammar:
-    """symbols   (S,) names
+    """A grammar as its symbols, binary rules and chains of single children.
+
+    symbols   (S,) names
     index     name -> place
     rules     as arrays
     paths     (c,) the symbols between the top and the bottom of each chain
@@ -185,7 +189,10 @@ def label_of(symbol: str) -> str:
 
 
 def tree_of(nodes: NDArray[np.int64], grammar: Grammar, words: Sequence[str]) -> Node:
-    """The tree of a derivation (`qe.language.annotators._cky.best_derivation`), as treebanks have it."""
+    """The tree of a derivation, as treebanks have it.
+
+    The derivation is as from `qe.language.annotators._cky.best_derivation`.
+    """
     finished: list[list[Node]] = []
     for symbol, low, high, chain in nodes[::-1].tolist():
         name = grammar.symbols[symbol]

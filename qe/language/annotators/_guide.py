@@ -1,4 +1,4 @@
-"""What words say of a tree before it is looked for: their tags, and where constituents can end.
+"""Limits that words set before a tree is searched: their tags and where constituents end.
 
 Most spans of a text are no constituent, and most tags of a word not the one it has here. A sequence model
 knows both better than a grammar, for which every text is like any other, and in no time; the chart parser
@@ -53,8 +53,11 @@ class Limits(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Guide:
-    """A sequence model of a treebank, whose labels join the kind of a word's tag (`kind_name`), and whether a
-    constituent of several words, less than the text, ends with it."""
+    """A sequence model of a treebank that tags words and ends of constituents.
+
+    Its labels join the kind of a word's tag (`kind_name`), and whether a constituent ends with the word.
+    Only constituents of several words, less than the text, are meant.
+    """
 
     model: SequenceModel
 
@@ -76,7 +79,10 @@ class Guide:
         return tuple(dict.fromkeys(label.removesuffix(_END) for label in self.model.labels))
 
     def limits(self, tokens: Tokens, shown: Hashes | None = None) -> Iterator[Limits]:
-        """Limits of each text, from the labels near its best labelling; its last word always ends one."""
+        """Limits of each text, from the labels near its best labelling.
+
+        The last word of a text always ends a constituent.
+        """
         near = self.model.near(tokens, MARGIN, shown)
         kinds = self.kinds
         places = np.array([kinds.index(label.removesuffix(_END)) for label in self.model.labels])
@@ -118,7 +124,10 @@ def _labels(tree: Node) -> list[str]:
 
 
 def _walk(node: Node, kinds: list[str], ends: set[int]) -> None:
-    """Adds the kinds of the tags below, and the places of the last words of constituents of several."""
+    """Add the kinds of the tags below, and the last words of constituents of several words.
+
+    `ends` takes the places of these words.
+    """
     if node.word:
         kinds.append(kind_name(TAG + node.label))
         return

@@ -57,9 +57,11 @@ def k_best(
     rules: Rules,
     least: float,
 ) -> tuple[Floats, NDArray[np.int64], Longs]:
-    """Scores of the best derivations, best first; their nodes in pre-order as `best_derivation` has them, one
-    derivation after the other, and (m + 1,) where each begins. Some of those that score less than
-    `least` are not found."""
+    """The best derivations: scores, nodes, and (m + 1,) where each begins.
+
+    Scores are best first. Nodes are in pre-order as in `best_derivation`, one derivation after the other.
+    Some derivations that score less than `least` are not found.
+    """
     rows, size = base.shape
     at = np.full((rows, size), -1, np.int32)  # the list of a base
     above = np.full((rows, size), -1, np.int32)  # the list of a top

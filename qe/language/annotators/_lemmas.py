@@ -16,7 +16,9 @@ Rule = tuple[int, str]  # letters to cut, letters to add
 
 @dataclass(frozen=True, eq=False)
 class Lemmas:
-    """words   (lower-cased form, tag, morphology), or (form, tag, ""), -> base form
+    """Base forms of words, and endings to cut and to add for other words.
+
+    words   (lower-cased form, tag, morphology), or (form, tag, ""), -> base form
     endings  (tag, ending, morphology or "") -> what to cut and to add
 
     A word in neither is its own base form; so is one whose base form treebanks write with a capital (proper
@@ -84,7 +86,9 @@ _AS_IT_IS: Final = "\x00"  # of a rule whose base form keeps the capitals of the
 
 
 def _rule(form: str, lemma: str) -> Rule:
-    """What makes the base form of the form: from its lower case, unless the base form has capitals.
+    """The rule that makes the base form of a form.
+
+    It starts from lower case, unless the base form has capitals.
 
     >>> _rule("casas", "casa"), _rule("Fue", "ser"), _rule("Paris", "Paris")
     ((1, ''), (3, 'ser'), (0, '\\x00'))

@@ -1,4 +1,7 @@
-"""Trees without crossing arcs: a dependant of a crossing arc is lifted to the head of its head."""
+"""Trees without crossing arcs.
+
+A dependant of a crossing arc is lifted to the head of its head.
+"""
 
 from collections.abc import Sequence
 
@@ -7,7 +10,9 @@ from numpy.typing import NDArray
 
 
 def projective(heads: Sequence[int]) -> list[int]:
-    """Heads of a projective tree: while arcs cross, the shortest of them is lifted (Nivre and Nilsson 2005).
+    """Heads of a projective tree (Nivre and Nilsson 2005).
+
+    While arcs cross, the shortest of them is lifted.
 
     >>> projective([2, 3, -1, 2])
     [2, 2, -1, 2]
@@ -31,7 +36,10 @@ def _shortest_crossing(heads: Sequence[int]) -> int | None:
 
 
 def _spans(heads: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(n,) the place of every word in the tree's pre-order, and the place beyond all that depend on it."""
+    """(n,) place of every word in the tree's pre-order, and the place after its dependants.
+
+    The second counts direct and indirect dependants.
+    """
     below: list[list[int]] = [[] for _ in range(len(heads) + 1)]
     for word, head in enumerate(heads):
         below[head].append(word)  # of the root, -1: the last

@@ -17,9 +17,12 @@ _LANES: Final = 8  # columns are as long as the next multiple
 
 
 class Grouped(NamedTuple):
-    """The binary rules again: with right child C those from by_right[C] to by_right[C + 1] of the first three
-    arrays, of parent A those from by_parent[A] to by_parent[A + 1] of the last four, by left child; rule r is
-    followed by the first one with another left child at after[r]."""
+    """The binary rules again, grouped by right child and by parent.
+
+    Right child C has the entries by_right[C] to by_right[C + 1] of the first three arrays. Parent A has
+    the entries by_parent[A] to by_parent[A + 1] of the last four, by left child. After rule r, the first
+    one with another left child is at after[r].
+    """
 
     by_right: Longs
     parents: Ints
@@ -54,7 +57,10 @@ def grouped(rules: Rules) -> Grouped:
 
 @njit(**UNCOUNTED)
 def _finished(base: Floats, top: Floats, i: int, rules: Rules, beam: float, active: Ints) -> int:
-    """Fills the tops of the span that begins at i, and `active` with those within the beam; how many."""
+    """Fill the tops of the span that begins at i; returns how many are within the beam.
+
+    The tops within the beam are put into `active`.
+    """
     count, best = 0, NEVER
     for symbol in range(len(rules.stay)):
         score = base[symbol, i]
@@ -118,9 +124,11 @@ def possible(
     starts: Longs, tags: Ints, emissions: Floats, rules: Rules, groups: Grouped, root: int, beam: float,
     threshold: float, ends: Flags,
 ) -> Flags:  # fmt: skip
-    """(spans, S) the symbols that have two children or a word in a tree at most `threshold` below the best;
-    (0, 0) if there is no tree. `beam` as for `_cky.inside`, spans by its numbers, `ends` as for
-    `chart`."""
+    """(spans, S) symbols that have two children or a word in a good tree.
+
+    A good tree is at most `threshold` below the best; the result is (0, 0) if there is no tree. `beam` is
+    as for `_cky.inside`, spans by its numbers, `ends` as for `chart`.
+    """
     n = len(starts) - 1
     base, top = chart(starts, tags, emissions, rules, groups, beam, ends)
     best = top[span(0, n), root]
@@ -157,7 +165,10 @@ def _above(symbol: int, top: Floats, out: Floats, rules: Rules) -> float:
 
 @njit(**UNCOUNTED)
 def _downwards(i: int, j: int, symbol: int, above: float, top: Floats, out: Floats, groups: Grouped) -> None:
-    """Raises the outside scores of all pairs of children of the base of `symbol`, words i <= k < j."""
+    """Raise the outside scores of all pairs of children of the base of `symbol`.
+
+    The split k runs over i <= k < j.
+    """
     for m in range(i + 1, j):
         first, second = span(i, m), span(m, j)
         begin, end = groups.by_parent[symbol], groups.by_parent[symbol + 1]

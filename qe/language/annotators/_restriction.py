@@ -1,4 +1,6 @@
-"""The part of a grammar that a text can use: rules whose children some words of the text can make.
+"""The part of a grammar that a text can use.
+
+It has the rules whose children some words of the text can make.
 
 Treebank grammars have thousands of symbols, of which a sentence can use some hundreds; charts of these alone
 are small and quick. No tree is lost.
@@ -14,7 +16,9 @@ from qe.language.annotators._cky import Flags, Ints, Rules
 
 
 class Restricted(NamedTuple):
-    """rules    of the symbols kept, by new numbers
+    """A grammar of some of the symbols, with their old and new numbers.
+
+    rules    of the symbols kept, by new numbers
     symbols  (new S,) the old number of each symbol
     numbers  (S,) the new number of each symbol; -1: none
     chains   the old number of each chain

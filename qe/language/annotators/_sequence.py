@@ -1,4 +1,6 @@
-"""Sequence labels by a linear model of first order: averaged structured perceptron, Viterbi decoding.
+"""Sequence labels by a linear model of first order.
+
+Training is an averaged structured perceptron, decoding is Viterbi.
 
 Collins 2002, Discriminative training methods for hidden Markov models; weights averaged over all steps.
 """
@@ -24,7 +26,7 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class SequenceModel:
-    """Scores of labels from hashed features of the words around, and of each label after another.
+    """Scores of labels from hashed features of the words around and of the label before.
 
     labels       (L,) names
     templates    what a feature looks at
@@ -52,7 +54,10 @@ class SequenceModel:
         return result
 
     def near(self, tokens: Tokens, margin: float, shown: Hashes | None = None) -> Flags:
-        """(n_tokens, L) the labels of every token in labellings of its text up to `margin` below the best."""
+        """(n_tokens, L) labels of every token in labellings up to `margin` below the best.
+
+        Labellings are of the token's whole text.
+        """
         words = attributes(tokens.types) if shown is None else shown
         result = np.zeros((len(tokens.ids), len(self.labels)), np.bool_)
         _near(
@@ -115,7 +120,7 @@ def _emissions(
     weights: Floats,
     size: int,
 ) -> tuple[Longs, Floats]:
-    """Words low..high of one text: (n, t) cells of their features, (n, size) scores of their labels."""
+    """Feature cells (n, t) and label scores (n, size) of the words low..high of one text."""
     cells = np.empty((high - low, templates.shape[0]), np.int64)
     features_of(words, ids, np.empty(0, np.uint64), low, high, templates, mask, cells)
     scores = np.zeros((high - low, size), np.float32)

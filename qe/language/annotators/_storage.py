@@ -1,4 +1,7 @@
-"""Files of annotators: JSON and .npy arrays, checked for type, size and bounds when they are read."""
+"""Files of annotators: JSON and .npy arrays.
+
+Type, size and bounds are checked on reading.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -22,8 +25,11 @@ def save(path: Path, meta: Mapping[str, Any], **arrays: NDArray[Any]) -> None:
 
 
 def load_meta(path: Path, keys: Sequence[str], version: str = "") -> dict[str, Any]:
-    """`meta.json`. Raises InputError for a missing key, and a file that is damaged or of another `version`:
-    the weights of hashed features mean nothing to other features."""
+    """Read `meta.json`.
+
+    Raises InputError for a missing key, and for a file that is damaged or of another `version`: the
+    weights of hashed features mean nothing to other features.
+    """
     with whole("the annotator", path / "meta.json", _REMEDY):
         meta = json.loads((path / "meta.json").read_text("utf-8"))
     missing = [key for key in keys if not isinstance(meta, dict) or key not in meta]

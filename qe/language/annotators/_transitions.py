@@ -1,4 +1,6 @@
-"""Unlabelled dependency trees by transitions: arc-standard, beam search, averaged perceptron.
+"""Unlabelled dependency trees by transitions.
+
+The method is arc-standard with beam search and an averaged perceptron.
 
 Nivre 2004 (arc-standard); Huang, Fayong and Guo 2012 (the perceptron is updated where the beam is furthest
 ahead of the right derivation: max violation); features after Zhang and Nivre 2011. The trees are projective,
@@ -63,7 +65,10 @@ def bucket(distance: int) -> int:
 
 @njit(cache=True, nogil=True)
 def between(marks: Longs, low: int, high: int) -> int:
-    """The bits that any word strictly between two has: verb, punctuation, conjunction (see `marks`)."""
+    """The bits that any word strictly between two has (see `marks`).
+
+    The bits are verb, punctuation, conjunction.
+    """
     seen = np.int64(0)
     for k in range(low + 1, high):
         seen |= marks[k]
@@ -72,7 +77,10 @@ def between(marks: Longs, low: int, high: int) -> int:
 
 @njit(cache=True, nogil=True)
 def _atoms(table: Longs, top: int, front: int, shown: Hashes, marks: Longs, result: Hashes) -> None:
-    """What a state shows: `table` its words, `top` words on the stack, `front` the next of the buffer."""
+    """Write the features of a parser state into `result`.
+
+    `table` holds its words, `top` is the number of words on the stack, `front` the next of the buffer.
+    """
     n = shown.shape[0]
     nodes = np.full(14, -1, np.int64)
     for k in range(3):
@@ -275,7 +283,10 @@ def epoch(
     shown: Hashes, marks: Longs, offsets: Longs, heads: Ids, order: Longs, templates: Longs, mask: np.uint64,
     weights: Floats, sums: NDArray[np.float64], width: int, clock: int,
 ) -> tuple[int, int]:  # fmt: skip
-    """One pass over the trees; returns the clock (trees seen) and how many had to be learned from."""
+    """One pass over the trees.
+
+    Returns the clock (trees seen) and the number of trees that the model had to learn from.
+    """
     wrong = 0
     for k in order:
         low, high = offsets[k], offsets[k + 1]

@@ -46,7 +46,9 @@ _VERSION: Final = digest(_transitions.TEMPLATES.tolist(), _relations.TEMPLATES.t
 @summarised
 @dataclass(frozen=True, eq=False)
 class Dependencies(Annotator):
-    """Heads, and the layer `deprel`: transitions with a beam, then labels from the root downwards.
+    """Heads, and the layer `deprel`.
+
+    Heads come from transitions with a beam, then labels from the root downwards.
 
     Every text is one tree with one root, without crossing arcs. Parts of speech are those that a tagger
     trained on the other three quarters of the treebank gives, so that training sees errors like those of use.
@@ -175,7 +177,10 @@ class Dependencies(Annotator):
 
     @classmethod
     def evaluate(cls, gold: Sequence[Path], language: str, annotators: Sequence[Annotator]) -> dict[str, Any]:
-        """Unlabelled and labelled attachment, punctuation included; `las_universal` without subtypes."""
+        """Unlabelled and labelled attachment scores, punctuation included.
+
+        `las_universal` is without subtypes.
+        """
         sentences = _parsed(gold)
         words = _attachment([s.words for s in sentences], language, annotators)
         return {"words": words, "tokens": _attachment([s.in_text() for s in sentences], language, annotators)}
@@ -214,7 +219,7 @@ def _attachment(
 def _jackknifed(
     sentences: Sequence[Sequence[Row]], language: str, seed: int, progress: Progress
 ) -> tuple[list[Sequence[Row]], Batch]:
-    """The sentences in another order, and their words with the tags of taggers that did not see them."""
+    """The sentences in another order, with tags of taggers that did not see them."""
     folds = min(_FOLDS, len(sentences))
     members = [[s for i, s in enumerate(sentences) if i // 2 % folds == k] for k in range(folds)]
     parts: list[Batch] = []
@@ -233,8 +238,11 @@ def _jackknifed(
 
 
 def _shown(batch: Batch) -> tuple[Hashes, NDArray[np.int64]]:
-    """What the parser sees of words: (n, 4) hashes of lower-cased form, tag, tag with morphology, ending; and
-    (n,) bits of what a word can be between two others."""
+    """Hashes (n, 4) and bits (n,) of words, as the parser sees them.
+
+    Hashes are of lower-cased form, tag, tag with morphology, and ending. Bits say what a word can be
+    between two others.
+    """
     upos, feats = batch.layers["upos"], batch.layers["feats"]
     keys = upos.ids.astype(np.int64) * len(feats.types) + feats.ids
     distinct, inverse = np.unique(keys, return_inverse=True)

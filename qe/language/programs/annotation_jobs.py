@@ -40,7 +40,9 @@ def annotate_file(
     chunk: int = CHUNK,
     progress: Progress = silent,
 ) -> AnnotatedFile:
-    """Writes the CoNLL-U of every line of `source` to `output` (`.gz`: compressed), an empty line after each.
+    """Write the CoNLL-U of every line of `source` to `output` (`.gz`: compressed).
+
+    An empty line follows each text.
 
     Finished chunks lie in `OUTPUT.partial/` until all are done; the same command goes on after the last of
     them, and ends with the same bytes. What another command has left there is removed.

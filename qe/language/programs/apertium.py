@@ -82,7 +82,10 @@ def unseen(
 
 @dataclass(frozen=True)
 class Pipeline:
-    """A mode of Apertium's, taken apart at its tagger; what comes before and after are modes in `folder`."""
+    """A mode of Apertium, split at its tagger.
+
+    The parts before and after are modes in `folder`.
+    """
 
     program: str
     folder: str

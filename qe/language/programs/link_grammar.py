@@ -26,9 +26,12 @@ _VERSION: Final = re.compile(r"Version: (\S+)")
 
 @dataclass(frozen=True)
 class LinkGrammar:
-    """Adds comments of the best linkage: `link_grammar_linkages` (how many there are), `link_grammar_unused`
-    (words in none of its links; 0: the sentence is grammatical to the program), `link_grammar_cost` (of its
-    disjuncts), `link_grammar_length` (sum of link lengths). A text that the program gives up on has none.
+    """Adds comments of the best linkage of link grammar.
+
+    `link_grammar_linkages` is the number of linkages. `link_grammar_unused` counts words in none of its
+    links (0: the sentence is grammatical to the program). `link_grammar_cost` is the cost of its
+    disjuncts, `link_grammar_length` the sum of link lengths. A text that the program gives up on has none
+    of these.
 
     Raises InputError if the program is not installed, or the language is not English.
     """
@@ -84,7 +87,9 @@ def _comments(answer: str) -> list[str]:
 
 
 def _shown(text: Sequence[str]) -> str:
-    """The text as one line that the program does not take for a command: without `!` at its beginning.
+    """The text as one line that the program does not take for a command.
+
+    `!` and `#` are removed from its beginning.
 
     >>> _shown(["!", "file", "x"])
     'file x'

@@ -32,7 +32,9 @@ def check_made_columns(columns: Mapping[str, str], languages: tuple[str, str]) -
 def with_made_columns(
     segments: Segments, columns: Mapping[str, str], cache: Path | None = None, progress: Progress = silent
 ) -> Segments:
-    """The segments with `columns` (name -> program): annotations, and second translations by engines.
+    """The segments with the columns that programs make.
+
+    `columns` maps name -> program: annotators, and engines for second translations.
 
     Raises InputError as `with_annotations` and `with_translations` do.
     """
@@ -54,7 +56,10 @@ def made_again(segments: Segments, columns: Mapping[str, str]) -> Segments:
 
 
 def keep_annotators(columns: Mapping[str, str], folder: Path) -> dict[str, str]:
-    """`columns` (name -> program) as a model's description has them, once its annotators are in `folder`."""
+    """Put the annotators of `columns` into `folder`.
+
+    Returns `columns` (name -> program) as a model's description has them.
+    """
     kept = {}
     for column, name in columns.items():
         if column.startswith("annotation_"):

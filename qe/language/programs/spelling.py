@@ -20,7 +20,9 @@ _PATHS: Final = re.compile(r"^(/\S+)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Hunspell:
-    """The dictionary of a language: `xx_XX` if it is installed (English: `en_US`), else the first `xx_...`.
+    """The dictionary of a language.
+
+    It is `xx_XX` if that is installed (English: `en_US`), else the first `xx_...`.
 
     Adds `Spell=no` to MISC of words it does not know, and the comment `speller`. A token without letters is
     known; one with hyphens or apostrophes is known if all of its parts are.

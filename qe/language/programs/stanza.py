@@ -1,4 +1,7 @@
-"""Stanza pipelines of users: tags, base forms, dependencies, entities, constituents; `stanza:LANGUAGE`."""
+"""Stanza pipelines of users: `stanza:LANGUAGE`.
+
+They give tags, base forms, dependencies, entities and constituents.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +17,9 @@ _PROCESSORS = ("tokenize", "pos", "lemma", "depparse", "ner", "constituency")
 
 @dataclass(frozen=True)
 class StanzaTagger:
-    """Runs the models of a language that are on this machine, on tokens as they are; nothing is downloaded.
+    """Run the installed models of a language on tokens as they are.
+
+    Nothing is downloaded.
 
     Raises InputError if Stanza or its models of the language are not installed.
     """

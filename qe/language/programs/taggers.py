@@ -1,4 +1,7 @@
-"""Annotation of texts as CoNLL-U blocks: by Apertium's taggers, by trained annotators, by models of users."""
+"""Annotate texts as CoNLL-U blocks.
+
+Apertium's taggers, trained annotators or models of users do it.
+"""
 
 import json
 import re
@@ -61,7 +64,9 @@ class Tagger(Protocol):
 
 @dataclass(frozen=True)
 class ApertiumTagger:
-    """Apertium's morphological analyser and part-of-speech tagger for one side of an installed language pair.
+    """Apertium's analyser and part-of-speech tagger for one side of an installed pair.
+
+    The analyser is morphological; the pair is a language pair.
 
     A word of several tokens (`New York`) gives each its analysis; of a contraction (`del`) the first part
     counts. `xpos` is the whole analysis (`n.f.sg`); a word that the analyser does not know is `X`, `_`, and
@@ -169,14 +174,19 @@ def is_tagger(name: str) -> bool:
 
 
 def for_corpora(by: Tagger, layers: Sequence[Layer] = LAYERS) -> Tagger:
-    """The annotator without what is not kept of an annotated corpus: other layers, what programs add."""
+    """The annotator without layers that are not kept of an annotated corpus.
+
+    What programs add is not kept either.
+    """
     if isinstance(by, Combined) and by.base is not None:
         return for_corpora(by.base, layers)
     return by.for_layers(layers) if isinstance(by, AnnotatorFolder) else by
 
 
 def is_program(name: str) -> bool:
-    """Whether `name` says an installed program, or the name of an installed model, and no file or folder.
+    """Whether `name` names an installed program or model.
+
+    False if it names a file or folder.
 
     >>> is_program("apertium+hunspell"), is_program("spacy:es_core_news_md"), is_program("spacy:../model")
     (True, True, False)
@@ -188,8 +198,10 @@ def is_program(name: str) -> bool:
 
 
 def tagger(name: str, language: str, other: str, together: int = 1) -> Tagger:
-    """The annotator `name` of a language: a program, a folder of trained annotators, or a user's model; with
-    what other programs add after `+` (`annotators/en+hunspell+link-grammar`).
+    """The annotator `name` of a language.
+
+    It is a program, a folder of trained annotators, or a user's model; with what other programs add after
+    `+` (`annotators/en+hunspell+link-grammar`).
 
     other     the language of the pair whose data a program uses
     together  the number of texts that may see each other, of programs (of a corpus: many)
@@ -249,7 +261,10 @@ def _forms(text: Sequence[str]) -> str:
 
 
 def _with_more(block: str, comments: Sequence[str], misc: Mapping[int, str]) -> str:
-    """The block with comments before its own lines, and more in MISC of its words, counted from 0."""
+    """The block with comments before its own lines, and more in MISC of its words.
+
+    Words are counted from 0.
+    """
     lines = [f"# {comment}" for comment in comments]
     word = 0
     for line in block.split("\n") if block else ():
@@ -300,7 +315,10 @@ def _of_user(kind: str, model: str) -> Tagger:
 
 
 def kept_with(name: str, folder: Path) -> str:
-    """The annotator's name once its files, if they are the user's, lie in `folder`, as a model keeps them."""
+    """The annotator's name once its files lie in `folder`, as a model keeps them.
+
+    Only a user's files are copied.
+    """
     first, *added = _parts(name)
     kind, _, model = first.partition(":")
     if kind == "udpipe" and model:
@@ -316,8 +334,9 @@ def kept_with(name: str, folder: Path) -> str:
 def with_annotations(
     segments: Segments, columns: Mapping[str, str], cache: Path | None = None, progress: Progress = silent
 ) -> Segments:
-    """The segments with the columns `annotation_source`, `annotation_target`, `annotation_pseudo_reference`:
-    CoNLL-U of their tokens.
+    """The segments with the CoNLL-U of their tokens in annotation columns.
+
+    They are `annotation_source`, `annotation_target`, `annotation_pseudo_reference`.
 
     columns  column -> name of the annotator that makes it
     cache    folder where annotations are kept, by annotator and tokens
@@ -370,7 +389,9 @@ def _analyses_of_lines(tagged: str, texts: Sequence[Sequence[str]]) -> list[list
 
 
 def _analyses(tagged: str, tokens: Sequence[str]) -> list[str]:
-    """The analysis of every token: that of the first unit which covers one of its letters, else empty.
+    """The analysis of every token.
+
+    It is that of the first unit which covers one of its letters, else empty.
 
     All are empty if the programs did not give the tokens back letter by letter.
     """
@@ -398,7 +419,10 @@ def _analyses(tagged: str, tokens: Sequence[str]) -> list[str]:
 
 
 def _shown(token: str) -> str:
-    """The token without signs and control characters that the stream format could mistake; never empty."""
+    """The token without signs and control characters that the stream format could mistake.
+
+    It is never empty.
+    """
     return "".join("_" if unicodedata.category(c)[0] in "CZ" else c for c in token.translate(_SIGNS)) or "_"
 
 

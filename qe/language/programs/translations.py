@@ -35,8 +35,9 @@ def translate_file(source: Path, output: Path, by: Engine, progress: Progress = 
 def with_translations(
     segments: Segments, columns: Mapping[str, str], cache: Path | None = None, progress: Progress = silent
 ) -> Segments:
-    """The segments with second translations: `pseudo_reference` (of the source) or `back_translation`
-    (of the target).
+    """The segments with second translations.
+
+    They are `pseudo_reference` (of the source) or `back_translation` (of the target).
 
     columns  column -> name of the engine that makes it, from and into the tokenizers' languages
     cache    folder where translations are kept, by engine, languages and text

@@ -1,4 +1,7 @@
-"""UDPipe 1 models of users (Straka and Strakova 2017): tags, base forms, dependencies; `udpipe:FILE`."""
+"""UDPipe 1 models of users: `udpipe:FILE` (Straka and Strakova 2017).
+
+They give tags, base forms and dependencies.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,6 @@
-"""Tie calibration over all pairs of n values: exact, without holding n (n - 1) / 2 differences.
+"""Tie calibration over all pairs of n values, exact.
+
+It does not hold the n (n - 1) / 2 differences.
 
 A first pass counts, in narrow bins of the difference, the pairs that a threshold there gains and loses. The
 accuracy at the edges of the bins is then known, and with it the bins that may hold the best threshold; the
@@ -18,7 +20,9 @@ _BINS = 1 << 16
 def calibrated_on_all_pairs(
     values: FloatArray, gold: FloatArray, calibrate: bool = True
 ) -> tuple[float, float]:
-    """The best threshold and its accuracy over all pairs of (n,) values; see `acc_eq.best_threshold`.
+    """The best threshold and its accuracy over all pairs of (n,) values.
+
+    See `acc_eq.best_threshold`.
 
     >>> calibrated_on_all_pairs(np.array([0.0, 2, 6, 8]), np.array([1.0, 1, 1, 4]))
     (4.0, 0.6666666666666666)
@@ -60,7 +64,10 @@ def _collected(
 
 @numba.njit(cache=True, nogil=True)
 def _count(values: Any, gold: Any, width: float, gains: Any, losses: Any, low: Any, high: Any) -> int:
-    """Fills gains, losses and the extreme differences by bin; returns the correct pairs with threshold 0."""
+    """Fill gains, losses and the extreme differences by bin.
+
+    Returns the number of correct pairs with threshold 0.
+    """
     base = 0
     for i in range(len(values)):
         for j in range(i):

@@ -82,7 +82,10 @@ class MomentProblem(Problem):
 
 @numba.njit(cache=True, nogil=True)
 def _mean_pearson(x: Any, y: Any, cell: Any, places: Any, whole: Any) -> Any:
-    """The mean over groups, weighted by `whole` (g,), of the correlation of cells weighted by `cell` (n,)."""
+    """The weighted mean over groups of the correlation of their cells.
+
+    Groups weigh `whole` (g,), cells weigh `cell` (n,).
+    """
     groups = len(whole)
     total, sx, sy = np.zeros(groups), np.zeros(groups), np.zeros(groups)
     for i in range(len(x)):
@@ -110,7 +113,10 @@ def _mean_pearson(x: Any, y: Any, cell: Any, places: Any, whole: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _differences(own: Any, other: Any, gold: Any, order: Any, starts: Any, heads: Any, out: Any) -> None:
-    """(B,) mean correlation of the first pseudo-metric less that of the second; cells in order of groups."""
+    """(B,) mean correlation of the first pseudo-metric minus that of the second.
+
+    The cells are in order of groups.
+    """
     samples = heads.shape[1]
     sums, mean = np.empty((6, samples)), np.zeros((2, samples))
     defined = np.zeros((2, samples), np.int64)

@@ -32,7 +32,10 @@ class SystemCorrelation(Correlation):
 
 
 class JudgedSystems(Problem):
-    """Scores of the systems that people and all metrics score. Raises InputError for fewer than 2 of them."""
+    """Scores of the systems that people and all metrics score.
+
+    Raises InputError for fewer than 2 such systems.
+    """
 
     def __init__(self, human: Human, known: BoolArray, whole_systems: bool) -> None:
         known = known if whole_systems else known & human.judged()

@@ -20,7 +20,7 @@ _DRAWN = 1 << 16  # pairs of all translations that exchanges and bootstrap sampl
 
 @dataclass(frozen=True)
 class AccEq(Correlation):
-    """Share of pairs that the metric orders as people do, or finds equal as they do (acc_eq, "accuracy*").
+    """Share of pairs that the metric orders, or ties, as people do (acc_eq, "accuracy*").
 
     The metric finds two translations equal if their scores differ by no more than a threshold, the one that
     gives the metric its highest accuracy on these data (the smallest of them); `calibrate=false` takes 0.
@@ -56,7 +56,10 @@ class _PairProblem(Problem):
 
     @abstractmethod
     def weights(self, segments: FloatArray, systems: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Weights of the cells (n,) and of the groups (g,) by those of segments (s,) and systems (k,)."""
+        """Weights of the cells (n,) and of the groups (g,).
+
+        They come from the weights of segments (s,) and systems (k,).
+        """
 
     def weighted(self, values: FloatArray, segments: FloatArray, systems: FloatArray) -> float:
         return self.resampled(values)(segments, systems)

@@ -63,7 +63,9 @@ def _tau(values: Any, left: Any, right: Any, sign: Any, starts: Any, cell: Any, 
 
 @numba.njit(cache=True, nogil=True)
 def _differences(concordant: Any, left: Any, right: Any, heads: Any, out: Any) -> None:
-    """Adds 2 for each pair that the first pseudo-metric orders as people do, takes 2 for the second's.
+    """Score the pairs that each of two pseudo-metrics orders as people do.
+
+    Adds 2 for each such pair of the first, takes 2 for each of the second.
 
     concordant  (p, 4) by whose scores the two sides have: own - own, own - other, other - own, other - other
     """

@@ -1,4 +1,4 @@
-"""Soft pairwise accuracy: how alike metric and people are in how sure they are of each pair of systems."""
+"""Soft pairwise accuracy: metric and people compared by how sure they are of each pair."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -95,7 +95,10 @@ class _SoftProblem(JudgedSystems):
         return float(1 - drawn @ np.abs(metric - human) / drawn.sum())
 
     def _normal_p(self, total: FloatArray, squares: FloatArray) -> FloatArray:
-        """p-values of sums whose terms change sign: their null has mean 0 and the variance `squares`."""
+        """p-values of sums whose terms change sign.
+
+        Under the null hypothesis, a sum has mean 0 and the variance `squares`.
+        """
         with np.errstate(invalid="ignore", divide="ignore"):
             p = ndtr(-total / np.sqrt(np.maximum(squares, 1e-300)))
         return np.asarray(np.where(squares > 1e-12, p, self.share))

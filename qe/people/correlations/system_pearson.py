@@ -10,7 +10,10 @@ from qe.people.correlations._systems import SystemCorrelation
 
 
 def weighted_pearson(x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
-    """(...) Pearson's r of (..., k) and (k,) values that count with weights; NaN if a side is constant."""
+    """(...) weighted Pearson's r of (..., k) and (k,) values.
+
+    NaN if one side is constant.
+    """
     constant = (np.ptp(x, axis=-1) == 0) | (np.ptp(y) == 0)
     shares = weights / weights.sum()
     x, y = x - (x @ shares)[..., None], y - y @ shares

@@ -1,1 +1,1 @@
-"""Post-editing effort: what was changed, and which changes go with the effort that people perceive."""
+"""Post-editing effort: what was changed, and which changes go with perceived effort."""

@@ -1,4 +1,4 @@
-"""Which edits go with perceived effort: rank correlations of edit categories with effort scores."""
+"""Rank correlations of edit categories with scores of perceived effort."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -73,7 +73,7 @@ def correlations(
     progress: Progress = silent,
     stage: str = "correlations",
 ) -> list[Correlation]:
-    """The correlation of every category, over all words and by word class, with the effort scores.
+    """Correlate every edit category with the effort scores, over all words and by word class.
 
     table    as `EditCounts.table` gives it, one row per segment
     effort   (n,) scores

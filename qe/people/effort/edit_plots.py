@@ -1,4 +1,4 @@
-"""Plots of an effort report: distributions of edits, word classes side by side, correlations."""
+"""Plots of an effort report: edit distributions, word classes, correlations."""
 
 from collections.abc import Callable, Sequence
 
@@ -21,7 +21,10 @@ _EDITS = [name for name in CATEGORIES if name not in ("match", "order_same")]
 
 
 def edit_distribution(report: EffortReport) -> Figure:
-    """Share of words in every edit category, low scores beside high ones; Koponen 2012, figures 1 and 3."""
+    """Share of words in every edit category, low scores beside high ones.
+
+    The plot follows Koponen 2012, figures 1 and 3.
+    """
 
     def shares(rows: NDArray[np.int64]) -> FloatArray:
         return report.counts.sums(rows)[-1, [CATEGORIES.index(name) for name in _EDITS]]

@@ -1,4 +1,7 @@
-"""The effort report as one HTML page that needs nothing else: tables, plots, segments with marked edits."""
+"""The effort report as one HTML page that needs no other file.
+
+It holds tables, plots and segments with marked edits.
+"""
 
 from collections.abc import Mapping
 from typing import Any

@@ -49,7 +49,9 @@ class MarkedSegment:
 
 
 def discrepancies(effort: FloatArray, ter: FloatArray) -> FloatArray:
-    """(n,) rank of the effort score (higher is less effort) minus rank of TER (lower is better), as shares.
+    """(n,) rank of the effort score minus rank of TER, as shares.
+
+    A higher score is less effort; a lower TER is better.
 
     Segments with undefined TER are NaN.
 

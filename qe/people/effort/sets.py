@@ -1,4 +1,7 @@
-"""The four sets: segments whose effort scores do not fit their edits, each with a set to compare."""
+"""The four sets of segments whose effort scores do not fit their edits.
+
+Each has a set to compare it with.
+"""
 
 from dataclasses import dataclass
 
@@ -37,7 +40,9 @@ class Limits:
 
 @dataclass(frozen=True, eq=False)
 class SetPair:
-    """Segments of similar TER with low and with high scores; row i of one side belongs to row i of the other.
+    """Segments of similar TER with low and with high scores.
+
+    Row i of one side belongs to row i of the other.
 
     name        `low TER` or `high TER`
     low, high   rows with low scores (much effort) and with high ones
@@ -96,7 +101,10 @@ def four_sets(
 def _matched(
     chosen: Rows, candidates: Rows, ter: FloatArray, generator: np.random.Generator
 ) -> tuple[Rows, Rows]:
-    """The chosen rows, and one candidate of similar TER for each; fewer if there are fewer candidates."""
+    """The chosen rows, and for each one a candidate of similar TER.
+
+    There are fewer if there are fewer candidates.
+    """
     costs = np.abs(ter[chosen][:, None] - ter[candidates][None, :])
     left, right = linear_sum_assignment(costs + _TIE * generator.random(costs.shape))
     return chosen[left], candidates[right]

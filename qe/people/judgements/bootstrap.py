@@ -27,7 +27,9 @@ def resampled_tables(
     progress: Progress = silent,
     draw: Draw = "tasks",
 ) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Blocks of (b, k, k) wins and ties of as many tasks, drawn with replacement; `samples` in all.
+    """Blocks of (b, k, k) wins and ties of resampled tasks, `samples` in all.
+
+    Each sample draws as many tasks as there are, with replacement.
 
     draw  tasks, or as many segments or judges as there are, each with all its tasks
 

@@ -13,7 +13,10 @@ from qe.people.judgements.pairwise import PairwiseCounts
 
 @dataclass(frozen=True)
 class Circle:
-    """Each system is preferred to the next, and the last to the first; `margins` are wins minus losses."""
+    """A circle: each system is preferred to the next, and the last to the first.
+
+    `margins` are wins minus losses.
+    """
 
     systems: tuple[str, ...]
     margins: tuple[int, ...]
@@ -40,7 +43,10 @@ def circles(counts: PairwiseCounts) -> list[Circle]:
 
 
 def knots(counts: PairwiseCounts) -> list[list[str]]:
-    """Groups of systems that are joined by circles, largest first; systems on no circle are in none."""
+    """Groups of systems that are joined by circles, largest first.
+
+    Systems on no circle are in no group.
+    """
     groups = sorted((knot for knot in _knots(counts.margins > 0) if len(knot) > 1), key=len, reverse=True)
     return [[counts.systems[i] for i in knot] for knot in groups]
 

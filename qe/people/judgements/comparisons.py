@@ -1,4 +1,4 @@
-"""Pairwise comparisons: what every ranking task of a language pair says about each pair of its systems."""
+"""Pairwise comparisons: what each ranking task of a language pair says of each pair."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,9 @@ CodeArray = NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class Comparisons:
-    """m comparisons from n tasks (one judge ranks the translations of one segment), task by task.
+    """m comparisons from n tasks, task by task.
+
+    In one task, one judge ranks the translations of one segment.
 
     systems      k names, sorted; left and right are indices
     left, right  (m,) the systems compared; left < right
@@ -53,7 +55,7 @@ class Comparisons:
 
 
 def tables(flat: NDArray[np.int64], systems: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(..., 2 k k) sums over `Comparisons.cells` -> (..., k, k) wins and (..., k, k) symmetric ties."""
+    """(..., 2 k k) sums over `Comparisons.cells` -> (..., k, k) wins and symmetric ties."""
     both = flat.reshape(*flat.shape[:-1], 2, systems, systems)
     ties = both[..., 1, :, :]
     return both[..., 0, :, :], ties + np.swapaxes(ties, -1, -2)

@@ -1,4 +1,4 @@
-"""Pairwise counts: how often each system was judged better than, or equal to, each other one."""
+"""Pairwise counts: how often each system was judged better than, or equal to, another."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -36,7 +36,9 @@ def power(
     repeats: int = 20,
     seed: int = 0,
 ) -> Power:
-    """Draws parts of the tasks without replacement, `repeats` times, and tests all pairs in each.
+    """Test all pairs of systems on parts of the tasks.
+
+    Parts are drawn without replacement, `repeats` times.
 
     systems    indices of the systems, two at least, that are compared
     fractions  of the tasks, rising, the last one 1

@@ -1,4 +1,4 @@
-"""Rank ranges: the ranks that a system keeps in most bootstrap samples, and the clusters that they form."""
+"""Rank ranges: the ranks that a system keeps in most bootstrap samples, and clusters."""
 
 from collections.abc import Sequence
 

@@ -10,7 +10,9 @@ from qe.people.judgements.ranking_report import MethodResult, RankingReport
 
 
 def rankings_json(report: RankingReport) -> dict[str, Any]:
-    """Method -> ranking (pairs of system and score, best first), violations, unique, and what else it has.
+    """Method -> its ranking, violations, whether it is unique, and further results.
+
+    A ranking has pairs of system and score, best first.
 
     Scores are null if undefined, and for methods without scores.
     """

@@ -31,7 +31,9 @@ _WINS = LinearSegmentedColormap.from_list("wins", [VERMILLION, "#FFFFFF", BLUE])
 
 
 def heat_map(report: RankingReport) -> Figure:
-    """How often the column's system was judged better than the row's, with the stars of the sign test.
+    """How often the column's system was judged better than the row's.
+
+    Stars mark the results of the sign test.
 
     The numbers are shares of all judgements of the two; the colour is wins minus losses, a share too.
     """

@@ -1,4 +1,4 @@
-"""Ranks the systems of one language pair by several methods, with all that tells how sure the ranks are."""
+"""Rank the systems of one language pair by several methods, with measures of certainty."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

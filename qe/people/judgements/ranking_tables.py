@@ -21,7 +21,10 @@ def all_tables(report: RankingReport) -> list[Table]:
 
 
 def methods_table(report: RankingReport) -> Table:
-    """The orders of all methods side by side, as in Table 5 of the findings; their costs in the last rows."""
+    """The orders of all methods side by side, as in Table 5 of the findings.
+
+    The last rows hold their costs.
+    """
     longest = max(len(result.order) for result in report.methods.values())
     columns = [_column(result, longest) for result in report.methods.values()]
     ranks = [str(i + 1) for i in range(longest)]
@@ -43,7 +46,9 @@ def _column(result: MethodResult, length: int) -> list[str]:
 
 
 def head_to_head_table(report: RankingReport) -> Table:
-    """How often the system of a column was judged better than that of a row, of all their judgements.
+    """Share of judgements in which the column's system was better than the row's.
+
+    The share is taken of all judgements of the two.
 
     Stars are those of the sign test, as in the appendix of the findings; the best system comes first.
     """
@@ -85,7 +90,10 @@ def correlation_table(report: RankingReport) -> Table:
 
 
 def violation_tables(report: RankingReport) -> list[Table]:
-    """The preferences that each order violates, as in Lopez 2012, Table 3; one table for equal lists."""
+    """The preferences that each order violates, as in Lopez 2012, Table 3.
+
+    Orders with equal lists share a table.
+    """
     methods: dict[tuple[Violation, ...], list[str]] = {}
     for name, result in report.methods.items():
         methods.setdefault(result.violations, []).append(name)
@@ -125,7 +133,10 @@ def _kappa_cells(kappa: Kappa) -> list[Shown]:
 
 
 def leading(report: RankingReport) -> str:
-    """The method whose order decides the order of rows: the first with rank ranges, otherwise the first."""
+    """The method whose order decides the order of rows.
+
+    It is the first with rank ranges, otherwise the first.
+    """
     ranged = [name for name, result in report.methods.items() if result.ranges is not None]
     return next(iter((*ranged, *report.methods)))
 

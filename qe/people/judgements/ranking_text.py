@@ -14,7 +14,10 @@ def text(report: RankingReport, width: int = UNBOUNDED) -> str:
 
 
 def ranking_table(report: RankingReport) -> Table:
-    """The order of the leading method, best first, the ranks by others beside it; costs in the last row."""
+    """The order of the leading method, best first, with the ranks by other methods.
+
+    The last row holds the costs.
+    """
     name = leading(report)
     result, others = report.methods[name], [other for other in report.methods if other != name]
     columns = [Column("", "winner"), Column("rank"), Column(f"system, by {name}", "system")]

@@ -10,7 +10,10 @@ from qe.people.judgements.ranking_tables import all_tables
 
 
 def write_reports(reports: Sequence[RankingReport], folder: Path) -> None:
-    """rankings.json and power.png for all pairs; for each a folder of report.json, .md, .tex and plots."""
+    """Write rankings.json and power.png for all pairs, and a folder for each pair.
+
+    A pair's folder holds report.json, .md, .tex and plots.
+    """
     from qe.display.drawing import save
     from qe.people.judgements.ranking_plots import plots, power_plot
 

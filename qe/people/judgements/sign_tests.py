@@ -37,7 +37,10 @@ def corrected(p_values: FloatArray, method: str = "holm") -> FloatArray:
 
 
 def winners(wins: ArrayLike, p_values: FloatArray, level: float = 0.10) -> NDArray[np.bool_]:
-    """(k,) whether no other system is significantly better, at p <= level (findings of WMT 2012, Table 4)."""
+    """(k,) whether no other system is significantly better, at p <= level.
+
+    Source: findings of WMT 2012, Table 4.
+    """
     won = np.asarray(wins)
     beaten = (won < won.T) & (p_values <= level)
     return np.asarray(~beaten.any(axis=1))

@@ -8,7 +8,10 @@ from qe.people.judgements.pairwise import PairwiseCounts
 
 @dataclass(frozen=True)
 class Violation:
-    """`preferred` was judged better `margin` times more often than worse, yet `ranked_above` is above it."""
+    """`preferred` was judged better `margin` times more often than worse.
+
+    Yet `ranked_above` is ranked above it.
+    """
 
     preferred: str
     ranked_above: str

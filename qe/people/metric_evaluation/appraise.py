@@ -7,7 +7,9 @@ from qe.people.metric_evaluation.scores import ScoreTable, averages
 
 
 def read_appraise(path: Path, pair: str | None = None) -> list[ScoreTable]:
-    """The scores of translations, raw (`score`) and standardised by annotator (`z`), means over annotators.
+    """Scores of translations, raw (`score`) and standardised by annotator (`z`).
+
+    Both are means over annotators.
 
     Raises InputError as `judgements` does.
     """

@@ -1,4 +1,4 @@
-"""Metrics over several language pairs: average correlations, and how often one metric beats the others."""
+"""Metrics over several language pairs: average correlations, and how often each wins."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -38,7 +38,9 @@ class Average:
 
 
 def averages(reports: Sequence[MetaReport]) -> dict[str, tuple[Average, ...]]:
-    """Correlation -> its averages, best first, undefined ones last; correlations that all pairs have.
+    """Correlation -> its averages, best first, undefined ones last.
+
+    Only correlations that all pairs have are averaged.
 
     Raises InputError if no correlation is in all reports, and if two reports have one name.
     """
@@ -65,7 +67,9 @@ def _averages(name: str, reports: Sequence[MetaReport]) -> tuple[Average, ...]:
 
 
 def _shares(scores: np.ndarray[Any, Any]) -> tuple[list[float], list[float]]:
-    """(metrics, pairs) correlations -> shares of comparisons won, and of those not lost; NaN without any.
+    """(metrics, pairs) correlations -> shares of comparisons won, and shares not lost.
+
+    NaN without any comparison.
 
     >>> _shares(np.array([[0.5, 0.5], [0.5, 0.4], [0.1, np.nan]]))
     ([0.6666666666666666, 0.3333333333333333, 0.0], [1.0, 0.6666666666666666, 0.0])

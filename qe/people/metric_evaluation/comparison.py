@@ -1,4 +1,4 @@
-"""Metrics compared by one correlation with people: scores, intervals, who is significantly better."""
+"""Metrics compared by one correlation with people: scores, intervals, significance."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -134,14 +134,20 @@ class CorrelationResult:
     notes: tuple[str, ...] = ()
 
     def cluster_of(self, metric: str) -> int | None:
-        """Rank of the metric's cluster, from 1; None without tests. An unknown metric is an InputError."""
+        """Rank of the metric's cluster, from 1; None without tests.
+
+        Raises InputError for an unknown metric.
+        """
         self._known(metric)
         if self.clusters is None:
             return None
         return next((i for i, group in enumerate(self.clusters, start=1) if metric in group), None)
 
     def worse_than(self, metric: str, level: float) -> list[str]:
-        """The metrics that this one is significantly better than. Raises InputError for an unknown metric."""
+        """The metrics that this one is significantly better than.
+
+        Raises InputError for an unknown metric.
+        """
         self._known(metric)
         return [b for (a, b, _), one in self.tests.items() if a == metric and one.p_corrected <= level]
 
@@ -167,7 +173,9 @@ def compare(
     settings: Settings,
     progress: Progress = silent,
 ) -> CorrelationResult:
-    """Compares all metrics by one correlation, on the translations that people and all of them score.
+    """Compare all metrics by one correlation.
+
+    It uses the translations that people and all metrics score.
 
     The tests exchange the scores of two metrics, on a common scale: all those of a segment together, for the
     claim of new segments, and all those of a system, for that of new systems; both must show a difference,
@@ -205,7 +213,10 @@ def compare(
 def _candidates(
     correlation: Correlation, evaluation: Evaluation
 ) -> tuple[dict[str, _Candidate], dict[str, _Candidate], list[str]]:
-    """The metrics as they are scored; as scores of whole systems, where some have no others; notes."""
+    """Candidates by their own scores, candidates by scores of whole systems, and notes.
+
+    The second kind is there if some metrics have no other scores.
+    """
     human, metrics = evaluation.human, evaluation.metrics
     by_segment = [
         m for m in metrics if m.scores is not None and (correlation.level == "segment" or m.systems is None)
@@ -284,7 +295,10 @@ def _interval(fit: _Candidate, level: Level, settings: Settings) -> tuple[float,
 def _weights(
     size: int, units: "np.ndarray[tuple[int], np.dtype[np.int64]]", seed: int, first: int, last: int
 ) -> FloatArray:
-    """(last - first, size) how often each unit was drawn; 1 if there are fewer than two to draw from."""
+    """(last - first, size) how often each unit was drawn.
+
+    1 if there are fewer than two units to draw from.
+    """
     if len(units) < 2:
         return np.ones((last - first, size))
     weights = np.zeros((last - first, size))
@@ -335,7 +349,10 @@ def _notes(table: Table, judged: Mapping[Key, Judged], settings: Settings) -> li
 
 
 def _test(own: _Candidate, other: _Candidate, settings: Settings) -> TestResult:
-    """The largest p-value of all units that change sides; for segments and systems, of both together, too."""
+    """The largest p-value over all kinds of units that change sides.
+
+    For segments and systems, both together count, too.
+    """
     problem, units = own.problem, _units(own.problem, settings)
     exchanged, differs = partial(problem.exchanged, own.scaled, other.scaled), own.scaled != other.scaled
     groups = dict(zip(("segment", "system"), problem.cells.T, strict=True))
@@ -353,7 +370,10 @@ def _test(own: _Candidate, other: _Candidate, settings: Settings) -> TestResult:
 
 
 def _units(problem: Problem, settings: Settings) -> tuple[str, ...]:
-    """What changes sides: what was asked for; the only kind of which there are several, if there is one."""
+    """The kinds of units that change sides: the requested ones.
+
+    If only one kind has several units, that one.
+    """
     columns = zip(("segment", "system"), problem.cells.T, strict=True)
     several = [unit for unit, column in columns if len(np.unique(column)) > 1]
     return settings.exchanges if len(several) == 2 else tuple(several) or ("score",)

@@ -18,7 +18,9 @@ def human_of_rankings(
     metrics: Sequence[ScoreTable],
     reference: str = "_ref",
 ) -> Human:
-    """The rankings of one language pair without the reference, and the segments that only metrics score.
+    """The rankings of one language pair without the reference.
+
+    Also returns the segments that only metrics score.
 
     segment_names  names of the segments by the codes of the judgements
 

@@ -1,4 +1,4 @@
-"""An evaluation from files: human scores or rankings, and scores of metrics; or a folder with both."""
+"""Read an evaluation: human scores or rankings, and metric scores; or a folder with both."""
 
 from collections.abc import Sequence
 from pathlib import Path

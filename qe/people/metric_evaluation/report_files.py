@@ -1,4 +1,7 @@
-"""Writes reports on metrics into a folder: JSON, Markdown, LaTeX, plots; over several pairs, averages too."""
+"""Write reports on metrics into a folder: JSON, Markdown, LaTeX and plots.
+
+Several language pairs get averages, too.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -88,7 +88,10 @@ class Evaluation:
         return known
 
     def whole_systems(self, metrics: Sequence[Metric]) -> FloatArray:
-        """(m, k) scores of systems: given, or the means of the scores of translations that people judged."""
+        """(m, k) scores of systems.
+
+        They are given, or the means of the scores of translations that people judged.
+        """
         weights, judged = np.ones(len(self.human.segments)), self.human.judged()
         rows = [
             metric.systems
@@ -108,7 +111,9 @@ def _segments_of(metric: Metric) -> FloatArray:
 def made_metrics(
     tables: Sequence[ScoreTable], human: Human, lower_is_better: Sequence[str]
 ) -> tuple[tuple[Metric, ...], list[str]]:
-    """Metrics whose systems and segments are those of the human judgements; notes about what they lack.
+    """Metrics with the systems and segments of the human judgements.
+
+    Also returns notes about what the metrics lack.
 
     Raises InputError for two metrics of a name, an unknown name of `lower_is_better`, and a metric that
     shares nothing with the judgements.
@@ -158,7 +163,10 @@ def _missing(
 
 
 def _other_names(table: ScoreTable, human: Human, scores: FloatArray | None) -> list[str]:
-    """A note if translations have other names here than there: both sides have some that the other lacks."""
+    """A note if judged and scored translations seem to differ only in their names.
+
+    It is given if each side has translations that the other lacks.
+    """
     judged = human.judged()
     lacking = 0 if scores is None else int((judged & np.isnan(scores)).sum())
     known = {human.segments[row] for row in np.flatnonzero(judged.any(axis=1)).tolist()}
@@ -176,7 +184,10 @@ def _other_names(table: ScoreTable, human: Human, scores: FloatArray | None) -> 
 
 
 def human_of(table: ScoreTable, metrics: Sequence[ScoreTable]) -> Human:
-    """Human scores as `Human`; segments that only metrics score are among its segments, without a score."""
+    """Human scores as `Human`.
+
+    Its segments include those that only metrics score; they have no human score.
+    """
     systems = tuple(dict.fromkeys([*(system for system, _ in table.segments), *table.systems]))
     judged = dict.fromkeys(segment for _, segment in table.segments)
     scored = dict.fromkeys(segment for metric in metrics for _, segment in metric.segments)
@@ -186,7 +197,7 @@ def human_of(table: ScoreTable, metrics: Sequence[ScoreTable]) -> Human:
 
 
 def _are_means(whole: FloatArray | None, scores: FloatArray | None) -> bool:
-    """Whether scores of systems (k,) are the means of those of segments (s, k), but for their digits."""
+    """Whether system scores (k,) are the means of segment scores (s, k), up to rounding."""
     if whole is None or scores is None:
         return False
     means = column_means(scores, np.ones(len(scores)))

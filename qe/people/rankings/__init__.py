@@ -1,1 +1,4 @@
-"""Ranking methods: pairwise judgements -> an order of systems; the file name is the method's name."""
+"""Ranking methods: pairwise judgements -> an order of systems.
+
+The file name is the method's name.
+"""

@@ -6,7 +6,9 @@ from features.basics.array_types import FloatArray
 
 
 def mean_over_opponents(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
-    """(..., k) mean over b of numerator[..., a, b] / denominator[..., a, b], where the denominator is not 0.
+    """(..., k) mean over b of numerator[..., a, b] / denominator[..., a, b].
+
+    Opponents with denominator 0 are left out.
 
     NaN for a system without such an opponent.
     """

@@ -8,7 +8,9 @@ from qe.people.rankings._opponents import losses, share
 
 
 class Bojar(ScoreMethod):
-    """W / (W + L) over all opponents (Bojar et al. 2011; Lopez 2012, Eq. 3; findings of WMT 2012, Eq. 4).
+    """W / (W + L) over all opponents (Bojar et al. 2011).
+
+    Also Lopez 2012, Eq. 3; findings of WMT 2012, Eq. 4.
 
     NaN for a system without a comparison that was decided.
 

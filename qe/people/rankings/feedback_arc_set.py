@@ -8,7 +8,9 @@ from qe.people.rankings._opponents import losses
 
 
 class FeedbackArcSet(PreferenceMethod):
-    """Least total of W - L over pairs ranked against the majority (Lopez 2012; findings of WMT 2012, 4.4).
+    """Least total of W - L over pairs ranked against the majority (Lopez 2012).
+
+    Also findings of WMT 2012, 4.4.
 
     Exact; the cost is the number of violated preferences.
     """

@@ -15,7 +15,9 @@ from qe.statistics.draws import below, stream, word
 
 @dataclass(frozen=True)
 class MonteCarloPlayoffs(ScoreMethod):
-    """Mean place over tournaments with random seeding (findings of WMT 2012, 4.6); 1 is the best.
+    """Mean place over tournaments with random seeding; 1 is the best.
+
+    Source: findings of WMT 2012, 4.6.
 
     A match is decided by one judgement drawn from those of its two systems that are no ties; by a coin where
     there is none. In every round the best seed of each group plays the worst, the second best the second

@@ -8,7 +8,9 @@ from qe.people.rankings._opponents import losses, share
 
 
 class Official(ScoreMethod):
-    """(W + T) / (W + T + L) over all opponents, the human reference among them (Lopez 2012, Eq. 1).
+    """(W + T) / (W + T + L) over all opponents (Lopez 2012, Eq. 1).
+
+    The human reference is one of the opponents.
 
     NaN for a system without comparisons.
 

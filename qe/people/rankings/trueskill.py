@@ -120,7 +120,10 @@ def _tie(t: float, margin: float) -> tuple[float, float]:
 def _move(
     state: Any, system: int, sent: Any, side: int, n: float, step: float, precision: float, pull: float
 ) -> float:
-    """Goes `step` of the way to a new message, for n equal judgements; the largest change of the skill."""
+    """Go `step` of the way to a new message, for n equal judgements.
+
+    Returns the largest change of the skill.
+    """
     before, mean_before = state[system, 0], state[system, 1] / state[system, 0]
     moved, pulled = step * (precision - sent[side, 0]), step * (pull - sent[side, 1])
     sent[side, 0] += moved

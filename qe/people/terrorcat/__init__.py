@@ -1,1 +1,1 @@
-"""TerrorCat: translations compared in pairs by their error classes, trained on human rankings."""
+"""TerrorCat: compares translations in pairs by error classes, trained on human rankings."""

@@ -1,4 +1,4 @@
-"""What people say of pairs of translations, beside what the classifier says and how sure it is."""
+"""Human judgements of translation pairs against the classifier's, by its confidence."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,10 @@ _BOUNDS = (0.3, 0.6)
 
 @dataclass(frozen=True, eq=False)
 class Confusion:
-    """(3, 7) pairs, each in both directions: by LABELS (the first worse, equal, better) and DECISIONS."""
+    """(3, 7) pairs, each in both directions: by LABELS and DECISIONS.
+
+    Labels are the first worse, equal, better.
+    """
 
     counts: NDArray[np.int64]
 
@@ -66,7 +69,9 @@ def confusion(
     frequencies: Frequencies,
     reference: str = "_ref",
 ) -> Confusion:
-    """Ranked and equal pairs by what people and the classifier say; pairs without translations are left out.
+    """Ranked and equal pairs by what people and the classifier say.
+
+    Pairs without translations are left out.
 
     Raises InputError if no pair is left. Source: the TerrorCat paper, Table 4.
     """

@@ -29,7 +29,9 @@ BY_WORD_CLASS = tuple(f"{name}_{word_class}" for name in RATES for word_class in
 
 @dataclass(frozen=True, eq=False)
 class Frequencies:
-    """(k, n, f) errors per word of k systems' translations of n segments; NaN if a side is empty.
+    """(k, n, f) errors per word of k systems' translations of n segments.
+
+    NaN if a side is empty.
 
     names  of the f classes of errors: FREQUENCIES, or BY_WORD_CLASS
     """
@@ -48,7 +50,9 @@ def error_frequencies(
     progress: Progress = silent,
     by: Tagger | None = None,
 ) -> Frequencies:
-    """Frequencies of every error class; with a tagger, of every error class of every class of words.
+    """Frequencies of every error class.
+
+    With a tagger, frequencies of every error class of every word class.
 
     translations  system -> n lines
     segments      n names; default: line numbers from 1
@@ -76,7 +80,10 @@ def error_frequencies(
 
 
 def _by_word_class(hypothesis: AnnotatedTexts, reference: AnnotatedTexts) -> FloatArray:
-    """(n, 30) missing words per reference word, other errors per hypothesis word, by their word classes."""
+    """(n, 30) error frequencies by word class.
+
+    Missing words are per reference word, other errors per hypothesis word.
+    """
     left, right = (
         (side.words.lower(), side.lemmas.lower(), side.classes) for side in (hypothesis, reference)
     )

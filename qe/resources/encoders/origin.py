@@ -17,7 +17,9 @@ _REMEDY: Final = "make or fetch the encoder again, with --overwrite"
 
 @dataclass(frozen=True)
 class Origin:
-    """name      of the encoder
+    """How an encoder was made, from what source, under what licence.
+
+    name      of the encoder
     source    what it was made of, or the repository it comes from
     revision  version of the package, or commit of the repository
     licence   as the source names it

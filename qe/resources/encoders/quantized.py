@@ -23,7 +23,9 @@ _REPEATS = 8
 
 @dataclass(frozen=True)
 class Quantized:
-    """folder  of the quantized encoder; not `new` if the same command had made it before
+    """An encoder with quantized weights, compared with its original.
+
+    folder  of the quantized encoder; not `new` if the same command had made it before
     cosine  lowest of six sentences' vectors with those of the original
     speed   pairs of sentences a second of processor time, of the original and quantized
     size    bytes of weights, likewise

@@ -1,4 +1,7 @@
-"""Minimum error rate training: weights of a log-linear model by exact line searches on the metric itself."""
+"""Minimum error rate training of a log-linear model.
+
+It uses exact line searches on the metric itself.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -22,7 +25,9 @@ def mert(
     restarts: int,
     seed: int,
 ) -> FloatArray:
-    """(k,) weights of (S, n, k) features such that the translations with the highest sums score best.
+    """(k,) weights of (S, n, k) features such that the best sums choose the best outputs.
+
+    The translation with the highest sum is chosen, and the metric of the choice is maximised.
 
     statistics  (S, n, c) of the metric; the score of a choice is the aggregate of its sums
     start       (k,) first weights; `restarts` more are drawn from a normal distribution
@@ -62,7 +67,9 @@ def _directions(columns: int, rng: Any) -> Iterator[FloatArray]:
 def line_search(
     base: FloatArray, slope: FloatArray, statistics: FloatArray, aggregate: Aggregate
 ) -> tuple[float, float]:
-    """(score, t) of the best t, choosing in every segment the system with the highest base + t slope.
+    """(score, t) of the best t.
+
+    In every segment, the system with the highest base + t slope is chosen.
 
     base, slope  (S, n)
     """
@@ -82,7 +89,10 @@ def line_search(
 
 @numba.njit(cache=True, nogil=True)
 def _changes(base: Any, slope: Any) -> Any:
-    """Changes of choice as t grows: place, segment, system left, system taken; and (n,) first choices."""
+    """Changes of choice as t grows: place, segment, system left, system taken.
+
+    Also returns the (n,) first choices.
+    """
     systems, segments = base.shape
     most = segments * (systems - 1)
     places, where = np.empty(most), np.empty(most, np.int64)

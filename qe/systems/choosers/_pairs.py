@@ -1,4 +1,7 @@
-"""Pairs of outputs of the same segment: differences of standardised features, and which one is better."""
+"""Pairs of outputs of the same segment.
+
+Each has differences of standardised features, and which output is better.
+"""
 
 from collections.abc import Iterator
 from itertools import combinations
@@ -15,7 +18,10 @@ from qe.systems.chooser import Outputs
 
 
 def standardiser(outputs: Outputs) -> Pipeline:
-    """Medians for undefined features and a common scale, learned from the outputs of all systems."""
+    """Impute medians for undefined features and standardise.
+
+    It is learned from the outputs of all systems.
+    """
     steps = Pipeline([("impute", imputer()), ("scale", scaler())])
     return steps.fit(pd.concat(outputs.features, ignore_index=True))
 
@@ -26,7 +32,10 @@ def standardised(steps: Pipeline, outputs: Outputs) -> FloatArray:
 
 
 def pairs(outputs: Outputs) -> Iterator[tuple[int, int, NDArray[np.int64], NDArray[np.bool_]]]:
-    """For each pair of systems: indices, the segments whose BLEU differs, whether the second is better."""
+    """For each pair of systems: indices, segments that differ, whether the second is better.
+
+    Segments differ if their BLEU differs.
+    """
     scores = segment_bleu(outputs.statistics)
     for first, second in combinations(range(len(scores)), 2):
         rows = np.flatnonzero(scores[first] != scores[second])

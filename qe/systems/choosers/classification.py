@@ -16,7 +16,9 @@ from qe.systems.choosers._pairs import pairs, standardised, standardiser
 @summarised
 @dataclass(frozen=True, eq=False)
 class Classification(Chooser):
-    """For every two systems, the probability that the second is better, from differences of features.
+    """Probability that the second of two systems is better, from feature differences.
+
+    There is one model for every two systems.
 
     Logistic regression with an intercept: unlike a ranking, it knows which system is the better one in
     general. A system's preference is its mean probability against the others.

@@ -1,4 +1,7 @@
-"""Choice by gain: what taking another system's translation would add to the BLEU of the whole text."""
+"""Choice by gain in the BLEU of the whole text.
+
+The gain is what taking another system's translation would add.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +24,7 @@ _PENALTIES = tuple(10.0 ** (k / 2) for k in range(2, 13))  # 10 .. 10^6, in unit
 @summarised
 @dataclass(frozen=True, eq=False)
 class Gain(Chooser):
-    """Predicts a translation's part in the BLEU of the text, less that of the first system's translation.
+    """Predicts what a translation adds to the text's BLEU beyond the first system's.
 
     Ridge regression with an intercept on differences of features; the penalty by leave-one-out errors inside
     the training rows. A long segment weighs more, and close calls weigh little: an error there costs little.
@@ -55,7 +58,9 @@ class Gain(Chooser):
 
 
 def contributions(statistics: FloatArray) -> FloatArray:
-    """(S, n) the part of each segment of each system in the BLEU of a text, per segment of the text.
+    """(S, n) part of each segment of each system in the BLEU of a text.
+
+    The parts are per segment of the text.
 
     BLEU is no sum over segments; near the text of the best system it is one to first order: statistics times
     the gradient of BLEU by the sums, so that choices can be made one segment at a time.

@@ -15,7 +15,9 @@ from qe.systems.chooser import Chooser, Outputs
 
 @dataclass(frozen=True, eq=False)
 class Lambdamart(Chooser):
-    """Every segment is a query, the outputs its documents, graded by the rank of their BLEU (ties alike).
+    """LambdaMART: a segment is a query, its outputs are documents ranked by BLEU.
+
+    The grade of an output is the rank of its BLEU; ties have the same grade.
 
     Source: Burges 2010; in place of the paper's linear ranking SVM (section 4.2).
     """

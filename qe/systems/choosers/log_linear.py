@@ -17,7 +17,9 @@ from qe.systems.mt_metrics.bleu import Bleu
 @summarised
 @dataclass(frozen=True, eq=False)
 class LogLinear(Chooser):
-    """One weight per feature, and one of the system's prior: its BLEU against the other systems' outputs.
+    """One weight per feature, and one for the system's prior.
+
+    The prior is its BLEU against the other systems' outputs.
 
     Weights by minimum error rate training on the BLEU of all chosen translations together.
 

@@ -17,7 +17,7 @@ from qe.systems.choosers._pairs import pairs, standardised, standardiser
 @summarised
 @dataclass(frozen=True, eq=False)
 class Ranking(Chooser):
-    """One weight per feature, such that of two translations of a segment the better one scores higher.
+    """One weight per feature; the better of two translations of a segment scores higher.
 
     SVM-rank with a linear kernel: a support vector machine without intercept on differences of features. Only
     what differs between the systems counts; who made a translation does not.

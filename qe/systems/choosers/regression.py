@@ -17,7 +17,9 @@ from qe.systems.mt_metrics.bleu import Bleu
 @summarised
 @dataclass(frozen=True, eq=False)
 class Regression(Chooser):
-    """A BleuModel per system; for documents, the highest BLEU of the summed predicted statistics.
+    """One BleuModel per system.
+
+    For documents, it takes the highest BLEU of the summed predicted statistics.
 
     Source: Soricut and Narsale 2012, section 4.1.
     """

@@ -1,1 +1,4 @@
-"""Metrics of MT output against references: every public module is one, and its file name is its name."""
+"""Metrics of MT output against references.
+
+Every public module is one, and its file name is its name.
+"""

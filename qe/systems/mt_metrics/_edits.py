@@ -8,7 +8,10 @@ from features.basics.array_types import FloatArray
 
 
 def least_edits(columns: Sequence[Sequence[Sequence[Hashable]]]) -> FloatArray:
-    """(n, 2) edits to the reference that needs fewest, mean reference length; columns[0] is translated."""
+    """(n, 2) edits to the nearest reference, and mean reference length.
+
+    columns[0] holds the translations; the nearest reference needs the fewest edits.
+    """
     from rapidfuzz.distance import Levenshtein
 
     hypotheses, *references = columns

@@ -17,7 +17,10 @@ from qe.systems.usual_tokens import usual_tokenization
 
 @dataclass(frozen=True, eq=False)
 class Shared:
-    """Hypotheses and references as tokens and ids; (order, n_tokens) the hypotheses' matched n-grams."""
+    """Hypotheses and references as tokens and ids.
+
+    (order, n_tokens) flags say which n-grams of the hypotheses match.
+    """
 
     tokens: Sequence[Tokens]
     ids: Sequence[Ids]

@@ -78,8 +78,10 @@ class Chrf(TextMetric):
 
 
 def _counts(sides: Sequence[tuple[Ids, Offsets]], order: int) -> FloatArray:
-    """(n, 3 * order) hypothesis, reference, matched n-grams; as in sacrebleu, hypothesis n-grams of an
-    order that the reference lacks do not count."""
+    """(n, 3 * order) counts of hypothesis, reference and matched n-grams.
+
+    Hypothesis n-grams of an order that the reference lacks do not count, as in sacrebleu.
+    """
     hypothesis, reference = (ngram_counts(np.diff(offsets), order) for _, offsets in sides)
     matched = segment_counts(matched_ngrams(sides[0], sides[1:], order), sides[0][1])
     hypothesis = np.where(reference > 0, hypothesis, 0)

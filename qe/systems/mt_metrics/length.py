@@ -17,7 +17,9 @@ from qe.systems.usual_tokens import usual_tokenization
 
 @dataclass(frozen=True)
 class Length(TextMetric):
-    """Hypothesis words per 100 words of the reference closest in length; neither direction is better.
+    """Hypothesis words per 100 words of the closest reference in length.
+
+    Neither direction is better.
 
     statistics   hypothesis length, reference length
 

@@ -24,7 +24,9 @@ _COLUMNS = {
 
 @dataclass(frozen=True)
 class Table(TextMetric):
-    """A score of summed counts; each line of a run holds the counts of one segment, separated by blanks.
+    """A score of summed counts.
+
+    Each line of a run holds the counts of one segment, separated by blanks.
 
     statistics   what the lines hold: `matched predicted gold` for f, precision and recall, `numerator
                  denominator` for ratio, `value` for mean (and the number 1 besides)

@@ -20,7 +20,9 @@ SACREBLEU_CANDIDATES = 1000
 
 @dataclass(frozen=True)
 class Ter(TextMetric):
-    """Edits (shifts, insertions, deletions, substitutions) per 100 reference words, as tercom 0.8.0.
+    """Edits per 100 reference words, as tercom 0.8.0.
+
+    Edits are shifts, insertions, deletions and substitutions.
 
     Its statistics are the edits to the reference that needs fewest, and the mean reference length.
 
@@ -75,7 +77,11 @@ class Ter(TextMetric):
 
     @classmethod
     def usual(cls, language: str) -> Mapping[str, Any]:
-        """Blanks, as tercom; Chinese by characters as sacreBLEU's; others without blanks by their tokens."""
+        """The usual tokenization of a language: split at blanks, as tercom.
+
+        Chinese is split by characters as in sacreBLEU; other languages without blanks by their
+        tokens.
+        """
         if language == "zh":
             return {"normalized": True, "asian_support": True}
         tokenize = usual_tokenization(language) if without_blanks(language) else "none"

@@ -15,7 +15,9 @@ from qe.systems.usual_tokens import usual_tokenization
 
 @dataclass(frozen=True)
 class TokenEditRate(TextMetric):
-    """Insertions, deletions and substitutions per 100 reference words (Levenshtein distance; no shifts).
+    """Insertions, deletions and substitutions per 100 reference words.
+
+    It is the Levenshtein distance, without shifts.
 
     statistics   edits to the reference that needs fewest, mean reference length
 

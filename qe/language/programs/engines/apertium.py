@@ -119,7 +119,9 @@ class Apertium(Engine):
 
 
 def clean(line: str) -> str:
-    """Plain text for Apertium: quotes and dashes normalised, stream signs and control characters removed.
+    """Plain text for Apertium: quotes and dashes normalised, stream signs removed.
+
+    Control characters are removed, too.
 
     >>> clean(" a*b “c” \\x00[1/2] ")
     'a b "c" 1 2'

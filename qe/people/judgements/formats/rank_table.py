@@ -21,7 +21,7 @@ Key = tuple[str, str, str, str, str]
 
 
 class RankTable(JudgementFormat):
-    """TSV or CSV with the columns source_language, target_language, segment, judge, system, rank.
+    """TSV or CSV: source_language, target_language, segment, judge, system, rank.
 
     Ranks are 1 .. 5, lower is better, ties allowed, -1 for blank. A task is what one judge said about one
     segment, wherever its rows stand; where a judge ranked a segment more than once, a further column `task`
