@@ -1,4 +1,7 @@
-"""A verb's application: Typer's parsing, one line for a mistake, and help that fits a terminal."""
+"""A verb's application: Typer's parsing with brief errors and fitting help.
+
+A mistake is one line; help fits the terminal.
+"""
 
 import re
 import sys
@@ -117,7 +120,10 @@ def _read_plain_numbers(option: Any) -> None:
 
 
 class _Group(_Verb, TyperGroup):
-    """Several commands. The name of the default command is left out; its help is the help of the group."""
+    """Several commands under one verb.
+
+    The name of the default command is left out; its help is the help of the group.
+    """
 
     default = ""
 

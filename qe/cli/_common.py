@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def on_spark(engine: str, master: str | None) -> bool:
-    """Whether the engine is Spark. Raises InputError for an unknown one, or a master without Spark."""
+    """Whether the engine is Spark.
+
+    Raises InputError for an unknown engine, or a master without Spark.
+    """
     from features.basics.errors import InputError, unknown_name
 
     if engine not in ("local", "spark"):
@@ -82,7 +85,10 @@ def print_json(name: str, content: Mapping[str, object]) -> None:
 
 
 def chosen_routes(model: str | None, models: Path | None) -> "Sequence[Route]":
-    """Which rows go to which model. Raises InputError unless one of `--model` and `--models` is given."""
+    """Which rows go to which model.
+
+    Raises InputError unless one of `--model` and `--models` is given.
+    """
     from features.basics.errors import InputError
     from qe.scoring.routes import Route, read_routes
 

@@ -43,7 +43,9 @@ def listed(panels: Mapping[str, Sequence[tuple[str, str]]], width: int) -> list[
 
 
 def described(text: str, width: int) -> list[str]:
-    r"""Paragraphs of a docstring, wrapped; commands, which are indented in it, as a shell reads them.
+    r"""Wrap the paragraphs of a docstring.
+
+    Commands, which are indented in it, are shown as a shell reads them.
 
     >>> print(*described("What it does.\n\nExample:\n\n    qe x --one a\n    --two b", 20), sep="\n")
     What it does.
@@ -95,7 +97,10 @@ def _commands(context: Any) -> list[tuple[str, str]]:
 
 
 def panels_of(context: Any) -> dict[str, list[tuple[str, str]]]:
-    """Title -> names and help of the options in it, in the order of first options; output is the last."""
+    """Title -> names and help of its options.
+
+    Panels are in the order of their first options; output is the last.
+    """
     panels: dict[str, list[tuple[str, str]]] = {}
     for parameter in context.command.get_params(context):
         argument = parameter.param_type_name == "argument"

@@ -1,4 +1,7 @@
-"""What a command reads, by its parameters: files, folders, what an experiment names, models in MLflow."""
+"""Inputs of a command, read from its parameters.
+
+They are files, folders, what an experiment names, and models in MLflow.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,7 +11,10 @@ from typing import Any
 
 
 def inputs_of(given: Mapping[str, Any]) -> Iterator[Path]:
-    """Files and folders that parameters name: alone, as in NAME=FILE,FILE, in an experiment, or in MLflow."""
+    """Files and folders that parameters name.
+
+    They are alone, as in NAME=FILE,FILE, in an experiment, or in MLflow.
+    """
     root = given.get("data_root")
     for text in sorted({text for value in given.values() for text in texts_of(value)}):
         yield from _model(text)

@@ -1,4 +1,4 @@
-"""What a verb tells on stderr beside its results: sentences for people, or JSON objects for machines."""
+"""A verb's log on stderr: sentences for people, or JSON objects for machines."""
 
 import json
 import sys
@@ -57,7 +57,10 @@ class TextLog:
 
 
 class JsonLog:
-    """A JSON object a line: `time`, `event` (begin, stage, note, warning, failed, end, error), and values."""
+    """A log with a JSON object a line: `time`, `event`, and values.
+
+    Events are begin, stage, note, warning, failed, end and error.
+    """
 
     def __init__(self, verb: str) -> None:
         self.verb = verb

@@ -1,4 +1,7 @@
-"""`qe VERB ...`: runs the verb's file in qe/cli; bad input becomes one message and exit code 2."""
+"""`qe VERB ...`: run the verb's file in qe/cli.
+
+Bad input becomes one message and exit code 2.
+"""
 
 import sys
 from contextlib import suppress

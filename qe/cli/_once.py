@@ -34,7 +34,9 @@ _MOST = 1 << 20  # characters on stdout that are kept
 
 
 def output_options(command: str, options: Sequence[Any]) -> list[Any]:
-    """The options that name files or folders which the command writes, if they are looked after here.
+    """The options that name files or folders which the command writes.
+
+    Only those that are looked after here.
 
     command  as it is called, without `qe`
     """
@@ -51,7 +53,9 @@ def _names_output(option: Any) -> bool:
 def once(
     command: str, outputs: Sequence[str], given: dict[str, Any], overwrite: bool, run: Callable[[], Any]
 ) -> Any:
-    """Runs a command, unless the same one has made its outputs, which is said: its words are then repeated.
+    """Run a command, unless the same one has already made its outputs.
+
+    It then says so, and repeats the words of that command.
 
     outputs  names of the parameters that say what is written
     given    parameter -> value; its own `overwrite`, if it has one, is set for what the command itself made

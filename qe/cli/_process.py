@@ -1,4 +1,7 @@
-"""How a command meets its surroundings: signals end it in order, and stdout may be closed or narrow."""
+"""How a command meets its surroundings: signals and standard streams.
+
+Signals end it in order, and stdout may be closed or narrow.
+"""
 
 import codecs
 import logging
@@ -30,9 +33,11 @@ class Stopped(BaseException):
 
 @contextmanager
 def stopped_by_signals() -> Iterator[None]:
-    """Signals that ask to end raise Stopped in the block, so that it ends as by an error: locks, temporary
-    files and worker processes go. One that is ignored (nohup) stays ignored. Errors that an end so sudden
-    leads to (a lock that a library removes twice) are not what there is to tell.
+    """Raise Stopped in the block at signals that ask to end.
+
+    It ends as by an error: locks, temporary files and worker processes go. A signal that is ignored
+    (nohup) stays ignored. Errors that such a sudden end leads to (a lock that a library removes twice)
+    are not reported.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -166,7 +171,10 @@ def _drain(stream: _Watched) -> None:
 
 @contextmanager
 def _open_streams() -> Iterator[None]:
-    """Something in the place of streams that were closed: the next file opened must not become stdout."""
+    """Replace standard streams that were closed.
+
+    The next file opened must not become stdout.
+    """
     closed = [name for name in ("stdin", "stdout", "stderr") if getattr(sys, name) is None]
     # Written to stdout, an error tells; messages for a closed stderr are for nobody.
     modes = {"stdin": os.O_RDONLY, "stdout": os.O_RDONLY, "stderr": os.O_WRONLY}
@@ -203,7 +211,9 @@ def _escaped(error: UnicodeError) -> tuple[str, int]:
 
 @contextmanager
 def thread_limits() -> Iterator[None]:
-    """Libraries that count the machine's processors themselves are told how many this process may use.
+    """Tell libraries how many processors this process may use.
+
+    They would otherwise count the machine's processors themselves.
 
     What the user has set stays; all is as before when the block ends. Raises InputError for a wrong
     QE_THREADS.
@@ -228,7 +238,10 @@ def safe_children() -> Iterator[None]:
 
 
 def without_telemetry() -> None:
-    """MLflow reports nothing, here and in processes that are started, unless the user has said it may."""
+    """Turn off MLflow's reports, here and in new processes.
+
+    They stay on if the user has said so.
+    """
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 
 

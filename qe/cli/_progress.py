@@ -1,4 +1,7 @@
-"""Progress of long work on stderr: bars on a terminal, a line every 30 seconds where it is a file."""
+"""Progress of long work on stderr.
+
+It is shown as bars on a terminal, and as a line every 30 seconds in a file.
+"""
 
 import sys
 import threading
@@ -44,7 +47,9 @@ class Begun:
     time: float
 
     def pace(self, done: int, total: int | None, now: float) -> str:
-        """The rate since then, and the time that the rest takes at that rate; empty before anything is done.
+        """The rate since then, and the remaining time at that rate.
+
+        Empty before anything is done.
 
         >>> Begun(1000, 0.0).pace(3000, 9000, 4.0)
         '500/s, 0:00:12 left'
@@ -108,7 +113,10 @@ class _Stage:
 
 
 class Lines:
-    """A line for the innermost stage when it has lasted two seconds, every 30 seconds, and at its end."""
+    """A line for the innermost stage when it has lasted two seconds.
+
+    Another line follows every 30 seconds, and at its end.
+    """
 
     def __init__(self, stream: TextIO, now: Callable[[], float] = time.monotonic) -> None:
         self.stream, self.now = stream, now

@@ -6,7 +6,10 @@ from qe.cli._common import print_json
 
 
 def compare_runs(folders: list[Path], samples: int | None, seed: int, form: str) -> None:
-    """Prints figures, differences and p-values of runs on the segments that they were trained on."""
+    """Print figures, differences and p-values of runs.
+
+    All are taken on the segments that the runs were trained on.
+    """
     from features.basics.errors import InputError
     from qe.display.terminal import show
     from qe.evaluation import board_of_pairs, leaderboard

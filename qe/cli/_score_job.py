@@ -1,4 +1,4 @@
-"""One `qe score`: options are checked, models and files opened, rows scored, what was found told."""
+"""One `qe score` job: check options, open models and files, score, report."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class ScoreJob:
-    """The options of `qe score`, under the names that they have there, and what follows from them."""
+    """The options of `qe score`, under the same names, and what follows from them."""
 
     input_: list[str]
     output: str
@@ -162,7 +162,10 @@ class ScoreJob:
             })  # fmt: skip
 
     def _open(self) -> None:
-        """Thresholds, options for each model, headers and layout of the table, before any row is read."""
+        """Open thresholds, options for each model, headers and the table's layout.
+
+        All this is done before any row is read.
+        """
         if self.triage is not None and not self._on_spark:
             check_output(self.destination, [self.triage])
         self.thresholds = self._thresholds_of_each()

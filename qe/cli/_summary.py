@@ -109,7 +109,10 @@ def print_reports(outcomes: Sequence[Outcome]) -> None:
 
 
 def print_comparisons(report: Mapping[str, Any]) -> None:
-    """The differences to the baselines with p-values, on the test split where its labels are known."""
+    """Print the differences to the baselines with p-values.
+
+    They are taken on the test split if its labels are known.
+    """
     section = report["test"] or report["nested"] or report["cross_validation"]
     metrics = (report["experiment"]["evaluation"]["metric"], "delta_avg", "mae")
     names = {json_name(metric): metric for metric in metrics}

@@ -14,7 +14,9 @@ def track(
     metrics: Mapping[str, float],
     under: str = "",
 ) -> None:
-    """Logs what `write` leaves in a folder, the settings and the figures; says on stderr in which run.
+    """Log what `write` leaves in a folder, the settings and the figures.
+
+    It says on stderr in which run.
 
     under  the folder of the run's artifacts; default: the verb
     """

@@ -1,4 +1,7 @@
-"""The verbs: the files of this folder, each imported only when it is used; the groups that they are in."""
+"""The verbs: the files of this folder, and their groups.
+
+Each file is imported only when it is used.
+"""
 
 import importlib
 import pkgutil
@@ -35,7 +38,10 @@ def purpose(verb: str) -> str:
 
 
 def command(verb: str) -> Any:
-    """What Typer makes of a verb's module: of its `app`, or of the function named like the module."""
+    """Typer's command for a verb's module.
+
+    It is made of its `app`, or of the function named like the module.
+    """
     if verb not in verbs():
         raise unknown_name("verb", verb, verbs())
     from typer.main import get_command

@@ -81,7 +81,9 @@ def words(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Score tags of words, gaps and source words against gold tags: MCC, F1, calibration, significance.
+    """Score tags of words, gaps and source words against gold tags.
+
+    It gives MCC, F1, calibration and significance.
 
     Probabilities become tags by a threshold: one that is given, or one that is chosen on other segments. By
     default the tags of the file itself count.

@@ -142,7 +142,10 @@ def _read_gold(path: Path) -> TagFile:
 
 
 def _files(arguments: Sequence[str], option: str = "--predictions") -> dict[str, Path]:
-    """The file of each system, which is named by the file without its ending where it has no name."""
+    """The file of each system.
+
+    A system without a name is named by its file, without the ending.
+    """
     return named_files(arguments, option, lambda path: path.stem)
 
 
@@ -151,7 +154,10 @@ def _named(arguments: Sequence[str], layout: Layout) -> dict[str, TagFile]:
 
 
 def _tags_of(path: Path, layout: Layout) -> TagFile:
-    """Tags from rows that `qe score --tokens` wrote, from a submission to a WMT task, or from a tag file."""
+    """Tags from a file.
+
+    It holds rows that `qe score --tokens` wrote, a submission to a WMT task, or tags.
+    """
     if is_scored(path):
         return read_scored(path, layout)
     return read_word_submission(path, layout) if is_word_submission(path) else read_tags(path)

@@ -17,7 +17,10 @@ Task = Annotated[str, typer.Option(help="{qe.language.annotators}.")]
 
 @app.callback()
 def annotate() -> None:
-    """Taggers, parsers and entity taggers: train them from treebanks, run them on text, measure them."""
+    """Taggers, parsers and entity taggers: train them, run them, measure them.
+
+    They are trained from treebanks and run on text.
+    """
 
 
 @app.command()

@@ -242,7 +242,10 @@ def compare(
 
 
 def _doubt(metrics: Mapping[str, Any], lines: list[str]) -> None:
-    """One line on stderr where text is tokenized already, or is not, against what the metrics take."""
+    """Warn on stderr if texts do not fit the metrics' tokenization.
+
+    One line says that text is tokenized already, or is not.
+    """
     from qe.systems.metric_options import tokenizations_of
     from qe.systems.usual_tokens import doubt
 

@@ -41,7 +41,9 @@ complete -o default -F _qe qe
 def completion(
     shell: Annotated[str, typer.Argument(metavar="bash|zsh", help="The shell.")] = "bash",
 ) -> None:
-    """Print a script by which the shell completes verbs, options and their choices; files as ever.
+    """Print a script that completes verbs, options and their choices in the shell.
+
+    Files are completed as ever.
 
     Examples:
 
@@ -57,7 +59,10 @@ def completion(
 
 
 def _script() -> str:
-    """For bash: cases for each command, the longest names first, and for each option that has choices."""
+    """The script for bash.
+
+    It has cases for each command, the longest names first, and for each option that has choices.
+    """
     from qe.cli._verbs import GROUPS, commands, verbs
 
     pairs = [pair for verb in verbs() for pair in commands(verb)]
@@ -95,7 +100,10 @@ def _choices(command: Any) -> Iterator[tuple[str, list[str]]]:
 
 
 def _of(parameter: Any) -> list[str]:
-    """The values of a parameter: a metavar such as `a|b`, or the names of the catalogue in its help."""
+    """The values of a parameter.
+
+    They come from a metavar such as `a|b`, or from the names of the catalogue in its help.
+    """
     from qe.cli._help import named_in
 
     metavar = parameter.metavar or ""

@@ -112,7 +112,9 @@ def correlate(
     track: Track = False,
     quiet: Quiet = False,
 ) -> None:
-    """Metrics against people: correlations of segments and systems, intervals, tests, clusters of metrics.
+    """Compare metrics with people: correlations, intervals, tests and clusters.
+
+    Correlations are of segments and systems.
 
     Examples:
 
@@ -162,7 +164,10 @@ def correlate(
 
 
 def _correlations(names: list[str] | None, seed: int) -> "dict[str, Correlation]":
-    """What was asked for, by the text that asks; by default every correlation, acc_eq in both groupings."""
+    """The requested correlations, by the text that asks for them.
+
+    By default every correlation, acc_eq in both groupings.
+    """
     from features.basics.options import configured
     from qe.people.correlation import CORRELATIONS
 

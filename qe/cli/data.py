@@ -18,7 +18,7 @@ app = Application()
 
 @app.callback()
 def data() -> None:
-    """Check and describe datasets, explain their formats, fetch public ones, make second translations."""
+    """Check, describe and fetch datasets; explain formats; add second translations."""
 
 
 @app.command()
@@ -35,7 +35,9 @@ def check(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Validate and describe a dataset: labels, judges, lengths, duplicates, overlaps, every defect.
+    """Validate and describe a dataset.
+
+    It shows labels, judges, lengths, duplicates, overlaps, and every defect.
 
     Exit code 0: sound; 1: readable, but with defects; 2: unreadable.
 
@@ -98,7 +100,9 @@ def fetch(
     base_url: Annotated[str | None, typer.Option(help="A mirror in place of GitHub's raw files.")] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Download a public dataset; every file is verified by its checksum, and a cut-off download goes on.
+    """Download a public dataset.
+
+    Every file is verified by its checksum, and a cut-off download goes on.
 
     Checksums that nobody has published (other pairs of mlqe-pe than en-de and ro-en, wmt23-qe, wmt-mqm) are
     recorded as the files come, in origin.json, beside the terms, which models trained on them tell in their

@@ -64,7 +64,9 @@ def effort(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Show which edits go with perceived effort: alignment with post-edits, edit categories, correlations.
+    """Show which edits go with perceived effort.
+
+    It aligns translations with post-edits, and correlates edit categories with effort.
 
     Segments whose scores do not fit their edits are compared with others of similar TER (Koponen 2012).
 

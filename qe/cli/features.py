@@ -176,7 +176,9 @@ def consistency(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Find phrases that a document repeats, and whether they are translated alike (Carpuat and Simard 2012).
+    """Find phrases that a document repeats, and whether they are translated alike.
+
+    The measure follows Carpuat and Simard 2012.
 
     The table is for the family `precomputed` (`columns: header`): what it says of a segment depends on the
     rest of its document, so that no model that scores rows can have it.

@@ -77,7 +77,9 @@ def filter_(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Keep the pairs of a parallel text that all checks, and a quality score if you give one, let pass.
+    """Keep the pairs of a parallel text that all checks let pass.
+
+    If you give a quality score, pairs must pass that, too.
 
     The usual checks, cheap ones first: `ratio` of the sides' characters (most=2.5, allowance=20), `length`
     (fewest=1, most=200 words), `copy` (alike=90 %), `numbers` on one side alone (most=0), `language` of each

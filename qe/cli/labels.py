@@ -33,7 +33,9 @@ def labels(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """HTER and class error rates (inflection, reordering, missing, extra, lexical) from post-edits.
+    """Compute HTER and class error rates from post-edits.
+
+    The classes are inflection, reordering, missing, extra and lexical.
 
     With --judges, one label per segment: the mean of the judges, who weigh 3, 2 and 1 by their standard
     deviations (findings of WMT12, 6.1).

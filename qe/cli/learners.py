@@ -34,7 +34,9 @@ def describe(
     name: Annotated[str, typer.Argument(help="A learner, as in `qe learners list`.")],
     as_json: Json = False,
 ) -> None:
-    """Describe a learner: what it does, its source, its parameters with defaults and search space.
+    """Describe a learner: what it does, its source and its parameters.
+
+    Parameters are shown with defaults and search space.
 
     Example:
 

@@ -85,7 +85,9 @@ def keep_last(
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
-    """Delete all versions but the last N, those with an alias, and the one that a rollback goes back to.
+    """Delete all versions but the last N.
+
+    Versions with an alias, and the one that a rollback goes back to, stay, too.
 
     Example:
 

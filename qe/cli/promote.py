@@ -38,7 +38,9 @@ def promote(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Compare challenger and champion on labelled data; promote only if better, beyond chance and margin.
+    """Compare challenger and champion on labelled data.
+
+    The challenger is promoted only if better, beyond chance and margin.
 
     The decision and its evidence are recorded on the model version. Segments that either model has learned
     from are left out. Exit code 1 if not promoted.

@@ -86,7 +86,9 @@ def rank(
     track: Track = False,
     quiet: Quiet = False,
 ) -> None:
-    """Rank MT systems by what people judged: several methods, rank ranges, significance, agreement.
+    """Rank MT systems by what people judged.
+
+    It shows several methods, rank ranges, significance and agreement.
 
     Example:
 

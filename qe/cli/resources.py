@@ -220,7 +220,10 @@ def _tokenizer(name: str) -> Any:
 def _built(
     everything: bool, parts: Sequence[str], progress: "Progress", asked: Sequence[str], build: "Build"
 ) -> "Bundle":
-    """The bundle; with --all, what cannot be built is said on stderr, also when --quiet, and left out."""
+    """The bundle.
+
+    With --all, what cannot be built is said on stderr, also with --quiet, and left out.
+    """
     import sys
 
     from qe.resources.partial import build_named, build_possible

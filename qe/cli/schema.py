@@ -17,7 +17,9 @@ def schema(
         Path | None, output_option("--output", "-o", help="The schema's file; default: to stdout.")
     ] = None,
 ) -> None:
-    """Write the JSON Schema of the experiment file, with the names and parameters that are installed.
+    """Write the JSON Schema of the experiment file.
+
+    It has the names and parameters that are installed.
 
     Or that of an output: `report` is report.json, `summary` lies beside scores, `log` is a line of --log
     json, and a verb is what it prints with --json (models-list: `qe models list`). They keep their keys

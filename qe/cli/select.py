@@ -157,7 +157,10 @@ def select(
 
 
 def _verdict(comparison: Any, metrics: Mapping[str, Any]) -> int:
-    """1 where a method is significantly better than the best single system, -1 where worse, else 0."""
+    """1 if a method is significantly better than the best single system, -1 if worse.
+
+    Else 0.
+    """
     sign = -1 if metrics[comparison.metric].higher_is_better is False else 1
     if not comparison.p_corrected <= 0.05 or not comparison.result.difference:
         return 0

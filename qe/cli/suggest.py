@@ -97,7 +97,10 @@ def suggest(
 
 
 def _languages(options: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The languages of a dataset, where its keys say them: those of XLIFF and TMX must be the same."""
+    """The languages of a dataset, if its keys say them.
+
+    Those of XLIFF and TMX must be the same.
+    """
     if "pair" in options:
         source, _, target = str(options["pair"]).partition("-")
         return source, target

@@ -40,7 +40,10 @@ Names = Annotated[
 
 @app.callback()
 def terrorcat() -> None:
-    """TerrorCat: compares translations in pairs by their error classes; trained on human rankings."""
+    """Compare translations in pairs by their error classes (TerrorCat).
+
+    It is trained on human rankings.
+    """
 
 
 @app.command()
@@ -133,7 +136,9 @@ def score(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Scores the translations of several systems by the pairs that they win; `qe correlate` reads the table.
+    """Score the translations of several systems by the pairs that they win.
+
+    `qe correlate` reads the table.
 
     Example:
 
@@ -192,7 +197,9 @@ def confusion(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Says how often a model agrees with people, by how sure it is: on rankings it was not trained from.
+    """Say how often a model agrees with people, by how sure it is.
+
+    Rankings are those that it was not trained on.
 
     Pairs count in both directions: <, =, > say that the first translation is worse, equal, better.
 
@@ -260,7 +267,10 @@ def _tagger(name: str | None, language: str) -> "Tagger | None":
 
 
 def _same_tagger(about: dict[str, Any], named: str | None, language: str) -> "Tagger | None":
-    """The tagger that a model counts with. Raises InputError for any other, and where it has none."""
+    """The tagger that a model counts with.
+
+    Raises InputError for any other tagger, and if the model has none.
+    """
     from features.basics.errors import InputError
 
     trained = about.get("tagger")

@@ -251,7 +251,10 @@ def _print_plans(plans: "Sequence[Plan]", as_json: bool, quiet: bool) -> None:
 
 
 def _judged_by(experiment: "Experiment") -> "Labelled":
-    """The labelled test split. Raises InputError, before any work, where the experiment has none."""
+    """The labelled test split.
+
+    Raises InputError, before any work, if the experiment has none.
+    """
     from features.basics.errors import InputError
     from qe.production.promotion import of_experiment
 

@@ -1,4 +1,7 @@
-"""Check: looks for one thing that can be wrong with a pair of texts. Think twice before adding here."""
+"""Check: looks for one thing that can be wrong with a pair of texts.
+
+Think twice before adding here.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -110,14 +113,20 @@ CHECKS = Catalogue[Check]("qe.scoring.checks", Check, "check")
 
 @dataclass(frozen=True, eq=False)
 class Checks:
-    """Checks by name, in the order in which they are asked; `lacking` says why others cannot be asked."""
+    """Checks by name, in the order in which they are asked.
+
+    `lacking` says why others cannot be asked.
+    """
 
     checks: Mapping[str, Check]
     lacking: Mapping[str, str]
 
     @classmethod
     def make(cls, knowledge: Knowledge, settings: Mapping[str, Mapping[str, Any]]) -> Self:
-        """The checks that `settings` names, with these settings. Raises InputError for an unknown name."""
+        """Make the checks that `settings` names, with these settings.
+
+        Raises InputError for an unknown name.
+        """
         made = {name: CHECKS.get(name)(knowledge, **values) for name, values in settings.items()}
         lacking = {name: check.lacks for name, check in made.items() if check.lacks}
         return cls({name: check for name, check in made.items() if name not in lacking}, lacking)

@@ -1,4 +1,7 @@
-"""When a scoring job has failed though it ended: no row was scored, or a condition of the user's holds."""
+"""When a scoring job has failed though it ended.
+
+No row was scored, or a condition of the user's holds.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -52,7 +55,10 @@ class Condition:
 def failures(
     conditions: Iterable[Condition], rows: int, scored: int, drift: Sequence[str] = ()
 ) -> Iterator[str]:
-    """Why a job has failed, a sentence each; `drift`: how its input departs from the training data."""
+    """Why a job has failed, a sentence each.
+
+    `drift` says how its input departs from the training data.
+    """
     if not scored:
         yield f"none of {rows:,} rows was scored"
     for condition in conditions:

@@ -1,4 +1,4 @@
-"""Scores of documents, from a scored table: the mean of the scores of each document's segments."""
+"""Scores of documents from a scored table: the mean of their segments' scores."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _TYPES = {"document": "string", "score": "double", "segments": "int64", "scored"
 
 @dataclass
 class Document:
-    """What is known of a document: its segments, those with a score, and the sum of these scores."""
+    """A document: its segments, those with a score, and the sum of these scores."""
 
     segments: int = 0
     scored: int = 0
@@ -41,7 +41,9 @@ class Document:
 
 @dataclass(frozen=True)
 class DocumentIds:
-    """The document of every row of an input: a column of it, or a file with one line for each row.
+    """The document of every row of an input.
+
+    It comes from a column, or from a file with one line for each row.
 
     Exactly one of `header` and `lines` is set.
     """

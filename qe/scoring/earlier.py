@@ -1,4 +1,7 @@
-"""Earlier scores: what a job before gave to rows of the same texts, looked up instead of computed again."""
+"""Earlier scores: what an earlier job gave to rows of the same texts.
+
+They are looked up instead of computed again.
+"""
 
 import json
 import sqlite3
@@ -81,7 +84,10 @@ class Previous:
         return ""
 
     def store(self, path: Path) -> Earlier:
-        """Writes the outputs of all rows that have a score into a new file. Raises InputError as `rows`."""
+        """Write the outputs of all rows that have a score into a new file.
+
+        Raises InputError as `rows`.
+        """
         path.unlink(missing_ok=True)
         needed = self.scorer.columns()
         with closing(sqlite3.connect(path, isolation_level=None)) as database:
@@ -113,7 +119,9 @@ class Previous:
                 yield columns, output
 
     def _texts(self) -> Input:
-        """The rows with the texts: the file itself, or the input that its summary names, if it is the same.
+        """The rows with the texts.
+
+        They are in the file itself, or in the input that its summary names, if that is unchanged.
 
         TSV keeps no tabs and line ends, and safe cells have apostrophes: their texts may be others.
         """

@@ -16,7 +16,9 @@ def filter_checks(
     without: Collection[str] = (),
     settings: Mapping[str, str] | None = None,
 ) -> Checks:
-    """The usual checks of a filter and `also` others, but not `without`; `settings` are CHECK.key -> number.
+    """The usual checks of a filter and `also` others, but not `without`.
+
+    `settings` are CHECK.key -> number.
 
     Raises InputError for names that no check has, and for values that are no numbers.
     """

@@ -45,7 +45,9 @@ def filter_files(
     rejected: Path | None = None,
     progress: Progress = silent,
 ) -> Filtered:
-    """Writes the pairs of a table, or of two parallel text files, that all checks and the score let pass.
+    """Write the pairs that all checks and the score let pass.
+
+    They come from a table, or from two parallel text files.
 
     output     a table, or two text files if the input is two
     threshold  of the score; asked last, of the pairs that all checks let pass
@@ -153,7 +155,10 @@ def _opened(given: Input, output: Sequence[Path], added: Sequence[str]) -> Itera
 
 
 class _Texts:
-    """Two text files, one segment per line; byte order marks and line ends as those of the inputs."""
+    """Two text files, one segment per line.
+
+    Byte order marks and line ends are as in the inputs.
+    """
 
     def __init__(self, streams: Sequence[Any], forms: Sequence[tuple[bytes, bytes]]) -> None:
         self.streams, self.ends = streams, [end for _, end in forms]

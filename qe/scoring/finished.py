@@ -1,4 +1,7 @@
-"""What made an output: remembered for this user, so that the same command need not do it again."""
+"""What made an output, remembered for this user.
+
+The same command then need not do it again.
+"""
 
 import json
 from collections.abc import Mapping
@@ -17,7 +20,9 @@ _KEY = "scored"
 
 @dataclass(frozen=True)
 class Finished:
-    """A finished output; it is known only if this user made it on this machine, and nothing changed it since.
+    """A finished output.
+
+    It is known only if this user made it on this machine, and nothing changed it since.
 
     fingerprint  of all that the output depends on
     others       what an output of another fingerprint holds
@@ -30,7 +35,9 @@ class Finished:
     verb: str = ""
 
     def earlier(self, overwrite: bool) -> Mapping[str, Any] | None:
-        """What was kept of the same job, if the output is its; None if there is none, or to `overwrite`.
+        """The record of the same job, if the output is its own.
+
+        None if there is none, or to `overwrite`.
 
         Raises InputError if the output is another's.
         """
@@ -54,7 +61,10 @@ class Finished:
 
     @property
     def is_there(self) -> bool:
-        """Whether there is a file, or a folder that the verb has marked as its own; /dev/null is neither."""
+        """Whether there is a file, or a folder that the verb has marked as its own.
+
+        /dev/null is neither.
+        """
         if not self.output.is_dir():
             return self.output.is_file()
         if not self.verb or self.verb not in (owner_of(self.output), owner_of(self.output.parent)):

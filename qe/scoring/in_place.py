@@ -102,7 +102,10 @@ def _check_written(file: Opened, read: Callable[[], Opened], source: Path) -> No
 
 
 def _difference(file: Opened, again: Opened) -> str:
-    """What texts are not the same; empty if there are none. Formulas get their values from a spreadsheet."""
+    """Which texts differ; empty if none do.
+
+    Formulas get their values from a spreadsheet.
+    """
     if len(file.rows) != len(again.rows):
         return f"{len(again.rows)} segments of {len(file.rows)}"
     names = file.header if isinstance(file, Sheet) else ["id", "source", "target"]

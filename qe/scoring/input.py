@@ -1,4 +1,7 @@
-"""Input of a job: a table, or two parallel texts; their columns, types and rows come from one object."""
+"""Input of a job: a table, or two parallel texts.
+
+Columns, types and rows come from one object.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -259,7 +262,10 @@ class ParquetInput(Input):
 
 
 def _readable_parts(batch: pa.RecordBatch, whole: bool) -> Iterator[Row]:
-    """Rows in which some values cannot be read; those that need such a value say so as their reason."""
+    """Rows in which some values cannot be read.
+
+    Rows that need such a value say so as their reason.
+    """
     for number in range(batch.num_rows):
         row: dict[str, Any] = {}
         reason = ""

@@ -1,4 +1,4 @@
-"""The summary of a scoring job: which model made the scores, of what, how, and with what outcome."""
+"""The summary of a scoring job: model, input, settings and outcome."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -73,7 +73,10 @@ class JobSummary:
         return output_schemas.stamped("summary", content)
 
     def write(self, done: ScoredFile) -> None:
-        """Writes the summary, whole or not at all; one that tells of these very scores stays as it is."""
+        """Write the summary, whole or not at all.
+
+        A summary of these very scores stays as it is.
+        """
         if self.place is None or (done.unchanged and self._tells()):
             return
         content = json.dumps(self.content(done), indent=1, ensure_ascii=False)
@@ -131,8 +134,10 @@ def table_metadata(
     options: Mapping[str, Any],
     done: ScoredFile,
 ) -> bytes:
-    """What a Parquet file says of its scores: all that equal jobs have in common, so that they give equal
-    bytes; times and drift are the summary's alone.
+    """What a Parquet file says of its scores.
+
+    It holds all that equal jobs have in common, so that they give equal bytes; times and drift are the
+    summary's alone.
     """
     content = {
         "schema": SCHEMA,
@@ -152,7 +157,9 @@ _IN_TABLES = ("recipe", "rows", "scored", "reasons", "actions", "flagged")
 
 
 def told_of(scored: Path) -> Mapping[str, Any] | None:
-    """What is known of how a scored file came to be: its summary, or its own metadata; None: nothing.
+    """What is known of how a scored file was made: its summary or metadata.
+
+    None if nothing is known.
 
     Raises InputError for a summary beside it that is of other scores.
     """

@@ -65,8 +65,10 @@ def score_file(
     job_summary: JobSummary | None = None,
     known: Path | None = None,
 ) -> ScoredFile:
-    """Scores a table, a folder or a pattern of tables, or a file of a translation tool (one path), or two
-    parallel texts, into a table.
+    """Score an input into a table.
+
+    The input is a table, a folder or a pattern of tables, or a file of a translation tool (one path), or
+    two parallel texts.
 
     An output that is there is replaced only to `overwrite` it; if the same job made it, nothing is done.
     Finished chunks lie in `OUTPUT.partial/` until the job is done; a killed job goes on with `resume` and
@@ -210,7 +212,10 @@ def _total(given: Input) -> int | None:
 
 
 class _Reported:
-    """Progress of new chunks beside those that were there: the rate of a resumed job is that of its work."""
+    """Progress of new chunks beside those that were there.
+
+    The rate of a resumed job is that of its own work.
+    """
 
     def __init__(self, progress: Progress, total: int | None, there: int) -> None:
         self.progress, self.total = progress, total
@@ -248,7 +253,10 @@ def score_frame(model: Model, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def frame_of(scorer: Scorer, table: pd.DataFrame) -> pd.DataFrame:
-    """The scorer's output columns but the id for a DataFrame, with its index. Raises as `score_frame`."""
+    """The scorer's output columns, without the id, for a DataFrame.
+
+    The result has its index. Raises as `score_frame`.
+    """
     names = names_of(scorer.model, list(map(str, table.columns)), scorer.columns())
     records = table.astype(object).where(table.notna(), None).to_dict("records")
     rows = [names.view(({str(k): v for k, v in record.items()}, "")) for record in records]
@@ -321,7 +329,10 @@ class _Work:
 
 @dataclass(frozen=True)
 class _Piece:
-    """The encoded output rows of a chunk, how many had which outcome ("" is scored), and how they look."""
+    """The encoded output rows of a chunk, their outcomes, and how they look.
+
+    Outcomes are counted; "" means scored.
+    """
 
     content: bytes
     outcomes: Mapping[str, int]
@@ -361,7 +372,10 @@ class _Worker:
 def _scored_chunks(
     work: _Work, models: _Models, rows: Iterable[Row], job: "_Job", workers: int
 ) -> Iterator[tuple[int, bool]]:
-    """Scores what the job lacks, chunk by chunk; yields the size of every finished one, and if it is new."""
+    """Score what the job lacks, chunk by chunk.
+
+    Yields the size of every finished chunk, and whether it is new.
+    """
     todo, several = _several(enumerate(chunks(rows, work.chunk)))
     if workers == 1 or not several:
         for number, batch in todo:
@@ -399,7 +413,10 @@ _Waiting = dict[Future[_Piece], tuple[int, int]]
 
 
 def _several(chunks: _Chunks) -> tuple[_Chunks, bool]:
-    """The chunks, and whether there are two: no process is started for one. Damage is met where it lies."""
+    """The chunks, and whether there are at least two: no process is started for one.
+
+    Damage is met in the chunk that has it.
+    """
     begun: list[tuple[int, list[Row]]] = []
     try:
         begun += islice(chunks, 1)
@@ -465,7 +482,10 @@ class _Job:
 
     @classmethod
     def open(cls, output: Path, fingerprint: str, resume: bool, overwrite: bool) -> "_Job":
-        """The job to go on with. Raises InputError if that would mix or lose work, or files of others."""
+        """The job to go on with.
+
+        Raises InputError if that would mix or lose work, or files of others.
+        """
         job = cls(output)
         job._check_own()
         if job.begun and not overwrite:
@@ -514,7 +534,10 @@ class _Job:
 
     @contextmanager
     def left_only_with_work(self) -> Iterator[None]:
-        """Removes the job if bad input ends it before a chunk is finished: nothing is there to resume."""
+        """Remove the job if bad input ends it before a chunk is finished.
+
+        There is then nothing to resume.
+        """
         try:
             yield
         except InputError:

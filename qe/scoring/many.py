@@ -1,4 +1,7 @@
-"""Many files as one input: a folder, or a pattern such as `day/*.parquet`, in the order of names."""
+"""Many files as one input: a folder or a pattern such as `day/*.parquet`.
+
+The files are in the order of their names.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -29,7 +32,9 @@ def files_of(source: Sequence[Path]) -> list[Path]:
 def open_all(
     source: Sequence[Path], layout: Layout | None = None, files: Sequence[Path] | None = None
 ) -> Input:
-    """The same as `open_input`, and a folder or a pattern as one table. Raises InputError as both do.
+    """Like `open_input`, but a folder or a pattern is one table.
+
+    Raises InputError as both do.
 
     files  what `files_of` said of the source, if it was asked: later files are of another job
     """

@@ -28,7 +28,10 @@ def name_pairs(
 
 
 def added_headers(names: Iterable[str], there: Collection[str], suffix: str, where: object) -> dict[str, str]:
-    """The headers of columns that are added to others. Raises InputError for one that is there already."""
+    """The headers of columns that are added to others.
+
+    Raises InputError for a header that is there already.
+    """
     headers = {name: name + suffix for name in names}
     for header in headers.values():
         if header in there:
@@ -58,7 +61,9 @@ class Names:
     def completed(
         self, needed: Sequence[str], headers: Sequence[str], remembered: Mapping[str, str], where: object
     ) -> "Names":
-        """With the headers of other names that nobody has given: what a model remembers, or what is in use.
+        """Add headers for names that nobody has given.
+
+        They are what a model remembers, or what is in use.
 
         remembered  name -> the header that the training data had
 
@@ -82,7 +87,9 @@ class Names:
         return (", ".join(found),) if found else ()
 
     def check(self, needed: Sequence[str], declared: Sequence[str] | None, where: object, who: str) -> None:
-        """Raises InputError for names that no model column has, and for headers that the input lacks.
+        """Check that named columns exist.
+
+        Raises InputError for names that no model column has, and for headers that the input lacks.
 
         declared  the input's header; None for a table where every row says its own
         who       needs the columns

@@ -1,4 +1,7 @@
-"""Standard input and output as files: what comes in is kept on disk, what goes out is whole or nothing."""
+"""Standard input and output as files.
+
+Input is kept on disk; output is whole or nothing.
+"""
 
 import shutil
 import sys
@@ -18,7 +21,10 @@ _BLOCK = 1 << 20
 
 
 class Piped:
-    """A folder for what is read from standard input and what goes to standard output; gone with it."""
+    """A folder for data from standard input and for standard output.
+
+    It is removed with this object.
+    """
 
     def __init__(self) -> None:
         self.path = Path(mkdtemp(prefix="qe-"))

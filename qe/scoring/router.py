@@ -81,7 +81,9 @@ class Routes:
 
 @dataclass(eq=False)
 class Router:
-    """Scores each row by the model of the first route that takes it; a row without one has a reason.
+    """Scores each row by the model of the first route that takes it.
+
+    A row without a route has a reason.
 
     scorers  one for each route; routes to the same model share one
     """

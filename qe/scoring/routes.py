@@ -1,4 +1,7 @@
-"""Routes: columns of a row, such as its language pair and domain, choose the model that scores it."""
+"""Routes: columns of a row choose the model that scores it.
+
+Such columns are its language pair and domain.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -76,7 +76,9 @@ def encode(
     safe: bool = False,
     end: str = "\n",
 ) -> bytes:
-    """Rows as the bytes of a headerless piece of a table (Parquet: a file of its own), lines ended by `end`.
+    """Rows as the bytes of a headerless piece of a table, lines ended by `end`.
+
+    A piece of Parquet is a file of its own.
 
     A JSON object has the columns that its row has, in order; in other kinds every row has all of them.
 
@@ -160,7 +162,10 @@ def join(
 
 @contextmanager
 def writing(path: Path, packed: Packed) -> Iterator[IO[bytes]]:
-    """A file to write bytes to; gzip without a name and a time, so that equal content gives equal bytes."""
+    """A file to write bytes to.
+
+    gzip has no name and no time, so that equal content gives equal bytes.
+    """
     with path.open("wb") as raw:
         if not packed:
             yield raw
@@ -226,8 +231,10 @@ def _no_formula(value: Any) -> Any:
 
 
 def _cell(value: Any) -> str:
-    """A value as text; nothing for None, all digits of a number; the values of a list joined by blanks, or
-    JSON where they are objects.
+    """A value as text.
+
+    None is empty; a number has all its digits; the values of a list are joined by blanks, or written as
+    JSON if they are objects.
     """
     if isinstance(value, list) and value and isinstance(value[0], dict):
         return json.dumps(value, ensure_ascii=False)

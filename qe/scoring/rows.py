@@ -76,7 +76,10 @@ class Written(float):
 
 
 def unusable_id(row: dict[str, Any]) -> str:
-    """Why a row's id cannot be written, or an empty string; if it cannot, it is taken from the row."""
+    """Why a row's id cannot be written, or an empty string.
+
+    An id that cannot be written is taken from the row.
+    """
     name = row.get("id")
     if isinstance(name, dict | list) or (type(name) is float and not math.isfinite(name)):
         row["id"] = None

@@ -1,4 +1,7 @@
-"""Scorer: rows in, one output row for each; scores, intervals and reasons; repeated segments scored once."""
+"""Scorer: rows in, one output row for each: scores, intervals and reasons.
+
+Repeated segments are scored once.
+"""
 
 import hashlib
 from collections import OrderedDict
@@ -343,8 +346,10 @@ class Scorer:
         return computed
 
     def _features(self, segments: Segments) -> pd.DataFrame:
-        """(n, k) the feature table, in pieces where words are judged: what is known of words takes 250 KB a
-        segment, and need not be there for a whole chunk at once.
+        """(n, k) the feature table, computed in pieces if words are judged.
+
+        What is known of words takes 250 KB a segment, and need not be there for a whole chunk at
+        once.
 
         All at once where words are asked for, which were then described for the features already.
         """

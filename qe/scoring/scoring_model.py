@@ -48,5 +48,8 @@ class ScoringModel:
         }
 
     def in_table(self) -> Mapping[str, Any]:
-        """What a table says of it: how the user named it is left out, so that equal jobs give equal bytes."""
+        """What a table says of the model.
+
+        The user's name for it is left out, so that equal jobs give equal bytes.
+        """
         return {name: value for name, value in self.to_json().items() if name != "named"}

@@ -1,4 +1,7 @@
-"""Spans: adjacent words that are tagged BAD, and places where words are missing, with their severity."""
+"""Spans: adjacent BAD words and places where words are missing.
+
+Each span has its severity.
+"""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""WordLevel: what a trained model says of the words and gaps of a translation, and of its source words."""
+"""WordLevel: a trained model's tags for words, gaps and source words."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,9 @@ TAGS: Mapping[Kind, str] = {"word": "tags", "gap": "gap_tags", "source": "source
 
 @dataclass(frozen=True, eq=False)
 class WordLevel:
-    """The fitted word-level families of a model, by what they judge; of several, those that see most.
+    """The fitted word-level families of a model, by what they judge.
+
+    If several judge the same, the ones that see most are taken.
 
     learned  what makes tags of their P(BAD); None: the model only says P(BAD) of target words and gaps
     metric   f1_mult or mcc: whose thresholds make the tags

@@ -13,7 +13,9 @@ _JOINTS = regex.compile("[-'’]")  # tokenizers part words there
 
 
 class Invented(Check):
-    """Words without a capital that the lexicon's corpus lacks, and that are like no word of the source.
+    """Invented words: the lexicon's corpus lacks them, and no source word is like them.
+
+    Only words without a capital are looked at.
 
     An invented statement made of known words is not seen. Compounds of languages that write them as one word,
     and rare words, are taken for invented if the corpus is small.

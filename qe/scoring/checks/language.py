@@ -12,7 +12,9 @@ from qe.scoring.check import Check, Pair
 
 @dataclass(frozen=True, eq=False)
 class Language(Check):
-    """A side has too few words in the dictionary of its language, or more in that of the other side.
+    """A side seems to be in another language than its own.
+
+    It has too few words in the dictionary of its language, or more in that of the other side.
 
     Dictionaries: simplemma.
 

@@ -13,7 +13,9 @@ _LEAST = 0.02
 
 
 class Names(Check):
-    """Words with a capital within a sentence that the other side has neither alike nor translated.
+    """Capitalised words within a sentence that the other side lacks.
+
+    The other side has them neither alike nor translated.
 
     The side of a language that writes all nouns with capitals is not looked at. A text with capitals in more
     than half of its words is a title, in which they mark nothing. A lexicon knows names that are translated.

@@ -14,7 +14,9 @@ _NUMBER = regex.compile(r"\p{Nd}+(?:[.,'’\u00a0\u202f ]\p{Nd}{3}(?!\p{Nd}))*(?
 
 @dataclass(frozen=True, eq=False)
 class Numbers(Check):
-    """More than `most` numbers on one side alone: digits, whatever separates thousands and decimals.
+    """More than `most` numbers are on one side alone.
+
+    Digits are compared, whatever separates thousands and decimals.
 
     A number in words is none.
     """

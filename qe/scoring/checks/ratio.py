@@ -9,7 +9,10 @@ from qe.scoring.check import Check, Pair
 
 @dataclass(frozen=True, eq=False)
 class Ratio(Check):
-    """The longer side has more than `most` times the characters of the other, and over `allowance` more."""
+    """One side is much longer than the other.
+
+    It has more than `most` times the characters of the other, and over `allowance` more.
+    """
 
     flag: ClassVar[Mapping[str, Any] | None] = {"most": 2.0, "allowance": 19}
     filters = True

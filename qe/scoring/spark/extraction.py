@@ -1,4 +1,7 @@
-"""Extraction on Spark: the extractors that learn nothing, over batches of segments on the executors."""
+"""Extraction on Spark: batches of segments on the executors.
+
+Only extractors that learn nothing run there.
+"""
 
 import functools
 import json
@@ -27,7 +30,9 @@ _ROW = "_qe_row"
 
 @dataclass
 class Executors:
-    """Computes feature blocks on the executors: a `compute` for qe.training.extraction.Extraction.
+    """Computes feature blocks on the executors.
+
+    It is a `compute` for qe.training.extraction.Extraction.
 
     All extractors see a batch of segments together, so that its tokens are made once; the blocks of the
     segments last seen are kept until all have been asked for.
@@ -96,7 +101,10 @@ class _Task:
     tokenizers: str
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Batches of encoded columns -> per batch its row numbers (int64) and features (float64, by row)."""
+        """Batches of encoded columns -> row numbers (int64) and features per batch.
+
+        Features are float64, by row.
+        """
         feature_set = _feature_set(self.configs, self.archive, self.fingerprint)
         for batch in batches:
             segments = self._segments(batch)

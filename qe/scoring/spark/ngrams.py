@@ -1,4 +1,7 @@
-"""N-gram counting on Spark: slices of the corpus counted on the executors, added up, one sorted table."""
+"""N-gram counting on Spark.
+
+Executors count slices of the corpus; the counts are added up into one sorted table.
+"""
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -85,7 +88,10 @@ def count(
 def _sorted_counts(
     session: Any, ids: Ints, offsets: NDArray[np.int64], vocabulary: int, order: int
 ) -> Iterator[tuple[Ints, NDArray[np.int64]]]:
-    """(m, n) n-grams and their counts, in blocks: all of order 2, then 3, ...; each order sorted by words."""
+    """(m, n) n-grams and their counts, in blocks: all of order 2, then 3, ...
+
+    Each order is sorted by words.
+    """
     with tempfile.TemporaryDirectory() as temporary:
         np.save(Path(temporary) / "ids.npy", ids)
         np.save(Path(temporary) / "offsets.npy", offsets)

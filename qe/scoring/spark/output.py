@@ -49,7 +49,10 @@ def _local(output: str) -> Path:
 
 
 def _tidy(output: Path) -> None:
-    """Removes what killed jobs left beside an output of this machine: folders nobody holds the lock of."""
+    """Remove what killed jobs left beside an output of this machine.
+
+    These are folders whose lock nobody holds.
+    """
     for left in output.parent.glob(f"{glob.escape(output.name)}.*.spark"):
         if _OWN.fullmatch(left.name.removeprefix(output.name)):
             with suppress(InputError), locked_file(left, patience=0):

@@ -24,7 +24,9 @@ Numbered = tuple[int | None, Row]  # the number of a row in the input, from 1; N
 
 @dataclass(frozen=True)
 class Table:
-    """An input as Spark has it: lines as bytes, or columns, each with the split that it comes from.
+    """An input as Spark has it: lines as bytes, or columns.
+
+    Each row has the split that it comes from.
 
     columns  that the input declares; None for JSONL, in which every row says its own
     headers  those, or the keys of the first row
@@ -69,7 +71,9 @@ class Table:
 
 
 def read_table(session: Any, name: str) -> Table:
-    """A Parquet, TSV, CSV or JSONL file, a folder of them with such a name, or a table that Spark knows.
+    """Read a table file, a folder of such files, or a table that Spark knows.
+
+    Files are Parquet, TSV, CSV or JSONL; a folder has such a name.
 
     Raises InputError for an input of another kind, or an empty one.
     """

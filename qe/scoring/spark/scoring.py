@@ -63,7 +63,9 @@ def score_table(
     overwrite: bool = False,
     chunk: int = CHUNK,
 ) -> ScoredTable:
-    """Scores a table into the folder `output`, whose parts hold the rows and columns of the local engine.
+    """Score a table into the folder `output`.
+
+    Its parts hold the rows and columns of the local engine.
 
     The kind of the parts is told by the folder's name; parts of TSV and CSV have a header each. What is
     written is the local engine's to the last bit, and the text is byte for byte the same. Parts in the order
@@ -122,7 +124,10 @@ def _kept(table: Table, scorer: Scorer, kind: row_formats.Kind, names: Names, su
 
 
 class Partitions:
-    """Partition -> its outcome: one that Spark computes again, as it may, replaces what it had told."""
+    """Partition -> its outcome.
+
+    If Spark computes a partition again, the new outcome replaces the old.
+    """
 
     def zero(self, value: dict[int, Any]) -> dict[int, Any]:
         return {}
@@ -134,7 +139,10 @@ class Partitions:
 
 @dataclass(frozen=True)
 class _Outcome:
-    """How many rows had which reason ("" is scored), action and flag; what the scored ones look like."""
+    """Counts of rows by reason, action and flag, and how scored rows look.
+
+    The reason "" means scored.
+    """
 
     reasons: Counter[str] = field(default_factory=Counter)
     actions: Counter[str] = field(default_factory=Counter)
@@ -265,7 +273,10 @@ def _loaded(archive: str, identity: str | None, options: Options) -> Scorer:
 
 
 def check_inputs(inputs: Sequence[str]) -> str:
-    """The one input. Raises InputError for two parallel files, which Spark would not read line by line."""
+    """The one input.
+
+    Raises InputError for two parallel files, which Spark would not read line by line.
+    """
     if len(inputs) != 1:
         raise InputError(
             "--engine spark takes one table, not parallel text files",

@@ -69,7 +69,10 @@ def check_installed() -> None:
 
 @contextmanager
 def input_errors() -> Iterator[None]:
-    """An InputError raised on an executor, or a mistake that Spark finds in the input, as an InputError."""
+    """Raise errors of executors and of Spark's own reading as InputError.
+
+    These are an InputError on an executor, or a mistake that Spark finds in the input.
+    """
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import AnalysisException, PySparkException
 

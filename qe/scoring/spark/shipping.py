@@ -1,4 +1,7 @@
-"""Shipping: a folder or file of the driver's, once to every executor, where it is memory-mapped."""
+"""Shipping: send a folder or file to every executor once.
+
+It is memory-mapped there.
+"""
 
 import tempfile
 import zipfile
@@ -9,7 +12,9 @@ from features.storage.files import digest
 
 
 def ship_folder(session: Any, folder: Path) -> str:
-    """Sends a folder to every executor (Spark's own archives: unpacked once there); its name for `shipped`.
+    """Send a folder to every executor; returns its name for `shipped`.
+
+    It goes as an archive of Spark's, unpacked once there.
 
     A folder with the same files is sent once in a session.
     """

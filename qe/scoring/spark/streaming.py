@@ -5,7 +5,9 @@ from typing import Any
 
 
 def streamed(frame: Any) -> Iterator[tuple[Any, ...]]:
-    """The rows of a DataFrame in order; all partitions are computed at once, on disk, then fetched in turn.
+    """The rows of a DataFrame in order.
+
+    All partitions are computed at once, on disk, then fetched in turn.
 
     The driver holds two partitions at most.
     """
