@@ -1,4 +1,6 @@
-"""Quality estimation for machine translation: train on annotated data, score new translations, compare.
+"""Quality estimation for machine translation: train models, score translations, compare.
+
+Models are trained on annotated data.
 
 `__all__` lists what a notebook needs (docs/python.md). `qe.statistics`, `qe.data`, `qe.learning` and other
 packages have public names of their own. Each name is imported when it is used.

@@ -123,8 +123,9 @@ def load_model(model: str | Path, *, require_signature: Path | None = None) -> L
 
 
 def model_folder(model: str, require_signature: Path | None = None) -> tuple[Path, str]:
-    """The model directory that a path or an MLflow URI names, and the identity of the model that lies there:
-    what is loaded after this must be that one.
+    """The model directory of a path or an MLflow URI, and the model's identity.
+
+    The identity is of the model that lies there; what is loaded after this must be that one.
 
     Raises InputError if it is not signed with the key (a public one, PEM) that is required, if any is.
     """

@@ -98,7 +98,10 @@ class FeatureExtractor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return Tokenizer(self.source_language, kind), Tokenizer(self.target_language, kind)
 
     def transform(self, X: Given) -> Given:
-        """Returns the (n, k) feature columns as the kind of table that `X` is; a DataFrame has its index."""
+        """The (n, k) feature columns as the kind of table that `X` is.
+
+        A DataFrame has its index.
+        """
         check_is_fitted(self, "feature_set_")
         table = as_pandas(X)
         for column in ("source", "target"):

@@ -1,4 +1,7 @@
-"""Distributions: where a search draws a parameter from; plain values, without a search library."""
+"""Distributions: where a search draws a parameter from.
+
+They are plain values, without a search library.
+"""
 
 from dataclasses import dataclass
 from typing import Any

@@ -77,7 +77,9 @@ class TextSection(Section):
 
 
 class TreebankSection(Section):
-    """Annotators that are learned from a treebank when they are first needed, and kept in the cache.
+    """Annotators that are learned from a treebank when first needed.
+
+    They are kept in the cache.
 
     `treebank`: an annotated file, plain or gzip; `tasks`: pos, dependencies, constituents, entities.
     `projected`: in its place, for entities, the other side: its annotator's entities go over the word links
@@ -156,7 +158,10 @@ class ResourcesSection(Section):
 
     @property
     def incomplete(self) -> bool:
-        """Whether parts cannot be built: of the corpus a side is missing, or both and what replaces it."""
+        """Whether parts cannot be built.
+
+        A side of the corpus is missing, or both and what replaces it.
+        """
         absent = [self.source, self.target].count(None)
         replaced = self.optional or bool(self.texts)
         return self.bundle is None and (absent == 1 or (absent == 2 and not replaced))
@@ -168,7 +173,9 @@ class ResourcesSection(Section):
 
 
 class DatasetSection(BaseModel):
-    """`format` and `path`; of training rows at most `rows`, drawn at random. Other keys are the format's own.
+    """`format` and `path` of a dataset.
+
+    Training draws at most `rows` rows at random. Other keys are the format's own.
 
     Those after the first are auxiliary training datasets, with keys of their own:
 
@@ -305,7 +312,9 @@ class SearchSection(Section):
 
 
 class EvaluationSection(Section):
-    """What the report compares with, and how often it resamples (`samples`; default: what the tests need).
+    """Baselines of the report, and how often it resamples.
+
+    `samples` has the default that the tests need.
 
     `robustness: false` leaves out what the model makes of spoilt translations (`qe robustness`).
     """
@@ -386,7 +395,9 @@ TagText = Annotated[str, BeforeValidator(_as_text), Field(max_length=5000)]
 
 
 class TrackingSection(Section):
-    """What goes to MLflow; where runs go is said in mlflow.yaml. `tracking: off` is nothing at all.
+    """What goes to MLflow.
+
+    mlflow.yaml says where runs go; `tracking: off` means nothing at all.
 
     register    whether the model becomes a version of a registered model
     model_name  of the registered model; mlflow.yaml has the rule for others
@@ -503,7 +514,10 @@ class Experiment(Section):
 
     @property
     def annotators(self) -> dict[str, str]:
-        """Side -> its annotator; those that are learned from treebanks once `with_annotators` names them."""
+        """Side -> its annotator.
+
+        Annotators that are learned from treebanks are there once `with_annotators` names them.
+        """
         named = {str(side): by for side, by in self.annotations.items() if isinstance(by, str)}
         return named | self._annotators
 
@@ -519,7 +533,10 @@ class Experiment(Section):
         return {str(column): by for column, by in self.translations.items()} | annotations
 
     def inputs(self) -> list[Path]:
-        """The files, and the folders read whole, that the experiment names; a dataset's folder is not one."""
+        """The files, and the folders read whole, that the experiment names.
+
+        A dataset's folder is not one.
+        """
         paths = set(_paths(ResourcesSection))
         sections = [self.resources, *(section.resources for section in self.others)]
         named = [section.path for section in self.datasets if section.path.is_file()]
@@ -606,7 +623,9 @@ def _stated(value: Any, usual: Any) -> Any:
 def draft(
     path: Path, *, data_root: Path | None = None, overrides: Sequence[str] = ()
 ) -> tuple[Experiment, list[str]]:
-    """What `load` reads, without the keys that are wrong; and everything that is wrong with these.
+    """What `load` reads, without the wrong keys, and a list of mistakes.
+
+    The mistakes are of these keys.
 
     Raises InputError for a file that holds no mapping, and for one that extends what it cannot.
     """
@@ -642,7 +661,9 @@ def made(
     overrides: Sequence[str] = (),
     files: Sequence[Path] = (),
 ) -> Experiment:
-    """The experiment of a mapping with the keys of a file; relative paths are relative to `root`.
+    """The experiment of a mapping with the keys of a file.
+
+    Relative paths are relative to `root`.
 
     files  those that it extended
 
@@ -666,7 +687,10 @@ def _drafted(
 def _completed(
     content: Mapping[str, Any], root: Path, overrides: Sequence[str]
 ) -> tuple[dict[str, Any], list[str]]:
-    """The keys with overrides, languages filled in and absolute paths; and what could not be done."""
+    """The keys with overrides, languages filled in, absolute paths; and problems.
+
+    Problems are what could not be done.
+    """
     keys: dict[str, Any] = deepcopy(dict(content))
     mistakes = list[str]()
     for text in overrides:
@@ -686,7 +710,10 @@ def _moved(keys: dict[str, Any], folder: Path, other: Path) -> dict[str, Any]:
 
 
 class _Start(NamedTuple):
-    """Folder that relative paths start at, and the one to start at instead (none: paths get absolute)."""
+    """Folder that relative paths start at, and the one to start at instead.
+
+    If there is none, paths get absolute.
+    """
 
     folder: Path
     other: Path | None = None
@@ -825,7 +852,9 @@ def _placed(value: Any, start: _Start) -> Any:
 
 
 def _annotator(name: Any, start: _Start) -> Any:
-    """The name of an annotator; a folder of trained ones, the file of `udpipe:FILE`, and treebanks, placed.
+    """The name of an annotator, with its paths placed.
+
+    Paths are a folder of trained annotators, the file of `udpipe:FILE`, and treebanks.
 
     Programs and models that are installed by name stay as they are.
     """

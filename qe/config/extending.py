@@ -16,7 +16,9 @@ _CHOICES: Final = ("kind", "format")  # what says which other keys a mapping tak
 
 
 def extended(content: Mapping[str, Any], where: Path, moved: Moved) -> tuple[Keys, list[Path]]:
-    """The keys of an experiment on top of those it extends, and the files these stand in, nearest first.
+    """The keys of an experiment on top of those it extends.
+
+    Also returns the files these stand in, nearest first.
 
     where  the experiment's own file, or the folder where its paths start
     moved  called with the keys of an extended file, its folder and the folder of the file that extends it
@@ -107,7 +109,10 @@ def _another(base: Keys, changes: Keys) -> bool:
 
 
 def _features(base: Any, changes: Any, where: Path) -> Any:
-    """The list of features, without the kinds to remove and with those to add; a list replaces it."""
+    """The list of features, without kinds to remove and with kinds to add.
+
+    A list replaces it.
+    """
     if not isinstance(changes, dict) or not changes:
         return changes
     for key in changes:

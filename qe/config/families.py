@@ -18,7 +18,10 @@ def feature_configs(value: Any, path: Path) -> list[dict[str, Any]]:
 
 
 def readable_configs(value: Any) -> tuple[list[dict[str, Any]], list[str]]:
-    """The entries of a list of features that say what they are, and what is wrong with the others."""
+    """The readable entries of a list of features, and problems of the others.
+
+    A readable entry says what it is.
+    """
     if isinstance(value, dict) and value and value.keys() <= {"add", "remove"}:
         return [], ["`features: {add, remove}` changes those of another experiment; name it in `extends`"]
     if not isinstance(value, list) or not value:

@@ -1,4 +1,7 @@
-"""Ranges that parameters of learners and selectors share, beside those of features/basics/hints.py."""
+"""Ranges that parameters of learners and selectors share.
+
+Others are in features/basics/hints.py.
+"""
 
 from typing import Annotated, Literal
 

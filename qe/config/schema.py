@@ -74,7 +74,9 @@ def drafted(
 
 
 def _taken_out(content: Any, location: Location) -> Location | None:
-    """Takes out the entry that a location leads to, or, if absent, what should hold it: where it was.
+    """Take out the entry that a location leads to; returns where it was.
+
+    If the entry is absent, what should hold it is taken out.
 
     A list goes with its last entry.
     """
@@ -88,7 +90,10 @@ def _taken_out(content: Any, location: Location) -> Location | None:
 
 
 class _Step(NamedTuple):
-    """A part of a location, how many parts it takes to there, and the mapping or list that holds it."""
+    """A step of a location: how many parts it takes, and its mapping or list.
+
+    The mapping or list holds the part.
+    """
 
     depth: int
     part: int | str
@@ -96,7 +101,10 @@ class _Step(NamedTuple):
 
 
 def _steps(content: Any, location: Location) -> Iterator[_Step]:
-    """The location as the file has it: without the number of what stands for a list of one entry."""
+    """The steps of a location as the file has it.
+
+    The number of what stands for a list of one entry is left out.
+    """
     here = content
     for depth, part in enumerate(location, start=1):
         listed = isinstance(here, list) and isinstance(part, int) and part < len(here)
@@ -118,7 +126,10 @@ class Mistake:
 
 
 def mistakes_of(error: ValidationError, model: type[BaseModel], content: Any) -> list[Mistake]:
-    """Mistakes as pydantic tells them, but for the shortness of lists whose entries are wrong themselves."""
+    """Mistakes as pydantic tells them.
+
+    The shortness of lists whose entries are wrong themselves is left out.
+    """
     told = error.errors(include_url=False)
     within = {each["loc"][:end] for each in told for end in range(len(each["loc"]))}
     return [
@@ -150,7 +161,10 @@ def _known_keys(model: type[BaseModel], location: Sequence[int | str]) -> list[s
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """The model that an annotation is, or that is inside it: of `X | None` or `tuple[X, ...]`, X."""
+    """The model that an annotation is, or that is inside it.
+
+    The model X is inside an optional X and inside `tuple[X, ...]`.
+    """
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     inside = (_model_in(argument) for argument in get_args(annotation))

@@ -1,4 +1,7 @@
-"""Drawing: the palette, and plain figures with a headline; drawn with Agg, without pyplot's global state."""
+"""Drawing: the palette, and plain figures with a headline.
+
+Figures are drawn with Agg, without pyplot's global state.
+"""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Report files: texts written whole, JSON that people read too, tables together in a page of their own."""
+"""Report files: texts written whole, readable JSON, tables together on a page."""
 
 import json
 import math

@@ -1,4 +1,7 @@
-"""Cells in columns that fit a width: columns are wrapped, then dropped, at last rows are stacked."""
+"""Cells in columns that fit a width.
+
+Columns are wrapped, then dropped, at last rows are stacked.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,7 +39,10 @@ def fitted(sheet: Sheet, width: int) -> Fitted:
 
 
 def _widths(strips: Sequence[Strip], width: int) -> list[int] | None:
-    """Widths of cells; the widest columns are wrapped to what fits. None if all of them are too wide."""
+    """Widths of cells; the widest columns are wrapped to what fits.
+
+    None if all of them are too wide.
+    """
     room = width - len(GAP) * (len(strips) - 1)
     wide, narrow = [strip.natural for strip in strips], [strip.narrowest for strip in strips]
     if sum(narrow) > room:
@@ -63,7 +69,10 @@ def _grid(strips: Sequence[Strip], gaps: Sequence[int], widths: Sequence[int]) -
 def _lines(
     cells: Sequence[str], strips: Sequence[Strip], widths: Sequence[int], bottom: bool = False
 ) -> list[str]:
-    """One row: as many lines as its longest cell has; the others stand above or below empty ones."""
+    """One row as lines: as many as its longest cell has.
+
+    Shorter cells stand above empty lines, or below them if `bottom`.
+    """
     columns = [wrapped(cell, width) for cell, width in zip(cells, widths, strict=True)]
     height = max(map(len, columns))
     if bottom:

@@ -1,4 +1,7 @@
-"""Numbers as people read them: one notation each of a figure, a share, an interval, a p-value."""
+"""Numbers as people read them.
+
+There is one notation each for a figure, a share, an interval, a p-value.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -11,7 +14,9 @@ _SMALLEST_P = 0.001  # below it, digits of a p-value say nothing to a reader
 
 
 class Shown(str):
-    """A number in words, with the value behind it: people read the text, CSV and JSON get the value.
+    """A number in words, with the value behind it.
+
+    People read the text, CSV and JSON get the value.
 
     value   with all its digits; None if it is undefined; several by name, such as an interval's `low`, `high`
     pieces  the parts that may stand on lines of their own; none of them is ever broken
@@ -124,7 +129,9 @@ def percent_estimate(share: float | None, bounds: Sequence[float | None] | None,
 
 
 def p_value(p: float | None, level: float | None, undecided: object = False) -> Shown:
-    """Three digits, never all zeros; `*` if it is at most the level of significance, whatever it rounds to.
+    """A p-value with three digits, never all zeros.
+
+    `*` follows if it is at most the level of significance, whatever it rounds to.
 
     level      None for a p-value without a mark, as in a sentence that says the verdict
     undecided  whether the test cannot decide: `?`

@@ -1,4 +1,7 @@
-"""HTML pages that need nothing else: the frame that they share, and how a page is made from a template."""
+"""HTML pages that need no other file.
+
+They share a frame, and a page is made from a template.
+"""
 
 import base64
 from collections.abc import Callable, Mapping
@@ -8,7 +11,9 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 
 def render(package: str, template: str, filters: Mapping[str, Callable[..., Any]], **values: Any) -> str:
-    """A page from a template of that package, which extends `frame.html`; all values are escaped.
+    """A page from a template of that package, which extends `frame.html`.
+
+    All values are escaped.
 
     Every page has a title and `languages`: ISO codes of source and target for speech and hyphenation, empty
     if not known.

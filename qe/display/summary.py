@@ -13,7 +13,9 @@ _WIDTH = 80  # columns of a prompt
 
 
 def summarised(kind: C) -> C:
-    """A decorator for a result, above `@dataclass`: its `repr` has at most 15 lines, and HTML is a table.
+    """A decorator that summarises a result, above `@dataclass`.
+
+    Its `repr` has at most 15 lines, and HTML is a table.
 
     The table is its method `summary()`; without one, a row for each field.
     """
@@ -24,7 +26,9 @@ def summarised(kind: C) -> C:
 
 
 def table_by(function: str, *values: Any) -> Table:
-    """The table that a function makes of a result; it is named because modules of tables import results.
+    """The table that a function makes of a result.
+
+    It is named because modules of tables import results.
 
     >>> table_by("qe.display.summary.entries", "model", "small", [("rows", "3")]).rows
     [('rows', '3')]

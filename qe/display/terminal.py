@@ -1,4 +1,7 @@
-"""What goes to standard output for people: tables and sentences that know the width of the terminal."""
+"""Print for people on standard output.
+
+Tables and sentences know the width of the terminal.
+"""
 
 import os
 import shutil
@@ -25,7 +28,10 @@ def show(*tables: Table) -> None:
 
 
 def say(*sentences: str) -> None:
-    """Prints sentences, in a terminal wrapped at blanks; a path that is longer than a line stays whole."""
+    """Print sentences, in a terminal wrapped at blanks.
+
+    A path that is longer than a line stays whole.
+    """
     for sentence in sentences:
         print("\n".join(wrapped(sentence, _sentences(), whole_words=True)))
 

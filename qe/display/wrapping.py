@@ -1,4 +1,7 @@
-"""Text in lines of a width: broken at blanks, then after punctuation, and never inside a number."""
+"""Text in lines of a width.
+
+It breaks at blanks, then after punctuation, and never inside a number.
+"""
 
 import re
 from itertools import pairwise
@@ -62,7 +65,10 @@ def _filled(words: list[str], width: int, whole_words: bool) -> list[str]:
 
 
 def _folded(word: str, width: int) -> list[str]:
-    """A word in lines: whole if it fits, otherwise after punctuation, at worst anywhere but in a number."""
+    """A word in lines: whole if it fits, otherwise broken after punctuation.
+
+    At worst, it breaks anywhere but in a number.
+    """
     if cell_len(word) <= width:
         return [word]
     lines = [""]

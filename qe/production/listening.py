@@ -6,7 +6,9 @@ from features.basics.errors import InputError
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """A socket that holds the port: who connects before it is served waits. Port 0: any that is free.
+    """A socket that holds the port.
+
+    A client that connects before it is served waits. Port 0 means any free port.
 
     Raises InputError if the port is taken, or the address is none of this machine.
     """

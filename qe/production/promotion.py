@@ -196,7 +196,9 @@ def promote_trained(candidates: Sequence[Candidacy]) -> list[Decision]:
 
 
 def rollback(name: str) -> tuple[str, str]:
-    """Gives the alias back to the champion's predecessor: (version demoted, version champion again).
+    """Give the alias back to the champion's predecessor.
+
+    Returns (version demoted, version champion again).
 
     Raises InputError if no version is champion or none was before it.
     """
@@ -215,7 +217,9 @@ def rollback(name: str) -> tuple[str, str]:
 
 
 def from_table(path: Path, label: str) -> Labelled:
-    """Labelled segments of a TSV, CSV, JSONL or Parquet table; `label` is the column of the labels.
+    """Labelled segments of a TSV, CSV, JSONL or Parquet table.
+
+    `label` is the column of the labels.
 
     Raises InputError, with the row, for a label that is missing or no number.
     """

@@ -16,7 +16,9 @@ _OPTIONS = {"interval": "level", "explain": "explain", "words": "tokens", "outsi
 
 
 class QualityEstimation(PythonModel):
-    """Raw `source` and `target` (and what else the model needs) -> `score`, or a `reason` for none.
+    """MLflow model: raw `source` and `target` -> `score`, or a `reason` for none.
+
+    Input has also what else the model needs.
 
     What else `qe score` gives is asked for by the params of the signature (`qe.tracking.logged_models`).
     """
@@ -32,7 +34,10 @@ class QualityEstimation(PythonModel):
         return frame_of(self._asked(params or {}), model_input)
 
     def _asked(self, params: Mapping[str, Any]) -> Scorer:
-        """The scorer of some params, the last one kept; those that say nothing (0, false) change nothing."""
+        """The scorer for some params; the last one is kept.
+
+        Params that say nothing (0, false) change nothing.
+        """
         given = {_OPTIONS[name]: value for name, value in params.items() if value}
         options = replace(self.options, **given)
         if options == self.options:

@@ -87,7 +87,9 @@ def _name(service: Service) -> str:
 
 @contextmanager
 def renewed_by_signal(renewal: Renewal) -> Iterator[None]:
-    """SIGHUP asks for the model anew, in the block; one that says that the terminal has gone ends it as ever.
+    """Renew the model at SIGHUP within the block.
+
+    A SIGHUP because the terminal has gone ends the process as ever.
 
     In a thread, which has no signals, nothing changes.
     """

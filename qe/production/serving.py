@@ -1,4 +1,7 @@
-"""Serving: a model behind an HTTP server (uvicorn) with limits, on loopback unless told otherwise."""
+"""Serving: a model behind an HTTP server (uvicorn) with limits.
+
+It is on loopback unless told otherwise.
+"""
 
 import socket
 import threading

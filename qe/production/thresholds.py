@@ -1,4 +1,7 @@
-"""Thresholds of triage, from `qe triage --json` or a cost table: what is published, what retranslated."""
+"""Thresholds of triage, from `qe triage --json` or a cost table.
+
+They say what is published and what is retranslated.
+"""
 
 import json
 from dataclasses import dataclass
@@ -52,7 +55,7 @@ class Thresholds:
 
     @classmethod
     def given(cls, path: Path, model: Path, scale: LabelScale) -> Self:
-        """From a file of thresholds (.json), or the ones that cost least by the cost table of a YAML file.
+        """Thresholds from a file (.json), or the cheapest ones by a cost table (YAML).
 
         The latter are found on what the model predicted of labelled rows that it had not seen. Raises
         InputError as `read`, `read_costs` and `HeldOut.load` do.

@@ -1,4 +1,7 @@
-"""Triage: publish, post-edit or retranslate, by thresholds on the predicted quality, from a cost table."""
+"""Triage: publish, post-edit or retranslate, by thresholds on the predicted quality.
+
+The thresholds come from a cost table.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -125,7 +128,10 @@ class Triage:
 
     @property
     def verdict(self) -> str:
-        """What the saving against the cheapest single treatment amounts to, in words, at the 95 % level."""
+        """The saving against the cheapest single treatment, in words.
+
+        It is at the 95 % level.
+        """
         value, ci = self.saved_share.value, self.saved_share.ci
         if self.alike is not None:
             return f"all segments get the same action, {self.alike}: the predictions change nothing"
@@ -189,7 +195,7 @@ def triage(
     seed: int = 0,
     folds: int = 5,
 ) -> Triage:
-    """The thresholds that cost least on (n,) gold labels and predictions, and what they would do.
+    """The cheapest thresholds on (n,) gold labels and predictions, and their effect.
 
     The thresholds named are those of all segments. The figures are those of thresholds chosen on other
     segments (`folds`-fold cross-fitting), so that they do not flatter the choice. Intervals resample
@@ -221,7 +227,7 @@ def triage(
 def cheapest(
     gold: FloatArray, predicted: FloatArray, costs: ActionCosts, scale: LabelScale
 ) -> tuple[float | None, float | None]:
-    """(publish, retranslate) as in `Triage`: the thresholds that cost least on these (n,) segments."""
+    """(publish, retranslate) as in `Triage`: the cheapest thresholds on these (n,) segments."""
     publish, retranslate = thresholds(scale.sign * predicted, cost_table(gold, costs, scale))
     return (
         None if publish == np.inf else _label(publish, scale),
@@ -307,7 +313,9 @@ def decide(quality: FloatArray, publish: float, retranslate: float) -> NDArray[n
 
 @dataclass(frozen=True, eq=False)
 class TradeOff:
-    """What publishing the best-predicted segments costs and lets through; row i: the best `published[i]`.
+    """What publishing the best-predicted segments costs and lets through.
+
+    Row i is for the best `published[i]`.
 
     published  (k,) share published
     bad        (k,) share of the published that should not have been; NaN if none is

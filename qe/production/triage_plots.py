@@ -21,7 +21,9 @@ from qe.production.triage import ACTIONS, TradeOff, Triage
 
 
 def trade_off_figure(curve: TradeOff, chosen: Triage, unit: str = "cost") -> Figure:
-    """Left: the share of what is published that is bad; right: the mean cost; over the share published.
+    """Plot what publishing lets through and costs, over the share published.
+
+    Left is the share of what is published that is bad; right is the mean cost.
 
     unit  what a cost is counted in, for the axis
     """

@@ -1,4 +1,7 @@
-"""A triage as tables: what is done with which segments, how often that is wrong, what it saves."""
+"""Tables of a triage.
+
+They show what is done with which segments, how often that is wrong, and what it saves.
+"""
 
 from collections.abc import Mapping
 

@@ -16,8 +16,10 @@ BANDS = 5
 
 @dataclass(frozen=True)
 class Band:
-    """Segments whose value lies from `low` to `high`: their mean absolute error, its 95 % bootstrap interval,
-    and their mean error (predicted - gold).
+    """Segments whose value lies from `low` to `high`, and their errors.
+
+    Errors are the mean absolute error, its 95 % bootstrap interval, and the mean error (predicted -
+    gold).
     """
 
     low: float
@@ -31,7 +33,10 @@ class Band:
 def error_bands(
     by: FloatArray, gold: FloatArray, predicted: FloatArray, *, bands: int = BANDS, samples: int = 1000
 ) -> list[Band]:
-    """Bands of about equally many of the (n,) segments, by the values `by`; equal values share a band."""
+    """Bands of about equally many of the (n,) segments, by the values `by`.
+
+    Equal values share a band.
+    """
     edges = np.unique(np.quantile(by, np.linspace(0, 1, bands + 1)[1:-1], method="higher"))
     place = np.searchsorted(edges, by, side="right")
     return [

@@ -22,7 +22,10 @@ def png(figure: Figure, dpi: int = 120) -> bytes:
 
 
 def errors_by_band(bands: Sequence[Band], name: str, what: str, digits: int) -> Figure:
-    """Mean absolute error with intervals, by what the bands are of; `digits` are of their limits."""
+    """Plot the mean absolute error with intervals by band.
+
+    `what` is what the bands are of; `digits` are of their limits.
+    """
     figure, axes = canvas(7.0, 3.9)
     places = np.arange(len(bands))
     values = np.array([band.mae for band in bands])
@@ -37,7 +40,10 @@ def errors_by_band(bands: Sequence[Band], name: str, what: str, digits: int) -> 
 
 
 def score_distributions(scores: FloatArray, training: FloatArray | None, scale: LabelScale) -> Figure:
-    """How the (n,) scores lie, beside what the model predicted of training rows that it had not seen."""
+    """Plot how the (n,) scores lie, beside those of training rows.
+
+    The model had not seen these rows when it predicted them.
+    """
     figure, axes = canvas(7.6, 3.9)
     both = scores if training is None else np.concatenate([scores, training])
     bins = np.linspace(both.min(), both.max() + 1e-9, 31)

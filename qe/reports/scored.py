@@ -1,4 +1,7 @@
-"""The page of a scored file: distribution, drift, what to do, flags, the segments to look at first."""
+"""The page of a scored file: distribution, drift, what to do, flags, rows to check.
+
+Rows to check are the segments to look at first.
+"""
 
 import math
 from collections import Counter
@@ -78,7 +81,10 @@ def _verdict(
     rows: Sequence[Mapping[str, Any]],
     drift: Mapping[str, Any] | None,
 ) -> str:
-    """How good the file is, beside the training data; how many rows to doubt; whether it departs from it."""
+    """How good the file is, how many rows to doubt, whether it departs from training data.
+
+    Quality is judged beside the training data.
+    """
     median = f"Half of the segments score {number(float(np.median(scores)), 2)} or more"
     usual = "" if training is None else f" (in training: {number(float(np.median(training)), 2)})"
     counts = {"have flags": "flags", "are unlike the training data": "unlike"}
@@ -169,7 +175,10 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 
 
 def _check_model(scorer: Scorer, good: Sequence[Mapping[str, Any]], scored: Path) -> None:
-    """Raises InputError if the model gives rows other scores; rows without their texts are not looked at."""
+    """Check that the model gives the rows their scores.
+
+    Raises InputError if not; rows without their texts are not looked at.
+    """
     needed, headers = scorer.columns(), list(good[0])
     names = Names().completed(needed, headers, remembered(scorer.model), str(scored))
     rows = [row for row in good if all(row.get(names.header(name)) is not None for name in needed)]
@@ -209,7 +218,10 @@ def _distributions(scores: FloatArray, training: FloatArray | None, sign: float)
 def _with_marks(
     rows: list[dict[str, Any]], model: Path, described: description.Description
 ) -> list[dict[str, Any]]:
-    """The rows with the column `unlike`, which the model's guard fills where the file has texts alone."""
+    """The rows with the column `unlike`.
+
+    The model's guard fills it if the file has texts alone.
+    """
     has_texts = all(isinstance(row.get(name), str) for row in rows for name in ("source", "target"))
     guard = Guard.load(model)
     if guard is None or not rows or not has_texts or "unlike" in rows[0]:
@@ -256,7 +268,10 @@ def _drift(path: Path) -> Mapping[str, Any] | None:
 
 
 def _bands(rows: Sequence[Mapping[str, Any]], model: Path, costs: Path, decided: Thresholds) -> Table:
-    """What is done with how many segments; with a cost table, what held-out rows of such scores cost."""
+    """How many segments each action takes.
+
+    With a cost table, what held-out rows of such scores cost.
+    """
     actions = [decided.action(float(row["score"]), bool(row.get("unlike"))) for row in rows]
     rules, table = decided.rules(), None if costs.suffix.lower() == ".json" else read_costs(costs)
     means = {} if table is None else _mean_costs(HeldOut.load(model), table, decided)

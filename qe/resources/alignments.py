@@ -1,4 +1,7 @@
-"""Word alignments of a corpus made elsewhere, for the parts that are extracted from aligned text."""
+"""Word alignments of a corpus made elsewhere.
+
+Parts that are extracted from aligned text use them.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -42,7 +45,10 @@ class Alignments:
         return sha256(self.path)
 
     def builders(self, others: Builders) -> Builders:
-        """How `features.core.bundle.build` makes parts that take the corpus' links, without our aligner."""
+        """Builders for parts that take the corpus' links, without our aligner.
+
+        They are for `features.core.bundle.build`.
+        """
         if self.path is None:
             return {}
         return {"phrase_table": self._phrases, "tuple_lm": self._tuple_lm}

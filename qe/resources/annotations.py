@@ -1,4 +1,7 @@
-"""How the sides of a corpus come to their annotation: by a program, from CoNLL-U files, with the segments."""
+"""How the sides of a corpus are annotated.
+
+A program does it, CoNLL-U files have it, or it comes with the segments.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -51,7 +54,9 @@ class CorpusAnnotation:
 def by_program(
     name: str, language: str, other: str, cache: Path | None = None, layers: Sequence[Layer] = LAYERS
 ) -> CorpusAnnotation:
-    """By an annotator of `qe.language.programs.taggers`; `other` is the language of the other side.
+    """Annotation by an annotator of `qe.language.programs.taggers`.
+
+    `other` is the language of the other side.
 
     cache   folder where what it says is kept, so that a build that was cut off goes on
     layers  what is kept of it
@@ -72,7 +77,9 @@ def _tagged(by: Tagger, corpus: ParallelCorpus, side: Side, cache: Path | None) 
 
 
 def from_file(path: Path) -> CorpusAnnotation:
-    """From a CoNLL-U file, plain or gzip: a block per line of the corpus (comments alone: no words).
+    """Annotation from a CoNLL-U file, plain or gzip.
+
+    It has a block per line of the corpus (comments alone: no words).
 
     Raises InputError if there is no such file.
     """
@@ -145,7 +152,10 @@ class Annotations:
 
     @property
     def wanted(self) -> Mapping[str, Mapping[str, str]]:
-        """The settings that parts of these sides must have: of another annotation, they are built again."""
+        """The settings that parts of these sides must have.
+
+        A part of another annotation is built again.
+        """
         return {
             _PARTS[holds][side]: annotation.settings
             for holds, sides in self.sources.items()
@@ -164,7 +174,9 @@ class Annotations:
 
 
 def annotated_sides(parts: Sequence[str], holds: Holds | None = None) -> list[str]:
-    """The sides of the corpus of which these parts, or what they are built from, need an annotation.
+    """The sides of the corpus that need an annotation for these parts.
+
+    What a part is built from counts, too.
 
     holds  what the annotation holds; None: anything
     """
@@ -193,8 +205,9 @@ def _corpus_annotations(
     cache: Path | None,
     layers: Sequence[Layer],
 ) -> dict[str, CorpusAnnotation]:
-    """Side -> the name of an annotator, or the path of a CoNLL-U file; `cache` and `layers` as `by_program`
-    has them.
+    """Side -> the name of an annotator, or the path of a CoNLL-U file.
+
+    `cache` and `layers` are as in `by_program`.
 
     Raises InputError for a program that is not installed, or a file that is not there.
     """

@@ -1,4 +1,7 @@
-"""BundleSource: everything that a bundle is built from; it knows its cache key, and can build."""
+"""BundleSource: everything that a bundle is built from.
+
+It knows its cache key, and can build.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

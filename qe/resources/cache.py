@@ -1,4 +1,7 @@
-"""The resources that an experiment names: a built bundle, or one built on first use and cached."""
+"""The resources that an experiment names.
+
+They are a built bundle, or one built on first use and cached.
+"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -103,7 +106,10 @@ def _of_own_text(segments: Segments, tokenizers: Tokenizers, inputs: Inputs) -> 
 
 
 def corpus_tokenizers(tokenizers: Tokenizers) -> Tokenizers:
-    """How the corpus is tokenized: as the segments; by Moses where those come tokenized (`whitespace`)."""
+    """How the corpus is tokenized: as the segments.
+
+    If those come tokenized (`whitespace`), Moses tokenizes the corpus.
+    """
     left, right = (
         Tokenizer(t.language, "moses", t.normalise) if t.kind == "whitespace" else t for t in tokenizers
     )

@@ -1,4 +1,4 @@
-"""What lies in the cache, how large it is and when it was last used; the old of it is removed."""
+"""Cache entries, their size and last use; old ones are removed."""
 
 import os
 import shutil
@@ -53,7 +53,10 @@ def old(entries: Sequence[Entry], days: float) -> list[Entry]:
 
 
 def remove(entries: Sequence[Entry]) -> int:
-    """Removes entries; returns the bytes that are free. A folder loses its name before its files go."""
+    """Remove entries; returns the bytes that are free.
+
+    A folder loses its name before its files go.
+    """
     for entry in entries:
         if entry.path.is_dir() and not entry.path.is_symlink():
             leaving = entry.path.with_name(f".{entry.path.name}.{os.getpid()}.old")

@@ -1,4 +1,7 @@
-"""Consistency of translated documents, from files and a bundle: a table of features, the paper's figures."""
+"""Consistency of translated documents, from files and a bundle.
+
+It gives a table of features, and the paper's figures.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -33,7 +33,10 @@ class Corpus(Protocol):
 
 @dataclass(frozen=True)
 class CorpusFiles:
-    """Two files, plain or gzip, one sentence per line. Raises InputError for one that is not there."""
+    """Two files, plain or gzip, one sentence per line.
+
+    Raises InputError for one that is not there.
+    """
 
     source: Path
     target: Path
@@ -71,8 +74,10 @@ class OwnText:
 
 @dataclass(frozen=True, eq=False)
 class TranslatedSegments:
-    """Segments, each with its translations in all texts side by side, so that who holds out a part of the
-    corpus leaves no other translation of it in the rest; the pairs of `general` before them.
+    """Segments, each with its translations in all texts side by side.
+
+    If a part of the corpus is held out, no other translation of it is then left in the rest. The pairs of
+    `general` come before the segments.
 
     taken  identifies what parts are taken from, where they are not built from this
     """
@@ -105,7 +110,10 @@ class TranslatedSegments:
 
 
 def corpus_of(bundle: Bundle) -> ParallelCorpus:
-    """The corpus that a bundle keeps. Raises InputError for one that left it behind, as a model's does."""
+    """The corpus that a bundle keeps.
+
+    Raises InputError for a bundle that left it behind, as a model's does.
+    """
     folder = bundle.path / "corpus"
     if not folder.is_dir():
         raise InputError(

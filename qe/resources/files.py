@@ -1,4 +1,7 @@
-"""Parts read from files: language models (also from treebanks), lexicons (GIZA++, Moses), lists of words."""
+"""Parts read from files.
+
+They are language models (also from treebanks), lexicons (GIZA++, Moses) and lists of words.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -64,7 +67,10 @@ class PartFiles:
 
     @property
     def wanted(self) -> Mapping[str, Mapping[str, str | None]]:
-        """The settings that parts of these kinds must have: of another file or none, they are built again."""
+        """The settings that parts of these kinds must have.
+
+        A part of another file or none is built again.
+        """
         return {name: {"read": self.fingerprints.get(name)} for name in _READERS}
 
 

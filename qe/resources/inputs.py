@@ -17,11 +17,17 @@ class Input(Protocol):
     """Something that parts are built from, beside the corpus."""
 
     def builders(self, others: Builders) -> Builders:
-        """Kind or part -> the function that makes it of this input; `others` make it, or make the rest."""
+        """Kind or part -> the function that makes it of this input.
+
+        `others` make it, or make the rest.
+        """
 
     @property
     def wanted(self) -> Mapping[str, Mapping[str, Any]]:
-        """Part -> the settings that it must have when it was made of this input: else it is built again."""
+        """Part -> the settings that it must have if it was made of this input.
+
+        A part with others is built again.
+        """
 
 
 @dataclass(frozen=True)
@@ -51,7 +57,10 @@ class Inputs:
         return builders
 
     def wanted(self, annotations: Annotations) -> Mapping[str, Mapping[str, Any]]:
-        """The settings that the built parts must have; one that is read from a file has no further text."""
+        """The settings that the built parts must have.
+
+        A part that is read from a file has no further text.
+        """
         inputs: tuple[Input, ...] = (annotations, self.alignments, self.monolingual, self.files)
         wanted: dict[str, dict[str, Any]] = {}
         for settings_of in (*(given.wanted for given in inputs), self._without_text):

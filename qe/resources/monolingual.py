@@ -1,4 +1,7 @@
-"""Text of one side beside the parallel corpus: for language models, n-gram counts and the truecaser."""
+"""Text of one side beside the parallel corpus.
+
+Language models, n-gram counts and the truecaser use it.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -50,12 +53,18 @@ class Monolingual:
         return {side: sha256(path) for side, path in self.files.items()}
 
     def builders(self, others: Builders) -> Builders:
-        """How `features.core.bundle.build` makes parts of this text: as `others` or their kinds make them."""
+        """Builders for parts of this text, for `features.core.bundle.build`.
+
+        The parts are made as `others` or their kinds make them.
+        """
         return {kind: self._with_text(builder_of(kind, kind, others)) for kind in KINDS} if self.files else {}
 
     @property
     def wanted(self) -> Mapping[str, Mapping[str, str | None]]:
-        """The settings that parts of these kinds must have: of other text, or none, they are built again."""
+        """The settings that parts of these kinds must have.
+
+        A part of other text, or of none, is built again.
+        """
         return {
             name: {"monolingual": self.fingerprints.get(settings["side"])}
             for kind in KINDS

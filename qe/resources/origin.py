@@ -7,7 +7,10 @@ from qe.config.experiment import ResourcesSection
 
 
 def check_section(section: ResourcesSection | None, parts: Sequence[str], place: str = "resources") -> None:
-    """Raises InputError if parts are needed, and the section, if there is one, does not name their origin."""
+    """Check that the needed parts have an origin.
+
+    Raises InputError if parts are needed, and the section, if there is one, does not name their origin.
+    """
     if parts and section is None:
         raise InputError(
             f"the features need {', '.join(parts)}",

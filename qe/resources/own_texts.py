@@ -1,4 +1,7 @@
-"""Resources of the training segments' post-edits and references: of all, and without those of each part."""
+"""Resources of the training segments' post-edits and references.
+
+They are made of all, and without those of each part.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -67,7 +70,10 @@ def own_texts(
 
 @dataclass(frozen=True)
 class _Bundles:
-    """Makes bundles with the parts `needed`; all of them take the vectors of words from the same one."""
+    """Makes bundles with the parts `needed`.
+
+    All of them take the vectors of words from the same bundle.
+    """
 
     section: ResourcesSection
     segments: Segments
@@ -124,7 +130,10 @@ def _texts(section: ResourcesSection, segments: Segments, labels: Mapping[str, A
 
 
 def _check_plain(needed: Sequence[str]) -> None:
-    """Raises InputError for parts that are made of an annotated corpus: nobody has annotated these texts."""
+    """Refuse parts that are made of an annotated corpus.
+
+    Nobody has annotated these texts. Raises InputError.
+    """
     if annotated_sides(needed):
         annotated = [name for name in needed if annotated_sides([name])]
         raise InputError(

@@ -1,4 +1,7 @@
-"""Bundles of a corpus that not every part can be built from: errors that name the part, or all the others."""
+"""Bundles of a corpus that not every part can be built from.
+
+Errors name the part, or all other parts are built.
+"""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +27,10 @@ class _Watched:
 
 
 def build_named(build: Build, parts: Sequence[str], progress: Progress) -> Bundle:
-    """What `build` builds. Raises its InputError with the name of the part that could not be built."""
+    """The bundle that `build` builds.
+
+    Its InputError gets the name of the part that could not be built.
+    """
     watched = _Watched(progress)
     try:
         return build(parts, watched)

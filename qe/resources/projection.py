@@ -1,4 +1,7 @@
-"""A treebank of entities of one side of a parallel corpus, from an annotator of the other side's language."""
+"""A treebank of entities of one side of a parallel corpus.
+
+It comes from an annotator of the other side's language.
+"""
 
 from pathlib import Path
 
@@ -25,7 +28,9 @@ def project_entities(
     held_out: Path | None = None,
     progress: Progress = silent,
 ) -> Projected:
-    """Writes the side of the corpus that is not in `language`, with the entities of their translations.
+    """Write one side of the corpus with the entities of their translations.
+
+    It is the side that is not in `language`.
 
     by        an annotator of entities of `language`
     pairs     how many pairs of the corpus, from its beginning

@@ -139,7 +139,10 @@ def parsed(given: Iterable[str]) -> dict[str, dict[str, str]]:
 
 
 def catalogue() -> list[dict[str, Any]]:
-    """Every part: its name and kind, the parts it is built from, and per setting what it takes, and has."""
+    """Every part: name, kind, sources and settings.
+
+    A source is a part it is built from; a setting has accepted values and its default.
+    """
     return [
         {
             "name": part.name,

@@ -1,4 +1,7 @@
-"""What feature families cost: microseconds of processor time per segment, as they were measured."""
+"""What feature families cost: microseconds of processor time per segment.
+
+The figures were measured.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -15,7 +18,9 @@ PUBLISHED = Path(features.__file__).resolve().parent / "costs.yaml"
 
 @dataclass(frozen=True)
 class FeatureCosts:
-    """Microseconds per segment by family, and of tokenizing source and target, with how they were measured.
+    """Microseconds per segment by family, and of tokenizing source and target.
+
+    It also says how they were measured.
 
     Processor time of one process, so that other work on the machine counts little; resources loaded, kernels
     compiled, source and target tokenized. Families that learn from labels are fitted before, and have

@@ -25,7 +25,9 @@ Engine = Callable[[Bundle | None], Compute]
 def extract(
     experiment: Experiment, output: Path, cache: Path, progress: Progress, engine: Engine | None = None
 ) -> pd.DataFrame:
-    """Writes the feature table of every split as Parquet: split, id, gold label, one column per feature.
+    """Write the feature table of every split as Parquet.
+
+    Columns are split, id, gold label, and one column per feature.
 
     Trees are written in brackets.
 

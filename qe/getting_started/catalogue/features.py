@@ -25,7 +25,9 @@ from qe.getting_started.catalogue.costs import FeatureCosts
 
 @dataclass(frozen=True)
 class Family:
-    """A feature family: its name, first sentence, whole documentation, what it needs, and what it costs.
+    """A feature family: name, documentation, needs and cost.
+
+    Its first sentence is kept, too.
 
     resources     parts of a bundle
     columns       of the segments, beside source and target
@@ -46,7 +48,9 @@ class Family:
 
 @dataclass(frozen=True)
 class Set:
-    """A feature set of features/sets: what it is, who describes it, which families it takes columns of.
+    """A feature set of features/sets: what it is and its source.
+
+    It says which families it takes columns of.
 
     absent        what of the description is not there
     microseconds  per segment; None if a family was not measured

@@ -35,7 +35,10 @@ class Measured:
 
 
 def measured(noun: str) -> Mapping[str, Measured]:
-    """The learners or selectors that were measured, by name. Others read something else than features."""
+    """The learners or selectors that were measured, by name.
+
+    Others read something else than features.
+    """
     return {name: Measured(*map(_pair, figures)) for name, figures in _content()[f"{noun}s"].items()}
 
 

@@ -97,7 +97,10 @@ def with_decoder_output(segments: Segments) -> Segments:
 def demo_world(
     families: Sequence[str | Mapping[str, Any]], *, pairs: int = 300, progress: Progress = silent
 ) -> Iterator[Prepared]:
-    """Generated data with second translations, and a small bundle for the families named or configured."""
+    """Generated data with second translations, and a small bundle.
+
+    The bundle is for the families named or configured.
+    """
     with TemporaryDirectory(prefix="qe-features-") as folder:
         generate(Path(folder) / "data", pairs=pairs, train=240, test=1, new=1)
         columns = {"pseudo_reference": "train.post_edit", "back_translation": "train.source"}

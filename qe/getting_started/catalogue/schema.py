@@ -1,4 +1,7 @@
-"""JSON Schema of the experiment file: sections as they are declared, with all known names and keys."""
+"""JSON Schema of the experiment file.
+
+It has sections as they are declared, with all known names and keys.
+"""
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
@@ -28,7 +31,10 @@ _STRATEGIES: Mapping[str, Catalogue[Any]] = {"learner": LEARNERS, "selection": S
 
 
 def experiment_schema() -> Schema:
-    """The schema of draft 2020-12. What it accepts may still be refused: it knows no files and no data."""
+    """The schema of draft 2020-12.
+
+    What it accepts may still be refused: it knows no files and no data.
+    """
     schema: Schema = Experiment.model_json_schema()
     sections, keys = schema["$defs"], schema["properties"]
     metric = {"enum": [*METRICS.names]}
@@ -141,7 +147,10 @@ def _features() -> Schema:
 
 
 def _of_family(family: type[Extractor]) -> Schema:
-    """The parameters of the class that extracts, or of one of those that settings choose between."""
+    """The parameters of the class that extracts.
+
+    If settings choose between several classes, the parameters of any one of them.
+    """
     kinds = dict.fromkeys([family, *(family.for_settings(settings) for settings in family.variants)])
     schemas = [_of_extractor(kind) for kind in kinds]
     return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}

@@ -1,4 +1,7 @@
-"""Learners and selectors: what each is, its parameters with their defaults, where a search draws them."""
+"""Learners and selectors: what each is, and its parameters.
+
+Parameters have their defaults and where a search draws them.
+"""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -80,7 +83,10 @@ def told(distribution: Distribution) -> str:
 
 
 def listing(catalogue: Catalogue[Any]) -> Table:
-    """All of a catalogue: what each is, what is searched, what a fit takes; and what to try first."""
+    """All of a catalogue: what each is, and what to try first.
+
+    Also what is searched, and what a fit takes.
+    """
     columns = [
         Column(catalogue.noun),
         Column("what it is"),

@@ -1,4 +1,6 @@
-"""The grammar: sentences in both languages at once, each target word knowing where it comes from.
+"""The grammar: sentences in both languages at once.
+
+Each target word knows where it comes from.
 
 The source language is strict SVO with adjectives before nouns and hardly any inflection. The target
 language puts adjectives after nouns, agrees them and determiners in gender and number, inflects verbs for
@@ -16,7 +18,9 @@ _SOURCE_FUTURE = "vlo"
 
 @dataclass(slots=True, eq=False)
 class Word:
-    """A target word: what it says, which source word it translates, and how it could have gone wrong.
+    """A target word: what it says, and which source word it translates.
+
+    It also knows how it could have gone wrong.
 
     surface  the word as written
     source   surface of the source word it translates; "" for punctuation
@@ -240,6 +244,9 @@ def plain_registers() -> tuple[float, ...]:
 
 
 def mixed_registers() -> tuple[float, ...]:
-    """Cumulative probabilities of the registers in text to be translated: as often rare as plain."""
+    """Cumulative probabilities of the registers in text to be translated.
+
+    Rare registers are as frequent as plain ones.
+    """
     n = len(REGISTERS)
     return tuple((i + 1) / n for i in range(n))

@@ -1,4 +1,7 @@
-"""Which column of a table is what: by the headers in use, or as the user says; never by a guess."""
+"""Which column of a table is what, without guessing.
+
+It goes by the headers in use, or as the user says.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 

@@ -164,7 +164,7 @@ def _check_own_corpus(table: LabelledTable) -> None:
 
 
 def _folds(split: Split) -> Folds:
-    """Folds that keep together what belongs together: a document, or the translations of one source."""
+    """Folds that keep documents, or translations of one source, together."""
     documents = split.segments.doc_id
     if documents is not None and len({*documents}) >= FOLDS:
         return "documents"
@@ -173,7 +173,10 @@ def _folds(split: Split) -> Folds:
 
 
 def _pairs(source: Path, target: Path) -> int:
-    """The number of sentence pairs. Raises InputError for files that differ in length, or have no lines."""
+    """The number of sentence pairs.
+
+    Raises InputError for files that differ in length, or have no lines.
+    """
     lengths = [sum(1 for _ in read_lines(path)) for path in (source, target)]
     if lengths[0] != lengths[1]:
         raise InputError(

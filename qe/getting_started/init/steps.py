@@ -1,4 +1,7 @@
-"""The next steps up from what `qe init` writes, with what each gained where that was measured."""
+"""The next steps up from what `qe init` writes.
+
+It says what each gained if that was measured.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""A labelled table of the user's: its columns, label and size, read with the care of training."""
+"""A labelled table of the user's: columns, label and size.
+
+It is read with the care of training.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

@@ -246,7 +246,10 @@ def _languages(choices: Choices) -> tuple[str, str]:
 
 
 def _flow(value: Any) -> str:
-    """A value on one line of YAML; where its letters are not all printable, they are written as escapes."""
+    """A value on one line of YAML.
+
+    If its letters are not all printable, they are written as escapes.
+    """
     return next(filter(str.isprintable, (_dumped(value, unicode) for unicode in (True, False))))
 
 

@@ -49,7 +49,9 @@ def student_of(
 def load_student(
     path: Path, data_root: Path | None = None, overrides: Sequence[str] = (), resources: Path | None = None
 ) -> Experiment:
-    """The student's experiment file. Its `dataset`, if it has one, is not read: the teacher makes the data.
+    """The student's experiment file.
+
+    Its `dataset`, if it has one, is not read: the teacher makes the data.
 
     resources  the bundle of a student that names no resources
 

@@ -21,8 +21,10 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """What is sent; `rows` is how many segments were asked for, `reason` why there is no answer, `quality`
-    what it says of the translations.
+    """What is sent.
+
+    `rows` is how many segments were asked for, `reason` why there is no answer, `quality` what it says of
+    the translations.
     """
 
     status: int

@@ -52,7 +52,10 @@ class Request:
 
     @property
     def ends_unclearly(self) -> bool:
-        """Whether servers may differ on where the request ends (RFC 9112, 6.1): what follows is not read."""
+        """Whether servers may differ on where the request ends (RFC 9112, 6.1).
+
+        What follows it is not read.
+        """
         return "transfer-encoding" in self.headers and (
             "content-length" in self.headers or self.version == "1.0"
         )
@@ -83,7 +86,10 @@ class App:
             self.take(self.service)
 
     def take(self, service: Service) -> None:
-        """Answers by this model from now on; requests that are being scored keep the one they began with."""
+        """Answer by this model from now on.
+
+        Requests that are being scored keep the model they began with.
+        """
         self.metrics.of_model(service.about, service.bounds, service.recent)
         self.service = service
 
@@ -149,7 +155,10 @@ class App:
 
     @property
     def ready(self) -> Service:
-        """The loaded model. Raises Refused (503) before it is loaded, and when the server is stopping."""
+        """The loaded model.
+
+        Raises Refused (503) before it is loaded, and when the server is stopping.
+        """
         if self.stopping():
             raise Refused(503, "the server is stopping")
         if self.service is None:
@@ -196,8 +205,10 @@ class App:
 
 
 def _scored(service: Service, body: bytes, kind: Kind, request: Request) -> Answer:
-    """The answer to a body, or why there is none: an exception that went on to the event loop would hold what
-    was made of the body, in a cycle, until the collector comes by.
+    """The answer to a body, or the reason for none.
+
+    Exceptions end here: one that went on to the event loop would hold what was made of the body, in a
+    cycle, until the collector comes by.
     """
     try:
         return service.answer(body, kind, request.query)
@@ -221,7 +232,10 @@ async def _send(send: Send, answer: Answer, request: Request) -> None:
 
 
 def _log_request(scope: Message, request: Request, answer: Answer, seconds: float) -> None:
-    """One line; the address as it came, percent-encoded, so that it cannot break out of the line."""
+    """Log a request in one line.
+
+    The address stays percent-encoded, as it came, so that it cannot break out of the line.
+    """
     path = shortened(scope.get("raw_path", b"").decode("latin-1"), 200)
     client = (scope.get("client") or ("-",))[0]
     rows = "" if answer.rows is None else f" rows={answer.rows}"

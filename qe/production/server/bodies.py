@@ -1,4 +1,7 @@
-"""Bodies: read within limits of size and time, together and each; reading stops when the client has gone."""
+"""Bodies read within limits of size and time, together and each.
+
+Reading stops when the client has gone.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -35,7 +38,10 @@ class Body:
         return bytes(message.get("body", b""))
 
     async def discard(self) -> None:
-        """Takes what is left for a while: a client that is still sending does not read why it was refused."""
+        """Read and drop the rest of a body for a while.
+
+        Otherwise, a client that is still sending would not read why it was refused.
+        """
         try:
             async with asyncio.timeout(_PATIENCE):
                 while not self.complete:

@@ -157,7 +157,9 @@ class Connection(H11Protocol):
 
 
 def check_descriptors(limits: Limits) -> None:
-    """Makes sure that so many connections can be open: this process may ask for more descriptors.
+    """Make sure that so many connections can be open.
+
+    This process may ask for more descriptors.
 
     Raises InputError if it may not have them.
     """

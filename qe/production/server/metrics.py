@@ -16,7 +16,10 @@ _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 
 
 class Metrics:
-    """Counters of one server, in a registry of its own; the process's memory and descriptors beside them."""
+    """Counters of one server, in a registry of its own.
+
+    The process's memory and descriptors are beside them.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -84,7 +87,10 @@ class Metrics:
     def of_model(
         self, about: Mapping[str, Any], bounds: Sequence[float], recent: Recent | None = None
     ) -> None:
-        """Names the model that answers; its scores are counted in a histogram with these upper bounds."""
+        """Name the model that answers.
+
+        Its scores are counted in a histogram with these upper bounds.
+        """
         self._recent = recent
         self._model.clear()
         self._model.labels(about["model"], about["registered"], about["fingerprint"]).set(1)
@@ -147,7 +153,10 @@ class Metrics:
         self._left_out.inc()
 
     def answer(self) -> Answer:
-        """All of them, in Prometheus' text format; for a second the same, as they take some time to make."""
+        """All metrics in Prometheus' text format.
+
+        The answer stays the same for a second, because it takes some time to make.
+        """
         now = self._clock()
         if self._made is None or now - self._made[0] >= _FRESH:
             self._look_back()

@@ -1,4 +1,7 @@
-"""OpenAPI: what the server answers, as a document and as a page that loads nothing from elsewhere."""
+"""OpenAPI: a document of the server's answers, and a page of it.
+
+The page loads nothing from elsewhere.
+"""
 
 from collections.abc import Mapping
 from typing import Any

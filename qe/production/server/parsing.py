@@ -32,7 +32,10 @@ class Parsed:
     params: dict[str, Any] = field(default_factory=dict)
 
     def needed(self, names: Sequence[str]) -> list[Row]:
-        """The rows with these columns alone. Raises Refused (422) where one is missing, or holds no text."""
+        """The rows with these columns alone.
+
+        Raises Refused (422) if one is missing, or holds no text.
+        """
         absent = [name for name in names if name not in self.columns]
         if absent and self.rows:
             there = ", ".join(sorted(self.columns)) or "none"
@@ -48,7 +51,10 @@ class Parsed:
 
 
 def kind_of(content_type: str | None) -> Kind:
-    """The kind of body that a Content-Type names. Raises Refused (415) for others, and other encodings."""
+    """The kind of body that a Content-Type names.
+
+    Raises Refused (415) for other types, and other encodings.
+    """
     name, *parameters = [part.strip().lower() for part in (content_type or "").split(";")]
     if name not in KINDS:
         raise Refused(415, f"name the Content-Type: {', '.join(KINDS)}")
@@ -58,7 +64,10 @@ def kind_of(content_type: str | None) -> Kind:
 
 
 def parse(body: bytes, kind: Kind, limits: Limits) -> Parsed:
-    """The rows of a body. Raises Refused: 400 for what is not of its kind, 422 for other contents."""
+    """The rows of a body.
+
+    Raises Refused: 400 for what is not of its kind, 422 for other contents.
+    """
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError as error:

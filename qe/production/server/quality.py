@@ -1,4 +1,7 @@
-"""What an answer says of the translations: counts for Prometheus that no client can make without end."""
+"""What an answer says of the translations: counts for Prometheus.
+
+No client can make them without end.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -57,7 +60,9 @@ def kind_of(reason: str) -> str:
 
 
 def bounds(low: float | None, high: float | None, known: FloatArray) -> list[float]:
-    """Upper bounds of a histogram of scores: tenths of a closed scale, else deciles of known predictions.
+    """Upper bounds of a histogram of scores.
+
+    They are tenths of a closed scale, else deciles of known predictions.
 
     >>> bounds(0, 1, np.array([]))[:3]
     [0.1, 0.2, 0.3]

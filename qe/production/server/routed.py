@@ -15,7 +15,10 @@ from qe.scoring.routes import Route, columns_of, fingerprint_of
 
 @dataclass(frozen=True, eq=False)
 class RoutedService(Service):
-    """Scores each row by the service of the first route that takes it; a row without one has a reason."""
+    """Scores each row by the service of the first route that takes it.
+
+    A row without a route has a reason.
+    """
 
     routes: Sequence[Route] = ()
     services: Sequence[Service] = ()
@@ -44,7 +47,10 @@ class RoutedService(Service):
             service._check(extras)
 
     def _scored(self, parsed: Parsed, extras: Extras) -> tuple[list[dict[str, Any]], Counts | None]:
-        """The rows as `Service` scores them; how they look is of one model's training data, and left out."""
+        """The rows as `Service` scores them.
+
+        How they look is relative to one model's training data, and left out.
+        """
         named = parsed.needed(columns_of(self.routes))
         chosen = [
             next((i for i, route in enumerate(self.routes) if route.takes(row)), None) for row, _ in named

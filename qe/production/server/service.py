@@ -61,7 +61,9 @@ class Service:
         registered: tuple[str, str] | None = None,
         drift_rows: int = DRIFT_ROWS,
     ) -> Self:
-        """The model of a folder; `level` of intervals that every answer has, `triage` a file of thresholds.
+        """The model of a folder.
+
+        `level` is of intervals that every answer has, `triage` a file of thresholds.
 
         identity    of the model that must lie there, if it is known
         registered  its name and version in the registry, if it comes from there
@@ -130,8 +132,9 @@ class Service:
             raise Refused(422, "this server has no thresholds of triage; start it with --triage")
 
     def _scored(self, parsed: Parsed, extras: Extras) -> tuple[list[dict[str, Any]], Counts | None]:
-        """One object for each row: score, how far outside it lies, what was asked for, why it has none; and
-        how the rows look.
+        """One object for each row, and how the rows look.
+
+        It has the score, how far outside it lies, what was asked for, and why it has none.
         """
         options = Options(
             level=extras.interval,
@@ -161,7 +164,10 @@ def _bounds(folder: Path, scorer: Scorer) -> list[float]:
 
 
 def _warm(scorer: Scorer) -> None:
-    """Scores a segment, so that the first client does not wait for what is compiled and read only once."""
+    """Score a segment to warm the model up.
+
+    The first client does not wait for what is compiled and read only once.
+    """
     if set(scorer.columns()) == {"source", "target"}:  # other columns have forms of their own
         scorer.score([({"source": "a", "target": "a"}, "")])
 

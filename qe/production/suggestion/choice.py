@@ -1,4 +1,7 @@
-"""Choice of rows to label: a committee disagrees about them, and they lie far from each other."""
+"""Choice of rows to label.
+
+A committee disagrees about them, and they lie far from each other.
+"""
 
 from typing import Final
 

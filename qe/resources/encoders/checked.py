@@ -1,4 +1,7 @@
-"""A look at an encoder: whether it reads, how fast, and whether translations lie near each other."""
+"""A check of an encoder: whether it reads, its speed, and its vectors.
+
+Translations should lie near each other.
+"""
 
 import time
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Encoders from the hub: what is needed of a repository, at one commit, with its checksums recorded."""
+"""Encoders from the hub: needed files at one commit, checksums recorded."""
 
 import json
 import os
@@ -50,7 +50,9 @@ class Fetched:
 def fetch_encoder(
     name: str, revision: str | None = None, folder: Path | None = None, overwrite: bool = False
 ) -> Fetched:
-    """Fetches the files of an encoder into `folder`, by default under its name among the user's encoders.
+    """Fetch the files of an encoder into `folder`.
+
+    By default, it has the encoder's name among the user's encoders.
 
     name      one of `KNOWN`, or a repository OWNER/NAME
     revision  branch, tag or commit; None: the newest

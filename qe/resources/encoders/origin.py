@@ -67,7 +67,9 @@ def _origin(content: Mapping[str, Any]) -> Origin:
 
 
 def is_made(output: Path, command: str, overwrite: bool) -> bool:
-    """Whether the same command made the encoder that lies in `output`, unless it is to be overwritten.
+    """Whether the same command made the encoder in `output`.
+
+    False if it is to be overwritten.
 
     Raises InputError if anything else lies there: another encoder unless it is to be overwritten, and what no
     command of these made.

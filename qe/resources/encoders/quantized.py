@@ -95,7 +95,10 @@ def _copy_notice(folder: Path, output: Path) -> None:
 
 
 def _quantize(weights: Path, output: Path) -> None:
-    """Matrices with a scale for each column; what they are multiplied with is quantized while it runs."""
+    """Quantize matrices with a scale for each column.
+
+    What they are multiplied with is quantized while the model runs.
+    """
     package("onnx")
     quantization = package("onnxruntime.quantization")
     before = logging.root.manager.disable
