@@ -1,4 +1,4 @@
-"""`qe compare` on the MultEval example, process start included, against the sacrebleu command line.
+"""`qe compare` on the MultEval example, with process start, against sacrebleu's command.
 
     python benchmarks/bench_compare.py [--skip-sacrebleu] [--data ../shared/data]
 

@@ -1,4 +1,4 @@
-"""What turning text into features costs, and that fast tokenization is still Moses tokenization.
+"""Cost of turning text into features; check that fast tokenization equals Moses's.
 
 python benchmarks/bench_features.py check-tokenizer   # every line of the shared data, 10 minutes a language
 python benchmarks/bench_features.py tokenizer         # lines per second against sacremoses
@@ -94,7 +94,7 @@ def corpus_speed(data: Path, bundle: Path | None) -> None:
 
 
 def baseline17_speed(data: Path, bundle: Path | None) -> None:
-    """The 17 features of raw text, tokenization included, against the same with sacremoses for tokenizer."""
+    """The 17 features of raw text, tokenization included, against sacremoses's tokenizer."""
     made = baseline17(data, bundle)
     pairs = raw_pairs(data, 20_000)
     made.extract(segments_of(pairs[:10]))
@@ -137,7 +137,7 @@ def baseline17(data: Path, bundle: Path | None) -> Baseline17:
 
 
 def raw_pairs(data: Path, n: int) -> list[Pair]:
-    """The first n pairs of the blocks of the en-es corpus that are not tokenized yet (news, UN, ...)."""
+    """First n pairs of the blocks of the en-es corpus that are not tokenized (news, UN, ...)."""
     folder = data / "parallel/en-es"
     sides = [first_lines(folder / f"train.{side}.gz", 315_831) for side in ("en", "es")]
     rows = (folder / "train.sources.tsv").read_text("utf-8").splitlines()

@@ -1,4 +1,4 @@
-"""Jobs whose parent is killed (SIGKILL) at random moments, then resumed: their results, and who is left.
+"""Kills parents of jobs (SIGKILL) at random moments and resumes: results, survivors.
 
 python benchmarks/bench_kill.py                          # 100 kills each of build, train and score
 python benchmarks/bench_kill.py --kills 20 --only score  # artificial data, made in a temporary folder
@@ -90,7 +90,7 @@ def started(job: Job) -> int:
 
 
 def ended(child: int, within: float) -> bool:
-    """Whether the job ends by itself before it and those that it starts have taken so many CPU seconds."""
+    """Whether the job ends before it and its children have used this many CPU seconds."""
     deadline = time.monotonic() + HANGS
     while burned(child) < within:
         if time.monotonic() > deadline:

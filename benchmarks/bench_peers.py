@@ -1,4 +1,4 @@
-"""Hot paths beside the tools of the field and the best NumPy known to us, in one process on one thread.
+"""Hot paths against the field's tools and the best NumPy code: one process, one thread.
 
     python benchmarks/bench_peers.py [--segments 400] [--pairs 5401] [--samples 1000] [--data ../shared/data]
     python benchmarks/bench_peers.py --page docs/results/speed.md     # the table of that page anew
@@ -119,7 +119,7 @@ def metric_rows(folder: Path, segments: int) -> Iterator[Row]:
 
 
 def bootstrap_rows(folder: Path, segments: int, samples: int) -> Iterator[Row]:
-    """BLEU of virtual test sets: sacreBLEU's score with its bootstrap; NumPy on ready statistics."""
+    """BLEU of virtual test sets: sacreBLEU's bootstrap, and NumPy on ready statistics."""
     hypothesis, reference = translations(folder, segments)
     bleu, tool = Bleu(), sacrebleu.BLEU(tokenize="none", force=True)
     what = f"{samples:,} bootstrap samples of BLEU, {len(hypothesis):,} segments"

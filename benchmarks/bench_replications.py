@@ -1,4 +1,4 @@
-"""How often each test rejects a true null hypothesis at .05, and how p moves with replications.
+"""How often tests reject a true null hypothesis at .05, and p by replications.
 
     python benchmarks/bench_replications.py [--simulations 2000] [--seed 1] [--data ../shared/data]
 
@@ -161,7 +161,10 @@ def _lines(path: Path) -> list[str]:
 
 
 def replications(data: Path) -> None:
-    """Extra trees against a random forest (both random learners), MAE on 432 held-out WMT12 segments."""
+    """Extra trees against a random forest: MAE on 432 held-out WMT12 segments.
+
+    Both are random learners.
+    """
     features = np.loadtxt(data / "wmt12-qe/baseline_features/training.tsv")
     effort = np.loadtxt(data / "wmt12-qe/training_set_annotations/target_system.effort")
     print("\nReplications: extra trees against a random forest, 10 trees each, MAE of effort, 432 segments;")

@@ -1,4 +1,4 @@
-"""Batch scoring: start-up, segments per second on one core and on two, what repeats cost, peak memory.
+"""Batch scoring: start-up, segments per second on one core and two, repeats, memory.
 
 python benchmarks/bench_scoring.py                # 60,000 segments
 python benchmarks/bench_scoring.py --rows 1000000 --cases "two processes"   # memory does not grow
@@ -53,7 +53,7 @@ def trained_model(folder: Path) -> Path:
 
 
 def write_rows(path: Path, examples: Path, rows: int, repeated: float, seed: int = 1) -> None:
-    """`rows` segments with the words of the examples; a share `repeated` stands somewhere above already."""
+    """`rows` segments of the examples' words; a share `repeated` stands further above, too."""
     generator = random.Random(seed)
     lines = [line.split("\t") for line in examples.read_text("utf-8").splitlines()[1:]]
     sides = [[line[-2].split() for line in lines], [line[-1].split() for line in lines]]

@@ -1,4 +1,4 @@
-"""What a trial of the search costs, MLflow logging included, against scikit-learn's own cross-validation.
+"""Cost of a search trial, MLflow logging included, against scikit-learn's validation.
 
     python benchmarks/bench_search.py [--data ../shared/data]
 

@@ -1,4 +1,4 @@
-"""Speed and memory of the significance core, each beside an alternative measured in the same run.
+"""Speed and memory of the significance core, against alternatives in the same run.
 
     python benchmarks/bench_significance.py [--segments 1000000]
 
@@ -85,7 +85,7 @@ def masked_shuffles(a: Floats, b: Floats, samples: int) -> list[float]:
 
 
 def multiplied_shuffles(a: Floats, b: Floats, samples: int, block: int = 500) -> list[Floats]:
-    """The best formulation in numpy known to us: bits of random bytes times the differences, in blocks."""
+    """The best NumPy formulation known to us: random bits times the differences, in blocks."""
     rng = np.random.default_rng(0)
     moves, width = (b - a).astype(np.float32), -(-len(a) // 8)
     differences = []
@@ -101,7 +101,7 @@ def multiplied_shuffles(a: Floats, b: Floats, samples: int, block: int = 500) ->
 
 
 def multiplied_bootstrap(runs: Floats, samples: int, block: int = 100) -> Floats:
-    """The best formulation in numpy known to us: counts of drawn segments times the statistics, in blocks."""
+    """The best NumPy formulation known to us: segment counts times statistics, in blocks."""
     rng = np.random.default_rng(0)
     n = runs.shape[1]
     table = runs.transpose(1, 0, 2).reshape(n, -1).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Mutation fuzzing of everything that is loaded from files: nothing ends in a traceback, a crash or a hang.
+"""Mutation fuzzing of all loaders of files: no traceback, no crash, no hang.
 
 python benchmarks/fuzz_loaders.py                               # 60 seconds for each target
 python benchmarks/fuzz_loaders.py --seconds 10 --only pipeline  # of the targets whose names hold it

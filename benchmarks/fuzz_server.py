@@ -1,4 +1,4 @@
-"""Mutated requests to `qe serve`: what it answers, whether it lives on, and whether its log has a traceback.
+"""Mutated requests to `qe serve`: its answers, whether it lives on, tracebacks logged.
 
 python benchmarks/fuzz_server.py --model output/demo/model --input output/demo/data/new.tsv  # 60 s
 
@@ -99,7 +99,7 @@ def attack(server: Served, records: list[dict[str, str]], seconds: float, client
 
 
 def ask(server: Served, sent: bytes, waits: float) -> Answer | None:
-    """The first answer; None where there is none in the time, or the connection is closed instead."""
+    """The first answer; None without one in time, or if the connection is closed."""
     try:
         with socket.create_connection(("127.0.0.1", server.port), timeout=waits) as client:
             client.sendall(sent)

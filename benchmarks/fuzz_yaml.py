@@ -1,4 +1,4 @@
-"""Fuzzes experiment files: mutations of experiments/ are checked, and refused in one message or accepted.
+"""Fuzzes experiment files: each mutation is accepted, or refused in one message.
 
     python benchmarks/fuzz_yaml.py --seconds 60 --seed 1
 

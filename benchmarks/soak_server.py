@@ -1,4 +1,4 @@
-"""`qe serve` under honest and hostile clients, side by side: memory, honest latency, descriptors, the log.
+"""`qe serve` with honest and hostile clients: memory, latency, descriptors, log.
 
 python benchmarks/soak_server.py --model output/demo/model --input output/demo/data/new.tsv   # 10 minutes
 python benchmarks/soak_server.py --model output/demo/model --input output/demo/data/new.tsv --seconds 60

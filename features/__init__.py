@@ -1,4 +1,4 @@
-"""Feature extractors: every public module here is one, and its file name is its name in experiments."""
+"""Feature extractors: each public module is one, named in experiments by its file name."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Agreement inside the translation: subjects with verbs, determiners and adjectives with nouns."""
+"""Agreement in the translation: subjects and verbs; nouns, determiners and adjectives."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,9 @@ _NESTED: Final = frozenset({"nmod", "appos", "conj"})  # phrases inside noun phr
 
 @dataclass(frozen=True)
 class Agreement(Extractor):
-    """Pairs of words that disagree in person, number or gender: how many, and what share of comparable pairs.
+    """Pairs of words that disagree in person, number or gender: how many, and what share.
+
+    The share is of comparable pairs.
 
     sides  those that are looked at; the paper's: target
 
@@ -104,7 +106,10 @@ def _says_its_number(words: Sequence[Word], below: Sequence[Sequence[int]], plac
 
 
 def _is_predicative(words: Sequence[Word], below: Sequence[Sequence[int]], predicate: int) -> bool:
-    """Whether a predicate is an adjective with a copula, or a participle that agrees: not one after `ha`."""
+    """Whether a predicate is an adjective with a copula, or a participle that agrees.
+
+    A participle after `ha` does not agree.
+    """
     word, helpers = words[predicate], [words[k] for k in below[predicate]]
     if word.has("VerbForm", "Part"):
         return any(h.relation in ("aux", "cop") and h.lemma in ("ser", "estar") for h in helpers)

@@ -1,4 +1,4 @@
-"""The shape of the word alignment between source and target, and how sure the aligner is of it."""
+"""Shape of the word alignment between source and target, and confidence of the aligner."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -175,7 +175,10 @@ class _Given:
 
     @cached_property
     def agreement(self) -> FloatArray:
-        """Links that both directions choose, as a share of those that either chooses; NaN without links."""
+        """Links that both directions choose, as a share of links that either chooses.
+
+        NaN without links.
+        """
         both, either = (np.diff(self.posteriors.links(method).offsets) for method in _INTERSECTION_AND_UNION)
         return ratio(both, either)
 
@@ -188,7 +191,10 @@ class _Given:
 
     @cached_property
     def agreeing(self) -> FloatArray:
-        """(n,) one-to-one links of words with the same universal part of speech; NaN without annotation."""
+        """(n,) one-to-one links of words with the same universal part of speech.
+
+        NaN without annotation.
+        """
         parts = [
             _parts_of_speech(column, tokens, COARSE if self.coarse else {})
             for column, tokens in (
@@ -213,7 +219,7 @@ COARSE: Mapping[str, str] = {"PROPN": "NOUN", "AUX": "VERB"}
 def _parts_of_speech(
     column: tuple[str, ...] | None, tokens: Tokens, joined: Mapping[str, str]
 ) -> tuple[NDArray[np.str_], NDArray[np.bool_]]:
-    """(n_tokens,) UPOS tags, or those they are joined with; per segment whether it has one for each token."""
+    """(n_tokens,) UPOS tags, or tags joined with them; which segments have a tag for each token."""
     tags = np.full(len(tokens.ids), "", dtype="U8")
     known = np.zeros(len(tokens), bool)
     for k, text in enumerate(column or ()):

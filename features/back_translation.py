@@ -10,7 +10,7 @@ from features.text.tokens import Tokens
 
 @dataclass(frozen=True)
 class BackTranslation(SecondTranslation):
-    """The column `back_translation` against the source it should give back; the source is the reference.
+    """Compares the column `back_translation` with the source, which is the reference.
 
     Source: DCU-SYMC at WMT12, section 2.1; SJTU at WMT12, section 3.2. `qe data translate` makes the column.
     """

@@ -52,7 +52,7 @@ class _Words:
 
 
 def neighbour_product(values: FloatArray, tokens: Tokens, left: int, right: int) -> FloatArray:
-    """(n_tokens,) product of each value with those of its neighbours; those beyond the text are left out.
+    """(n_tokens,) product of each value with the values of its neighbours in the text.
 
     >>> neighbour_product(np.array([2.0, 3, 5]), Tokens.from_lists([["a", "b"], ["c"]]), 1, 0)
     array([2., 6., 5.])
@@ -129,7 +129,9 @@ MODELS = (
 
 @dataclass(frozen=True)
 class Backoff(Extractor):
-    """Matched n-grams, backoff steps and neighbour-averaged scores of 5-gram models, both ways, both sides.
+    """Matched n-grams, backoff steps and neighbour-averaged scores of 5-gram models.
+
+    Both directions, both sides.
 
     numbers  whether numbers are one word, as UEdin has it (section 4.1), in models of their own of order 4:
              then there is the mean length of the longest n-gram of each side, nothing else

@@ -25,7 +25,9 @@ _SIDES: Final = ("source", "target")
 
 @dataclass(frozen=True, eq=False)
 class BagOfWords(FittedExtractor):
-    """Predictions of the label by ridge regression on tf-idf n-grams: words or letters, source or target.
+    """The label predicted by ridge regression on tf-idf n-grams.
+
+    N-grams of words or of letters, of the source or of the target.
 
     penalty  of the squared coefficients (rows have length 1)
     minimum  training texts that an n-gram must occur in

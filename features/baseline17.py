@@ -174,7 +174,9 @@ def _marks(tokens: Tokens, quest: bool) -> FloatArray:
 
 
 def quest_punctuation(text: str) -> int:
-    """Punctuation marks as QuEst counts them: `text.split(mark).length` in Java, if the mark occurs.
+    """Punctuation marks as QuEst counts them.
+
+    For each mark that occurs, Java's `text.split(mark).length`.
 
     That is one more than the marks, fewer where the text ends with them; `.` and `?` are taken for regular
     expressions and count 0.

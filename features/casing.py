@@ -19,7 +19,7 @@ _UEDIN = "University of Edinburgh at WMT12, section 3.2 (there by a named entity
 
 @dataclass(frozen=True)
 class Casing(Extractor):
-    """Spellings that differ from the usual one only by case, and words usually written with a capital.
+    """Spellings that differ from the usual one by case alone, and usually capitalised words.
 
     Words that the corpus lacks take no part; where a sentence or title may begin, any case will do.
     """

@@ -1,4 +1,4 @@
-"""Constituents: how wide and deep the trees of a segment are, and how many phrases and tags of which kind."""
+"""Constituents: width and depth of a segment's trees, and counts of phrases and tags."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The n-gram precision of a segment against the corpus, and against its best and worst quarter."""
+"""N-gram precision against the corpus, and against its best and worst quarter."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,8 +31,9 @@ _REFERENCES = (
 
 @dataclass(frozen=True)
 class CorpusPrecision(Extractor):
-    """BLEU without brevity penalty against corpus segments as references: geometric mean of the shares of
-    1-4-grams that occur in them, smoothed by one from bigrams on.
+    """BLEU without brevity penalty, with corpus segments as references.
+
+    The geometric mean of the shares of 1- to 4-grams that occur in them, smoothed by one from bigrams on.
 
     N-grams that a segment repeats count each time, as some corpus segment repeats them too where they are
     frequent. NaN for an empty text.

@@ -20,7 +20,7 @@ _HEADS: Final = frozenset({"NOUN", "PROPN", "PRON", "NUM", "ADJ", "SYM", "X"})
 
 @dataclass(frozen=True)
 class DanglingDeterminers(Extractor):
-    """Determiners whose head is no noun, nor a word that stands for one: number, and share of determiners.
+    """Determiners whose head is no noun, nor stands for one: number, and share of determiners.
 
     sides  those that are looked at; the paper's: target
 

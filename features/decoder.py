@@ -1,4 +1,4 @@
-"""What a neural translation system thought of its own output: token log-probabilities and model score."""
+"""Confidence of a neural system in its output: token log-probabilities, model score."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

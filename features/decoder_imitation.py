@@ -1,4 +1,4 @@
-"""How far the translation is from what a small phrase decoder makes of the source, and its model costs."""
+"""Distance from the translation of a small phrase decoder, and its model costs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ _NONE = "; NaN if no phrase pair applies"
 
 @dataclass(frozen=True, eq=False)
 class _Costs:
-    """What the models say of a batch: the decoder's scores; the translation's bilingual units and phrases."""
+    """Model scores of a batch: the decoder's; bilingual units and phrases of the translation."""
 
     decoder: FloatArray
     decoded: Tokens

@@ -1,4 +1,4 @@
-"""How surely a neural system wrote its subwords, compared with how surely it writes them elsewhere.
+"""Subword probabilities of a neural system, compared with its usual probabilities.
 
 Learned from the training translations and the decoder's numbers for them, so it is fitted inside each fold,
 though it needs no label.
@@ -91,7 +91,9 @@ COLUMNS: Final = (
 
 @dataclass(frozen=True)
 class DecoderResidual(FittedExtractor):
-    """Log-probabilities minus the mean of their subword's type over the training translations: `COLUMNS`.
+    """Log-probabilities minus the mean of the subword's type in training: `COLUMNS`.
+
+    The means are over the training translations.
 
     Means are smoothed towards the overall mean. Everything is NaN for an empty translation.
 

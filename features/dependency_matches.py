@@ -1,5 +1,7 @@
-"""Dependencies of the source that the translation has, too: the same relation between words that translate
-each other."""
+"""Source dependencies that the translation has, too.
+
+They are the same relation between words that translate each other.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -32,7 +34,9 @@ Edges = dict[str, list[tuple[int, int]]]  # relation -> (place of the head, of t
 
 @dataclass(frozen=True, eq=False)
 class DependencyMatches(Extractor):
-    """Occurrences of every relation on both sides and their ratio; matches by occurrences on each side.
+    """Occurrences of each relation on both sides, their ratio, and matches.
+
+    Matches are divided by the occurrences on each side.
 
     least  probability in a lexicon, of either direction, from which words translate each other
 
@@ -66,7 +70,7 @@ class DependencyMatches(Extractor):
         return block(COLUMNS, pairs)
 
     def _same(self, source: Tokens, target: Tokens, i: int) -> Flags:
-        """(source words, target words) of segment i: whether they translate each other, or are the same."""
+        """(source words, target words) of segment i: whether they are equal or translate each other."""
         forward, backward = self.lexicon_source_to_target, self.lexicon_target_to_source
         left, right = source.words(i), target.words(i)
         likely = np.zeros((len(left), len(right)), bool)

@@ -1,4 +1,4 @@
-"""Dependencies: how wide and deep the trees of a segment are, and how far heads lie from their dependants."""
+"""Dependencies: width and depth of a segment's trees, and distances from heads."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,9 @@ _NO_HEAD: Final = -1
 
 @dataclass(frozen=True)
 class DependencyTrees(Extractor):
-    """Width, depth, distances and leaves of dependency trees: of each side, difference and ratio.
+    """Width, depth, distances and leaves of dependency trees.
+
+    Of each side, their difference and ratio.
 
     sides  those that have dependencies
 
@@ -52,7 +54,7 @@ class DependencyTrees(Extractor):
 
 @dataclass(frozen=True)
 class Heads:
-    """The place of the head of every word of a text, -1 of roots, and how many heads are above each."""
+    """Place of each word's head (-1: root), and the number of heads above each word."""
 
     heads: Sequence[int]
     depths: Sequence[int]

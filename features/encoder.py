@@ -1,4 +1,4 @@
-"""How near source and target lie to each other in the space of an encoder that the user brings."""
+"""Similarity of source and target in the space of an encoder that the user brings."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -67,7 +67,7 @@ _OWN = "this project: source, target, |difference| and product as in Rei et al. 
 
 @dataclass(frozen=True, eq=False)
 class Encoder(FittedExtractor):
-    """Cosine, lengths and projections of the vectors of source and target, and how well their tokens match.
+    """Cosine, lengths and projections of source and target vectors, and token matches.
 
     model      name of an encoder of yours (`qe encoders list`), or the path of its folder, with a `/`:
                `tokenizer.json` and `model.onnx`, or `model.safetensors` with static vectors
@@ -173,7 +173,10 @@ class Encoder(FittedExtractor):
         return self._loaded.encoder
 
     def content_fingerprint(self) -> str:
-        """Fingerprint of the encoder's files, whatever their folder; raises InputError if there are none."""
+        """Fingerprint of the encoder's files, whatever their folder.
+
+        Raises InputError if there are none.
+        """
         return digest(*sorted(self._folder.checksums().values()))
 
     def checksums(self) -> Mapping[str, str]:
@@ -241,7 +244,9 @@ class Encoder(FittedExtractor):
 
 @dataclass(frozen=True, eq=False)
 class _Learned:
-    """centres      side -> (d,) the mean of its texts' vectors of length 1
+    """What a fit learns: centres, projections and a ridge.
+
+    centres      side -> (d,) the mean of its texts' vectors of length 1
     projections  kind -> what its columns are
     ridge        that predicts the label; None without
     """
@@ -270,7 +275,7 @@ class _Learned:
 
 @dataclass(eq=False)
 class _Loaded:
-    """The encoder and what it said, shared by all that is fitted with it; neither copied nor pickled."""
+    """The encoder and its results, shared by all that is fitted; not copied or pickled."""
 
     encoder: TextEncoder | None = None
     memories: dict[str, PairMemory] = field(default_factory=dict)

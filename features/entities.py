@@ -24,7 +24,7 @@ TYPES: Final = ("person", "organisation", "location", OTHER)
 
 @dataclass(frozen=True)
 class Entities(Extractor):
-    """Entities by type, their differences, how many of one side the other has, and whether there are any.
+    """Entities by type, differences, entities also on the other side, and their presence.
 
     sides  those that have entities
 

@@ -31,7 +31,7 @@ _ORIGIN = "Popovic 2012, Class error rates for evaluation of machine translation
 
 @dataclass(frozen=True)
 class ErrorClasses(Extractor):
-    """Class error rates, on words and on blocks, with a second translation in place of the reference.
+    """Class error rates, on words and on blocks, against a second translation.
 
     Text is compared lower-cased; base forms come from simplemma for the target language. A rate is NaN
     where the side it is divided by is empty, a sum where one of its rates is.

@@ -30,8 +30,10 @@ _NUMBERS: Final[Mapping[tuple[str, str], int]] = {
 
 @dataclass(frozen=True)
 class ExamplePrecision(FittedExtractor):
-    """BLEU without brevity penalty against the quarters of the training rows that were translated best and
-    worst: geometric mean of the shares of 1-4-grams that occur in them, smoothed by one from bigrams on.
+    """BLEU without brevity penalty against the best and worst translated quarters.
+
+    The quarters are of the training rows. The geometric mean of the shares of 1- to 4-grams that occur in
+    them, smoothed by one from bigrams on.
 
     The rows are ranked by the sentence BLEU (smoothed, with brevity penalty) of their translation against
     `label`; equal rows keep their order, those with an empty side do not count. A segment's source is

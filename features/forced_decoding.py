@@ -1,4 +1,4 @@
-"""Stand-ins for a decoder's scores: those by which our own phrase table makes the translation."""
+"""Stand-ins for a decoder's scores: our own phrase table derives the translation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,9 @@ _SJTU: Final = (
 
 @dataclass(frozen=True)
 class ForcedDecoding(Extractor):
-    """MF1-MF8: sums of the logarithms of phrase and lexical probabilities, both ways; the other costs.
+    """MF1-MF8: log phrase and lexical probabilities, both ways, and the other costs.
+
+    Logarithms are summed over the phrases.
 
     They are of the best derivation of the translation by pairs of the phrase table (Wuebker et al. 2010,
     section 4); what it leaves out costs nothing. The word penalty is the length of the translation, the

@@ -1,4 +1,4 @@
-"""What IBM Model 1 says of a segment: scores both ways, word confidences, translations per word, entropy."""
+"""IBM Model 1: scores both ways, word confidences, translations per word, entropy."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -28,7 +28,9 @@ _NIST: Final = (
 
 @dataclass(frozen=True)
 class InvertedScores(Extractor):
-    """Scores that need more than the two texts; `back_translation` has BLEU and TER. All is lower-cased.
+    """Scores that need more than the two texts, all lower-cased.
+
+    `back_translation` has BLEU and TER.
 
     METEOR matches equal words and equal stems (Snowball's; first five letters where the source language has
     no stemmer), with the English parameters of version 1.3; function words are those that are more than 1 in

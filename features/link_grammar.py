@@ -1,4 +1,4 @@
-"""What link grammar says of a text: how many linkages, whether one takes in every word, its cost."""
+"""Link grammar of a text: number of linkages, whether one is complete, its cost."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,9 @@ _OWN: Final = "this project: what the program says of its best linkage"
 
 @dataclass(frozen=True)
 class LinkGrammar(Extractor):
-    """Number of linkages, unused words, cost and length of the best one, of `annotators/en+link-grammar`.
+    """Number of linkages; unused words, cost and length of the best one.
+
+    They come from `annotators/en+link-grammar`.
 
     sides     those that the program was asked about; it parses English
     below     limits: a column each says whether there are fewer linkages
@@ -81,7 +83,10 @@ class Linkage:
 
 
 def linkages_of(annotated: Annotated, given_up: bool = False) -> list[Linkage]:
-    """(n,) Raises InputError where figures are missing, unless the program may have `given_up`, or wrong."""
+    """(n,) linkages of the annotation.
+
+    Raises InputError if figures are missing, unless the program may have `given_up`, or wrong.
+    """
     table = np.column_stack([annotated.values(f"link_grammar_{name}") for name in FIGURES])
     result = []
     for number, (figures, text, words) in enumerate(

@@ -171,7 +171,7 @@ _EVERY: _Lower = tuple((order, GRID) for order in range(1, ORDER))
 
 @dataclass(frozen=True)
 class _Model:
-    """A model: the field that holds it, the side it reads, and the lower orders that papers take of it."""
+    """A model: its field, the side it reads, and the lower orders that papers use."""
 
     part: str
     side: str

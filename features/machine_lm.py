@@ -1,4 +1,4 @@
-"""Whether a translation reads like machine output: models of machine translations and of text compared."""
+"""Whether a translation reads like machine output: models of machine and human text."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -76,7 +76,9 @@ COLUMNS: tuple[Column[Compared], ...] = (
 
 @dataclass(frozen=True)
 class MachineLanguageModel(FittedExtractor):
-    """A language model of machine translations, learned from the training rows, against one of human text.
+    """A language model of machine translations against one of human text.
+
+    The first is learned from the training rows.
 
     It is fitted inside each fold, though it needs no label.
 

@@ -20,7 +20,9 @@ _WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1 (there JMySpell)"
 
 @dataclass(frozen=True)
 class Misspellings(Extractor):
-    """Words that the speller of the annotation (`annotators/es+hunspell`) does not know: number and share.
+    """Words that the annotation's speller does not know: number and share.
+
+    The speller is that of `annotators/es+hunspell`.
 
     sides     those that a speller was asked about; the paper's: target
     entities  whether words of named entities count, too; the paper's do not

@@ -1,4 +1,4 @@
-"""How usual the sequence of the text's morphemes is, and how well those of both sides fit each other."""
+"""Likelihood of the text's morphemes, and how well both sides' morphemes fit each other."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -24,7 +24,7 @@ _OWN: Final = "this project: morphemes of Morfessor Baseline (Creutz and Lagus 2
 
 @dataclass(frozen=True)
 class MorphemeFeatures(Extractor):
-    """Log-probability and perplexity of the morphemes, IBM Model 1 between them, morphemes per word.
+    """Log-probability, perplexity, IBM Model 1 scores and number per word of morphemes.
 
     Of one side: NaN for an empty text; IBM Model 1: NaN if either is empty.
     """
@@ -74,7 +74,7 @@ class MorphemeFeatures(Extractor):
 
 @dataclass(frozen=True, eq=False)
 class _Batch:
-    """By side: the words and morphemes of a batch, and what model and lexicon say of the morphemes."""
+    """Words and morphemes of a batch by side, and their scores by model and lexicon."""
 
     words: Mapping[str, Tokens]
     morphemes: Mapping[str, Tokens]

@@ -85,7 +85,10 @@ class _List:
         return np.array(self.best.phrases, np.int64).reshape(-1, 4)
 
     def model(self, labels: tuple[str, ...], index: int | None = None) -> float:
-        """The sum of the numbers of the models so labelled in the best hypothesis, or of those at `index`."""
+        """Sum of the numbers of the models with these labels in the best hypothesis.
+
+        With `index`, the number at that place alone.
+        """
         groups = [
             values for label, values in self.best.scores.items() if label.rstrip("0123456789") in labels
         ]

@@ -126,7 +126,9 @@ UNSEEN_WORDS = _Statistic(
 
 @dataclass(frozen=True)
 class NgramFrequency(Extractor):
-    """Frequency quartiles, unseen and seen n-grams, mean and least corpus frequency, on both sides.
+    """Frequency quartiles, n-grams seen and unseen, mean and least frequency, on both sides.
+
+    Frequencies are those of the corpus.
 
     orders   n-grams of orders 1 .. orders
     minimum  rarer n-gram types take no part in the quartile cut-offs (3: as QuEst)

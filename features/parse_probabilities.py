@@ -19,7 +19,7 @@ _DFKI: Final = "Avramidis 2012 (DFKI), section 2.2.1 (there the Berkeley parser)
 
 @dataclass(frozen=True)
 class ParseProbabilities(Extractor):
-    """Log-likelihood of the best parse, number of the n best, how sure the best is, how far they spread.
+    """Log-likelihood of the best parse; number, confidence and spread of the n best.
 
     sides  those that have parses
 

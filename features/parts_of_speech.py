@@ -1,4 +1,4 @@
-"""Parts of speech of a segment and of its translation: how many of each, and what was gained or lost."""
+"""Parts of speech of source and translation: counts, gains and losses."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Which phrases of source and target the phrase table knows, and which of them translate each other."""
+"""Phrases of source and target that the phrase table knows, and phrases that match."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ _ORIGINS: Mapping[Units, str] = {
 
 @dataclass(frozen=True, eq=False)
 class PhraseTableFeatures(Extractor):
-    """Shares of known and of matching n-grams, and segmentations into as few phrases as possible.
+    """Shares of known and of matching n-grams, and segmentations into fewest phrases.
 
     An n-gram is known where it is a phrase of its side of the table, and matches where one of its
     translations in the table occurs in the other side's text. Everything is NaN if the source or the target

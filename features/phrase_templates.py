@@ -1,4 +1,4 @@
-"""The label as a support vector regression on the phrases of a segment predicts it: eleven templates."""
+"""The label by support vector regression on a segment's phrases: eleven templates."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
@@ -56,7 +56,7 @@ _LARGEST: Final = 1e100  # of a stored weight
 
 @dataclass(frozen=True, eq=False)
 class Templates:
-    """Template -> its patterns, and template of n-grams -> pattern -> the phrases that are like it.
+    """Template -> patterns; template of n-grams -> pattern -> the phrases that are like it.
 
     These belong to the template too.
     """
@@ -89,8 +89,9 @@ def _joined(parts: Iterable[Iterable[Pattern]]) -> set[Pattern]:
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """What a fit leaves: the templates; template -> pattern -> weight in label units; template -> its size;
-    the intercept.
+    """Result of a fit: templates, weights of patterns, sizes, intercept.
+
+    Template -> pattern -> weight in label units; template -> its size.
 
     Patterns that no training row matches have no weight; they count in the size.
     """
@@ -103,8 +104,9 @@ class Learned:
 
 @dataclass(frozen=True)
 class PhraseTemplates(FittedExtractor):
-    """Sparse templates of phrases: how many patterns of each a segment matches, and the label by an SVR on
-    all of them.
+    """Sparse templates of phrases: matched patterns of each, and the label by an SVR.
+
+    The SVR learns from all patterns.
 
     A matched pattern counts 1 / (size of its template); the matrix is divided by its rows' mean length, so
     that C has a scale. The SVR has a linear kernel (the paper: RBF): its weights are all that is kept.

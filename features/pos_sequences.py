@@ -1,4 +1,4 @@
-"""How usual the sequences of parts of speech are: language models, n-gram counts, IBM Model 1 of tags."""
+"""Likelihood of part-of-speech sequences: language models, n-gram counts, IBM Model 1."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -36,7 +36,7 @@ _OWN: Final = "this project: shares of word n-grams (Uppsala at WMT12, section 2
 
 @dataclass(frozen=True)
 class PosSequences(Extractor):
-    """Log-probability and perplexity of the tags, frequency of tag n-grams, IBM Model 1 of tag 4-grams.
+    """Log-probability, perplexity and n-gram frequency of tags, IBM Model 1 of tag 4-grams.
 
     Tags come from the segments' annotations and must be those of the tagger that the corpus was tagged with.
     What needs n-grams is NaN for a text that is too short to have one.

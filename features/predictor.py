@@ -1,4 +1,4 @@
-"""How well the words of the translation are predicted by its source and by the words beside them."""
+"""How well the words of the translation are predicted by its source and their neighbours."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

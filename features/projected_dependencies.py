@@ -1,4 +1,4 @@
-"""Dependencies of the source projected over word links, and whether references have them, too."""
+"""Source dependencies projected over word links, and whether references have them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -10,7 +10,9 @@ from features.text.tokens import Tokens
 
 @dataclass(frozen=True)
 class PseudoReference(SecondTranslation):
-    """The target against the column `pseudo_reference`, another engine's translation of the source.
+    """Compares the target with the column `pseudo_reference`.
+
+    It is another engine's translation of the source.
 
     Where two different systems agree, both are probably right (Albrecht and Hwa 2008; Soricut and Narsale
     2012). `qe data translate` makes the column.

@@ -1,4 +1,7 @@
-"""Perplexities of sequences made from a translation, by models of the training rows and their references."""
+"""Perplexities of sequences of a translation, by models of translations and references.
+
+The models are learned from the training rows.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,7 +35,7 @@ from features.text.tokens import Tokens
 
 @dataclass(frozen=True)
 class SequenceLanguageModels(FittedExtractor):
-    """Perplexity by a model of the system's translations, and its ratio to that by a model of references.
+    """Perplexity by a model of the system's translations, and ratio to that of references.
 
     Both models are learned from the same training rows: the translations, and the label `reference`.
 

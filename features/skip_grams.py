@@ -1,4 +1,4 @@
-"""How many of a segment's skip-grams, words with others left out between them, the corpus has."""
+"""Share of a segment's skip-grams (n-grams with words left out) that the corpus has."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,9 @@ from features.text.tokens import Tokens, ratio, segment_sum
 
 @dataclass(frozen=True)
 class SkipGrams(Extractor):
-    """Multi-level matching of skip-grams against the corpus, on both sides (TCD at WMT12, section 2.1.2).
+    """Multi-level matching of skip-grams against the corpus, on both sides.
+
+    TCD at WMT12, section 2.1.2.
 
     patterns     a word that is kept is 1, one that is left out 0: `101` keeps the first and the third word of
                  three. Without a 0, n-grams and skip-grams are combined.
@@ -101,7 +103,7 @@ class SkipGrams(Extractor):
 
 
 def _parts(pattern: str) -> list[tuple[str, int]]:
-    """The patterns with one word less, and how many places before the end of the whole each ends."""
+    """Patterns with one word less, and how many places before the whole's end each ends."""
     kept = [place for place, mark in enumerate(pattern) if mark == "1"]
     parts = []
     for left_out in kept if len(kept) > 1 else ():

@@ -46,7 +46,9 @@ _LETTER_OR_MARK: Final = regex.compile(r"[\p{L}\p{M}]")
 
 @dataclass(frozen=True)
 class Surface(Extractor):
-    """Lengths, token patterns, punctuation, type/token ratios, brackets, copies and numbers: `COLUMNS`.
+    """Lengths, token patterns, punctuation, type/token ratios, brackets, copies, numbers.
+
+    `COLUMNS` lists them.
 
     Everything is counted on tokens. A ratio without anything to divide by is NaN.
     """
@@ -136,7 +138,10 @@ class Pair:
         return self.source if name == "source" else self.target
 
     def overlap(self, key: Key) -> "Overlap":
-        """What the sides share, by what `key` gives for a token (computed once); None leaves a token out."""
+        """What the sides share, by `key` of a token (computed once).
+
+        None leaves a token out.
+        """
         if key not in self._overlaps:
             self._overlaps[key] = _overlap(self.source.tokens, self.target.tokens, key)
         return self._overlaps[key]
@@ -444,7 +449,10 @@ def _uber(text: Text) -> FloatArray:
 
 
 def _log(values: FloatArray) -> FloatArray:
-    """Natural logarithm; 0 for 0, of which only empty texts are (their ratios are undefined anyway)."""
+    """Natural logarithm; 0 for 0.
+
+    Only empty texts have 0, and their ratios are undefined anyway.
+    """
     return np.log(np.maximum(values, 1.0))
 
 
@@ -527,14 +535,20 @@ def is_nested(tokens: Iterable[str]) -> bool:
 
 
 def _same_end(pair: Pair) -> FloatArray:
-    """(n,) 1 if the last tokens are the same final mark, or neither is one; NaN if a side is empty."""
+    """(n,) 1 if the last tokens are the same final mark, or neither is one.
+
+    NaN if a side is empty.
+    """
     source, target = _final_marks(pair.source.tokens), _final_marks(pair.target.tokens)
     both = zip(source, target, strict=True)
     return np.array([np.nan if None in (a, b) else float(a == b) for a, b in both], np.float64)
 
 
 def _final_marks(tokens: Tokens) -> list[str | None]:
-    """The last token of each text if it is a final mark, else an empty string; None for an empty text."""
+    """The last token of each text if it is a final mark, else an empty string.
+
+    None for an empty text.
+    """
     by_type = [token if token in FINAL_MARKS else "" for token in tokens.types]
     last = zip(tokens.lengths.tolist(), tokens.offsets[1:].tolist(), strict=True)
     return [by_type[tokens.ids[end - 1]] if length else None for length, end in last]

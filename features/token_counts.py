@@ -35,7 +35,7 @@ OfTokens = Callable[[Tokens], FloatArray]
 
 @dataclass(frozen=True)
 class TokenCounts(Extractor):
-    """Distinct words, bigrams, brackets, genitives, capitalised words inside the segment, on both sides.
+    """Distinct words, bigrams, brackets, genitives, inner capitalised words, on both sides.
 
     And ratios of punctuation marks, quotation marks and brackets: NaN without anything to divide by;
     absolute differences in single marks; the D of lexical diversity.
@@ -64,7 +64,9 @@ def _diversity(tokens: Tokens) -> FloatArray:
 
 
 def diversity(tokens: FloatArray, types: FloatArray) -> FloatArray:
-    """D of Malvern and Richards: types^2 / (2 (tokens - types)); NaN (infinite) where no word repeats.
+    """D of Malvern and Richards: types^2 / (2 (tokens - types)).
+
+    NaN (infinite) where no word repeats.
 
     It puts the curve types / tokens = D / tokens ((1 + 2 tokens / D)^(1/2) - 1) through the one point of a
     text. Source: Jarvis 2002, "Short texts, best-fitting curves and new measures of lexical diversity", which
@@ -133,7 +135,9 @@ def genitives(words: Sequence[str]) -> int:
 
 
 def inner_capitals(words: Sequence[str]) -> int:
-    """Words that begin with a capital, the first word of the text and words after `.`, `?`, `!` left out.
+    """Words that begin with a capital, except at the start of a sentence.
+
+    Left out are the first word of the text and words after `.`, `?`, `!`.
 
     >>> inner_capitals(["\\"", "The", "man", "from", "Rome", ".", "He", "met", "Anna"])
     2

@@ -50,7 +50,9 @@ DISTANCES: tuple[tuple[str, str, str, Callable[[FloatArray, FloatArray], FloatAr
 
 @dataclass(frozen=True)
 class Topics(Extractor):
-    """Topic shares of source and target, each on its own, in one bilingual topic model; their distances.
+    """Topic shares of source and target in one bilingual topic model, and distances.
+
+    Each side's shares are its own.
 
     `topic_model: sampled_topic_model` takes one by Gibbs sampling, without stop words, as DCU-SYMC.
 

@@ -1,4 +1,7 @@
-"""Confidence in words and n-grams of a translation by smoothed naive Bayes, learned from post-edits."""
+"""Confidence in words and n-grams of a translation, learned from post-edits.
+
+By smoothed naive Bayes.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -42,7 +45,9 @@ Corpus = Literal["training", "development"]
 
 @dataclass(frozen=True)
 class WordConfidence(FittedExtractor):
-    """Means of P(right | word, evidence), and shares of words in each quarter of those of training words.
+    """Means of P(right|word, evidence), and shares of words by quarter of these.
+
+    Quarters are those of training words.
 
     corpus     whose translations teach: the training rows' (`training`), with their post-edits, or those of
                the part `development_set`, as our own decoder made them, with their references: then

@@ -1,4 +1,4 @@
-"""Order of the words that translation and pseudo-reference share: kept, moved alone, in a group, far."""
+"""Order of words shared with a pseudo-reference: kept, moved alone, in a group, far."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +25,9 @@ _ORIGIN = "Koponen 2012, Comparing human perceptions of post-editing effort with
 
 @dataclass(frozen=True)
 class WordMoves(Extractor):
-    """Shares of the paired target words by how they moved, with a second translation as the post-edit.
+    """Shares of paired target words by how they moved in a second translation.
+
+    The second translation stands for the post-edit.
 
     Words are paired by `features.edits.edit_alignment`, lower-cased; places count among paired words only.
     Base forms come from simplemma for the target language. The other edit categories of the source are

@@ -1,4 +1,4 @@
-"""The label as small networks predict it from the words of a segment; they learn what a bad word is, too."""
+"""The label predicted by small networks on a segment's words, which learn bad words too."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,7 +35,7 @@ _OUTCOMES: Final = (
 
 @dataclass(frozen=True, eq=False)
 class WordNetwork(TwoSides):
-    """Predictions of the label, and of the rate of BAD words and gaps, from the words of either side.
+    """The label, and the rate of BAD words and gaps, predicted from words of either side.
 
     Every word is what `word_quality` (of the target) and `source_word_quality` know of it; networks pool the
     words of a text by attention and learn from the labels of texts and of words together.
@@ -162,7 +162,7 @@ class WordNetwork(TwoSides):
         return _SIDES if self.sides == "both" else ("target",)
 
     def _by_name(self, segments: Segments, *, own: bool = False) -> tuple[dict[str, Side], Links | None]:
-        """The sides whose words are pooled, and the links between both where both are, and they are known."""
+        """Sides whose words are pooled, and the links between both if known."""
         if self.sides == "target":
             return {"target": self._target_side(segments, own=own)}, None
         both = self._sides(segments, own=own)

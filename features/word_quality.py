@@ -1,4 +1,4 @@
-"""How probable it is that words and gaps of the translation are wrong: word-level quality estimation."""
+"""P(BAD) of words and gaps of the translation: word-level quality estimation."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,6 @@
-"""Metrics that see a reference, beside adequacy models that do not: Pearson on the effort of WMT12, as files.
+"""Metrics with a reference beside adequacy models without: Pearson on WMT12's effort.
+
+Written as files.
 
     python benchmarks/studies/adequacy_metrics.py --data ../shared/data/wmt12-qe --output output/metrics
     qe evaluate --gold $D/wmt12-qe/training_set_annotations/target_system.effort \\

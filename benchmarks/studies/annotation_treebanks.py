@@ -38,7 +38,7 @@ BLOCK, FOLDS = 100, 8
 
 @dataclass(frozen=True)
 class Case:
-    """A task in a language: what it is trained from, and which figure of `evaluate` must reach what."""
+    """A task in a language: training data, and which figure of `evaluate` must reach what."""
 
     task: str
     language: str

@@ -1,4 +1,4 @@
-"""How often `qe correlate` finds a difference between two metrics: equally good ones, and a better one.
+"""How often `qe correlate` finds differences between equal metrics, and to a better one.
 
     python benchmarks/studies/correlate_metric_differences.py [--simulations 400] [--systems 8]
 

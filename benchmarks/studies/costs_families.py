@@ -1,4 +1,4 @@
-"""What every feature family costs on the WMT 2012 training set with resources of 315,831 sentence pairs.
+"""Cost of each feature family on WMT12's training set; resources of 315,831 pairs.
 
     QE_CACHE_DIR=/tmp/qecache python benchmarks/studies/costs_families.py            # prints the table
     QE_CACHE_DIR=/tmp/qecache python benchmarks/studies/costs_families.py --write  # and writes \\

@@ -1,4 +1,4 @@
-"""What a student of `qe distill` loses against its teacher, by people's labels, and how fast it is.
+"""Students of `qe distill` against their teacher: loss by people's labels, and speed.
 
     python benchmarks/studies/distill_students.py EXPERIMENT --rows 9000 --pool 12000 --held-out 4000 \\
         --folder DIR

@@ -1,4 +1,4 @@
-"""What an encoder says of MLQE-PE's translations: without a label, and by a ridge on its vectors.
+"""An encoder on MLQE-PE's translations: without labels, and by a ridge on its vectors.
 
 python benchmarks/studies/encoders_quality.py --model multilingual-e5-small --pair ro-en --keep vectors.npz
 

@@ -1,4 +1,4 @@
-"""What the family `encoder` costs beside onnxruntime itself, and beside a plain loop of padded batches.
+"""Cost of the family `encoder` beside onnxruntime alone, and a loop of padded batches.
 
 python benchmarks/studies/encoders_speed.py                  # 300 segments of the WMT 2012 training set
 
@@ -52,7 +52,7 @@ def lines(path: Path) -> tuple[str, ...]:
 
 
 def measured(folder: Path, segments: Segments) -> dict[str, float]:
-    """Processor seconds: of the family, of the runs of onnxruntime inside, and of the plain loop."""
+    """Processor seconds: the family, its runs of onnxruntime, and the plain loop."""
     extractor = Encoder(folder).fit(segments.take(range(20)), {"scores": np.arange(20.0)})
     encoder: Any = extractor._encoder.encoder  # type: ignore[attr-defined]
     timed = Timed(encoder.session)

@@ -1,4 +1,4 @@
-"""A new pair without labels: each pair at hand is left out, and scored by what the others teach.
+"""A new pair without labels: each pair is left out and scored by models of the others.
 
     python benchmarks/studies/few_labels_transfer.py [--rows 2000] [--cache DIR]
 
@@ -116,7 +116,10 @@ def by_itself(table: pd.DataFrame, labels: FloatArray, taught: Teaching = taught
 
 
 def by_few(table: pd.DataFrame, labels: FloatArray, taught: Teaching = taught) -> float:
-    """Pearson's correlation of models that learned from `FEW` rows, on the others; mean of `DRAWS`."""
+    """Pearson's correlation of models trained on `FEW` rows, on the other rows.
+
+    The mean of `DRAWS`.
+    """
     figures = []
     for seed in range(DRAWS):
         order = np.random.default_rng(seed).permutation(len(labels))

@@ -1,4 +1,4 @@
-"""A new pair of neural systems without labels, whose decoder says how probable its subwords were.
+"""A new pair of neural systems without labels, with the decoder's subword probabilities.
 
     python benchmarks/studies/few_labels_transfer_decoder.py [--rows 7000]
 

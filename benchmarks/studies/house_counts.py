@@ -1,4 +1,4 @@
-"""The house in numbers, at any commit: rooms, arrows between them, floors, imports of private modules, lines.
+"""The house in numbers, at any commit: rooms, arrows, floors, private imports, lines.
 
     python benchmarks/studies/house_counts.py fd7d582 HEAD
 
@@ -58,7 +58,7 @@ def room(module: str, modules: Mapping[str, str]) -> str:
 
 
 def is_private(importer: str, imported: str) -> bool:
-    """Whether the imported module has a leading underscore, and its importer lies outside its folder."""
+    """Whether a module with a leading underscore is imported from outside its folder."""
     parts = imported.split(".")
     folders = [".".join(parts[:i]) for i, part in enumerate(parts) if part.startswith("_")]
     return any(not f"{importer}.".startswith(f"{folder}.") for folder in folders)

@@ -1,4 +1,6 @@
-"""What groups and weights do to prediction intervals: coverage in all, by label band, by fifth of scores.
+"""Prediction intervals with groups and weights: coverage overall, by label, by score.
+
+Label bands, and fifths of scores.
 
 WMT12: every fold of the 1,832 training segments by what the other folds give, the 17 official features.
 MLQE-PE: intervals of train on dev, where labels have six judges, not three; decoder and surface features.

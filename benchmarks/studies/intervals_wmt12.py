@@ -1,4 +1,6 @@
-"""Coverage of the 90 % prediction intervals on the WMT12 training set, beside intervals of constant width.
+"""Coverage of 90 % prediction intervals on WMT12, beside intervals of constant width.
+
+On the training set.
 
 Cross-validation in contiguous blocks, repeated over seeds. Every fold gets intervals by what the others give:
 cross-conformal; split-conformal (one of the other folds calibrates); and two alternatives on the same folds:
@@ -42,7 +44,10 @@ CANDIDATES = {
 
 @dataclass(frozen=True)
 class Fold:
-    """One fold of a repeat: its rows, their features (of models fitted without them) and predictions."""
+    """One fold of a repeat: rows, features, predictions.
+
+    The features' models were fitted without the rows.
+    """
 
     rows: Rows
     features: FloatArray
@@ -63,7 +68,10 @@ def folds_of(data: Prepared, candidate: Candidate, seed: int, folds: int) -> lis
 
 @dataclass(frozen=True)
 class Measured:
-    """Coverage of all rows, and the lowest among thirds of them: easy, middling, hard by predicted error."""
+    """Coverage of all rows, and the lowest of three thirds by predicted error.
+
+    The thirds are easy, middling and hard.
+    """
 
     whole: Coverage
     worst_third: float

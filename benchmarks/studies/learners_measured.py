@@ -1,4 +1,6 @@
-"""Every learner and selector on two data sets: with its defaults, and after a short search of its own space.
+"""All learners and selectors on two data sets: defaults, and after a short search.
+
+The search is of their own space.
 
 Run: python benchmarks/studies/learners_measured.py [--data-root DIR] [--trials N] [--seconds S] [NAME ...]
 

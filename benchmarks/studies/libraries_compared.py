@@ -1,4 +1,4 @@
-"""What is our own beside a library that does the same: topics, prediction intervals, the language of text.
+"""Own code beside libraries: topics, prediction intervals, language of text.
 
 python benchmarks/studies/libraries_compared.py --source train.en.gz --target train.es.gz
 
@@ -109,7 +109,10 @@ def intervals(n: int = 2000) -> None:
 
 
 def languages(source: list[str], target: list[str], known: int = 2000, asked: int = 1000) -> None:
-    """Can text of the other language be told from text like that of training? Area under the ROC curve."""
+    """Prints how well text of another language is told from text like that of training.
+
+    Area under the ROC curve.
+    """
     profile, seconds = timed(lambda: LanguageProfile.make(target[:known]))
     other, same = source[-asked:], target[-asked:]
     wrong = np.r_[np.ones(len(other)), np.zeros(len(same))]

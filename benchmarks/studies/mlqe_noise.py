@@ -1,4 +1,4 @@
-"""Which settings of an experiment help, and which are noise: repeated cross-validation, paired.
+"""Which settings of an experiment help: repeated cross-validation, paired.
 
     python benchmarks/studies/mlqe_noise.py experiments/mlqe/en-de-da.yaml --cache DIR \\
         --set 'split.train=[train,dev]' --set split.test=test20 --seeds 0 1 2 \\
@@ -53,7 +53,7 @@ def pearson(predictions: FloatArray, gold: FloatArray) -> FloatArray:
 
 
 def compared(one: FloatArray, first: FloatArray, gold: FloatArray) -> str:
-    """Mean over seeds, and the difference from the first with its interval and that of each seed."""
+    """Mean over seeds, and difference from the first: interval, and each seed's."""
     own, other = pearson(one, gold), pearson(first, gold)
     if one is first:
         return f"{own.mean():.4f}"

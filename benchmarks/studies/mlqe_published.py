@@ -1,4 +1,4 @@
-"""Quality estimation of neural MT on MLQE-PE: Pearson on dev, trained on train, beside published figures.
+"""QE of neural MT on MLQE-PE: Pearson on dev, trained on train; published figures.
 
 Runs the experiments of `experiments/mlqe` (minutes each; resources and features are cached) and prints, in
 the same run, what the mean log-probability alone gives:
@@ -67,7 +67,7 @@ def log_probability(dataset: Dataset) -> float:
 
 
 def rate(data_root: Path) -> str:
-    """Segments per second of all decoder columns, and of three of them by NumPy, segment by segment."""
+    """Segments per second of all decoder columns; of three by NumPy, segment by segment."""
     segments = MlqePe(pair="en-de").read(data_root / "mlqe-pe").split("train").segments
     Decoder().extract(segments.take(range(10)))  # compiled
     ours = _best(lambda: Decoder().extract(segments))

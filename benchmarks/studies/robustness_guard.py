@@ -1,4 +1,4 @@
-"""What a model makes of spoilt translations with its guard and without, and what the guard costs.
+"""Predictions for spoilt translations with and without a guard, and the guard's cost.
 
     python benchmarks/studies/robustness_guard.py NAME=MODEL:TABLE ...
 

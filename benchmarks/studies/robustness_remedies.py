@@ -1,4 +1,4 @@
-"""What keeps rubbish from good scores: clipped features, rubbish as training rows, monotone trees, a guard.
+"""What keeps rubbish from good scores: clipping, rubbish rows, monotone trees, a guard.
 
     python benchmarks/studies/robustness_remedies.py TRAIN HELD_OUT --languages ro en [--resources BUNDLE]
 

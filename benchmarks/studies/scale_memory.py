@@ -1,4 +1,4 @@
-"""Peak memory of `qe score` by the number of rows: a table, a folder of Parquet, and rows that are known.
+"""Peak memory of `qe score` by rows: a table, a Parquet folder, and known rows.
 
 python benchmarks/studies/scale_memory.py --model output/demo/model --examples output/demo/data/new.tsv
 python benchmarks/studies/scale_memory.py --model DIR --examples FILE --rows 100000 10000000

@@ -1,4 +1,4 @@
-"""Spark against the local engine on the same rows: what a session, an executor and a segment cost.
+"""Spark against the local engine on the same rows: cost of session, executor, segment.
 
 python benchmarks/studies/scale_spark.py                         # 60,000 segments, local[2]
 python benchmarks/studies/scale_spark.py --rows 200000 --master 'local-cluster[2,1,1024]'

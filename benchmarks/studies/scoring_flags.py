@@ -60,7 +60,10 @@ def wrong_name(source: str, target: str, languages: tuple[str, str], draw: rando
 
 
 def wrong_negation(source: str, target: str, languages: tuple[str, str], draw: random.Random) -> str | None:
-    """The only negator of both sides dropped; or one put before some word, where neither has any."""
+    """`target` without its only negator, if the source has one; or with one inserted.
+
+    It is inserted before some word if neither side has any.
+    """
     there = negators(target, languages[1])
     in_source = negators(source, languages[0])
     if not there and not in_source:

@@ -1,4 +1,6 @@
-"""Type I error of every test and coverage of every interval: by metric, null hypothesis, number of segments.
+"""Type I error of all tests and coverage of all intervals.
+
+By metric, null hypothesis, number of segments.
 
     python benchmarks/studies/significance_calibration.py run --output calibration.jsonl [--simulations \\
         2000] [--seed 1]
@@ -68,7 +70,10 @@ NULLS: dict[str, Callable[[np.random.Generator, int, int], Labels]] = {
 
 
 def simulate(null: str, n: int, seed: int) -> dict[str, Any]:
-    """One simulation: p by test and metric, interval by kind and metric, and the first system's scores."""
+    """One simulation: p-values, intervals, and the first system's scores.
+
+    p-values by test and metric, intervals by kind and metric.
+    """
     rng = np.random.default_rng([seed, list(NULLS).index(null), n])
     gold, systems = NULLS[null](rng, n, 3)
     pair = {name: systems[name] for name in ("s0", "s1")}

@@ -1,4 +1,6 @@
-"""What a handful of documents can show: equivalence at its margin, intervals, and promotion of equal models.
+"""A handful of documents: equivalence at its margin, intervals, promotion of equals.
+
+Equals are equal models.
 
     python benchmarks/studies/significance_few_units.py [--simulations 2000]
 
@@ -61,7 +63,10 @@ def of_documents(units: int, simulations: int, margin: float = 10.0) -> dict[str
 
 
 def centred_bootstrap(drawn: Array, difference: float, margin: float) -> float:
-    """The larger p-value of bootstrap differences moved to each end of the margin: what was used before."""
+    """Larger p-value of bootstrap differences moved to each end of the margin.
+
+    The method in use before.
+    """
     null = drawn - difference
     above, below = np.sum(null - margin >= difference), np.sum(null + margin <= difference)
     return float((max(above, below) + 1) / (len(drawn) + 1))

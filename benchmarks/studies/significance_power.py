@@ -36,7 +36,10 @@ def scored(values: Floats) -> Floats:
 
 
 def models(rng: np.random.Generator, n: int, skill: float) -> tuple[Floats, Floats, Floats]:
-    """Labels 1 .. 5; two QE models with shared and own errors; the first one's errors shrink by `skill`."""
+    """Labels 1 .. 5; two QE models with shared and own errors.
+
+    The first model's errors shrink by `skill`.
+    """
     gold = np.round(rng.uniform(1, 5, n), 1)
     shared = rng.normal(0, 0.8, n)
     a, b = (shared + rng.normal(0, 0.5, n) for _ in range(2))

@@ -1,4 +1,4 @@
-"""Lexicons, aligner and phrase table: accuracy against gold links, build time, memory, rates.
+"""Lexicons, aligner, phrase table: accuracy against gold links, time, memory, rates.
 
 python benchmarks/studies/speed_alignment.py                      # gold links only: seconds
 python benchmarks/studies/speed_alignment.py --large              # also trained on the large corpus: minutes

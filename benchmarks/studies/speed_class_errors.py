@@ -1,4 +1,4 @@
-"""Class errors of long text: the numba kernel against the same counting in plain Python, same run.
+"""Class errors of long text: the numba kernel against plain Python, same run.
 
 python benchmarks/studies/speed_class_errors.py [--segments 2000] [--seed 0]
 """

@@ -1,4 +1,4 @@
-"""Explanation: CPU time per segment and error of Shapley values, closed form against sampled orders.
+"""Shapley values: CPU time per segment and error, closed form against sampling.
 
     python benchmarks/studies/speed_explanation.py [--segments 32]
 

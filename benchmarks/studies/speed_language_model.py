@@ -1,4 +1,4 @@
-"""Language models: build, ARPA, scoring and perplexity, against kenlm and IRSTLM on the same text.
+"""Language models against kenlm and IRSTLM: build, ARPA, scoring, perplexity.
 
 python benchmarks/studies/speed_language_model.py  # target 5-gram, source 3-gram, all checks
 python benchmarks/studies/speed_language_model.py --models target:3     # one model

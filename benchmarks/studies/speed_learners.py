@@ -1,4 +1,6 @@
-"""Time and held-out quality of the learners on the official 17 features of WMT12, and M5P on wide data.
+"""Learners on WMT12's official 17 features, and M5P on wide data: time and quality.
+
+Quality is that on held-out rows.
 
 Run: python benchmarks/studies/speed_learners.py [--data-root DIR] [NAME ...]
 """

@@ -1,4 +1,6 @@
-"""Small networks of an ensemble: compiled code beside one wide layer in NumPy, double and single precision.
+"""Small networks of an ensemble: compiled code beside one wide layer in NumPy.
+
+In double and single precision.
 
 python benchmarks/studies/speed_mlp_ensemble.py [--networks 64] [--rows 1320] [--columns 27]
 

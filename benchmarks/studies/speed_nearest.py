@@ -1,4 +1,6 @@
-"""The nearest corpus segment of 315,831: segments per second, by words and by characters, both exactly.
+"""The nearest of 315,831 corpus segments, exactly: segments per second.
+
+By words and by characters.
 
 python benchmarks/studies/speed_nearest.py  # the first 24 source and MT segments of the WMT 2012 test set
 

@@ -1,5 +1,7 @@
-"""What comparing with other texts costs: build times of the resources, microseconds per segment of the
-families, and the nearest-segment search against comparing with every segment by rapidfuzz.
+"""Cost of comparing with other texts: building resources, families, nearest segments.
+
+Build times, microseconds per segment, and the nearest-segment search against comparing with every segment by
+rapidfuzz.
 
 python benchmarks/studies/speed_other_texts.py build CORPUS      # CORPUS: the folder `corpus` of a bundle
 python benchmarks/studies/speed_other_texts.py nearest CORPUS
@@ -67,7 +69,7 @@ def cost(extractor: Any, segments: Segments) -> None:
 
 
 def nearest(corpus: ParallelCorpus, data: Path) -> None:
-    """Segments per second of the bounded search, both sides, and of rapidfuzz over the whole corpus."""
+    """Segments per second of the bounded search, both sides, and of rapidfuzz."""
     from rapidfuzz.distance import Levenshtein
     from rapidfuzz.process import cdist
 

@@ -1,4 +1,4 @@
-"""Time of exhaustive subset search, forward selection and backward elimination against plain refitting.
+"""Time of exhaustive search, forward and backward selection against plain refitting.
 
 Run: python benchmarks/studies/speed_selection.py [--data-root DIR] [--threads N]
 """
@@ -67,7 +67,7 @@ def naive_subset(X: FloatArray, y: FloatArray, metric: str, one_split: bool) -> 
 
 
 def paths(X: FloatArray, y: FloatArray) -> None:
-    """1,832 x 460: the 19 features and noisy products; the alternative refits least squares per candidate."""
+    """1,832 x 460: 19 features and noisy products, against least squares per candidate."""
     rng = np.random.default_rng(0)
     pairs = rng.integers(0, X.shape[1], size=(441, 2))
     noise = 0.5 * rng.normal(size=(len(y), 441))

@@ -1,4 +1,4 @@
-"""Tree kernels: the Gram matrix of real trees, as many as WMT12's segments, and one row of a new segment.
+"""Tree kernels: Gram matrix of as many trees as WMT12's segments, and one new row.
 
     python benchmarks/studies/speed_tree_kernels.py [--trees 2254] [--data ../shared/data]
 

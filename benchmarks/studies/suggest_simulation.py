@@ -1,4 +1,6 @@
-"""`qe suggest` in simulation: 500 labels chosen by it, and by chance, from pools that hide their labels.
+"""`qe suggest` in simulation: 500 labels by it, and at random, from pools.
+
+The pools hide their labels.
 
 python benchmarks/studies/suggest_simulation.py  # MLQE-PE en-de HTER, ro-en DA; WMT18 en-de HTER
 
@@ -68,7 +70,7 @@ def read(dataset: dict[str, Any], kinds: list[str], data: Path, cache: Path) -> 
 
 
 def draw(rows: FloatArray, labels: FloatArray, seed: int) -> tuple[float, float, float]:
-    """Pearson's correlation on the held-out third: chosen at random, by `choose`, and of the whole pool."""
+    """Pearson's correlation on the held-out third: at random, by `choose`, whole pool."""
     order = np.random.default_rng(seed).permutation(len(rows))
     held_out, pool = order[: len(rows) // 3], order[len(rows) // 3 :][:POOL]
     chance, chosen = pool[: START + STEP * ROUNDS], pool[:START]

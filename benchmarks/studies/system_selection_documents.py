@@ -1,4 +1,6 @@
-"""Document BLEU of the WMT12 training set, predicted out of fold in four ways (Soricut and Narsale, Table 1).
+"""Document BLEU of WMT12's training set, predicted out of fold in four ways.
+
+Soricut and Narsale, Table 1.
 
 The paper's 12 features, M5P, documents of ten consecutive segments, ten folds of documents:
 
@@ -78,7 +80,10 @@ def predictions(
 
 
 def mean_features(features: pd.DataFrame, documents: NDArray[np.str_]) -> pd.DataFrame:
-    """(d, k) means of the defined values of each feature over a document, documents as `document_names`."""
+    """(d, k) means of each feature's defined values per document.
+
+    Documents as `document_names`.
+    """
     return features.groupby(documents, sort=False).mean()
 
 

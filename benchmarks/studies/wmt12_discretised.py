@@ -1,4 +1,6 @@
-"""Tables 2 and 3 of DFKI at WMT12 (Avramidis 2012) asked again: classes of rounded scores against regression.
+"""Tables 2 and 3 of DFKI at WMT12: classes of rounded scores against regression.
+
+Avramidis 2012.
 
     python benchmarks/studies/wmt12_discretised.py
     python benchmarks/studies/wmt12_discretised.py --sets "#19" all
@@ -169,7 +171,7 @@ def accuracy(scores: FloatArray, likely: FloatArray, interval: float) -> float:
 
 
 def cells(tables: Tables, scores: FloatArray, folds: Sequence[Fold]) -> dict[str, FloatArray]:
-    """Name of the system -> (n,) out-of-fold predictions; classifiers twice, the second time `expected`."""
+    """System -> (n,) out-of-fold predictions; classifiers also as `expected`."""
     predictions = {name: regressed(each, tables, scores, folds) for name, each in REGRESSORS.items()}
     for interval in INTERVALS:
         for name, classifier in CLASSIFIERS.items():

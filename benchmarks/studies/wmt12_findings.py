@@ -1,4 +1,6 @@
-"""What the papers of WMT12 found, asked again: paired differences of two runs on the training segments.
+"""Findings of the WMT12 papers, tested again: paired differences of two runs.
+
+On the training segments.
 
     python benchmarks/studies/wmt12_findings.py output/variants "m5p-all - sdllw-m5p" "dcu-svr - \\
         dcu-symc-constrained"

@@ -1,4 +1,6 @@
-"""How well single similarities to the corpus rank the labelled segments of WMT12 (table 1 of TCD at WMT12).
+"""How well single similarities to the corpus rank WMT12's labelled segments.
+
+Table 1 of TCD at WMT12.
 
     python benchmarks/studies/wmt12_similarities.py
 

@@ -1,4 +1,6 @@
-"""Table 2 of TCD at WMT12 (Moreau and Vogel 2012) asked again: feature sets times four learners of Weka.
+"""Table 2 of TCD at WMT12, computed again: feature sets times four Weka learners.
+
+Moreau and Vogel 2012.
 
     python benchmarks/studies/wmt12_tcd.py
 
@@ -86,7 +88,9 @@ class EliminatedLeastSquares(RegressorMixin, BaseEstimator):  # type: ignore[mis
 
 
 def pipeline(method: str, scores: FloatArray) -> Pipeline:
-    """The learner, unfitted, with Weka's default parameters; `scores` (n,) are the labels it will learn from.
+    """The learner, unfitted, with Weka's default parameters.
+
+    `scores` (n,) are the labels it will learn from.
 
     SMOreg brings labels to 0 .. 1 and predictions back: the same as their range times both C and epsilon.
     """

@@ -1,4 +1,6 @@
-"""Word-level quality on the WMT12 training set: out-of-fold AUC, what its aggregates say of segments, times.
+"""Word-level quality on WMT12: out-of-fold AUC, segment scores by aggregates, times.
+
+On the training set.
 
     python benchmarks/studies/wmt12_word_quality.py --cache DIR [--folds 10] [--second] [--pretrained]
 

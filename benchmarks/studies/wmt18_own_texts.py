@@ -1,4 +1,6 @@
-"""Resources of own texts: whether held-out segments gain from post-edits that a new segment would not have.
+"""Resources of own texts: whether held-out segments gain from their post-edits.
+
+A new segment would not have these.
 
     python benchmarks/studies/wmt18_own_texts.py EXPERIMENT --rows 5000 --cache DIR
 

@@ -1,4 +1,6 @@
-"""Variants of an experiment's families on the same rows and folds: Pearson, words, and whether they differ.
+"""Variants of an experiment's families on equal folds: Pearson, words, differences.
+
+On the same rows.
 
     python benchmarks/studies/wmt18_variants.py EXPERIMENT --rows 4000 --cache DIR --variant NAME \\
         'FAMILIES' ...
@@ -61,7 +63,9 @@ def subset(experiment: Experiment, rows: int | None, seed: int) -> Any:
 
 
 def out_of_fold(prepared: Prepared, most: int | None = None) -> tuple[np.ndarray, Mapping[str, Judged]]:
-    """(n,) predictions; words and gaps as the first `word_quality` judges them, by kind (empty without one).
+    """(n,) predictions; words and gaps as the first `word_quality` judges them, by kind.
+
+    The mapping is empty without such a family.
 
     `most`: the first folds alone; rows of the others are NaN.
     """
@@ -174,7 +178,7 @@ def difference(one: np.ndarray, other: np.ndarray, gold: np.ndarray) -> tuple[fl
 
 
 def figures(predicted: np.ndarray, first: np.ndarray, gold: np.ndarray) -> str:
-    """Pearson, with an interval for the first variant, with the difference from it for another one."""
+    """Pearson and its interval for the first variant, difference from it for others."""
     pearson = float(np.corrcoef(predicted, gold)[0, 1])
     if predicted is first or (predicted == first).all():
         low, high = interval(predicted, gold)

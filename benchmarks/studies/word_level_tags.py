@@ -40,7 +40,10 @@ def lengths(split: Split) -> dict[str, np.ndarray]:
 
 
 def probabilities(arguments: argparse.Namespace) -> dict[str, np.ndarray]:
-    """By kind: `oof_`, `gold_`, `len_` of the rows learned from, `test_`, `tgold_`, `tlen_` of the others."""
+    """Word probabilities, labels and lengths of training and test rows, by name.
+
+    `oof_`, `gold_`, `len_` of the rows learned from, `test_`, `tgold_`, `tlen_` of the others.
+    """
     started = time.process_time()
     experiment = load(arguments.experiment, data_root=arguments.data_root)
     words = next(config for config in experiment.features if config["kind"].startswith("word_quality"))

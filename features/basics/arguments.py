@@ -1,4 +1,4 @@
-"""Arguments of public functions, looked at before anything is done: one InputError instead of a traceback."""
+"""Checks the arguments of public functions first: one InputError instead of a traceback."""
 
 import functools
 import inspect
@@ -67,7 +67,9 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def accepts(hint: Any, value: Any) -> bool:
-    """Whether a value is of the hinted type; numbers of NumPy count, and any collection as a sequence.
+    """Whether a value has the hinted type.
+
+    Numbers of NumPy count as numbers, and any collection as a sequence.
 
     >>> import numpy as np
     >>> accepts(int, np.int64(3)), accepts(Sequence[str], "mae"), accepts(str | None, 3)

@@ -29,7 +29,10 @@ def assigned(text: str, form: str, where: object, *, empty: bool = False) -> tup
 
 
 def assignments(texts: Iterable[str], form: str, where: object, *, empty: bool = False) -> dict[str, str]:
-    """Name -> value. Raises InputError for a text of another form, and for a name that is given twice."""
+    """The assignments in texts, as name -> value.
+
+    Raises InputError for a text of another form, and for a name that is given twice.
+    """
     return once((assigned(text, form, where, empty=empty) for text in texts), where)
 
 

@@ -1,4 +1,4 @@
-"""A short `repr` for dataclasses that hold much: a field a line, long values cut in their middle."""
+"""A short `repr` for large dataclasses: one field a line, long values cut in the middle."""
 
 import dataclasses
 from collections.abc import Collection, Mapping

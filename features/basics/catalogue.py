@@ -1,4 +1,4 @@
-"""Finds an extractor, resource, learner, ... by its file name; imports only the file asked for."""
+"""Finds an extractor, resource, learner, ... by file name; imports only the file asked for."""
 
 import ast
 import importlib
@@ -14,7 +14,9 @@ T = TypeVar("T")
 
 
 class Catalogue(Generic[T]):
-    """The strategies of one package, or several: module name -> the one public subclass of `base` it defines.
+    """The strategies of one or several packages: module name -> class.
+
+    The class is the one public subclass of `base` that the module defines.
 
     Modules whose name starts with `_` and subpackages are not entries. With `plugins`, `DISTRIBUTION:NAME` is
     what another distribution brings (features.basics.plugins); `names` are our own alone.
@@ -55,7 +57,7 @@ class Catalogue(Generic[T]):
 
     @property
     def _homes(self) -> dict[str, str]:
-        """Name -> the package that its file lies in; folders are listed again when they have changed."""
+        """Name -> the package that holds its file; folders are listed again after a change."""
         folders = [(package, list(importlib.import_module(package).__path__)) for package in self.packages]
         state = tuple((path, Path(path).stat().st_mtime_ns) for _, paths in folders for path in paths)
         if self._listed[0] != state:
@@ -69,7 +71,9 @@ class Catalogue(Generic[T]):
         return self._listed[1]
 
     def documentation(self, name: str) -> str:
-        """The docstring of the class that the file `name` defines, read from the file: nothing is imported.
+        """Docstring of the class that the file `name` defines.
+
+        It is read from the file; nothing is imported.
 
         Raises InputError as `get` does.
         """
@@ -101,7 +105,10 @@ class Catalogue(Generic[T]):
         return Path(importlib.import_module(self._home(name)).__path__[0]) / f"{name}.py"
 
     def _is_base(self, node: ast.expr) -> bool:
-        """Whether a class statement names the base, or one made from it: an Extractor, a FittedExtractor."""
+        """Whether a class statement names the base, or a class made from it.
+
+        For Extractor, a FittedExtractor is one.
+        """
         return isinstance(node, ast.Name) and node.id.endswith(self.base.__name__)
 
     def _home(self, name: str) -> str:

@@ -38,7 +38,7 @@ def visible(text: str) -> str:
 
 
 def together(mistakes: Sequence[str], where: object = None) -> InputError:
-    """The error for everything that is wrong in one place: one mistake in a line, several in a list.
+    """The error for all mistakes in one place: one in a line, several in a list.
 
     >>> raise together(["seed: ...", "learner.kind: ..."], "x.yaml")
     Traceback (most recent call last):
@@ -64,7 +64,7 @@ def shown(value: object, most: int = 80) -> str:
 
 
 def unknown_name(noun: str, name: object, known: Iterable[object], where: object = None) -> InputError:
-    """The error for a name that is none of the known ones; it lists them, and points to the nearest.
+    """The error for an unknown name: it lists the known names and suggests the nearest.
 
     >>> raise unknown_name("metric", "mea", ["mae", "rmse"])
     Traceback (most recent call last):

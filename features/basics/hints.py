@@ -1,4 +1,4 @@
-"""Settings against the type hints of what takes them, ranges included, as far as YAML can get them wrong."""
+"""Checks settings against type hints and their ranges, as far as YAML can get them wrong."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -54,7 +54,7 @@ def fits(value: Any, hint: Any) -> bool:
 
 
 def mistakes(value: Any, hint: Any, place: str = "") -> Iterator[Mistake]:
-    """Everything that is wrong with a value at `place`; of a list or mapping, the entries that are.
+    """All mistakes in a value at `place`; in a list or mapping, in each entry.
 
     >>> list(mistakes([1, 0], Sequence[Count], "orders"))
     [('orders.1', 'must be a whole number from 1, but got 0')]

@@ -42,7 +42,7 @@ def intern_chunks(texts: Sequence[str]) -> tuple[list[str], Longs, Longs]:
 
 
 def _bounds(data: Bytes) -> tuple[Longs, Longs, Longs]:
-    """First byte and the one after the last of every chunk; the number of chunks up to every line feed.
+    """First and one-past-last byte of each chunk; number of chunks before each line feed.
 
     `data` begins and ends with a line feed.
     """

@@ -1,4 +1,7 @@
-"""What the system lets this process use: control groups (containers, job schedulers) and memory; Linux."""
+"""What the system lets this process use (Linux): limits of control groups, and memory.
+
+Containers and job schedulers set control groups.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +11,7 @@ _CONTROLLERS = {"cpu": ("cpu", "cpu,cpuacct", "cpuacct,cpu"), "memory": ("memory
 
 
 def cpu_quota(root: Path = ROOT) -> float | None:
-    """Processors' worth of time that the control groups of this process grant it; None without a limit."""
+    """Processor time that the control groups grant, in processors; None without a limit."""
     quotas = []
     for folder in _groups("cpu", root):
         limit, period = _version_2(folder) or _version_1(folder)

@@ -1,4 +1,4 @@
-"""Numbers in text that others wrote: what `float` and `int` read beside them is a slip, or no number."""
+"""Numbers in text from others: `float` and `int` accept forms that are slips, or no numbers."""
 
 from typing import Final
 
@@ -6,7 +6,9 @@ LARGEST: Final = 1e100  # labels and scores: the squares of what is larger, summ
 
 
 def real(text: str) -> float:
-    """Number by `float`, of ASCII digits without underscores; the caller refuses NaN and infinities.
+    """Number by `float`, of ASCII digits without underscores.
+
+    The caller refuses NaN and infinities.
 
     >>> real(" -1.5e3 "), real("nan")
     (-1500.0, nan)

@@ -13,7 +13,9 @@ _TRUTH = {"true": True, "false": False, "1": True, "0": False}
 
 
 def configured(catalogue: Catalogue[T], text: str, defaults: Mapping[str, Any] | None = None) -> T:
-    """The strategy that `text` names; `defaults` hold for the options that it has and `text` leaves open.
+    """The strategy that `text` names.
+
+    `defaults` hold for options that the strategy has and `text` leaves open.
 
     Raises InputError for unknown names, options or values, with the known ones.
     """

@@ -1,4 +1,4 @@
-"""This project's own distribution: its version, its extras, and what to say where one is missing."""
+"""This project's own distribution: version, extras, and the message for a missing extra."""
 
 import importlib.metadata
 import re

@@ -1,4 +1,4 @@
-"""Plugins: strategies of other distributions, named `DISTRIBUTION:NAME`, by their entry points.
+"""Plugins: strategies of other distributions, named `DISTRIBUTION:NAME` (entry points).
 
 A distribution says what it brings in the groups `mtqe.extractor`, `mtqe.learner`, `mtqe.selector` and
 `mtqe.metric`. Nothing of it is imported before an experiment, or a model that was trained with it, names it.
@@ -49,7 +49,10 @@ def kinds_in(value: Any) -> Iterator[str]:
 
 
 def check_versions(recorded: Mapping[str, str], names: Iterable[str], where: object) -> None:
-    """Raises InputError unless the distributions that names are of are installed as they are recorded."""
+    """Raises InputError unless plugins' distributions are installed in the recorded versions.
+
+    `names` are names of strategies.
+    """
     homes = {name.partition(SEPARATOR)[0] for name in names if is_foreign(name)}
     for home in sorted(homes):
         wanted = recorded.get(home)

@@ -20,7 +20,9 @@ _TOGETHER = 8
 def row_products(
     left: NDArray[Any], right: NDArray[Any], out: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    """(n, m) product of (n, k) and (k, m) in double precision; a row's is the same in every batch.
+    """(n, m) product of (n, k) and (k, m) in double precision.
+
+    A row's result is the same in every batch.
 
     out  (n, m) where it is put; None: into a new array
 
@@ -50,7 +52,9 @@ def row_products(
 
 
 def single_row_products(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float32]:
-    """(n, m) product of (n, k) and (k, m), k <= 256, in single precision; a row's is the same in every batch.
+    """(n, m) product of (n, k) and (k, m), k <= 256, in single precision.
+
+    A row's result is the same in every batch.
 
     Half as long as `row_products`, where the processor rounds a row alike at every place; else rounded from
     those.
@@ -75,7 +79,9 @@ def single_row_products(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.f
 
 @lru_cache
 def _alike(width: int, columns: int, in_rows: bool) -> bool:
-    """Whether a product in single precision rounds a row alike at all places: found by moving rows.
+    """Whether single-precision products round a row alike at all places.
+
+    Found by moving rows.
 
     Of many columns as many are looked at as show the blocks that BLAS makes of them, and what is left over.
     """

@@ -1,4 +1,7 @@
-"""Search path of modules: without the working directory, which may be a folder from elsewhere."""
+"""Search path of modules, without the working directory.
+
+That folder may come from elsewhere.
+"""
 
 import sys
 from contextlib import suppress

@@ -1,4 +1,7 @@
-"""Work on all cores that a process may use: by threads, for kernels that let go of the interpreter."""
+"""Work on all cores that a process may use, by threads.
+
+For kernels that release the interpreter.
+"""
 
 import math
 import os
@@ -22,7 +25,7 @@ _AHEAD = 4  # items a thread that are worked on, or done and waiting
 
 
 def cores() -> int:
-    """How many threads work side by side: QE_THREADS, else the processors that this process may use.
+    """Number of parallel threads: QE_THREADS, else the processors this process may use.
 
     Raises InputError if QE_THREADS is no whole number from 1.
     """
@@ -35,14 +38,14 @@ def cores() -> int:
 
 
 def usable() -> int:
-    """The processors that this process may use: of its affinity, and of the quota of its control groups."""
+    """Processors that this process may use, by its affinity and its control groups' quota."""
     affine = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     quota = cpu_quota()
     return affine if quota is None else max(1, min(affine, math.ceil(quota)))
 
 
 def processes(memory: int) -> int:
-    """How many processes work side by side that take `memory` bytes each: one for each core, if all fit.
+    """Number of parallel processes that take `memory` bytes each: one a core, if all fit.
 
     Raises InputError as `cores` does.
     """
@@ -51,7 +54,9 @@ def processes(memory: int) -> int:
 
 
 def side_by_side(function: Callable[..., Result], *columns: Sequence[Any]) -> Iterator[Result]:
-    """The results of `function` over items, in their order; threads keep only a few items ahead of the taker.
+    """Results of `function` over items, in their order.
+
+    Threads keep only a few items ahead of the consumer.
 
     columns  the arguments, as `map` takes them, equally many of each
 
@@ -75,7 +80,9 @@ def for_each(function: Callable[..., object], *columns: Sequence[Any]) -> None:
 
 
 def even_ranges(work: "ArrayLike", smallest: int = 1, per_core: int = 4) -> list[tuple[int, int]]:
-    """Ranges of neighbouring items of about equal work, some for each core, few of less than `smallest`.
+    """Ranges of neighbouring items with about equal work, several for each core.
+
+    Few ranges hold less work than `smallest`.
 
     work  (n,) what each item takes, in any unit
 

@@ -122,7 +122,10 @@ def serve() -> None:
 
 
 def _listen(stream: Connection, calls: "SimpleQueue[_Call]") -> None:
-    """Also while a call is answered: the stream ends with the parent, even by SIGKILL, and so does this."""
+    """Reads calls, also while one is answered.
+
+    The stream ends with the parent, even by SIGKILL, and this process ends with it.
+    """
     try:
         while True:
             calls.put(stream.recv())

@@ -52,7 +52,7 @@ View = Callable[[Tokens], Bag]
 
 
 def words(tokens: Tokens) -> Bag:
-    """Lower-cased words and pairs of neighbours (the first and last word with the edge of the text)."""
+    """Lower-cased words and pairs of neighbours; the text's edges count as neighbours."""
     lowered = tokens.lower()
     n = len(tokens)
     hashes = _word_hashes(*_code_points(lowered.types))[lowered.ids]
@@ -69,7 +69,10 @@ def words(tokens: Tokens) -> Bag:
 
 
 def characters(tokens: Tokens, longest: int = 4) -> Bag:
-    """N-grams of 2 to `longest` characters of the lower-cased words, a blank at either end of each word."""
+    """N-grams of 2 to `longest` characters of the lower-cased words.
+
+    A blank stands at either end of each word.
+    """
     lowered = tokens.lower()
     points, starts = _code_points([f" {t} " for t in lowered.types])
     lengths = np.diff(starts)
@@ -199,7 +202,10 @@ class BagRegression:
 def _predict(
     ids: Any, offsets: Any, columns: Any, inverse_frequency: Any, coefficients: Any, result: Any
 ) -> None:
-    """Adds to each text's result the product of its tf-idf row, of length 1, and the coefficients."""
+    """Adds to each text's result the product of its tf-idf row and the coefficients.
+
+    The row has length 1.
+    """
     counts = np.zeros(len(coefficients), np.int32)
     for text in range(len(result)):
         items = ids[offsets[text] : offsets[text + 1]]

@@ -1,4 +1,7 @@
-"""A text compared with a second one that should say the same: what both extractors of translations share."""
+"""Compares a text with a second one that should say the same.
+
+What both extractors of second translations share.
+"""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -83,7 +86,7 @@ class TextComparison:
 
     @property
     def chrf(self) -> FloatArray:
-        """(n,) F-score over the character n-gram orders that both sides have; 0 where nothing matches."""
+        """(n,) F-score over the character n-gram orders that both sides have; 0 without matches."""
         sides = [_characters(side) for side in (self.text, self.other)]
         matched = _matches(sides[0], sides[1], CHARACTER_ORDER)
         left, right = (ngram_counts(np.diff(offsets), CHARACTER_ORDER) for _, offsets in sides)
@@ -266,7 +269,9 @@ PENALISED: Final = Column[TextComparison](
 
 @dataclass(frozen=True)
 class SecondTranslation(Extractor):
-    """Compares a side of the segments with the column of the same name as the extractor, lower-cased.
+    """Compares one side of the segments with a column of translations, lower-cased.
+
+    The column has the name of the extractor.
 
     brevity_penalty  whether there is a BLEU with brevity penalty beside the one without
 

@@ -1,4 +1,4 @@
-"""Consistency: source phrases that a document repeats, and whether they are translated alike."""
+"""Consistency: whether source phrases that a document repeats are translated alike."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ COLUMNS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True)
 class Occurrence:
-    """A repeated phrase at a place: segment, first source token in it, words, translation without them.
+    """A repeated phrase at a place: segment, first source token, words, known translation.
 
     translation  content words, lower-cased; None where what it is linked to is no translation in the table
     """
@@ -64,7 +64,7 @@ class Repeated:
 
 @dataclass(frozen=True, eq=False)
 class Consistency:
-    """n segments of documents, and the phrases that these repeat with at least two known translations.
+    """n segments of documents, and the repeated phrases with two or more known translations.
 
     Source: Carpuat and Simard 2012, section 4: phrases of the phrase table with a content word, which occur
     more than once in a document; translated consistently if the phrases that they are linked to are
@@ -125,8 +125,11 @@ class Consistency:
         return np.column_stack([covered, counts[:, 0], shares])
 
     def summary(self) -> dict[str, float]:
-        """Table 2 of the paper: repeated phrases, % consistent, mean occurrences in a document of all and of
-        those translated inconsistently, documents with such a phrase, % of these with an inconsistent one.
+        """Table 2 of the paper: how often documents repeat phrases, and how consistently.
+
+        Repeated phrases; % consistent; mean occurrences in a document of all phrases and of
+        inconsistent ones; documents with such a phrase; % of these documents with an inconsistent
+        one.
         """
         split = [phrase for phrase in self.phrases if not phrase.consistent]
         documents = {phrase.document for phrase in self.phrases}
@@ -182,7 +185,7 @@ class _Texts:
         return Occurrence(segment, first, words, self._content(*span) if known and span else None)
 
     def _span(self, segment: int, first: int, words: int) -> tuple[int, int] | None:
-        """(first token of the batch, words) of the target that is linked to the phrase and to it alone."""
+        """(first token of the batch, words) of the target that is linked to this phrase alone."""
         low, high = self.links.offsets[segment], self.links.offsets[segment + 1]
         source, target = self.links.source[low:high], self.links.target[low:high]
         inside = (source >= first) & (source < first + words)

@@ -1,4 +1,4 @@
-"""N-grams of source and target that a phrase table knows, and those that translate each other."""
+"""N-grams of source and target that a phrase table knows, and n-grams that match."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,7 +22,10 @@ _MARKS = 4096  # places in the filter that tells phrases of the other side from 
 
 @dataclass(frozen=True, eq=False)
 class MatchedSide:
-    """One side: the n-grams from each token (n_tokens, LONGEST): known, matching, best log probability."""
+    """One side: the n-grams from each token, (n_tokens, LONGEST).
+
+    Whether known, whether matching, and the best log probability.
+    """
 
     tokens: Tokens
     known: NDArray[np.bool_]
@@ -44,7 +47,7 @@ class MatchedSide:
 
     @cached_property
     def cover(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Phrases, uncovered words, log probability of the segmentation into fewest matching phrases."""
+        """Phrases, uncovered words and log probability of the fewest matching phrases."""
         return _segmented(self.tokens, self.best)
 
 
@@ -81,7 +84,10 @@ class Matches:
 
     @cached_property
     def options(self) -> tuple[FloatArray, FloatArray]:
-        """(n,) translations of all source n-grams, at most the likeliest `OPTIONS` of each; their words."""
+        """(n,) number of translations of all source n-grams, and the words of these.
+
+        At most the likeliest `OPTIONS` translations of each n-gram.
+        """
         rows = self.table.phrases(self.source, "source")
         distinct, places = np.unique(rows, return_inverse=True)
         known = np.array([self._translations(int(row)) for row in distinct], np.float64).reshape(-1, 2)
@@ -90,7 +96,7 @@ class Matches:
         return number, words
 
     def _translations(self, row: int) -> tuple[int, int]:
-        """How many translations of a phrase are looked at, and how many words they have; none of row -1."""
+        """Number of translations considered for a phrase, and their words; 0 for row -1."""
         if row < 0:
             return 0, 0
         entries = slice(self.table.offsets[row], self.table.offsets[row + 1])
@@ -113,7 +119,7 @@ def _match(
     source_offsets: Any, target_offsets: Any, left: Any, right: Any, offsets: Any, columns: Any,
     forward: Any, backward: Any, left_best: Any, right_best: Any,
 ) -> None:  # fmt: skip
-    """The best log p(target | source) of each source n-gram whose translation occurs, and the reverse."""
+    """Best log p(target|source) of source n-grams whose translation occurs; the reverse."""
     marks = np.zeros(_MARKS, np.bool_)
     for k in range(len(source_offsets) - 1):
         there = right[target_offsets[k] : target_offsets[k + 1]].ravel()
@@ -181,7 +187,7 @@ def _first_at_least(columns: Any, low: Any, high: Any, wanted: Any) -> Any:
 
 
 def _segmented(tokens: Tokens, best: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """(phrases, words in none, log probability of the phrases) of the segmentation with fewest pieces."""
+    """Phrases, uncovered words and log probability of the segmentation into fewest phrases."""
     result = np.zeros((3, len(tokens)))
     _segment(tokens.offsets, best, result)
     return result[0], result[1], result[2]
@@ -189,7 +195,10 @@ def _segmented(tokens: Tokens, best: FloatArray) -> tuple[FloatArray, FloatArray
 
 @numba.njit(cache=True, nogil=True)
 def _segment(offsets: Any, best: Any, result: Any) -> None:
-    """Dynamic programming: fewest uncovered words, then fewest pieces, then the largest log probability."""
+    """Finds the best segmentation by dynamic programming.
+
+    Fewest uncovered words, then fewest pieces, then the largest log probability.
+    """
     for k in range(len(offsets) - 1):
         m = offsets[k + 1] - offsets[k]
         pieces = np.full(m + 1, np.inf)
@@ -209,7 +218,9 @@ def _segment(offsets: Any, best: Any, result: Any) -> None:
 
 
 def matching_columns(stem: str, units: str, origin: str) -> Iterator[Column[Matches]]:
-    """Shares of 1- to 5-grams of either side with a translation on the other: `STEM_source_matching_1`, ...
+    """Columns `STEM_source_matching_1`, ...: shares of 1- to 5-grams that match.
+
+    An n-gram of either side matches if the other side has a translation of it.
 
     units  what the n-grams are made of: `base forms`
     """
@@ -225,7 +236,10 @@ def matching_columns(stem: str, units: str, origin: str) -> Iterator[Column[Matc
 
 
 def matching_share(matches: Matches, side: str, n: int) -> FloatArray:
-    """(n_segments,) share of the side's n-grams with a translation on the other side; NaN without any."""
+    """(n_segments,) share of the side's n-grams with a translation on the other side.
+
+    NaN without any n-gram.
+    """
     own = matches.sides[side]
     return own.share(own.matching, n)
 

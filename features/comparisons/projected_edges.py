@@ -1,4 +1,7 @@
-"""Edges of source dependencies projected over word links: counted in references, measured in translations."""
+"""Source dependency edges projected over word links.
+
+They are counted in references, and measured in translations.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -107,7 +110,10 @@ def projection(
 
 
 def counted(own: Iterable[Projection], other: Iterable[Projection]) -> dict[str, Counts]:
-    """Variant -> M+ and M- of translations' edges: does the reference have the same in the same place?"""
+    """Variant -> M+ and M- of translations' edges.
+
+    M+ counts edges that the reference has in the same place, M- the others.
+    """
     agreed: dict[str, Counter[Edge]] = {variant: Counter() for variant in VARIANTS}
     differed: dict[str, Counter[Edge]] = {variant: Counter() for variant in VARIANTS}
     for translation, reference in zip(own, other, strict=True):

@@ -1,4 +1,4 @@
-"""Templates of phrases: the n-grams of a text, what it has beside another one, and anchors around that."""
+"""Templates of phrases: a text's n-grams, words unmatched in another text, and anchors."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ def ngrams(words: Words) -> set[Pattern]:
 
 
 def unmatched(words: Words, others: Words) -> list[bool]:
-    """Which words have no partner among equal words of the other text; the first ones of equals have.
+    """Which words have no equal partner in the other text; the first of equals have one.
 
     >>> unmatched(["a", "b", "a", "c"], ["a", "c", "d"])
     [False, True, True, False]
@@ -71,7 +71,7 @@ def anchors_of_differences(words: Words, others: Words) -> set[Pattern]:
 
 
 def anchors(words: Words) -> set[Pattern]:
-    """All anchors that a text has: two bigrams, the second beginning behind the first one's first word.
+    """All anchors of a text: two bigrams, the second one after the first one's first word.
 
     >>> sorted(anchors(["a", "b", "c"]))
     [('a', 'b', '\\t', 'b', 'c')]

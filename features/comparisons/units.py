@@ -1,4 +1,4 @@
-"""What a language model and IBM Model 1 say of texts of units: tags, n-grams of tags, morphemes.
+"""Language model and IBM Model 1 scores of unit texts: tags, tag n-grams, morphemes.
 
 Source: Popovic 2012 (DFKI at WMT12), sections 2.1 and 2.2.
 """
@@ -16,7 +16,7 @@ from features.text.tokens import Tokens, ratio, segment_sum
 
 @dataclass(frozen=True, eq=False)
 class Modelled:
-    """Texts of units and what a language model says of them; everything is NaN for an empty text."""
+    """Texts of units and their language model scores; all NaN for an empty text."""
 
     units: Tokens
     scores: LMScores
@@ -48,7 +48,7 @@ def model_columns(unit: str, origin: str) -> tuple[Column[Modelled], ...]:
 
 @dataclass(frozen=True, eq=False)
 class Translated:
-    """What IBM Model 1 says of the units of a side, and of the other; NaN if one of the two has none."""
+    """IBM Model 1 scores of one side's units given the other's; NaN if a side has none."""
 
     own: WordScores
     other: WordScores

@@ -32,7 +32,9 @@ Computed = TypeVar("Computed", bound=Table)
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """The rows that gave texts to the resources, in `count` parts; rows of equal sources are in the same one.
+    """Divides the rows that gave texts to the resources into `count` parts.
+
+    Rows of equal sources are in the same part.
 
     rows  (id, source, target) -> part
     """
@@ -57,7 +59,7 @@ class Parts:
 
 @dataclass(frozen=True, eq=False)
 class Apart(Generic[Which]):
-    """What to look rows up in: `new` for rows that gave no text, `others[k]` for those of part k."""
+    """What to look rows up in: `new` for rows that gave no text, `others[k]` for part k."""
 
     parts: Parts
     others: Sequence[Which]
@@ -71,13 +73,17 @@ class Apart(Generic[Which]):
 
 
 class LookedUp(FittedExtractor):
-    """A fitted extractor that looks each row up in its own resources, or in those of another of its kind."""
+    """A fitted extractor that looks each row up in resources.
+
+    The resources are its own, or those of another extractor of its kind.
+    """
 
     _apart: ClassVar[Any] = None  # of a copy: what `looked_up` was given
 
     def looked_up(self, apart: "Apart[Self] | None") -> Self:
-        """A copy that looks rows up in the resources of the extractors of `apart`, which have its settings;
-        None: all rows in its own.
+        """A copy that looks rows up in the resources of the extractors of `apart`.
+
+        These have its settings. None: it looks all rows up in its own resources.
         """
         return self.with_learned(_apart=apart)
 

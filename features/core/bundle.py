@@ -67,7 +67,10 @@ class Bundle:
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """Settings, corpus fingerprint and sizes; per part kind, settings, fingerprint, seconds, bytes."""
+        """Settings, corpus fingerprint and sizes; details of each part.
+
+        Per part: kind, settings, fingerprint, seconds, bytes.
+        """
         return _read_manifest(self.path)
 
     @property
@@ -159,7 +162,7 @@ def _parts(kinds: Iterable[str], builders: Builders) -> dict[str, Part]:
 
 
 def builder_of(name: str, kind: str, builders: Builders) -> Callable[..., Resource]:
-    """What builds a part: the builder of that name, or else of its kind, or else the kind's own `build`."""
+    """The builder of a part: by its name, else by its kind, else the kind's own `build`."""
     return builders.get(name) or builders.get(kind) or RESOURCES.get(kind).build
 
 
@@ -185,7 +188,10 @@ def plain_parts(kind: type[Resource]) -> Parts:
 
 
 def optional_resources(function: Callable[..., Any]) -> tuple[str, ...]:
-    """The parameters annotated with a Resource class or None: parts that only some settings name."""
+    """Parameters annotated with a Resource class or None.
+
+    Only some settings name these parts.
+    """
     hints = get_type_hints(declaration(function))
     inside = {name: get_args(hint) for name, hint in hints.items() if NoneType in get_args(hint)}
     return tuple(
@@ -227,7 +233,9 @@ def build(
     wanted: Mapping[str, Mapping[str, Any]] | None = None,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Bundle:
-    """Builds the named parts (and what they need) that `directory` does not hold yet; each lands atomically.
+    """Builds the named parts, and parts they need, that `directory` lacks.
+
+    Each is written atomically.
 
     `builders` (kind or part -> function) take the place of the kinds' own `build`, with its arguments; parts
     that only `build` needs, and they do not take, are not built for them.
@@ -292,7 +300,7 @@ def _missing(
 def _up_to_date(
     name: str, built: Mapping[str, Any], wanted: Mapping[str, Any], settings: Mapping[str, Any]
 ) -> bool:
-    """Whether the part is there as wanted, by the present version of its kind, from the parts there."""
+    """Whether a part is up to date: settings, version of its kind, parts it is built from."""
     if name not in built or built[name]["kind"] not in RESOURCES.names:
         return False
     if built[name].get("version") != RESOURCES.get(built[name]["kind"]).version:
@@ -358,7 +366,10 @@ def _scratch(make: Callable[..., Resource], directory: Path) -> Iterator[dict[st
 
 @contextmanager
 def _possible(settings: Mapping[str, Any]) -> Iterator[None]:
-    """Raises InputError if the block, a build with settings of the user's choice, fails on values."""
+    """Raises InputError if the block fails on values.
+
+    The block is a build with settings of the user's choice.
+    """
     try:
         yield
     except (ValueError, ArithmeticError, IndexError) as error:
@@ -369,7 +380,9 @@ def _possible(settings: Mapping[str, Any]) -> Iterator[None]:
 
 
 def stranger(directory: Path) -> str | None:
-    """What makes a folder no place for a new bundle: the name of something in it that no build left there.
+    """The name of something in a folder that no build left there, if any.
+
+    Such a folder is no place for a new bundle.
 
     None for a bundle, for a folder in which a build was killed before it had a manifest, and for no folder.
     """
@@ -438,7 +451,9 @@ def _corpus(folder: Path, recorded: Mapping[str, str]) -> ParallelCorpus:
 
 
 def _difference(there: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """Which entries of two provenances differ, and what they are; long values, checksums, are cut.
+    """Entries in which two provenances differ, and their values; long values are cut.
+
+    Checksums are long values.
 
     >>> _difference({"source": "0123456789abcdef", "target": "1"}, {"source": "2", "target": "1"})
     'source: 0123456789ab there, 2 here'

@@ -67,7 +67,9 @@ _LEFT_OUT: ContextVar[Collection[str]] = ContextVar("columns left out", default=
 
 @contextmanager
 def leaving_out(names: Collection[str]) -> Iterator[None]:
-    """Features of these names need not be computed in the block: nobody reads what stands in their columns.
+    """Features of these names need not be computed in the block.
+
+    Nobody reads their columns.
 
     >>> with leaving_out({"a"}):
     ...     wanted(["a"]), wanted(["a", "b"])

@@ -1,4 +1,4 @@
-"""Classes with settings: what is wrong with settings, which parts they ask for, how objects are made.
+"""Classes with settings: mistakes in settings, the parts they need, making objects.
 
 Such a class is a dataclass. A field annotated with a Resource class is filled with a part of a bundle. A
 field `Annotated[Sequence[X], CATALOGUE]` takes names of the catalogue, or mappings with a `kind` and its
@@ -86,7 +86,7 @@ class Configured:
         return tuple(getattr(self._unmade(), "requires", tuple)())
 
     def _unmade(self) -> Any:
-        """The object as its settings make it, with no parts: it can say what it requires, and no more."""
+        """The object by its settings, without parts: it can only say what it requires."""
         unmade = object.__new__(self.kind)
         for entry in self._fields:
             default = entry.default_factory() if entry.default_factory is not MISSING else entry.default
@@ -205,7 +205,7 @@ class Configured:
 
 
 def resources_in(made: Any) -> list[Resource]:
-    """The resources that an object was made with, and those of the objects in its lists, in order."""
+    """Resources of an object, and of the objects in its lists, in order."""
     found = list[Resource]()
     for value in [getattr(made, e.name) for e in fields(made) if e.init] if is_dataclass(made) else ():
         if isinstance(value, Resource):

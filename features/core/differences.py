@@ -1,4 +1,4 @@
-"""Columns of both sides of a segment, and how they differ: one entry for a measure of a text."""
+"""Columns of both sides of a segment and their difference: one entry per text measure."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Both(Generic[Text]):
 
 @dataclass(frozen=True)
 class Measure(Generic[Text]):
-    """A number that a text has: what it is called and says, who describes it, its unit, how it is computed.
+    """A measure of a text: name, description, source, unit, and how it is computed.
 
     ratio  whether there is target / source beside the difference
     """

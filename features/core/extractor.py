@@ -86,7 +86,10 @@ class Extractor(ABC):
         return ()
 
     def content_fingerprint(self) -> str:
-        """Identifies what the values depend on beside parameters and resources (files it reads itself)."""
+        """Fingerprint of what values depend on beside parameters and resources.
+
+        For example files that the extractor reads itself.
+        """
         return ""
 
     def checksums(self) -> Mapping[str, str]:
@@ -102,7 +105,10 @@ class FittedExtractor(Extractor):
 
     @abstractmethod
     def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
-        """A fitted copy. `labels` holds label columns (`scores`, `post_edit`, ...), one entry per segment."""
+        """A fitted copy.
+
+        `labels` holds label columns (`scores`, `post_edit`, ...), one entry per segment.
+        """
 
     @abstractmethod
     def labels_used(self) -> tuple[str, ...]:

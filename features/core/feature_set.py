@@ -89,7 +89,9 @@ def parts_needed(configs: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def check_files(configs: Sequence[Mapping[str, Any]]) -> None:
-    """Looks at the files that extractors, and what their lists name, read themselves; loads no resource.
+    """Checks the files that extractors, and what their lists name, read themselves.
+
+    No resource is loaded.
 
     Raises InputError for files that are not there, before resources are built for the others.
     """
@@ -118,7 +120,7 @@ def _right(config: Mapping[str, Any]) -> Configured:
 
 
 def setting_errors(config: Mapping[str, Any]) -> Iterator[InputError]:
-    """Everything that is wrong with the settings of one extractor: names, types, ranges, what is missing."""
+    """All mistakes in the settings of one extractor: names, types, ranges, missing entries."""
     try:
         extractor = configured(config)
     except InputError as error:
@@ -242,7 +244,7 @@ class FeatureSet:
         }
 
     def plain(self) -> list[str]:
-        """For each column what it is about, in words of translators; `{}` stands for a feature's value."""
+        """Each column's topic in words of translators; `{}` stands for a feature's value."""
         said = [
             phrase(feature, extractor.plain)
             for i, extractor in enumerate(self.extractors)
@@ -256,7 +258,9 @@ class FeatureSet:
         return tuple(e for e in self.extractors if isinstance(e, FittedExtractor))
 
     def extract(self, segments: Segments, report: Callable[[str], None] | None = None) -> "pd.DataFrame":
-        """(n_segments, n_features) float64, indexed by segment id; NaN is "undefined here", never infinite.
+        """(n_segments, n_features) float64, indexed by segment id.
+
+        NaN is "undefined here"; no value is infinite.
 
         Columns of trees come after the features.
 
@@ -280,7 +284,7 @@ class FeatureSet:
 
     @property
     def fingerprint(self) -> str:
-        """Identifies extractors, their parameters and their resources, the columns kept, and the trees."""
+        """Fingerprint of extractors, parameters, resources, kept columns and trees."""
         parts = (extractor_fingerprint(c, e) for c, e in zip(self.configs, self.extractors, strict=True))
         return digest(*parts, self.names, *(tree.config for tree in self.trees))
 
@@ -366,7 +370,7 @@ def checked(extractor: Extractor, segments: Segments) -> np.ndarray[Any, np.dtyp
 
 
 def verified(extractor: Extractor, block: FloatArray, n: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """The columns of n segments that an extractor computed, its contract verified as by `checked`."""
+    """The columns of n segments from an extractor, verified as by `checked`."""
     expected = (n, len(extractor.names))
     name = type(extractor).__name__
     if block.shape != expected or block.dtype != np.float64:

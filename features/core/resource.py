@@ -19,7 +19,7 @@ Parts = Mapping[str, Mapping[str, Any]]  # name of a part -> its settings
 
 
 class With:
-    """A note on a setting of a builder: it counts only for parts that are built from one of these."""
+    """A note on a builder's setting: it counts only for parts built from one of these."""
 
     def __init__(self, *parts: str) -> None:
         self.parts = parts
@@ -40,7 +40,7 @@ class Builder(ABC):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What is recorded of the fields: plain values, the fields of dataclasses, fingerprints of parts."""
+        """Settings to record: plain values, fields of dataclasses, fingerprints of parts."""
         recorded: dict[str, Any] = {}
         for entry in fields(self):
             value = getattr(self, entry.name)
@@ -88,7 +88,7 @@ class Resource(ABC):
         return load_fields(path, cls)
 
     def for_scoring(self) -> Self:
-        """What a model that was loaded scores with: the same, or what is as good and takes less time.
+        """What a loaded model scores with: this part, or an equally good and faster one.
 
         Training computes with the resource itself, so that figures do not depend on what is thought of later.
         """
@@ -109,7 +109,10 @@ class Resource(ABC):
                     raise Damaged(f"its setting `{place}` {mistake}")
 
     def check_arrays(self) -> None:  # noqa: B027  (a kind without compiled code has nothing to check)
-        """Raises Damaged if compiled code would read outside of an array; asked once of what is loaded."""
+        """Raises Damaged if compiled code would read outside of an array.
+
+        Asked once after loading.
+        """
 
     @property
     def fingerprint(self) -> str:

@@ -159,7 +159,10 @@ class Segments:
 
     @cached_property
     def source_annotated(self) -> Annotated:
-        """Tags, heads, relations, trees, entities of the sources; InputError where this batch lacks them."""
+        """Annotation of the sources: tags, heads, relations, trees, entities.
+
+        Raises InputError if this batch lacks it.
+        """
         return Annotated(self.require("annotation_source"), self.source_tokens, "annotation_source")
 
     @cached_property

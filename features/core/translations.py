@@ -1,4 +1,4 @@
-"""Translations of the training segments beside that of the system: columns of labels that hold text."""
+"""Translations of training segments beside the system's own: label columns with text."""
 
 from collections.abc import Sequence
 from typing import Final

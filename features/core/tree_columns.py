@@ -23,7 +23,9 @@ Side = Literal["source", "target"]
 
 @dataclass(frozen=True)
 class TreeColumn(ABC):
-    """A column of trees in a feature table, from a column of segments; subclasses are their parameters.
+    """A column of trees in a feature table, from a column of segments.
+
+    The fields of subclasses are their parameters.
 
     A segment without a parse has a tree without nodes.
     """

@@ -1,1 +1,1 @@
-"""What decoders say of their translations: tokens with log-probabilities, n-best lists, Moses traces."""
+"""Decoder output: tokens with log-probabilities, n-best lists, Moses traces."""

@@ -1,4 +1,4 @@
-"""SubwordMeans: how probable each subword usually is to its system, learned from translations alone."""
+"""SubwordMeans: a system's usual probability of each subword, learned from translations."""
 
 from dataclasses import dataclass
 from functools import cached_property

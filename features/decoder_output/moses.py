@@ -1,4 +1,6 @@
-"""Files of the Moses decoder (n-best lists, traces, search graphs) as the column `nbest` of Segments.
+"""Moses decoder files as the column `nbest` of Segments.
+
+N-best lists, traces, search graphs.
 
 An entry of the column is a JSON list, best hypothesis first, each `{"text", "score", "scores", "phrases"}`:
 `scores` maps the name of a model to its unweighted numbers, `phrases` are `[first source word, last, first
@@ -30,7 +32,9 @@ _NODE: Final = regex.compile(r"(\d+) hyp=(\d+) stack=(\d+)(.*)")
 
 
 def nbest_column(path: Path, segments: int) -> tuple[str, ...]:
-    """(segments,) from a file of `-n-best-list`: `number ||| text ||| scores ||| total [||| phrases]`.
+    """(segments,) from a Moses n-best list.
+
+    A file of `-n-best-list`: `number ||| text ||| scores ||| total [||| phrases]`.
 
     Numbers are the segments', from 0; a segment that the file lacks gets an empty list. The fifth field is
     taken as phrases where it reads like `0-1=0 2=1-2` (`-include-segmentation-in-n-best`).
@@ -112,7 +116,7 @@ def with_search(column: Sequence[str], path: Path) -> tuple[str, ...]:
 
 @dataclass
 class _Graph:
-    """The hypotheses of one segment: source words covered, where each leads, recombined, step scores."""
+    """Hypotheses of one segment: source words covered, successor, recombination, step scores."""
 
     stacks: list[int]
     forward: list[int]
@@ -148,7 +152,7 @@ def _head(rest: str) -> Iterator[str]:
 
 
 def _without_trace(text: str, where: str) -> tuple[str, list[list[int]] | None]:
-    """The words, and the phrases that marks like `|0-1|` behind them tell; None if there are no marks.
+    """The words, and the phrases that marks like `|0-1|` give; None without marks.
 
     >>> _without_trace("the house |0-1| small |3-3| is |2-2|", "")
     ('the house small is', [[0, 1, 0, 1], [3, 3, 2, 2], [2, 2, 3, 3]])

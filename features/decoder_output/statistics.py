@@ -1,4 +1,6 @@
-"""Statistics of the token values of each text that sums alone do not give: order, windows, runs, trend.
+"""Order statistics of each text's token values: quantiles, windows, runs, trend.
+
+Sums alone do not give these.
 
 Every function takes (n_tokens,) values and (n + 1,) offsets and gives (n,) numbers, NaN for an empty text,
 the same whatever else is in the batch.
@@ -33,7 +35,9 @@ def ascending(values: FloatArray, offsets: Longs) -> FloatArray:
 
 
 def quantile(rising: FloatArray, offsets: Longs, level: float) -> FloatArray:
-    """Quantile of values that `ascending` sorted, by `np.quantile`'s rule (linear between neighbours).
+    """Quantile of values sorted by `ascending`.
+
+    The rule of `np.quantile`: linear between neighbours.
 
     >>> quantile(np.array([1.0, 2.0, 4.0]), np.array([0, 3, 3]), 0.75)
     array([ 3., nan])
@@ -82,7 +86,7 @@ def longest_run(flags: NDArray[np.bool_], offsets: Longs) -> FloatArray:
 
 
 def trend(values: FloatArray, offsets: Longs) -> FloatArray:
-    """Slope of the least-squares line through the values, from the first place (0) to the last (1).
+    """Slope of the least-squares line through the values; places run from 0 to 1.
 
     0 for a single value.
 

@@ -1,4 +1,4 @@
-"""DecoderTokens: the subwords a neural system wrote, their log-probabilities, and the words they make."""
+"""DecoderTokens: subwords of a neural system, their log-probabilities, and their words."""
 
 import html
 from dataclasses import dataclass
@@ -97,7 +97,9 @@ class DecoderTokens:
         return segment_sum(self.log_probability, self.word_offsets)
 
     def token_index(self, tokens: Tokens) -> Longs:
-        """(n_subwords,) the token of `tokens` (the same translations, tokenized) that a subword belongs to.
+        """(n_subwords,) the token of `tokens` that each subword belongs to.
+
+        `tokens` are the same translations, tokenized.
 
         By character: exact where both spell the same text, else by a cheapest edit (`<unk>`, typographic
         marks). -1 where the texts leave nothing to belong to. Indices run over the whole batch.
@@ -139,7 +141,10 @@ def _plain(subword: str, marker: Marker) -> str:
 
 
 def _place(pieces: list[str], tokens: list[str], start: int) -> Longs:
-    """(n_pieces,) the token that holds the first character of each piece, counted from `start`; -1: none."""
+    """(n_pieces,) the token that holds the first character of each piece; -1: none.
+
+    Counted from `start`.
+    """
     if not tokens:
         return np.full(len(pieces), -1, np.int64)
     owner = np.repeat(np.arange(len(tokens)), [len(token) for token in tokens]) + start

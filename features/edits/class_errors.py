@@ -1,5 +1,8 @@
 # mypy: allow-untyped-decorators
-"""Class errors: inflection, reordering, missing, extra and lexical errors of each word, as in Hjerson."""
+"""Class errors of words as in Hjerson.
+
+Inflection, reordering, missing, extra and lexical errors.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,7 +32,7 @@ _FROM_ENGLISH = (71.7, 51.1, 54.4, 12.2, 58.3, 75.6, 60.0, 53.9, 10.0, 62.8)
 
 @dataclass(frozen=True, eq=False)
 class ClassErrors:
-    """The label of every word of n hypotheses and references: 0 for a correct word, k + 1 for CLASSES[k].
+    """Label of each word of n hypotheses and references: 0 correct, k + 1 for CLASSES[k].
 
     Missing words are labelled in references only, extra words in hypotheses only; the other classes in
     both, where their numbers may differ.
@@ -78,7 +81,10 @@ class ClassErrors:
         return rates
 
     def _rate_counts(self) -> Counts:
-        """(n, 10) the counts behind the rates: missing words of the reference, the rest of the hypothesis."""
+        """(n, 10) counts behind the rates.
+
+        Missing words are counted in the reference, all others in the hypothesis.
+        """
         words, blocks = self.counts("hypothesis"), self.blocks("hypothesis")
         missing = CLASSES.index("missing")
         words[:, missing] = self.counts("reference")[:, missing]
@@ -173,7 +179,10 @@ def _pair(hyp: Any, ref: Any, hyp_match: Any, ref_match: Any, mark: int) -> None
 
 @numba.njit(cache=True, nogil=True)
 def _classify(edits: Any, matches: Any, unpaired: int, out: Any) -> None:
-    """The class of each word but for reordering; `unpaired` is the class of a deletion or insertion."""
+    """Class of each word, reordering left out.
+
+    `unpaired` is the class of a deletion or insertion.
+    """
     for p in range(len(edits)):
         if matches[p] == _SAME_BASE:
             out[p] = _INFLECTION

@@ -1,5 +1,8 @@
 # mypy: allow-untyped-decorators
-"""Alignment of translations and post-edits: equal words, then equal base forms, then TER's substitutions."""
+"""Alignment of translations and post-edits.
+
+Equal words first, then equal base forms, then TER's substitutions.
+"""
 
 from typing import Any
 
@@ -20,7 +23,9 @@ def edit_alignment(
     lemmas: tuple[Tokens, Tokens],
     classes: tuple[Tokens, Tokens] | None = None,
 ) -> Positions:
-    """(n_words,) which word each word of the first side became: its position in its text; -1: none.
+    """(n_words,) position of the word that each word of the first side became; -1: none.
+
+    The position is in the other side's text.
 
     words    the two sides of n pairs of texts, such as translations and post-edits
     lemmas   the base form of every word
@@ -91,7 +96,10 @@ def _align_batch(
 
 @numba.njit(cache=True, nogil=True)
 def _expected(aligned: Any, places: Any) -> Any:
-    """(H,) twice the reference position where TER puts each word; an inserted word stands between two."""
+    """(H,) twice the reference position where TER puts each word.
+
+    An inserted word stands between two.
+    """
     order = np.argsort(places)
     expected = np.empty(len(aligned), np.int64)
     last = -2  # before the first reference word, which is at 0
@@ -106,7 +114,10 @@ def _expected(aligned: Any, places: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _pair_equal(hyp: Any, ref: Any, expected: Any, partners: Any, taken: Any) -> None:
-    """Pairs equal words without partner, closest to the expected place first, then from left to right."""
+    """Pairs equal words without partner, closest to the expected place first.
+
+    Equally close ones from left to right.
+    """
     for j in range(len(hyp)):  # most words are where they are expected
         i = expected[j] // 2
         if partners[j] < 0 and expected[j] == 2 * i and not taken[i] and hyp[j] == ref[i]:
@@ -152,7 +163,10 @@ def _substitute(hyp_class: Any, ref_class: Any, places: Any, partners: Any, take
 
 @numba.njit(cache=True, nogil=True)
 def _longest_rise(values: Any) -> Any:
-    """(n,) bool: a longest strictly rising subsequence of distinct values; the furthest left of several."""
+    """(n,) bool: a longest strictly rising subsequence of distinct values.
+
+    The furthest left of several.
+    """
     n = len(values)
     lengths = np.ones(n, np.int64)  # of the longest rise that starts here
     for i in range(n - 1, -1, -1):
@@ -169,7 +183,10 @@ def _longest_rise(values: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _best_pairs(few: Any, many: Any) -> Any:
-    """(k,) rising: which of the m >= k `many` each of the `few` gets; most equal pairs, then early."""
+    """(k,) rising: which of the m >= k `many` each of the `few` gets.
+
+    The choice has the most equal pairs, then the earliest.
+    """
     k, m = len(few), len(many)
     best = np.zeros((k + 1, m + 1), np.int64)  # equal pairs of few[a:] with many[b:]
     for a in range(k - 1, -1, -1):

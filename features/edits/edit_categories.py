@@ -77,7 +77,10 @@ def edit_counts(labels: EditLabels, classes: tuple[Tokens, Tokens]) -> EditCount
 
 
 def word_groups(classes: Tokens) -> NDArray[np.int64]:
-    """(n_words,) index into WORD_CLASSES of words given by their class; classes that it lacks are `other`."""
+    """(n_words,) index into WORD_CLASSES of words given by class.
+
+    Classes that it lacks are `other`.
+    """
     by_type = [WORD_CLASSES.index(name if name in WORD_CLASSES else OTHER) for name in classes.types]
     return np.array(by_type, np.int64)[classes.ids]
 

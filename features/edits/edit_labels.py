@@ -35,7 +35,7 @@ class EditLabels:
 
     @cached_property
     def post_edit_partners(self) -> Positions:
-        """(n_words,) position in the target of the partner of every word of the post-edits; -1: none."""
+        """(n_words,) target position of the partner of each post-edit word; -1: none."""
         return reversed_alignment(self.partners, self.target_offsets, self.post_edit_offsets)
 
     @cached_property

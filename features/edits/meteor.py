@@ -1,4 +1,4 @@
-"""METEOR with three of its stages: words match that are equal, have equal stems, or are synonyms."""
+"""METEOR with three stages: words match if equal, of equal stem, or synonyms."""
 
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ Pair = tuple[int, int, float]  # places in hypothesis and reference, weight
 
 @dataclass(frozen=True)
 class Words:
-    """A text: its words, their stems, which of them are function words, and sets of synonyms they are in.
+    """A text: words, stems, flags of function words, and the synonym sets of each word.
 
     senses  of every word; None: no synonyms match
     """
@@ -57,8 +57,11 @@ def meteor(hypothesis: Words, reference: Words) -> float:
 
 
 def statistics(hypothesis: Words, reference: Words) -> tuple[float, ...]:
-    """What a score is a function of, also summed over segments: weights of matched and of all words of the
-    hypothesis, the same of the reference; chunks, matches, words of the hypothesis and of the reference."""
+    """Statistics that determine a score, also summed over segments.
+
+    Weights of matched and of all words of the hypothesis, the same of the reference; chunks, matches,
+    words of the hypothesis and of the reference.
+    """
     pairs = aligned(hypothesis, reference)
     chunks = bool(pairs) + sum(a[0] + 1 != b[0] or a[1] + 1 != b[1] for a, b in pairwise(pairs))
     precise = sum(hypothesis.weight(i) * weight for i, _, weight in pairs), hypothesis.total
@@ -86,8 +89,10 @@ def score_of(sums: FloatArray, alpha: float = ALPHA, beta: float = BETA, gamma: 
 
 
 def aligned(hypothesis: Words, reference: Words) -> list[Pair]:
-    """One-to-one matches, by place: as many as possible, then in as few chunks as possible, then with the
-    least sum of distances between places; by a beam search.
+    """One-to-one matches, by place, found by a beam search.
+
+    As many as possible, then in as few chunks as possible, then with the least sum of distances between
+    places.
 
     >>> text = lambda words: Words(words.split(), words.split(), [False] * len(words.split()))
     >>> aligned(text("the cat the dog"), text("a the dog"))
@@ -130,7 +135,7 @@ def _weight(hypothesis: Words, reference: Words, place: int, other: int) -> floa
 
 
 def _longer(partial: _Partial, place: int, partners: dict[int, float]) -> Iterator[_Partial]:
-    """The alignment with one more word of the hypothesis, without a match or with one of its partners."""
+    """Alignments with one more word of the hypothesis, unmatched or matched to a partner."""
     alone, chunks, distance, missed = partial.cost
     yield _Partial(partial.used, _NOWHERE, (alone + 1, chunks, distance, missed), None, partial)
     tried = list(islice((other for other in partners if not partial.used >> other & 1), _NEAREST))

@@ -69,7 +69,9 @@ def _slots(total: int) -> int:
 
 @numba.njit(cache=True, nogil=True)
 def _match_segment(hyp: Any, ref: Any, spans: Any, keys: Any, numbers: Any, room: Any, matched: Any) -> None:
-    """Orders one after the other: an n-gram is its (n - 1)-gram, already numbered, and one more token.
+    """Matches order after order.
+
+    An n-gram is its (n - 1)-gram, already numbered, and one more token.
 
     Only n-grams of references have numbers; `room` holds those of both sides, and counts by number.
     """
@@ -108,7 +110,10 @@ def _slot(key: Any, keys: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _number(text: Any, n: int, ids: Any, keys: Any, numbers: Any, distinct: int) -> int:
-    """Replaces ids of n-grams by ids of (n + 1)-grams in one text; returns how many are known so far."""
+    """Replaces ids of n-grams by ids of (n + 1)-grams in one text.
+
+    Returns the number of ids so far.
+    """
     for i in range(len(text) - n):
         key = (ids[i] << 32) | text[i + n]
         slot = _slot(key, keys)

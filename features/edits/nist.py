@@ -17,7 +17,9 @@ _BETA: Final = np.log(0.5) / np.log(1.5) ** 2  # the penalty is 0.5 at 2/3 of th
 def nist(
     information: FloatArray, ngrams: NDArray[np.generic], hypothesis: FloatArray, reference: FloatArray
 ) -> FloatArray:
-    """(...) the mean information of the n-grams of an order, summed over orders, times a brevity penalty.
+    """(...) NIST score: mean information of matched n-grams, summed over orders.
+
+    It is multiplied by a brevity penalty.
 
     information            (..., order) bits of the matched n-grams
     ngrams                 (..., order) n-grams of the hypothesis; an order without any adds 0
@@ -33,7 +35,7 @@ def nist(
 
 
 def information(ids: Sequence[Ids], tokens: Sequence[Tokens], order: int) -> FloatArray:
-    """(order, n_tokens) bits of the n-gram that starts at each token of the first text; 0 where unseen.
+    """(order, n_tokens) bits of the n-gram from each token of the first text; 0 if unseen.
 
     They are log2(count of the first n - 1 words / count of the n-gram) in all other texts (Doddington 2002,
     equation 2). `ids` are of one vocabulary.

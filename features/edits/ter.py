@@ -72,7 +72,9 @@ def common_ids(*columns: Tokens) -> list[Ids]:
 
 
 def ter(hypothesis: Tokens, reference: Tokens, **limits: int) -> TerEdits:
-    """Edits of n pairs of texts; `limits` as in `ter_edits`. Case counts: lower-case for tercom's default.
+    """Edits of n pairs of texts; `limits` as in `ter_edits`.
+
+    Case counts: lower-case the texts for tercom's default.
 
     >>> hypothesis = Tokens.from_lists(["this week the saudis denied information".split()])
     >>> reference = Tokens.from_lists(["saudi arabia denied this week information".split()])
@@ -95,7 +97,9 @@ def ter_edits(
     shift_size: int = SHIFT_SIZE,
     shift_candidates: int = SHIFT_CANDIDATES,
 ) -> TerEdits:
-    """Edits of n pairs of texts given as ids of one vocabulary (`common_ids`) with (n + 1,) offsets.
+    """Edits of n pairs of texts, given as ids with (n + 1,) offsets.
+
+    The ids are of one vocabulary (`common_ids`).
 
     The greedy search of tercom 0.8.0: repeat the shift that lowers the edit distance most (longest first,
     then leftmost, then by target in the reference) while it lowers it by at least the shift's cost, 1.
@@ -190,7 +194,9 @@ def shifted(original: Any, ref: Any, limits: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _beam_distance(hyp: Any, ref: Any, beam: int, back: Any) -> int:
-    """Edit distance within the beam; back[i, j] tells how cell (reference i, hypothesis j) was reached.
+    """Edit distance within the beam.
+
+    back[i, j] tells how cell (reference i, hypothesis j) was reached.
 
     Ties go to match or substitution, then insertion, then deletion. A cell is expanded only if it costs
     at most `beam` more than the best diagonal step into its column (the last column is always expanded).
@@ -273,7 +279,10 @@ def _align(back: Any, aligned: Any, hyp_errors: Any, ref_errors: Any) -> None:
 
 @numba.njit(cache=True, nogil=True)
 def _common_runs(hyp: Any, ref: Any, size: int) -> Any:
-    """Rows (start in hyp, start in ref, length) of all equal stretches, cut at `size` words, in order."""
+    """Rows (start in hyp, start in ref, length) of all equal stretches, in order.
+
+    They are cut at `size` words.
+    """
     run = np.zeros((len(hyp) + 1, len(ref) + 1), np.int64)
     runs = 0
     for p in range(len(hyp) - 1, -1, -1):
@@ -295,7 +304,9 @@ def _common_runs(hyp: Any, ref: Any, size: int) -> Any:
 def _best_shift(
     hyp: Any, ref: Any, order: Any, masks: Any, back: Any, edits: int, limits: Any, best: Any, best_order: Any
 ) -> int:
-    """Writes the hypothesis after its best shift to best; returns its edit distance, -1 for no good shift.
+    """Writes the best shift of the hypothesis to best; returns its edit distance.
+
+    Returns -1 if there is no good shift.
 
     A shift must lower the distance by at least its own cost, 1, and a later candidate must be strictly
     better. `_bit_parallel` (no beam) bounds the distance from below and rejects nearly all candidates.
@@ -336,7 +347,10 @@ def _best_shift(
 
 @numba.njit(cache=True, nogil=True)
 def _candidates(hyp: Any, ref: Any, back: Any, limits: Any) -> int:
-    """Shifts that sacreBLEU looks at in one round: all of its order, where ours passes over hopeless ones."""
+    """Number of shifts that sacreBLEU looks at in one round.
+
+    It looks at all, in its order; our search passes over hopeless ones.
+    """
     aligned = np.empty(len(ref), np.int64)
     hyp_errors, ref_errors = np.empty(len(hyp) + 1, np.int64), np.empty(len(ref) + 1, np.int64)
     _align(back, aligned, hyp_errors, ref_errors)
@@ -361,7 +375,9 @@ def _candidates(hyp: Any, ref: Any, back: Any, limits: Any) -> int:
 
 @numba.njit(cache=True, nogil=True)
 def _shift(words: Any, start: int, length: int, place: int, out: Any) -> int:
-    """Moves words[start : start + length] behind position `place`; returns the first position changed.
+    """Moves words[start : start + length] behind position `place`.
+
+    Returns the first position changed.
 
     With `place` inside the block, the block moves right by `place - start` words: tercom's reading
     (sacrebleu 2.6.0 moves it one word further, and bounds its beam by the diagonal instead of by cost).
@@ -397,7 +413,7 @@ def _equality_masks(hyp: Any, ref: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _next_column(above: Any, below: Any, equal: Any, last_bit: Any) -> int:
-    """Advances the two bit columns by one word; returns the change of the bottom cell (-1, 0, 1)."""
+    """Advances the two bit columns by one word; returns the bottom cell's change (-1, 0, 1)."""
     carry = 1  # the top row counts insertions: always one more
     for b in range(len(equal)):
         eq, up, down = equal[b], above[b], below[b]
@@ -433,7 +449,10 @@ def _distance_columns(order: Any, masks: Any, rows: int) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _bit_parallel(order: Any, masks: Any, rows: int, columns: Any, changed: int, target: int) -> int:
-    """Edit distance of a changed order, from its first changed position on; may stop once over target."""
+    """Edit distance of a changed order, from its first changed position on.
+
+    It may stop as soon as the distance is over `target`.
+    """
     bits, bottom = columns
     above, below = bits[changed, 0].copy(), bits[changed, 1].copy()
     cost = bottom[changed]

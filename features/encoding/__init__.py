@@ -1,1 +1,1 @@
-"""Texts as vectors, by encoders that users bring: a folder of theirs, and what is computed of its vectors."""
+"""Texts as vectors, by encoders in folders that users bring, and values from vectors."""

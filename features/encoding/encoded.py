@@ -14,7 +14,9 @@ NO_SPANS: Final[Spans] = np.empty((0, 2), np.int32)
 
 @dataclass(frozen=True, eq=False)
 class EncodedText:
-    """vector  (d,) of the text; None if it has no token that the encoder knows
+    """Vectors of a text and of its tokens, and where these stand.
+
+    vector  (d,) of the text; None if it has no token that the encoder knows
     tokens  (k, e) of its tokens, each of length 1, the prompt and marks of begin and end left out; k is 0 if
             the encoder gives no vectors of tokens
     spans   (k, 2) where each token begins and ends in the text, in characters
@@ -39,5 +41,8 @@ def units(vectors: Floats) -> Floats:
 
 
 def within_text(spans: Sequence[tuple[int, int]], prompt: str) -> Spans:
-    """(k, 2) spans in the text of spans in prompt and text; tokens of the prompt end at 0 or before."""
+    """(k, 2) spans in the text, from spans in prompt and text.
+
+    Tokens of the prompt end at 0 or before.
+    """
     return np.array(spans, np.int32).reshape(-1, 2) - len(prompt)

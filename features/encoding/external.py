@@ -1,4 +1,4 @@
-"""The files in which a model of ONNX keeps its tensors: read from its graph, wherever they are named.
+"""Files that hold an ONNX model's tensors, found by their names anywhere in its graph.
 
 ONNX is protobuf. Its fields are walked where tensors can lie, and tensors are skipped, so that gigabytes of
 weights are not read into memory for a few names.

@@ -28,8 +28,10 @@ PLACES: Final = (TOKENIZER, "0_StaticEmbedding/tokenizer.json")
 
 @dataclass(frozen=True)
 class EncoderSettings:
-    """How an encoder is run. `pooling`: `auto` is what the folder says, else the encoder's own output for
-    texts, else the mean. `longest`: tokens that it reads at once; None is what the tokenizer says, else 512.
+    """Settings of a run of an encoder.
+
+    `pooling`: `auto` is the folder's setting, else the encoder's own output for texts, else the mean.
+    `longest`: tokens that it reads at once; None is the tokenizer's setting, else 512.
     """
 
     pooling: Literal["auto", "mean", "cls"] = "auto"
@@ -67,7 +69,10 @@ class EncoderFolder:
         )
 
     def files(self) -> tuple[str, ...]:
-        """Files that are read, as relative paths. Raises InputError if weights lie outside the folder."""
+        """Files that are read, as relative paths.
+
+        Raises InputError if weights lie outside the folder.
+        """
         weights = PurePosixPath(self.weights)
         is_onnx = weights.suffix == ".onnx"
         names = external_files(self.path / weights) if is_onnx else ()
@@ -87,7 +92,7 @@ class EncoderFolder:
 
     @property
     def prompt(self) -> str:
-        """What the folder says that goes before a text: the prompt it names as default, else `query`.
+        """The folder's prompt before a text: the one it names as default, else `query`.
 
         Raises InputError if it names a prompt that it has not.
         """
@@ -104,7 +109,10 @@ class EncoderFolder:
             return prompt
 
     def load(self, settings: EncoderSettings) -> TextEncoder:
-        """Raises InputError if files are absent, damaged or elsewhere, or a package is not installed."""
+        """Loads the encoder.
+
+        Raises InputError if files are absent, damaged or elsewhere, or a package is not installed.
+        """
         weights, tokenizer = self.path / self.weights, self.path / self.tokenizer
         self.files()
         with guarded(self.path):
@@ -137,7 +145,10 @@ class EncoderFolder:
 
 
 def _pooling_of(content: Mapping[str, Any], where: Path) -> Pooling:
-    """What the settings of sentence-transformers say. Raises InputError for another way than mean and cls."""
+    """The pooling that the settings of sentence-transformers name.
+
+    Raises InputError for another way than mean and cls.
+    """
     modes = {name for name, on in content.items() if name.startswith("pooling_mode_") and on is True}
     if modes == {"pooling_mode_cls_token"}:
         return "cls"

@@ -1,4 +1,6 @@
-"""How much longer the rules of a tokenizer can make a text: `tokenizer.json` may come from anywhere.
+"""How much longer a tokenizer's rules can make a text.
+
+`tokenizer.json` may come from anywhere.
 
 A few dozen rules that double a text would take all memory, inside a library that ends the process then. So
 what rules can do at most is computed from them, and what the normalizer does is measured before others run.
@@ -61,7 +63,7 @@ def growth_of(tokenizer: Any) -> Growth:
 
 
 def _rules(part: Any) -> Sequence[Mapping[str, Any]]:
-    """The rules of a part of a tokenizer as it was read, those within each other one after the other."""
+    """The rules of a part of a tokenizer, nested ones included, one after the other."""
     return [] if part is None else _flat(json.loads(part.__getstate__()))
 
 
@@ -83,7 +85,10 @@ def _of_normalizer(rule: Mapping[str, Any]) -> float:
 
 
 def _longest(charsmap: bytes) -> int:
-    """Characters of the longest replacement: after the size of a trie and the trie, each ends with NUL."""
+    """Length of the longest replacement, in characters.
+
+    Replacements follow the size of a trie and the trie; each ends with NUL.
+    """
     size = int.from_bytes(charsmap[:4], "little")
     return max(
         (len(text.decode("utf-8", "replace")) for text in charsmap[4 + size :].split(b"\0")), default=1

@@ -14,7 +14,10 @@ from features.storage.damage import whole
 
 @dataclass(frozen=True, eq=False)
 class GuardedEncoder:
-    """An encoder that was loaded from `path`: what looks whole may fail when it reads the first text."""
+    """An encoder loaded from `path`, with errors caught.
+
+    An encoder that looks whole may fail when it reads the first text.
+    """
 
     encoder: TextEncoder
     growth: Growth
@@ -28,7 +31,10 @@ class GuardedEncoder:
 
 @contextmanager
 def guarded(path: Path) -> Iterator[None]:
-    """Raises InputError for any error of the block, panics of Rust (tokenizers, safetensors) among them."""
+    """Raises InputError for any error of the block.
+
+    Panics of Rust (tokenizers, safetensors) are among them.
+    """
     try:
         with whole("the encoder", path, REMEDY):
             yield

@@ -162,7 +162,7 @@ def _session(weights: Path, threads: int) -> Any:
 
 
 def _quantizes(weights: Path) -> bool:
-    """Whether what matrices are multiplied with is quantized while it runs, as the graph's nodes say."""
+    """Whether the graph has nodes that quantize operands while it runs."""
     with weights.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
         return content.find(b"DynamicQuantize") >= 0
 

@@ -1,4 +1,4 @@
-"""Pairs of texts by an encoder: their vectors, and how well their tokens match; each computed once."""
+"""Pairs of texts by an encoder: vectors and token matches, each computed once."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +20,9 @@ Prompted = tuple[str, str]  # a prompt, and the text behind it
 
 @dataclass(frozen=True, eq=False)
 class EncodedPairs:
-    """first, second  (n, d) float64 vectors; NaN if undefined
+    """Vectors of n pairs of texts, and matches of their tokens.
+
+    first, second  (n, d) float64 vectors; NaN if undefined
     matches        (n, 7) as `Match` names them
     """
 
@@ -31,7 +33,7 @@ class EncodedPairs:
 
 @dataclass(eq=False)
 class PairMemory:
-    """What an encoder said of texts and pairs, by their content; forgets everything when it is full."""
+    """An encoder's results for texts and pairs, by content; emptied when full."""
 
     prompts: tuple[str, str] = ("", "")
     _vectors: dict[Prompted, Floats | None] = field(default_factory=dict, repr=False)

@@ -25,7 +25,9 @@ def encoder_names() -> list[str]:
 
 
 def encoder_path(model: str | Path) -> Path:
-    """The folder of an encoder: `model` itself if it has a `/`, else that name among the user's encoders.
+    """The folder of an encoder.
+
+    `model` itself if it has a `/`, else that name among the user's encoders.
 
     Raises InputError for a name that is not there.
     """

@@ -1,4 +1,4 @@
-"""Projections of many columns to a few: by their variance (PCA), or their covariance with labels (PLS)."""
+"""Projections of many columns to a few: by variance (PCA), or covariance with labels (PLS)."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,7 +54,10 @@ class Projection:
 
 
 def fit_pca(rows: FloatArray, components: int, seed: int) -> Projection:
-    """Directions of largest variance of (n, d) rows without NaN; the largest entry of each is positive."""
+    """Directions of largest variance of (n, d) rows without NaN.
+
+    The largest entry of each is positive.
+    """
     from sklearn.utils.extmath import randomized_svd
 
     mean = _mean(rows)
@@ -68,7 +71,9 @@ def fit_pca(rows: FloatArray, components: int, seed: int) -> Projection:
 
 
 def fit_pls(rows: FloatArray, labels: FloatArray, components: int) -> Projection:
-    """Partial least squares with one response (NIPALS; Wold et al. 1984): (n, d) rows without NaN.
+    """Partial least squares with one response: (n, d) rows without NaN.
+
+    NIPALS; Wold et al. 1984.
 
     The rows are not deflated: the components are made orthogonal instead, which gives the same ones.
     """

@@ -1,4 +1,4 @@
-"""A label predicted from many columns by a ridge, its penalty chosen by the rows left out one by one."""
+"""Ridge regression of a label on many columns; leave-one-out error chooses the penalty."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""Static encoders: a table of token vectors, of which a text is the mean (model2vec, StaticEmbedding)."""
+"""Static encoders: a text is the mean of token vectors of a table.
+
+Files of model2vec and StaticEmbedding.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -54,7 +57,7 @@ class StaticEncoder:
 
 
 def _table(tensors: dict[str, NDArray[Any]]) -> Floats:
-    """(v, d) float32: rows as `mapping` orders them, multiplied with `weights`, where a file has these."""
+    """(v, d) float32 rows, ordered by `mapping` and multiplied with `weights` if present."""
     table = next((tensors[name] for name in TABLES if name in tensors), None)
     if table is None or table.ndim != 2 or not table.size:
         raise Damaged(f"no table named {' or '.join(TABLES)} among {', '.join(tensors) or 'no tensors'}")

@@ -21,7 +21,7 @@ _Key = tuple[str, tuple[str, ...]]  # a text, and its words
 
 @dataclass(eq=False)
 class WordStates:
-    """An encoder, and the states of the words of texts that it has read; forgets everything when it is full.
+    """An encoder, and the states of the words of texts it has read; emptied when full.
 
     States are kept in float16, which changes cosines by less than .001.
     """
@@ -32,7 +32,7 @@ class WordStates:
     _numbers: int = 0
 
     def of(self, texts: tuple[str, ...], tokens: Tokens) -> Floats:
-        """(n_tokens, d) states of length 1 of the words of texts; NaN of a word that no subword is of.
+        """(n_tokens, d) states of length 1 of the words of texts; NaN of a word without subword.
 
         d is 0 if the encoder gives no vectors of tokens, or knows none of these.
         """

@@ -1,4 +1,4 @@
-"""How near every word lies to the other side in the space of an encoder, and what its state says."""
+"""Similarity of each word to the other side in an encoder's space, and its state."""
 
 from copy import copy
 from dataclasses import dataclass, field
@@ -33,8 +33,10 @@ _OF_GAPS: Final = ("encoder_best", "encoder_partner")
 
 @dataclass(frozen=True, eq=False)
 class EncoderKnowledge(LearnedKnowledge):
-    """Cosines of a word's state with the most similar word of the source and with the aligned one, and
-    principal components of its state and of its difference from the aligned one's.
+    """Cosines of a word's state with source words, and principal components of states.
+
+    Cosines are with the most similar word of the source and with the aligned one. Components are of its
+    state and of its difference from the aligned one's.
 
     model       name of an encoder of yours, or the path of its folder, as for `encoder`; by default the one
                 that `qe encoders make` makes
@@ -119,7 +121,9 @@ class _Loaded:
 
 @dataclass(frozen=True, eq=False)
 class _States:
-    """target, partner  (n_tokens, d) states of target words, and of the source words aligned with them
+    """States of target words and aligned source words, and highest cosines.
+
+    target, partner  (n_tokens, d) states of target words, and of the source words aligned with them
     best             (n_tokens,) highest cosine with a source word
     free             (n_segments,) lowest of the highest cosines of source words
     """
@@ -147,7 +151,7 @@ class _States:
 def _best(
     target: Floats, source: Floats, targets: Tokens, sources: Tokens
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The highest cosine of every target word, and the lowest of those of the source words of a segment."""
+    """The highest cosine of each target word; per segment the lowest of source words' highest."""
     best, free = np.full(len(target), np.nan), np.full(len(targets), np.nan)
     for i in range(len(targets)):
         a, b = targets.offsets[i : i + 2].tolist()

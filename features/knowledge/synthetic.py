@@ -1,4 +1,4 @@
-"""P(BAD) of words and gaps that parallel text alone teaches, without a model that learns from labels."""
+"""P(BAD) of words and gaps from parallel text alone, without a model of labels."""
 
 from dataclasses import dataclass
 

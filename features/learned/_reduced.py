@@ -1,4 +1,4 @@
-"""Parts of a bundle built from a part of its corpus, for as long as the rest is tried on them."""
+"""Parts of a bundle built from a part of its corpus, kept while the rest is tried on them."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,7 +20,9 @@ def reduced(
     scratch: Path | None,
     progress: Progress,
 ) -> Iterator[dict[str, Any]]:
-    """Name -> the part, built from this corpus in a folder of `scratch` (None: of TMPDIR), gone afterwards.
+    """Name -> the part, built from this corpus in a temporary folder, gone afterwards.
+
+    The folder lies in `scratch`; None: in TMPDIR.
 
     whole  parts that are there already, and stand in the place of what would be built
     """

@@ -1,4 +1,4 @@
-"""DevelopmentSet: pairs of the corpus as a decoder translates them that was built without them."""
+"""DevelopmentSet: pairs of the corpus, translated by a decoder built without them."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,7 +29,9 @@ _SHARE: Final = 8  # one block of so many is drawn, where no lines are given
 
 @dataclass(frozen=True, kw_only=True)
 class DevelopmentSetBuilder(Builder):
-    """The lines `first_line` to `last_line` of the corpus, from 1; of 0 and 0, `pairs` that are drawn.
+    """Takes lines `first_line` to `last_line` of the corpus, from 1.
+
+    If both are 0, it draws `pairs` of them.
 
     What translates them lives in a folder of `scratch` (None: of TMPDIR), and is gone afterwards.
     """
@@ -41,7 +43,10 @@ class DevelopmentSetBuilder(Builder):
     scratch: Path | None = None
 
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "DevelopmentSet":
-        """Raises InputError for lines that the corpus lacks, and fewer than 20 pairs in or beside them."""
+        """Draws, or takes, the pairs and translates them.
+
+        Raises InputError for lines that the corpus lacks, and fewer than 20 pairs in or beside them.
+        """
         left, rows = self._rows(corpus)
         if min(len(rows), len(left)) < _LEAST:
             raise InputError(

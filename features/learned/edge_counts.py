@@ -1,4 +1,4 @@
-"""EdgeCounts: projected dependencies of a corpus's translations, and whether its references have them."""
+"""EdgeCounts: projected dependencies of translations that references have, or lack."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -61,7 +61,9 @@ class EdgeCountsBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class EdgeCounts(Resource):
-    """How often the references of `translated_corpus` have a translation's projected edge, and how often not.
+    """How often the references of `translated_corpus` have a projected edge, and how often not.
+
+    The edge is a translation's.
 
     M+ and M- of UPC at WMT12, section 2.2; by words, stems and suffixes.
     """

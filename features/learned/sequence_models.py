@@ -1,4 +1,4 @@
-"""SequenceModels: language models of sequences made from a corpus's translations, and from its references."""
+"""SequenceModels: language models of sequences from translations, and from references."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

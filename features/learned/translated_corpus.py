@@ -1,4 +1,4 @@
-"""TranslatedCorpus: sentences of the corpus, their references, and what our own decoder makes of them."""
+"""TranslatedCorpus: sentences of the corpus, references, and our own decoder's output."""
 
 from dataclasses import dataclass, field
 from pathlib import Path

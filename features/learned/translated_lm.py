@@ -1,4 +1,4 @@
-"""TranslatedLanguageModel: models of machine translations, and of references of the same sentences."""
+"""TranslatedLanguageModel: models of machine translations, and of their references."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -30,7 +30,10 @@ class TranslatedLanguageModelBuilder(Builder):
 
 
 class TranslatedLanguageModel(LanguageModel):
-    """A language model of one text of `translated_corpus`; the order is DCU's (WMT12, section 2.1)."""
+    """A language model of one text of `translated_corpus`.
+
+    The order is DCU's (WMT12, section 2.1).
+    """
 
     parts: ClassVar[Parts] = {
         "machine_text_lm": {"text": "machine", "order": 5},

@@ -36,7 +36,7 @@ _LN10 = math.log(10)
 def _lm(
     context: Any, before: int, last: int, word: int, words: Any, first: Any, log10: Any, backoff: Any
 ) -> float:
-    """log10 p(word | before, last); `context` is the node of (before, last), -1 if there is none."""
+    """log10 p(word|before, last); `context` is the node of (before, last), -1 if none."""
     weight = 0.0
     if context >= 0:
         node = child(words, first[context], first[context + 1], word)
@@ -57,8 +57,10 @@ def _node(before: int, last: int, model: Any) -> int:
 
 @numba.njit(**UNCOUNTED)
 def _phrase(begin: int, end: int, words: Any, model: Any) -> Any:
-    """What is known of the words begin .. end whatever stands before them: what they add to a score from the
-    third on, with what each counts; log10 p(second | first); the node of the last two.
+    """Scores of the words begin .. end that hold for any words before them.
+
+    What they add to a score from the third on, with what each counts; log10 p(second|first); the node of
+    the last two.
     """
     total, second, node = 0.0, 0.0, -1
     for w in range(begin + 1, end):
@@ -75,7 +77,10 @@ def _span_options(
     row: int, entries: Any, target: Any, forward: Any, backward: Any, forward_weight: Any,
     backward_weight: Any, starts: Any, words: Any, model: Any, best: Any, scores: Any,
 ) -> int:  # fmt: skip
-    """The best entries of one source phrase by table scores and its own words' language model; how many."""
+    """The best entries of one source phrase, and how many.
+
+    By table scores and the language model of their own words.
+    """
     options = 0
     for e in range(entries[row], entries[row + 1]):
         score = (
@@ -101,9 +106,10 @@ def _span_options(
 
 @numba.njit(cache=True, nogil=True)
 def options_of(rows: Any, entries: Any, model: Any) -> Any:
-    """(rows + 1, options) what is tried for distinct source phrases, and last for a copied word: entries (-1:
-    none; -2: the copied word), and of each what it adds to a score beside the language model of its first two
-    words, log10 p(second | first), the node of its last two words.
+    """(rows + 1, options) entries tried for distinct source phrases, and for a copied word.
+
+    Entry -1: none; -2: the copied word, which is last. For each option what it adds to a score beside the
+    language model of its first two words, log10 p(second|first), and the node of its last two words.
     """
     shape = len(rows) + 1, _OPTIONS
     best, gain = np.full(shape, -1, np.int64), np.full(shape, -np.inf)
@@ -129,9 +135,10 @@ def _followed(
     score: float, lowest: float, node: int, before: int, last: int, row: int, k: int, copied: int,
     options: Any, entries: Any, model: Any,
 ) -> Any:  # fmt: skip
-    """The score, which has the option's gain already, of a hypothesis (its state: node, last but one, last)
-    that this option follows, and the new state. -inf as soon as it cannot exceed `lowest`: the language model
-    only lowers it.
+    """Score and state of a hypothesis followed by an option.
+
+    The given score has the option's gain already; a state is (node, last but one, last). The result is
+    -inf as soon as it cannot exceed `lowest`, since the language model only lowers it.
     """
     words, first, log10, backoff = model
     weight = _LM * _LN10
@@ -178,7 +185,10 @@ def _place(stack: int, before: int, last: int, scores: Any, states: Any) -> int:
 def _keep(
     stack: int, score: float, state: Any, origin: Any, scores: Any, states: Any, origins: Any
 ) -> float:  # fmt: skip
-    """Puts a hypothesis into its stack if it is better than what it would replace; the lowest score then."""
+    """Puts a hypothesis into its stack if it beats the one it would replace.
+
+    Returns the lowest score then.
+    """
     place = _place(stack, state[1], state[2], scores, states)
     if score > scores[stack, place]:
         scores[stack, place] = score
@@ -249,7 +259,10 @@ def _swapped(
     stack: int, m: int, n: int, rows: Any, copied: Any, options: Any, entries: Any, model: Any, scores: Any,
     states: Any, origins: Any,
 ) -> None:  # fmt: skip
-    """Hypotheses of stack i, followed by the words j .. j + n before `stack`, then by i .. i + m before j."""
+    """Follows hypotheses of stack i by the words j .. j + n, then by i .. i + m.
+
+    The first words end before `stack`, the second before j.
+    """
     j = stack - n - 1
     i = j - m - 1
     row, other = rows[j, n], rows[i, m]
@@ -285,7 +298,10 @@ def translate(
     rows: Any, options: Any, copied: Any, source_offsets: Any, entries: Any, model: Any, own: Any,
     result: Any, offsets: Any, score: Any,
 ) -> bool:  # fmt: skip
-    """Writes (word of the table, copied source token) of all translations; False if there is no room."""
+    """Writes (word of the table, copied source token) of all translations.
+
+    False if there is no room.
+    """
     end = 0
     for text in range(len(source_offsets) - 1):
         first, last = source_offsets[text], source_offsets[text + 1]

@@ -1,4 +1,4 @@
-"""Forced segmentation: how a phrase table itself would have made a given translation, and at what cost."""
+"""Forced segmentation: how a phrase table derives a given translation, and at what cost."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -44,7 +44,7 @@ class Forced:
 
 
 def force(source: Tokens, target: Tokens, table: PhraseTable) -> Forced:
-    """Derives every target text from its source by phrase pairs, from left to right on both sides.
+    """Derives each target text from its source by phrase pairs, left to right on both sides.
 
     A token belongs to one pair of the derivation or to none; two pairs whose spans are neighbours on both
     sides may swap, as in the decoder. The derivation that leaves fewest target tokens out wins; of several,
@@ -86,7 +86,9 @@ def _force(
 
 @numba.njit(cache=True, nogil=True)
 def _pairs(left: Any, right: Any, entries: Any, columns: Any) -> Any:
-    """(n, 5) source start and end, target start and end, entry: pairs of the table that the segment holds.
+    """(n, 5) phrase pairs of the table that the segment holds.
+
+    Columns: source start and end, target start and end, entry.
 
     By source start, then target end.
     """

@@ -66,7 +66,10 @@ def _gzipped(text: bytes) -> bytes:
 
 
 def _in_parallel(work: Callable[[int, int], bytes], section: slice) -> Iterator[bytes]:
-    """work(low, high) over chunks of a range, in order, on all cores; few results wait at a time."""
+    """Results of work(low, high) over chunks of a range, in order, on all cores.
+
+    Few results wait at a time.
+    """
     lows = range(section.start, section.stop, _NODES_PER_CHUNK)
     return side_by_side(work, lows, [min(low + _NODES_PER_CHUNK, section.stop) for low in lows])
 

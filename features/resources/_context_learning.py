@@ -37,7 +37,10 @@ def learned(
     seed: int,
     report: Report,
 ) -> dict[str, Singles]:
-    """The arrays of a network that tells (n,) words from (n, slots) contexts, `own` of them of the target."""
+    """Trains a network that tells (n,) words from (n, slots) contexts; its arrays.
+
+    `own` of the slots are of the target.
+    """
     learning = Learning({name: np.array(value) for name, value in beginning.items()}, own)
     rng = np.random.default_rng(seed)
     batches = -(-len(words) // _BATCH)
@@ -68,7 +71,10 @@ def inputs_of(target: Singles, source: Singles, contexts: Ints, own: int) -> Sin
 
 @dataclass(eq=False)
 class Learning:
-    """A network on its way: its arrays, and the sums of their squared gradients (Duchi et al. 2011)."""
+    """A network in training: its arrays, and sums of squared gradients.
+
+    Duchi et al. 2011.
+    """
 
     parameters: dict[str, Singles]
     own: int
@@ -140,7 +146,7 @@ class Learning:
     def _told_apart(
         self, units: Singles, words: Ints, sampled: Ints, size: int
     ) -> tuple[Singles, Singles, Singles]:
-        """Gradients: of the biases of words and samples; of the units; of vectors of words and samples."""
+        """Gradients: of biases of words and samples, of units, of vectors of words and samples."""
         vectors, biases = self.parameters["output"], self.parameters["output_bias"] - self._corrections
         right, others = vectors[words], vectors[sampled]
         own = np.einsum("ij,ij->i", units, right) + biases[words]
@@ -172,7 +178,10 @@ def _wide(array: Singles) -> Singles:
 
 @numba.njit(cache=True, nogil=True)
 def _descend_rows(parameters: Any, squares: Any, rows: Any, gradient: Any, places: Any, rate: Any) -> None:
-    """One step for `rows`, the gradients of equal ones added up; `places` is -1 before and after it."""
+    """One step for `rows`; gradients of equal rows are added up.
+
+    `places` is -1 before and after it.
+    """
     width, distinct = gradient.shape[1], 0
     total = np.empty_like(gradient)
     for i in range(len(rows)):

@@ -1,4 +1,4 @@
-"""ContextNetwork: a small network that tells a word from the words beside it and the words it translates."""
+"""ContextNetwork: a small network that tells a word from its neighbours and source words."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +16,7 @@ _TOGETHER = 8  # summed up at a time: their logits fit into the processor's cach
 
 @dataclass(frozen=True, eq=False)
 class ContextNetwork:
-    """ReLU units over the vectors of the words in a context; a softmax over the words of the target.
+    """ReLU units over the vectors of a context's words; softmax over target words.
 
     target, source       (words, d) vectors; row 0: any word that is not known
     hidden, hidden_bias  (slots * d, h), (h,)
@@ -68,8 +68,10 @@ class ContextNetwork:
         return result
 
     def predictions(self, units: Singles, words: Ints, *, single: bool = False) -> Singles:
-        """(n, 4) of each word: log-probability, log of 1 + more probable words, log-probability of the best
-        word less its own, entropy; natural logarithms. A row does not depend on the others.
+        """(n, 4) scores of each word.
+
+        Log-probability, log of 1 + more probable words, log-probability of the best word less its
+        own, entropy; natural logarithms. A row does not depend on the others.
 
         `single`: computed in single precision, the same to some 1e-5 in half of the time.
         """

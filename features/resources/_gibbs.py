@@ -15,7 +15,7 @@ _TOLD = 10  # iterations between two reports
 def sample(
     bags: Bags, vocabulary: int, settings: LdaSettings, iterations: int, report: Callable[[int], None]
 ) -> FloatArray:
-    """(vocabulary, topics) how often each word has each topic in the last iteration, and the prior.
+    """(vocabulary, topics) word counts of topics in the last iteration, and the prior.
 
     An iteration draws the topic of every word of every document once, given those of all others: topic k
     with a probability proportional to (n_dk + alpha) (n_kw + eta) / (n_k + V eta), counts without the word.

@@ -1,4 +1,6 @@
-"""HMM word alignment: forward-backward over one sentence pair, in both directions, and expected counts.
+"""HMM word alignment of one sentence pair, in both directions.
+
+Forward-backward, and expected counts.
 
 The model is that of Vogel, Ney and Tillmann (1996) with the NULL states of Och and Ney (2003): target
 word j comes from source position i with probability p(i | i') t(word_j | word_i), i' being the position
@@ -30,7 +32,7 @@ def initial_jumps() -> np.ndarray[Any, np.dtype[np.float64]]:
 
 @numba.njit(cache=True, nogil=True, fastmath={"contract"})
 def _normalisers(jumps: Any, length: int, result: Any) -> None:
-    """result[p] = sum of the weights of the jumps from p (0: before the first word) to 1 .. length."""
+    """result[p] = sum of the weights of jumps from p to 1 .. length; 0: before the first word."""
     for p in range(length + 1):
         total = 0.0
         for q in range(max(1, p - WINDOW), min(length, p + WINDOW) + 1):
@@ -60,7 +62,9 @@ def _spread(values: Any, length: int, jumps: Any, sign: int, sums: Any, result: 
 
 @numba.njit(cache=True, nogil=True, fastmath={"contract"})
 def _meet(departures: Any, arrivals: Any, length: int, sums: Any, met: Any) -> None:
-    """met[jump, p] += departures from p times arrivals at p + jump, for each jump (far ones summed up).
+    """met[jump, p] += departures from p times arrivals at p + jump, for each jump.
+
+    Far jumps are summed up.
 
     `sums` are the prefix sums of the arrivals that `_spread` left.
     """
@@ -89,7 +93,10 @@ def _count_jumps(met: Any, jumps: Any, counts: Any) -> None:
 
 @numba.njit(cache=True, nogil=True, fastmath={"contract"})
 def _count_chances(visits: Any, length: int, chances: Any) -> None:
-    """Adds how often each jump was possible, weighted for the update of a choice model (Hunter 2004, MM)."""
+    """Adds how often each jump was possible, weighted for the choice model's update.
+
+    Hunter 2004, MM.
+    """
     for p in range(length + 1):
         for q in range(max(1, p - WINDOW), min(length, p + WINDOW) + 1):
             chances[q - p + WINDOW + 1] += visits[p]
@@ -108,7 +115,9 @@ def forward_backward(
     counts: Any,
     chances: Any,
 ) -> float:
-    """Fills posterior (m, l) and null_posterior (m,); adds jump statistics; returns the log-likelihood.
+    """Fills posterior (m, l) and null_posterior (m,), adds jump statistics.
+
+    Returns the log-likelihood.
 
     emission (m, l) t(word_j | word_i), null_emission (m,), float32. The statistics are left out where
     `counts` is empty.
@@ -177,7 +186,10 @@ def forward_backward(
 def fill_emissions(
     cells: Any, values: Any, floor: float, identity: float, transposed: bool, emission: Any
 ) -> None:
-    """emission[j, i] of cells[i, j] (cells[j, i] where `transposed`): an entry, -1: floor, -2: identity."""
+    """emission[j, i] of cells[i, j], or of cells[j, i] if `transposed`.
+
+    A cell is an entry; -1: floor, -2: identity.
+    """
     m, length = emission.shape
     missing = np.array([identity, floor], np.float32)
     for j in range(m):
@@ -208,7 +220,9 @@ def expect(
     jump_counts: Any,
     jump_chances: Any,
 ) -> float:
-    """Adds the expected counts of sentence pairs under agreement; returns both log-likelihoods' sum.
+    """Adds the expected counts of sentence pairs under agreement.
+
+    Returns the sum of both log-likelihoods.
 
     The expected count of a link is the product of its posteriors in the two directions (Liang, Taskar
     and Klein 2006, section 3.2); words of NULL count by the posterior of their own direction.

@@ -23,7 +23,7 @@ _RANGES = 32
 
 @dataclass(frozen=True, eq=False)
 class SparseTable:
-    """t(word | given) as rows of `given`: entries offsets[g] .. offsets[g + 1], columns ascending."""
+    """t(word|given) in rows of `given`: entries offsets[g] .. offsets[g + 1], columns rising."""
 
     offsets: Longs
     columns: Ints
@@ -48,7 +48,9 @@ class Encoded:
 def train(
     given: Encoded, words: Encoded, null: int, iterations: int, report: Callable[[int], None]
 ) -> tuple[SparseTable, list[float]]:
-    """t(word | given word or NULL) after EM from a uniform start; log-likelihoods after 0, 1, ... iterations.
+    """t(word|given word or NULL) by EM from a uniform start, and log-likelihoods.
+
+    Log-likelihoods are those after 0, 1, ... iterations.
 
     `null` is the row of the NULL word. A log-likelihood is the natural logarithm of
     prod_j 1 / (l + 1) sum_i t(w_j | g_i), summed over sentences (Brown et al. 1993, section 4.1).
@@ -172,7 +174,10 @@ def _iterate(
     reciprocals: Floats,
     ranges: list[tuple[int, int]],
 ) -> Floats:
-    """One EM iteration in place; the denominators (per token, sum over its sentence) of the new table."""
+    """One EM iteration in place; the denominators of the new table.
+
+    Per token, the sum over its sentence.
+    """
 
     def update(part: int) -> Floats:
         denominators = np.zeros(len(reciprocals))

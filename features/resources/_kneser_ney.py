@@ -24,7 +24,7 @@ _SMALLEST = 200_000  # n-grams that are worth a thread of their own
 
 @dataclass(frozen=True)
 class Discounts:
-    """What is taken off counts of 1, 2, and 3 or more at one order, and by which rule that was found.
+    """Discounts of counts 1, 2, and 3 or more at one order, and the rule that set them.
 
     rule  `modified-kneser-ney`; `kneser-ney` (one discount); `fixed` (the counts of counts define none)
     """
@@ -61,7 +61,10 @@ def discounts(counts_of_counts: tuple[int, int, int, int]) -> Discounts:
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """A backoff model: log10 probability of every n-gram, log10 backoff weight of those below order N."""
+    """A backoff model: log10 probability of each n-gram, and backoff weights below order N.
+
+    The weights are log10, too.
+    """
 
     trie: Trie
     log10: NDArray[np.float32]
@@ -70,7 +73,9 @@ class Estimate:
 
 
 def estimate(tables: list[OrderTable], prune: bool = False) -> Estimate:
-    """Interpolated modified Kneser-Ney from the tables of orders 1 .. N of a text with `<s>` and `</s>`.
+    """Interpolated modified Kneser-Ney from a text's n-gram tables of orders 1 .. N.
+
+    The text has `<s>` and `</s>`.
 
     Counts below order N are numbers of distinct preceding words, or of occurrences for n-grams that begin
     with `<s>`, which nothing precedes. Unigrams are interpolated with the uniform distribution over the
@@ -106,7 +111,10 @@ def _kept(table: OrderTable, order: int, prune: bool) -> NDArray[np.bool_]:
 
 
 def _adjusted(tables: list[OrderTable], order: int) -> Ints:
-    """Continuation counts below the highest order; occurrences there and where `<s>` begins the n-gram."""
+    """Continuation counts below the highest order.
+
+    Occurrences at the highest order, and for n-grams that begin with `<s>`.
+    """
     table = tables[order - 1]
     if order == len(tables):
         return table.counts.copy()

@@ -1,4 +1,7 @@
-"""Latent Dirichlet allocation: online variational Bayes (Hoffman, Blei and Bach 2010) over bags of words."""
+"""Latent Dirichlet allocation: online variational Bayes over bags of words.
+
+Hoffman, Blei and Bach 2010.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +24,10 @@ _CLOSE = 1e-3  # mean change of a topic's weight at which a document's topics ar
 
 @dataclass(frozen=True, eq=False)
 class Bags:
-    """Documents as bags: the distinct words of document d are ids[offsets[d]:offsets[d + 1]], with counts."""
+    """Documents as bags of words.
+
+    The distinct words of document d are ids[offsets[d]:offsets[d + 1]], with counts.
+    """
 
     ids: Ints
     counts: Ints
@@ -33,7 +39,10 @@ class Bags:
 
 @dataclass(frozen=True)
 class LdaSettings:
-    """Hyperparameters: topics, Dirichlet priors of documents and topics, learning rate (t + delay)^-decay."""
+    """Hyperparameters: topics, Dirichlet priors of documents and topics, learning rate.
+
+    The rate is (t + delay)^-decay.
+    """
 
     topics: int
     alpha: float
@@ -46,7 +55,9 @@ class LdaSettings:
 
 
 def train(bags: Bags, vocabulary: int, settings: LdaSettings, report: Callable[[int], None]) -> FloatArray:
-    """(vocabulary, topics) variational weights of the words in each topic; `report` gets documents done.
+    """(vocabulary, topics) variational weights of words in topics.
+
+    `report` gets the number of documents done.
 
     Documents are taken in a random order, `batch` at a time.
     """
@@ -81,7 +92,7 @@ def expected_words(weights: FloatArray) -> FloatArray:
 
 
 def settled(bags: Bags, chosen: Longs, expected: FloatArray, alpha: float) -> tuple[FloatArray, FloatArray]:
-    """(n, topics) exp E[log share] of the chosen documents, and the normaliser of each distinct word.
+    """(n, topics) exp E[log share] of the chosen documents; normaliser of each distinct word.
 
     Documents are independent of each other: ranges of them are settled side by side.
     """
@@ -118,7 +129,10 @@ def _digamma(x: float) -> float:
 
 @numba.njit(cache=True, nogil=True)
 def _document(ids: Any, counts: Any, expected: Any, alpha: float, gamma: Any, theta: Any, norm: Any) -> None:
-    """Settles one document: gamma its topic weights, theta exp E[log share], norm the words' normalisers."""
+    """Settles one document: its topic weights, exp E[log share], and words' normalisers.
+
+    They are `gamma`, `theta` and `norm`.
+    """
     topics = len(gamma)
     gamma[:] = alpha + counts.sum() / topics
     update = np.empty(topics)
@@ -165,7 +179,10 @@ def _settle(
 
 @numba.njit(cache=True, nogil=True)
 def _gather(ids: Any, counts: Any, offsets: Any, chosen: Any, theta: Any, norm: Any, gathered: Any) -> None:
-    """Adds to found (vocabulary, topics) the expected counts of the chosen documents, short of `expected`."""
+    """Adds the chosen documents' expected counts to `gathered` (vocabulary, topics).
+
+    They still lack the factor `expected`.
+    """
     at = 0
     for n in range(len(chosen)):
         for i in range(offsets[chosen[n]], offsets[chosen[n] + 1]):

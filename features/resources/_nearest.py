@@ -1,4 +1,6 @@
-"""The nearest segment of a corpus by Levenshtein distance, exactly: bounds first, distances for the rest.
+"""Exact nearest segment of a corpus by Levenshtein distance.
+
+Bounds come first, then distances for the rest.
 
 The distance of two texts is at least the length of the longer one minus the words they share (as bags).
 Shared words are counted for all segments at once: the 64 most frequent words by their counts in every
@@ -60,7 +62,7 @@ def _hashes(ids: Any, offsets: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _first_of_equals(ids: Any, offsets: Any, order: Any, keys: Any) -> Any:
-    """Whether a text, in the order of (length, hash), differs from those before it with the same hash."""
+    """Whether a text, in the order of (length, hash), differs from all before it of its hash."""
     kept = np.ones(len(order), np.bool_)
     for k in range(len(order)):
         kept[k] = offsets[order[k] + 1] > offsets[order[k]]
@@ -146,7 +148,9 @@ def nearest_batch(
     bound: Any,
     found_rows: Any,
 ) -> None:
-    """Fills found_rows (n, 3) for the texts at `offsets`: word edits, character edits, characters.
+    """Fills found_rows (n, 3): word edits, character edits, characters.
+
+    One row for each text at `offsets`.
 
     queries, types  ids of the tokens in the corpus's vocabulary, and in that of `letters`
     shared          (segments,) room to work in, of a type that holds the tokens of any query
@@ -199,7 +203,10 @@ def _count_shared(query: Any, counted: Any, places: Any, segments: Any, counts: 
 
 @numba.njit(cache=True, nogil=True)
 def _set_bounds(size: int, lengths: Any, shared: Any, bound: Any, least: Any) -> None:
-    """The longer length (of the query's `size` and the ascending `lengths`) minus the shared words."""
+    """The longer length minus the shared words.
+
+    Lengths are the query's `size` and the ascending `lengths`.
+    """
     longer = np.searchsorted(lengths, size)
     for s in range(longer):
         bound[s] = size - shared[s]
@@ -226,7 +233,10 @@ def _add_shared(counted: Any, n: int, shared: Any) -> None:
 
 @numba.njit(cache=True, nogil=True)
 def _search(query: Any, rows: Any, ids: Any, starts: Any, bound: Any, least: Any, room: Any) -> Any:
-    """The nearest segment and its distance; of several the one with the lowest bound, then the first."""
+    """The nearest segment and its distance.
+
+    Of several the one with the lowest bound, then the first.
+    """
     masks = _masks(query, rows)
     highest = max(len(query), starts[-1] - starts[-2])
     histogram = _histogram(bound, highest)
@@ -261,7 +271,7 @@ def _reach(histogram: Any, low: int, size: int) -> int:
 
 @numba.njit(cache=True, nogil=True)
 def _candidates(bound: Any, least: Any, low: int, high: int, room: Any) -> Any:
-    """The segments whose bound is in low .. high - 1, ascending, and those of the same bound as they come."""
+    """Segments with a bound in low .. high - 1, ascending by bound; equal ones as they come."""
     size = 0
     for b in range(len(least)):
         if least[b] < high:
@@ -306,7 +316,10 @@ def _closest(
 def _four_distances(
     group: Any, ids: Any, starts: Any, rows: Any, masks: Any, size: int, distances: Any
 ) -> None:
-    """Distances of four segments to a query of one block: their steps do not wait for each other."""
+    """Distances of four segments to a query of one block.
+
+    Their steps do not wait for each other.
+    """
     a, b = ids[starts[group[0]] : starts[group[0] + 1]], ids[starts[group[1]] : starts[group[1] + 1]]
     c, d = ids[starts[group[2]] : starts[group[2] + 1]], ids[starts[group[3]] : starts[group[3] + 1]]
     together = min(len(a), len(b), len(c), len(d))
@@ -342,7 +355,9 @@ def _masks(text: Any, rows: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _distance(text: Any, rows: Any, masks: Any, size: int, limit: int, state: Any) -> Any:
-    """Levenshtein distance of `text` and the text of `masks` (Myers 1999, in blocks as Hyyro 2003).
+    """Levenshtein distance of `text` and the text of `masks`.
+
+    Myers 1999, in blocks as Hyyro 2003.
 
     Anything above `limit` where the distance is. `state`: (2, blocks) room to work in.
     """
@@ -384,7 +399,10 @@ def _finished(text: Any, done: int, up: Any, down: Any, rows: Any, masks: Any, s
 
 @numba.njit(cache=True, nogil=True)
 def _step(match: Any, up: Any, down: Any) -> Any:
-    """The next column of the distances: where a cell is one above, where one below the cell before it."""
+    """The next column of distances.
+
+    Bits: where a cell is one above, where one below the cell before it.
+    """
     zero = (((match & up) + up) ^ up) | match | down
     rise, fall = down | ~(zero | up), up & zero
     rise = (rise << _ONE) | _ONE

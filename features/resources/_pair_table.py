@@ -1,4 +1,4 @@
-"""PairTable: the word pairs of a corpus with one probability per direction, and where they occur."""
+"""PairTable: a corpus's word pairs, a probability per direction, and their places."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -47,7 +47,9 @@ class PairTable:
     def cells(
         self, source: Ints, source_offsets: Longs, target: Ints, target_offsets: Longs
     ) -> tuple[Ints, Longs]:
-        """Entry numbers of all word pairs of each sentence pair, (l, m) row by row; -1: not in the table.
+        """Entry numbers of all word pairs of sentence pairs; -1: not in the table.
+
+        Each sentence pair is an (l, m) matrix, row by row.
 
         Also (n + 1,) offsets of the sentence pairs. Rows are spread over a dense array once per batch, so
         that a cell costs one read.

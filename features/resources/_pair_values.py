@@ -1,4 +1,4 @@
-"""The values that a sparse table of word pairs has for all word pairs of two texts, for batches of texts."""
+"""Values of a sparse table for all word pairs of two texts, for batches of texts."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -60,7 +60,7 @@ def _fill(
     order: Any, text: Any, left: Any, left_offsets: Any, right: Any, right_offsets: Any, rows: Any,
     columns: Any, values: Any, dense: Any, offsets: Any, first_text: int, cells: Any,
 ) -> None:  # fmt: skip
-    """Row by row: spread over `dense` where many cells ask for it, else searched for each of them."""
+    """Fills rows: spread over `dense` if many cells need the row, else by search for each."""
     first = 0
     while first < len(order):
         row, last, wanted = left[order[first]], first, 0

@@ -1,4 +1,4 @@
-"""Phrase counts: the phrase pairs of word-aligned text with counts and probabilities, in bounded memory."""
+"""Phrase counts of word-aligned text: pairs, counts and probabilities, in bounded memory."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ class Entries:
 
 @dataclass(frozen=True, eq=False)
 class TargetPhrases:
-    """Target phrases by ascending key: how often extracted, their words and where they occur first."""
+    """Target phrases by ascending key: number of extractions, words, first occurrence."""
 
     totals: Ints
     lengths: Longs
@@ -113,7 +113,10 @@ def _sizes(text: AlignedText, longest: int, blocks: list[tuple[int, int]]) -> tu
 
 
 def _passes(sizes: Longs) -> Iterator[tuple[int, int]]:
-    """Ranges of partitions with at most `_HELD` occurrences together, at least one partition each."""
+    """Ranges of partitions with at most `_HELD` occurrences together.
+
+    A range has at least one partition.
+    """
     first, held = 0, 0
     for part, size in enumerate(sizes.tolist()):
         if part > first and held + size > _HELD:
@@ -126,7 +129,10 @@ def _passes(sizes: Longs) -> Iterator[tuple[int, int]]:
 def _dealt(
     text: AlignedText, longest: int, blocks: list[tuple[int, int]], bits: int, low: int, sizes: Longs
 ) -> tuple[PhrasePairs, Longs]:
-    """The occurrences in some partitions, and where each partition ends; every block has its own places."""
+    """The occurrences in some partitions, and the end of each.
+
+    Every block has its own places.
+    """
     ends = np.cumsum(sizes.sum(axis=0))
     free = ends - sizes.sum(axis=0) + np.cumsum(sizes, axis=0) - sizes
     pairs = PhrasePairs.empty(int(ends[-1]))
@@ -167,7 +173,7 @@ def _fill(
     source: Any, source_weights: Any, target: Any, target_weights: Any, firsts: Any, others: Any,
     shapes: Any, sources: Any, targets: Any, counts: Any, forwards: Any, backwards: Any,
 ) -> None:  # fmt: skip
-    """Counts pairs, and source phrases (with target key 0) once for each; the largest weights stay."""
+    """Counts pairs, and source phrases (target key 0) once for each; keeps the largest weights."""
     run, n = 0, 0
     a, backward = _U0, np.float32(0.0)
     for e in range(len(firsts)):
@@ -240,7 +246,10 @@ def _tally(phrases: Any, counts: Any, base: int, totals: Any, lengths: Any, plac
 
 
 def assembled(entries: list[Entries], targets: Keys, totals: Ints) -> dict[str, NDArray[Any]]:
-    """The table's arrays, entries by source, then target phrase; `entries` is emptied as they fill."""
+    """The table's arrays, entries by source, then target phrase.
+
+    `entries` is emptied as they fill.
+    """
     keys = np.concatenate([part.keys for part in entries])
     sizes = np.concatenate([np.bincount(part.rows, minlength=len(part.keys)) for part in entries])
     ends = np.cumsum([len(part.rows) for part in entries])

@@ -1,4 +1,4 @@
-"""Phrase extraction: consistent phrase pairs of word-aligned text, by their keys; keys looked up."""
+"""Phrase extraction: consistent phrase pairs of word-aligned text, by keys; key look-up."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -48,14 +48,20 @@ class AlignedText:
 
 @numba.njit(cache=True, nogil=True, inline="always")
 def extended(key: Any, word: Any) -> Any:
-    """The key of a phrase with one more word; 64 bits, so that 10^8 phrases collide with p = 3e-4."""
+    """The key of a phrase with one more word.
+
+    It has 64 bits, so that 10^8 phrases collide with p = 3e-4.
+    """
     mixed = (key ^ (np.uint64(word) + _U1)) * _MULTIPLIER
     return mixed ^ (mixed >> _U29)
 
 
 @numba.njit(cache=True, nogil=True)
 def phrase_keys(ids: Any, offsets: Any, longest: int, keys: Any) -> None:
-    """keys[token, n - 1]: the key of the n words from there; 0 past the end or with an unknown word."""
+    """keys[token, n - 1]: the key of the n words from there.
+
+    0 past the end or with an unknown word.
+    """
     for k in range(len(offsets) - 1):
         for first in range(offsets[k], offsets[k + 1]):
             key = _MULTIPLIER
@@ -94,7 +100,9 @@ def _reach(first: int, last: int, own: Any, other: Any, low: Any, high: Any) -> 
 
 @numba.njit(cache=True, nogil=True)
 def _spans(first: int, last: int, own: Any, other: Any, length: int, width: int, longest: int) -> Any:
-    """Spans of the other side that the n + 1 words from each word are linked to, by links first .. last.
+    """Spans of the other side linked to the n + 1 words from each word.
+
+    The links are first .. last.
 
     (length, longest) least and greatest position, the greatest -1 where a link leaves the pair, or there is
     none, or the span is too long; and which words of the other side are unaligned.
@@ -124,7 +132,7 @@ def _spans(first: int, last: int, own: Any, other: Any, length: int, width: int,
 
 @numba.njit(cache=True, nogil=True)
 def _partners(left: int, right: int, free: Any, longest: int) -> int:
-    """How many phrases there are from `left` .. `right` on with unaligned words before and behind."""
+    """Number of phrases from `left` .. `right` on, with unaligned words before and behind."""
     partners, first = 0, left
     while first >= 0 and right - first < longest and (first == left or free[first]):
         last = right
@@ -152,9 +160,10 @@ def _count_partners(
 
 
 def extracted(text: AlignedText, longest: int, rows: tuple[int, int]) -> tuple[Keys, Ints]:
-    """Keys (n_tokens, longest) of the source phrases in the sentences `rows`, and their target phrases.
+    """Keys (n_tokens, longest) of source phrases in the sentences `rows`; target phrases.
 
-    The second array counts with how many target phrases each is extracted there; both are 0 for none."""
+    The second array counts with how many target phrases each is extracted there; both are 0 for none.
+    """
     first, last = rows
     own, start, end = text.source, text.source.offsets[first], text.source.offsets[last]
     counts = np.zeros((end - start, longest), np.int32)
@@ -172,7 +181,7 @@ def _deal(
     first: int, last: int, ids: Any, offsets: Any, others: Any, links: Any, own: Any, other: Any,
     longest: int, shift: Any, low: int, free_places: Any, sources: Any, targets: Any, shapes: Any,
 ) -> None:  # fmt: skip
-    """Writes every phrase pair of the partitions from `low` on to the next place of its partition."""
+    """Writes each phrase pair of the partitions from `low` on to its partition's next place."""
     for k in range(first, last):
         length, width = offsets[k + 1] - offsets[k], others[k + 1] - others[k]
         lefts, rights, free = _spans(links[k], links[k + 1], own, other, length, width, longest)
@@ -198,7 +207,10 @@ def _deal(
 
 @dataclass(frozen=True, eq=False)
 class PhrasePairs:
-    """Occurrences of phrase pairs: the first token on each side, words of the source << 8 | of the target."""
+    """Occurrences of phrase pairs: first token and number of words on each side.
+
+    `shape` is the number of words of the source << 8 plus that of the target.
+    """
 
     source: Ints
     target: Ints
@@ -213,7 +225,9 @@ def deal(
     text: AlignedText, longest: int, rows: tuple[int, int], bits: int, low: int, places: Longs,
     pairs: PhrasePairs,
 ) -> None:  # fmt: skip
-    """Adds the phrase pairs of the sentences `rows` to the partitions low .. low + len(places) - 1 of 2^bits.
+    """Adds the phrase pairs of the sentences `rows` to some of 2^bits partitions.
+
+    The partitions are low .. low + len(places) - 1.
 
     The source phrase's key decides on the partition. `places` are the next free ones, and are moved on.
     """

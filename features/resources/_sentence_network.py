@@ -1,4 +1,4 @@
-"""A network with one hidden layer from the words of a source to the words of its translation."""
+"""A network with one hidden layer from source words to the words of the translation."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ Sets = csr_matrix  # (n, dimensions) float32, 1 where a text has a dimension
 
 @dataclass(frozen=True)
 class Training:
-    """How a network is trained: stochastic gradient descent on the cross-entropy of every output.
+    """Training settings: stochastic gradient descent on the cross-entropy of each output.
 
     rate    of the first step, falling linearly to a tenth
     """
@@ -42,7 +42,10 @@ class SentenceNetwork:
     bias: Singles
 
     def probabilities(self, source: Sets) -> FloatArray:
-        """(n, outputs) of every dimension of the translation, in double precision: alike in every batch."""
+        """(n, outputs) probabilities of the translation's dimensions.
+
+        In double precision: the same in every batch.
+        """
         hidden = np.tanh(source.astype(np.float64) @ self.into.astype(np.float64) + self.hidden_bias)
         return np.asarray(_logistic(hidden @ self.out.astype(np.float64) + self.bias), np.float64)
 
@@ -106,7 +109,10 @@ def distance(predicted: FloatArray, target: Sets) -> FloatArray:
 
 
 def mean_log(predicted: FloatArray, target: Sets) -> FloatArray:
-    """(n,) mean natural logarithm of the predictions for the dimensions that are there; NaN without any."""
+    """(n,) mean natural logarithm of the predictions for dimensions that are there.
+
+    NaN without any.
+    """
     logs = target.multiply(np.log(np.maximum(predicted, 1e-30)))
     counts = np.diff(target.indptr)
     sums = np.asarray(logs.sum(axis=1)).ravel()

@@ -1,4 +1,4 @@
-"""Skip-grams of a corpus: its n-grams with words left out, looked up by the words that are kept."""
+"""Skip-grams of a corpus: n-grams with words left out, looked up by the words kept."""
 
 from dataclasses import dataclass
 from typing import Self

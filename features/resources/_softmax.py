@@ -20,7 +20,10 @@ _MATH: Final = {"reassoc", "contract", "nsz", "nnan", "ninf"}
 
 @numba.njit(cache=True, nogil=True, fastmath=_MATH)
 def _highest(logits: Any, bias: Any, parts: Any) -> Any:
-    """Adds the bias in place; the highest sum. `parts` (64,) to work in: of one number they would wait."""
+    """Adds the bias in place; the highest sum.
+
+    `parts` (64,) holds independent maxima: with a single one, each step would wait for the last.
+    """
     parts[:] = _LOWEST
     for first in range(0, len(logits), len(parts)):
         some, more = logits[first : first + len(parts)], bias[first : first + len(parts)]
@@ -62,8 +65,10 @@ def _sums(logits: Any, highest: Any, own: Any, parts: Any, powers: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def summarise(logits: Any, bias: Any, words: Any, result: Any) -> None:
-    """Writes of each of n words, by the softmax over its row: log-probability, log of 1 + more probable
-    words, log-probability of the best word less its own, entropy; natural logarithms.
+    """Writes scores of n words by the softmax over their rows.
+
+    Log-probability, log of 1 + more probable words, log-probability of the best word less its own,
+    entropy; natural logarithms.
 
     logits  (n, m) of single precision, without the (m,) `bias`; changed
     result  (n, 4)

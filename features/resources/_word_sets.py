@@ -1,4 +1,4 @@
-"""Texts as sets of words: the distinct words of each text, and the texts that have each word."""
+"""Texts as sets: the distinct words of each text, and the texts that have each word."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +16,7 @@ Longs = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class WordSets:
-    """The distinct words of each text that a vocabulary has, ascending, and how often each occurs there.
+    """Distinct words of each text that a vocabulary has, ascending, with their counts.
 
     ids, counts  of the words, text by text; `offsets` tells where each text begins
     sizes        how many distinct words each text has in all
@@ -57,8 +57,10 @@ def _count(ids: Any, offsets: Any, types: int) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _distinct(ids: Any, offsets: Any, known: Any) -> Any:
-    """Sets of every text: its distinct known words, ascending; their occurrences; their number; that of all
-    distinct words."""
+    """Distinct known words of all texts, ascending; occurrences; sizes of the sets.
+
+    The last array is the number of all distinct words of each text.
+    """
     distinct, counts, n = np.empty(len(ids), np.int32), np.zeros(len(ids), np.int32), 0
     lengths, sizes = np.zeros(len(offsets) - 1, np.int64), np.zeros(len(offsets) - 1, np.int64)
     for text in range(len(sizes)):

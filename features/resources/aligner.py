@@ -57,7 +57,9 @@ _THREADS = 2  # of training: expected counts are added up in their order, whatev
 
 @dataclass(frozen=True, eq=False)
 class Posteriors:
-    """Link posteriors of n segment pairs; cells are (l, m) matrices, row by row, one after the other.
+    """Link posteriors of n segment pairs.
+
+    Cells are (l, m) matrices, row by row, one after the other.
 
     forward        p(target word j comes from source word i | both sentences), by t(target | source)
     backward       p(source word i comes from target word j | both sentences), by t(source | target)
@@ -148,7 +150,9 @@ class AlignerBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class Aligner(Resource):
-    """HMM alignment models of both directions (Vogel et al. 1996), trained to agree (Liang et al. 2006).
+    """HMM alignment models of both directions, trained to agree.
+
+    Vogel et al. 1996; Liang et al. 2006.
 
     IBM Model 1 in each direction is the start; then EM in which the expected count of a link is the
     product of its posteriors in the two directions, with the variational-Bayes update of fast_align
@@ -255,7 +259,7 @@ class Aligner(Resource):
 
 @dataclass(frozen=True, eq=False)
 class _Pairs:
-    """Segment pairs as ids of the aligner, and as ids common to both sides where strings are equal."""
+    """Segment pairs as ids of the aligner, and as common ids of equal strings."""
 
     source: _ibm1.Encoded
     target: _ibm1.Encoded
@@ -468,7 +472,10 @@ def _maximise(table: PairTable, counts: _Counts, alpha: float) -> tuple[PairTabl
 
 
 def _normalised(counts: Floats, group: Ints, groups: int, alpha: float) -> Singles:
-    """exp(digamma(count + alpha) - digamma(total + alpha * size)), at least the floor (Dyer et al. 2013)."""
+    """exp(digamma(count + alpha) - digamma(total + alpha * size)), at least the floor.
+
+    Dyer et al. 2013.
+    """
     total = np.bincount(group, weights=counts, minlength=groups)
     size = np.bincount(group, minlength=groups)
     below = digamma(np.maximum(total + alpha * size, 1e-30))

@@ -61,7 +61,9 @@ class AnnotationBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class Annotation(Resource):
-    """The layers of one side of the corpus, in step with its tokens; what other parts are built from.
+    """The annotation of one side of the corpus, in step with its tokens.
+
+    Other parts are built from its layers.
 
     What it `holds` is `tags` (base forms and parts of speech), `dependencies` (heads and relations) or
     `entities` (`B-PER`, `I-PER`, `O`).

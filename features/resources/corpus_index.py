@@ -1,4 +1,4 @@
-"""CorpusIndex: the distinct segments of one side of the corpus, ready for exact nearest-neighbour search."""
+"""CorpusIndex: one side's distinct segments, ready for exact nearest-neighbour search."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -20,7 +20,10 @@ from features.text.tokens import Tokens
 
 @dataclass(frozen=True, kw_only=True)
 class KeptWordsBuilder(Builder):
-    """The words in most segments of one side, at most `most`; of equally frequent ones, the first."""
+    """The words in most segments of one side, at most `most`.
+
+    Of equally frequent ones, the first.
+    """
 
     side: Side
     most: Count = 9000
@@ -33,7 +36,9 @@ class KeptWordsBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class KeptWords(Resource):
-    """The most frequent words of a side, or those of a text (`read` of an experiment's `resources`).
+    """The most frequent words of a side, or those of a text.
+
+    The text is named by `read` of an experiment's `resources`.
 
     words  lower-cased, those with digits one word; by falling number of segments
 
@@ -54,7 +59,9 @@ class KeptWords(Resource):
 
     @classmethod
     def read(cls, path: Path, corpus: ParallelCorpus, side: Side, checksum: str) -> Self:
-        """All words of a text, split as those of the corpus are, plain or gzip; the corpus has to have them.
+        """All words of a text, plain or gzip, split as the corpus is.
+
+        The corpus has to have them.
 
         Raises InputError if it has none of them.
         """

@@ -55,7 +55,9 @@ _KENLM_MAGIC = b"mmap lm http://kheafield.com/code"
 
 @dataclass(frozen=True, eq=False)
 class LMScores:
-    """What a language model says of every event of a batch: its tokens and, last in each text, `</s>`.
+    """Language model scores of each event of a batch: its tokens and, per text, `</s>`.
+
+    `</s>` is last in each text.
 
     log10    (n_events,) log10 probability of each event given those before it (a backward model: after it)
     matched  (n_events,) order of the longest n-gram of the model that ends in the event; 0 for a word
@@ -139,7 +141,7 @@ def _of_morphemes(side: Side) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class LanguageModel(Resource):
-    """An n-gram model with backoff weights, over words of one side, or over what stands in their place.
+    """An n-gram model with backoff weights, over words of one side or their stand-ins.
 
     `<unk>`: unknown words have what is left of the unigram distribution for them, an equal share of its
     interpolation mass, as in KenLM; each unknown word in a text is charged with that probability.
@@ -221,7 +223,9 @@ class LanguageModel(Resource):
 
     @classmethod
     def read_arpa(cls, path: Path, *, direction: Direction = "forward", case: Case = "lower") -> Self:
-        """From an ARPA file of any tool, plain or gzip; what text it is from is for the caller to know.
+        """Reads an ARPA file of any tool, plain or gzip.
+
+        The caller knows from which text it was built.
 
         Unknown words of a model without `<unk>` have a log10 probability of -100, as in KenLM.
 
@@ -277,7 +281,10 @@ class LanguageModel(Resource):
         return cls.read_arpa(path, direction=direction, case=case)
 
     def write_arpa(self, path: Path) -> None:
-        """Writes an ARPA file, gzip where the name ends in `.gz`; a backward model predicts right to left."""
+        """Writes an ARPA file, gzip if the name ends in `.gz`.
+
+        A backward model predicts right to left.
+        """
         with atomic_file(path) as temporary:
             write_arpa(temporary, self._content, gzipped=path.suffix == ".gz")
 
@@ -444,7 +451,7 @@ def _back_off(
 
 
 def _events(text: Tokens, backward: bool) -> tuple[NDArray[np.int64], Offsets]:
-    """Places of the text's events among positions with markers, in the order of the text; offsets."""
+    """Places of the text's events among positions with markers, in text order; offsets."""
     n = len(text)
     marked = np.asarray(text.offsets) + 2 * np.arange(n + 1)
     events = np.asarray(text.offsets) + np.arange(n + 1)

@@ -67,7 +67,9 @@ def given_first(direction: LexiconDirection, source: Tokens, target: Tokens) -> 
 
 @dataclass(frozen=True, kw_only=True)
 class LexiconBuilder(Builder):
-    """Textbook EM from a uniform start; memory grows with the pairs of words that occur together.
+    """Textbook EM from a uniform start.
+
+    Memory grows with the pairs of words that occur together.
 
     layer   of the annotations, for parts that name these; their units are overlapping `ngrams` of tags
     sample  pairs, spread over the corpus, that parts of tags or morphemes are learned from
@@ -140,7 +142,9 @@ def _of_morphemes(direction: LexiconDirection) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class Lexicon(Resource):
-    """t(target | source) of IBM Model 1 (Brown et al. 1993, section 4.1), lower-cased, with NULL.
+    """t(target|source) of IBM Model 1, lower-cased, with NULL.
+
+    Brown et al. 1993, section 4.1.
 
     "Source" is the given word and "target" the generated one: in the part `lexicon_target_to_source`
     the given words are of the corpus's target language. The table is sparse: pairs that never occurred
@@ -293,7 +297,9 @@ class Lexicon(Resource):
 
     @cached_property
     def entropies(self) -> FloatArray:
-        """(source vocabulary,) entropy in bits of t(. | source word), renormalised over the stored entries.
+        """(source vocabulary,) entropy in bits of t(.|source word).
+
+        Renormalised over the stored entries.
 
         NaN for words without entries (`<unk>`, `</s>`).
         """
@@ -302,7 +308,10 @@ class Lexicon(Resource):
         return result
 
     def score(self, source: Tokens, target: Tokens) -> WordScores:
-        """Every target token given its source sentence (Brown et al. 1993, equation 15); cases are folded."""
+        """Scores of each target token given its source sentence; cases are folded.
+
+        Brown et al. 1993, equation 15.
+        """
         given, words = source.lower().ids_in(self.source), target.lower().ids_in(self.target)
         probability, maximum = np.empty(len(words)), np.empty(len(words))
         given, given_offsets = _with_null(given, np.asarray(source.offsets))
@@ -368,7 +377,10 @@ def _with_null(ids: Ids, offsets: NDArray[np.int64]) -> tuple[Ids, NDArray[np.in
 def _score(
     first: int, offsets: Any, cells: Any, given: Any, words: Any, probability: Any, maximum: Any
 ) -> None:
-    """From t of every word pair of the texts from the `first` on; `given`, `words`: offsets of the texts."""
+    """Scores of the texts from the `first` on, from t of each of their word pairs.
+
+    `given`, `words`: offsets of the texts.
+    """
     for k in range(len(offsets) - 1):
         length = given[first + k + 1] - given[first + k]
         low, high = words[first + k], words[first + k + 1]

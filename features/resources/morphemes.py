@@ -51,7 +51,9 @@ class MorphemesBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class Morphemes(Resource):
-    """A morpheme lexicon with counts, and the most probable segmentation of any word by it (lower-cased).
+    """A morpheme lexicon with counts; the most probable segmentation of a word by it.
+
+    All is lower-cased.
 
     Creutz and Lagus 2005 (Morfessor Baseline), trained on word types. Words without a letter stay whole.
     Training needs the package `morfessor`; segmenting does not.
@@ -89,7 +91,10 @@ class Morphemes(Resource):
         return dict(zip(self.morphemes, costs.tolist(), strict=True)), total
 
     def segment(self, word: str) -> tuple[str, ...]:
-        """The morphemes of a lower-cased word; letters that no morpheme of the lexicon fits stand alone."""
+        """The morphemes of a lower-cased word.
+
+        Letters that no morpheme of the lexicon fits stand alone.
+        """
         if not any(letter.isalpha() for letter in word):
             return (word,)
         costs, total = self._costs
@@ -122,7 +127,10 @@ class Morphemes(Resource):
 
 
 def frequent_words(tokens: Tokens, most: int) -> list[str]:
-    """The `most` frequent lower-cased words that have a letter; of equally frequent ones the first."""
+    """The `most` frequent lower-cased words that have a letter.
+
+    Of equally frequent ones the first.
+    """
     lowered = tokens.lower()
     counts = np.bincount(lowered.ids, minlength=len(lowered.types))
     order = np.argsort(-counts, kind="stable").tolist()

@@ -1,4 +1,4 @@
-"""NgramDocuments: in how many corpus segments every n-gram occurs, segment boundaries included."""
+"""NgramDocuments: number of corpus segments with each n-gram, boundaries included."""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -64,7 +64,10 @@ class Padded:
         return np.arange(len(self.text)) - self.offsets[:-1][self.text]
 
     def ends(self, order: int, boundaries: bool) -> NDArray[np.bool_]:
-        """Whether an n-gram of the text ends at a place: inside the text, or with at least one word in it."""
+        """Whether an n-gram of the text ends at each place.
+
+        Inside the text, or with at least one word in it.
+        """
         first, length = len(self.nodes) - 1, self.lengths[self.text]
         if boundaries:
             chosen = (self.place >= first) & (self.place < first + length + order - 1) & (length > 0)
@@ -75,7 +78,7 @@ class Padded:
 
 @dataclass(frozen=True, kw_only=True)
 class NgramDocumentsBuilder(Builder):
-    """From one side of a parallel corpus; the settings are those of `NgramDocuments.from_tokens`."""
+    """Builds from one side of a corpus, with the settings of `NgramDocuments.from_tokens`."""
 
     side: Side
     order: Count

@@ -22,7 +22,9 @@ QUEST_MINIMUM = 3
 
 
 def quartiles(counts: NDArray[np.integer[Any]]) -> tuple[int, int, int]:
-    """The three cut-offs between four equal parts of the sorted counts: `sorted[floor(j (size - 1) / 4)]`.
+    """The three cut-offs between four equal parts of the sorted counts.
+
+    `sorted[floor(j (size - 1) / 4)]`.
 
     Raises InputError if there are no counts.
 
@@ -54,7 +56,9 @@ class NgramCountsBuilder(SideBuilder):
 
 @dataclass(frozen=True, eq=False)
 class NgramCounts(Resource):
-    """Occurrences of all n-grams to the order built; n-grams stay within a sentence, without markers.
+    """Occurrences of all n-grams to the order built.
+
+    N-grams stay within a sentence, without markers.
 
     `source_pos_ngrams` and `target_pos_ngrams` are of detailed tags (`xpos`), to DCU's order (Rubino et al.
     2012, section 3.2).
@@ -126,7 +130,7 @@ class NgramCounts(Resource):
         return self.trie.order
 
     def counts(self, tokens: Tokens, order: int) -> tuple[NDArray[np.int64], Offsets]:
-        """Corpus counts of the n-grams of each text, in order of occurrence; and the offsets of the texts.
+        """Corpus counts of the n-grams of each text, in order of occurrence; the texts' offsets.
 
         A text of m tokens has max(m - order + 1, 0) n-grams; one that the corpus lacks counts 0.
 
@@ -174,7 +178,9 @@ class NgramCounts(Resource):
         return counts[counts > 0] if order == 1 else counts  # order 1 lists the markers too
 
     def quartile_cutoffs(self, order: int, minimum: int = QUEST_MINIMUM) -> tuple[int, int, int]:
-        """Counts that part the n-gram types seen at least `minimum` times into four: see `quartiles`.
+        """Cut-offs between quarters of the counts of n-gram types: see `quartiles`.
+
+        Types seen at least `minimum` times.
 
         The default is QuEst's rule; 1 takes all types.
 

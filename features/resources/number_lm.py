@@ -30,7 +30,7 @@ class NumberLanguageModelBuilder(Builder):
 
 
 class NumberLanguageModel(LanguageModel):
-    """A language model that reads every number as `$number`, in the corpus and in what it scores.
+    """A language model that reads each number as `$number`, in the corpus and in texts.
 
     Source: Buck 2012 (UEdin at WMT12), section 4.1; order: section 3.3.
     """

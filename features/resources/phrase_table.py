@@ -1,4 +1,4 @@
-"""PhraseTable: phrase pairs of the aligned corpus with phrase probabilities and lexical weights."""
+"""PhraseTable: phrase pairs of the aligned corpus, probabilities and lexical weights."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -36,7 +36,9 @@ _LEAST = float(np.finfo(np.float32).smallest_subnormal)  # of a probability: its
 
 @dataclass(frozen=True, kw_only=True)
 class PhraseTableBuilder(Builder):
-    """Aligns the corpus, extracts, counts and scores; pairs seen fewer than `minimum` times are left out.
+    """Aligns the corpus, extracts, counts and scores phrase pairs.
+
+    Pairs seen fewer than `minimum` times are left out.
 
     Memory grows with the tokens, the links and the pairs that are kept; the count's own is bounded. Links are
     those of the words, whatever `units` phrases are made of.
@@ -67,7 +69,9 @@ class PhraseTableBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class PhraseTable(Resource):
-    """Phrase pairs of up to `longest` words a side, consistent with the word alignment (Koehn et al. 2003).
+    """Phrase pairs of up to `longest` words a side, consistent with the word alignment.
+
+    Koehn et al. 2003.
 
     Source phrases are rows 0 .. n - 1, target phrases 0 .. m - 1, both by their 64-bit keys; the entries of
     row r are offsets[r] .. offsets[r + 1], by target phrase.
@@ -229,7 +233,9 @@ def _encoded(tokens: Tokens) -> tuple[Vocabulary, Tokens]:
 
 
 def _weighted(source: Tokens, target: Tokens, links: Links) -> AlignedText:
-    """Adds lexical weights: w(t | s) is the share of s's links that go to t, of unaligned words for NULL.
+    """Adds lexical weights: w(t|s) is the share of s's links that go to t.
+
+    Unaligned words get w(t|NULL).
 
     A target word's factor in any phrase pair is the mean over its links (Koehn et al. 2003, section 3.4): as
     a consistent pair holds all links of its words, the factor is the same in all of them.
@@ -245,7 +251,10 @@ def _weighted(source: Tokens, target: Tokens, links: Links) -> AlignedText:
 
 
 def _token_weights(given: Tokens, words: Tokens, links_given: Ints, links_words: Ints) -> Singles:
-    """(n_tokens of `words`,) log mean w(word | given) over the links, w(word | NULL) without any."""
+    """(n_tokens of `words`,) log mean w(word|given) over the links.
+
+    w(word|NULL) without any.
+    """
     size = len(words.types)
     means = np.zeros(len(words.ids))
     own = np.bincount(links_words, minlength=len(words.ids))
@@ -261,7 +270,7 @@ def _token_weights(given: Tokens, words: Tokens, links_given: Ints, links_words:
 def _mean_shares(
     given: Any, words: Any, links_given: Any, links_words: Any, starts: Any, size: int, own: Any, means: Any
 ) -> None:
-    """means[token] = the mean over its links of the share of the given word's links that go to the word."""
+    """means[token]: mean over its links of the share of the given word's links to the word."""
     free, order = starts[:-1].copy(), np.empty(len(links_given), np.int32)
     for e in range(len(links_given)):
         order[free[given[links_given[e]]]] = e

@@ -1,5 +1,5 @@
 # mypy: allow-untyped-decorators
-"""PhraseWords: the words of the phrases of one side of the phrase table, and which of them are alike."""
+"""PhraseWords: words of one side's phrases in the phrase table, and similar phrases."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -58,7 +58,9 @@ class PhraseWordsBuilder(Builder):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PhraseWords(Resource):
-    """The words of phrase p of 3 to 5 words are words[starts[p] : starts[p + 1]], ids of `vocabulary`.
+    """The words of phrases of 3 to 5 words.
+
+    Phrase p has words[starts[p] : starts[p + 1]], ids of `vocabulary`.
 
     Words are lower-cased. Shorter phrases are like none.
     """
@@ -83,7 +85,7 @@ class PhraseWords(Resource):
         return tuple(self.vocabulary.word(word) for word in here.tolist())
 
     def similar(self, patterns: Sequence[Phrase]) -> dict[Phrase, tuple[Phrase, ...]]:
-        """Pattern -> the phrases that are like it, other than itself; patterns without any are left out.
+        """Pattern -> the other phrases that are like it; patterns without any are left out.
 
         A phrase p is like a pattern g where LCSQ(p, g)^2 / (|p| |g|) > 0.6, of the longest common sequence
         (with gaps), and LCSG(p, g) >= 3, of the longest common segment (without).
@@ -113,7 +115,10 @@ class PhraseWords(Resource):
 
 
 def _trigram_keys(ids: Ints, starts: Longs) -> Keys:
-    """(n_words,) of the three words from each word; 0 where the phrase ends, or a word is unknown."""
+    """(n_words,) keys of the three words from each word.
+
+    0 where the phrase ends, or a word is unknown.
+    """
     return np.asarray(keys_of(ids, starts, SEGMENT)[:, SEGMENT - 1])
 
 
@@ -162,7 +167,10 @@ def _gather(
 
 @numba.njit(cache=True, nogil=True)
 def _alike(ones: Any, one: int, m: int, others: Any, other: int, n: int, room: Any) -> bool:
-    """Equations 2 and 3, of m words from `one` and n words from `other`; no phrase is like itself."""
+    """Whether m words from `one` and n words from `other` are alike: equations 2 and 3.
+
+    No phrase is like itself.
+    """
     sequence, segment = room  # of the words before; of those that end there
     longest = 0
     for i in range(m):

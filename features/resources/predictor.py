@@ -1,4 +1,4 @@
-"""Predictor: how well each word of a translation is predicted by its source and the words on both sides."""
+"""Predictor: predicts each word of a translation from its source and its neighbours."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final
@@ -89,8 +89,10 @@ class PredictorBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class Predictor(Resource):
-    """A network that predicts a target word from three words on either side of it, and from the source word
-    it is aligned with and two on either side of that.
+    """A network that predicts a target word from its neighbours and its source words.
+
+    It reads three words on either side of it, and from the source the word it is aligned with and two on
+    either side.
 
     Words are lower-cased. A word that is aligned with none takes the place of its nearest neighbour's.
 
@@ -136,7 +138,7 @@ class Predictor(Resource):
         return Predictions(log, rank, margin, entropy, units)
 
     def evidence(self, target: Tokens, predicted: Predictions) -> NDArray[np.float32]:
-        """(n_target_tokens, h) what each hidden unit adds to the logit of the word: unit times weight.
+        """(n_target_tokens, h) each hidden unit's share of the word's logit: unit times weight.
 
         With the bias of the word they sum up to its logit. Source: Kim et al. 2017, section 3.1 (there: the
         feature vectors of quality estimation).
@@ -194,7 +196,7 @@ def _word(ids: Any, start: int, size: int, place: int) -> int:
 
 @numba.njit(cache=True, nogil=True)
 def _nearest(place: Any, j: int) -> int:
-    """The place that word j is aligned with, or else the nearest word that is (the later of two)."""
+    """The place that word j is aligned with, else the nearest aligned word (the later of two)."""
     for by in range(len(place)):
         if j + by < len(place) and place[j + by] >= 0:
             return int(place[j + by])

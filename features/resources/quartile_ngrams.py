@@ -1,4 +1,4 @@
-"""QuartileNgrams: n-grams of the best and of the worst translatable quarter of a sample of the corpus."""
+"""QuartileNgrams: n-grams of the best and worst translatable quarters of a corpus sample."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal

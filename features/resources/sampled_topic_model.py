@@ -19,7 +19,10 @@ from features.text.vocabulary import Vocabulary
 
 @dataclass(frozen=True, kw_only=True)
 class SampledTopicModelBuilder(Builder):
-    """Words of letters that are no stop words, in `rare` segments or more; `iterations` over all of them."""
+    """Learns from words of letters, no stop words, in `rare` segments or more.
+
+    `iterations` pass over all of them.
+    """
 
     source_stop_words: StopWords
     target_stop_words: StopWords
@@ -60,7 +63,7 @@ class SampledTopicModelBuilder(Builder):
 
 
 class SampledTopicModel(TopicModel):
-    """A topic model as DCU's: collapsed Gibbs sampling, 1,000 iterations, after removal of stop words.
+    """A topic model as DCU's: collapsed Gibbs sampling, 1,000 iterations, no stop words.
 
     The weights are the counts of the last iteration and the prior. Topics of new texts are inferred as in a
     TopicModel, by variational Bayes.

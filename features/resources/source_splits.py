@@ -44,7 +44,9 @@ class SourceSplitsBuilder(Builder):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SourceSplits(Resource):
-    """codes holds first word * vocabulary size + second word of every split bigram, ascending; lower-cased.
+    """Bigrams that the corpus splits, lower-cased.
+
+    `codes` holds first word * vocabulary size + second word of each, ascending.
 
     A bigram is split where both words have links, and between the span of target words that the one is
     linked to and that of the other lies at least one word.
@@ -65,7 +67,7 @@ class SourceSplits(Resource):
         typed("codes", self.codes, np.int64, None)
 
     def split(self, tokens: Tokens) -> BoolArray:
-        """(n_tokens,) whether the token and the next one of its text are a bigram that the corpus splits."""
+        """(n_tokens,) whether a token and the next one of its text are a split bigram."""
         words = tokens.lower()
         ids = self.vocabulary.lookup(words.types)[words.ids]
         splits = np.zeros(len(ids), bool)

@@ -16,7 +16,10 @@ from features.text.corpus import ParallelCorpus, Side
 
 @dataclass(frozen=True, kw_only=True)
 class StopWordsBuilder(Builder):
-    """The `most` frequent words of letters of one side, lower-cased; of equally frequent ones, the first."""
+    """The `most` frequent words of letters of one side, lower-cased.
+
+    Of equally frequent ones, the first.
+    """
 
     side: Side
     most: Count = 150
@@ -41,7 +44,9 @@ class StopWordsBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class StopWords(Resource):
-    """The most frequent words of a side, or those of a list (`read` of an experiment's `resources`).
+    """The most frequent words of a side, or those of a list.
+
+    The list is named by `read` of an experiment's `resources`.
 
     words  lower-cased, ascending
 

@@ -22,8 +22,10 @@ LEAST_SHARE = 0.05  # a tag rarer than that among a word's tags is taken for the
 
 @dataclass(frozen=True, kw_only=True)
 class TagDictionaryBuilder(Builder):
-    """From a layer of the annotation of one side; tags of less than `least_share` of a word do not count,
-    but every word has one."""
+    """Builds from a layer of the annotation of one side.
+
+    Tags of less than `least_share` of a word do not count, but every word has one.
+    """
 
     side: Side
     annotation: Annotation

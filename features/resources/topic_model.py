@@ -1,4 +1,4 @@
-"""TopicModel: bilingual topics of the corpus, each segment with its translation one document."""
+"""TopicModel: bilingual topics; each corpus segment with its translation is a document."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -64,7 +64,9 @@ class TopicModelBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class TopicModel(Resource):
-    """Latent Dirichlet allocation (Blei, Ng and Jordan 2003) over source and target words together.
+    """Latent Dirichlet allocation over source and target words together.
+
+    Blei, Ng and Jordan 2003.
 
     Words are lower-cased and consist of letters; those of more than the share `common` of all segments
     (stop words, in any language) and of fewer than `rare` segments are left out. Source and target words
@@ -99,7 +101,7 @@ class TopicModel(Resource):
         return expected_words(np.asarray(self.weights, np.float64))
 
     def shares(self, tokens: Tokens, side: Side) -> tuple[FloatArray, NDArray[np.bool_]]:
-        """(n, topics) topic shares of texts of one side alone; whether a text has any word of the model.
+        """(n, topics) topic shares of one side's texts; whether a text has a word of the model.
 
         A text without one has the prior's shares, all equal.
         """
@@ -111,7 +113,7 @@ class TopicModel(Resource):
 
 
 def content_words(tokens: Tokens, common: float, rare: int) -> Vocabulary:
-    """Words of letters that are neither in too many nor in too few segments, frequent ones first."""
+    """Words of letters in neither too many nor too few segments, frequent ones first."""
     lowered = tokens.lower()
     segments = segments_with(lowered)
     chosen = np.array([word.isalpha() for word in lowered.types], bool)

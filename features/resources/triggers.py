@@ -1,4 +1,4 @@
-"""Triggers: mutual information of words in the same segment, or in a segment and its translation."""
+"""Triggers: mutual information of words in one segment, or in a segment pair."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -75,7 +75,9 @@ class TriggersBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class Triggers(Resource):
-    """I(w1, w2) = P(w1, w2) ln(P(w1, w2) / (P(w1) P(w2))), P being shares of segments, lower-cased.
+    """I(w1, w2) = P(w1, w2) ln(P(w1, w2) / (P(w1) P(w2))); P is a share of segments.
+
+    Words are lower-cased.
 
     Pairs seen in fewer than `minimum` segments are left out and count 0, which is what I tends to as
     P(w1, w2) does. Within a side the table is symmetric, and a word has 0 with itself.
@@ -104,7 +106,9 @@ class Triggers(Resource):
         finite("values", self.values)
 
     def within(self, tokens: Tokens) -> FloatArray:
-        """(n,) mean over the words of a text, each as often as it stands, of their mean I with the others.
+        """(n,) mean over a text's words of their mean I with its other words.
+
+        Each word counts as often as it stands.
 
         NaN for a text of fewer than two words. Only for a table of one side.
         """
@@ -112,8 +116,9 @@ class Triggers(Resource):
         return ratio(self._sums(words, words), tokens.lengths * (tokens.lengths - 1))
 
     def across(self, given: Tokens, other: Tokens) -> FloatArray:
-        """(n,) mean over the words of `given` of their mean I with the words of `other`, each as often as it
-        stands.
+        """(n,) mean over the words of `given` of their mean I with the words of `other`.
+
+        Each word counts as often as it stands.
 
         NaN if one of the two texts is empty.
         """
@@ -154,7 +159,7 @@ def _vocabulary(tokens: Tokens, minimum: int) -> tuple[Vocabulary, WordSets]:
 def _count_rows(
     start: int, stop: int, places: Any, segments: Any, ids: Any, offsets: Any, width: int, minimum: int
 ) -> Any:
-    """Partners of the words start .. stop - 1 that are seen often enough: how many, which, their counts."""
+    """Frequent partners of the words start .. stop - 1: how many, which, their counts."""
     count, sizes = np.zeros(width, np.int32), np.zeros(stop - start, np.int64)
     columns, together, n = np.empty(1 << 16, np.int32), np.empty(1 << 16, np.int32), 0
     for word in range(start, stop):
@@ -184,7 +189,10 @@ def _add_up(
     result: Any,
     offsets: Any,
 ) -> None:
-    """Cells times occurrences of their words, one after the other: a sum does not depend on its batch."""
+    """Cells times occurrences of their words, added one by one.
+
+    A sum does not depend on its batch.
+    """
     for k in range(len(offsets) - 1):
         text, c = first + k, offsets[k]
         for i in range(left_offsets[text], left_offsets[text + 1]):

@@ -1,4 +1,4 @@
-"""Truecaser: the usual spelling of every word, capitals included, away from the starts of sentences."""
+"""Truecaser: each word's usual spelling, capitals included, away from sentence starts."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -32,7 +32,9 @@ class TruecaserBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class Truecaser(Resource):
-    """The most frequent spelling of each word where no sentence begins, as Moses's train-truecaser has it.
+    """The most frequent spelling of each word where no sentence begins.
+
+    The rules are those of Moses's train-truecaser.
 
     Words that only ever begin sentences are counted there. Among equally frequent spellings the first in
     code point order is taken (capitals come first).
@@ -86,7 +88,7 @@ class Truecaser(Resource):
         return [self._index.get(word.lower()) for word in types]
 
     def truecase(self, tokens: Tokens) -> Tokens:
-        """The tokens with the usual spelling where a sentence or title begins; the others as they are.
+        """The tokens, with the usual spelling where a sentence or title begins.
 
         Unknown words keep their spelling.
         """
@@ -102,7 +104,7 @@ class Truecaser(Resource):
 
 
 def begins(tokens: Tokens) -> NDArray[np.bool_]:
-    """(n_tokens,) whether a token begins its text, or follows a mark after which a sentence may begin."""
+    """(n_tokens,) whether a token begins its text, or follows a mark that may end a sentence."""
     opening = np.array([word in _OPENING for word in tokens.types], bool)
     starts = np.zeros(len(tokens.ids), bool)
     if len(starts):

@@ -1,4 +1,4 @@
-"""TupleLM: an n-gram model over bilingual units, each target word with the source word it translates."""
+"""TupleLM: an n-gram model of bilingual units, target words with their source words."""
 
 import json
 from collections.abc import Mapping
@@ -58,7 +58,7 @@ def _first_links(
 
 @numba.njit(cache=True, nogil=True)
 def _numbered(words: Any, given: Any, types: int, size: int, index: Any) -> Any:
-    """The distinct pairs of a word and its given word, in ascending order; fills the index of each token's.
+    """Distinct pairs of a word and its given word, ascending; fills each token's index.
 
     Words are sorted by counting: three numbers per token are all the memory.
     """
@@ -111,8 +111,9 @@ class TupleLMBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class TupleLM(Resource):
-    """Modified Kneser-Ney model of the units of `units` (the n-gram translation model of Mariño et al. 2006,
-    section 2, with one target word per unit).
+    """Modified Kneser-Ney model of the bilingual units of `units`.
+
+    The n-gram translation model of Mariño et al. 2006, section 2, with one target word per unit.
 
     The links of the corpus, and of what is scored, are those of every target word and its most probable
     source word.

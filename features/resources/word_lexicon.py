@@ -1,4 +1,4 @@
-"""WordLexicon: for every target word, the probability that a translation has it, given all source words."""
+"""WordLexicon: probability of each target word in a translation, given all source words."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
@@ -97,7 +97,9 @@ class WordLexiconBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class WordLexicon(Resource):
-    """Discriminative word lexicon: one logistic regression per target word on the bag of source words.
+    """Discriminative word lexicon: one logistic regression per target word.
+
+    Its input is the bag of source words.
 
     Words are lower-cased, tokens with digits are one word. The target words that matter are the `words`
     most frequent that occur in at least `minimum` segments; source words are those in
@@ -174,7 +176,7 @@ def _train_rows(
     smallest: float,
     seed: int,
 ) -> Any:
-    """Weights of target words start .. stop - 1: how many, their source words, they, the intercepts."""
+    """Weights of target words start .. stop - 1: number, source words, weights, intercepts."""
     weights, squares = np.zeros(width), np.zeros(width)
     has = np.full(len(offsets) - 1, -1, np.int32)
     sizes, intercepts = np.zeros(stop - start, np.int64), np.zeros(stop - start, np.float32)
@@ -206,7 +208,10 @@ def _train_rows(
 
 @numba.njit(cache=True, nogil=True)
 def _examples(with_word: Any, has: Any, word: int, positives: int, negatives: int) -> Any:
-    """Segments with the word, spread evenly where they are too many, then some without; how many have it."""
+    """Segments with the word, then some without; how many have it.
+
+    Segments with it are spread evenly if they are too many.
+    """
     n = min(len(with_word), positives)
     rest = len(has) - len(with_word)
     chosen = np.empty(n + min(n * negatives, rest), np.int32)
@@ -254,7 +259,10 @@ def _fit(
 
 @numba.njit(cache=True, nogil=True)
 def _score(words: Any, offsets: Any, weights: Any, starts: Any, intercepts: Any, result: Any) -> None:
-    """Scores the texts at `offsets`; weights[starts[k]:starts[k + 1]] belong to word k's source words."""
+    """Scores the texts at `offsets`.
+
+    weights[starts[k]:starts[k + 1]] belong to word k's source words.
+    """
     for k in range(len(starts) - 1):
         cell, size = starts[k], 0
         if offsets[k + 1] > offsets[k]:

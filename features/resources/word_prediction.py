@@ -1,4 +1,4 @@
-"""WordPrediction: the words of a translation, predicted by a neural network from those of the source."""
+"""WordPrediction: a neural network predicts a translation's words from the source's."""
 
 from dataclasses import dataclass
 from hashlib import sha1
@@ -60,8 +60,9 @@ class WordPredictionBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class WordPrediction(Resource):
-    """A network from the vector of a source to that of its translation; words are lower-cased, those with
-    digits are one word.
+    """A network from the vector of a source to that of its translation.
+
+    Words are lower-cased; words with digits are one word.
 
     into, hidden_bias, out, bias  weights of the network, float32
 
@@ -99,8 +100,11 @@ class WordPrediction(Resource):
             finite(name, array)
 
     def score(self, source: Tokens, target: Tokens) -> tuple[FloatArray, FloatArray]:
-        """(n,) Euclidean distances of predicted and observed vectors, and geometric means of the predictions
-        for what is there; NaN for a source or a translation without any dimension."""
+        """(n,) distances of predicted and observed vectors; mean predictions of words.
+
+        Distances are Euclidean. The means are geometric, over the words that are there. NaN for a
+        source or a translation without any dimension.
+        """
         hashed = bool(self.settings["hashed"])
         given, there = (
             _vectors(plain(source), self.source, hashed),

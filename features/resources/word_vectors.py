@@ -49,7 +49,9 @@ class WordVectorsBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class WordVectors(Resource):
-    """Truncated SVD of the positive pointwise mutual information of words and their two neighbours.
+    """Truncated SVD of the positive pointwise mutual information of words and contexts.
+
+    The contexts of a word are its two neighbours.
 
     Row i belongs to word i of `vocabulary`, by falling frequency; words beyond, and those never seen beside
     a frequent one, are 0.

@@ -1,4 +1,4 @@
-"""Checks of stored arrays: compiled code reads them without looking, so they are looked at once before."""
+"""Checks stored arrays before compiled code reads them unchecked."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -56,7 +56,9 @@ def finite(name: str, array: NDArray[Any], low: float = -np.inf, high: float = n
 
 
 def number(name: str, array: NDArray[Any], low: float = -np.inf, high: float = np.inf) -> float:
-    """The number that an array without axes holds. Raises Damaged for another array, or as `finite` does.
+    """The number that an array without axes holds.
+
+    Raises Damaged for another array, or as `finite` does.
 
     >>> number("share", np.array(0.25), 0, 1)
     0.25
@@ -72,7 +74,9 @@ def number(name: str, array: NDArray[Any], low: float = -np.inf, high: float = n
 def rising(
     name: str, array: NDArray[Any], first: int | None, last: int | None, *, strictly: bool = False
 ) -> None:
-    """Raises Damaged if numbers fall (or, `strictly`, stay), or do not begin and end as they must.
+    """Raises Damaged if numbers fall, or do not begin and end as they must.
+
+    `strictly`: also if they stay equal.
 
     >>> rising("offsets", np.array([0, 2, 1, 3]), 0, 3)
     Traceback (most recent call last):
@@ -100,7 +104,9 @@ def rows(
     width: int,
     **values: tuple[NDArray[Any], DTypeLike],
 ) -> None:
-    """A sparse table: `size` rows, entries offsets[r]:offsets[r + 1], of `columns` below `width`, and values.
+    """Checks a sparse table: `size` rows, entries offsets[r]:offsets[r + 1], and values.
+
+    Entries are of `columns` below `width`.
 
     values  name -> (array, type), one per entry
 

@@ -1,4 +1,4 @@
-"""LightGBM's text of boosted trees, checked before LightGBM reads it, which follows every number."""
+"""Checks LightGBM's text of boosted trees first, because LightGBM follows any number."""
 
 import re
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ _CATEGORICAL = 1  # bit of a decision type
 
 
 def check_trees(text: str) -> None:
-    """Raises Damaged if LightGBM would read outside of the text, of its arrays, or of a row of features.
+    """Raises Damaged if LightGBM would read outside of the text, an array, or a feature row.
 
     Models of one output with splits by thresholds, which is what this project trains.
     """
@@ -64,7 +64,10 @@ def _check_tree(number: int, keys: Mapping[bytes, bytes], width: int) -> None:
 
 
 def _check_children(number: int, left: NDArray[np.int64], right: NDArray[np.int64]) -> None:
-    """Every inner node but the first, and every leaf (-1, -2, ...), is the child of one node before it."""
+    """Raises Damaged unless each inner node but the first, and each leaf, has one parent.
+
+    Leaves are -1, -2, ...; a parent comes before its children.
+    """
     n = len(left)
     children = np.stack([left, right], axis=1)
     expected = np.concatenate([np.arange(-n - 1, 0), np.arange(1, n)])

@@ -1,4 +1,4 @@
-"""The user's folders for this project, of caches and data, and whether others could write what lies there."""
+"""The user's folders of caches and data, and whether others could write there."""
 
 import grp
 import os
@@ -33,7 +33,10 @@ def user_cache() -> Path | None:
 
 
 def user_data() -> Path | None:
-    """`qe` in XDG_DATA_HOME, or in ~/.local/share if that is no absolute path; None without a home."""
+    """`qe` in XDG_DATA_HOME if that is an absolute path, else in ~/.local/share.
+
+    None without a home.
+    """
     base = Path(os.environ.get("XDG_DATA_HOME", ""))
     with suppress(RuntimeError):  # nobody knows this user
         base = base if base.is_absolute() else Path("~/.local/share").expanduser()
@@ -41,7 +44,10 @@ def user_data() -> Path | None:
 
 
 def of_user_alone(folder: Path) -> bool:
-    """Makes the folder if it can be made. Whether only the user can write it, or rename what leads to it."""
+    """Makes the folder if possible; whether only the user can write it.
+
+    It is not the user's alone if others can rename what leads to it.
+    """
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         TemporaryFile(dir=folder).close()
@@ -53,7 +59,10 @@ def of_user_alone(folder: Path) -> bool:
 
 
 def _replaceable(place: os.stat_result) -> bool:
-    """Whether others could rename what lies there: a sticky folder (/tmp) lets only owners do so."""
+    """Whether others could rename what lies there.
+
+    A sticky folder (/tmp) lets only owners do so.
+    """
     sticky = place.st_mode & stat.S_ISVTX
     return place.st_uid not in (0, os.geteuid()) or (_open(place) and not sticky)
 

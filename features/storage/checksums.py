@@ -43,7 +43,10 @@ def checksum(path: Path, *, anew: bool = False) -> str:
 
 
 def identity_of(status: os.stat_result) -> tuple[str, ...]:
-    """Device, inode (both in hex), size, times of change: they tell a file from others, and if it changes."""
+    """Device, inode (both in hex), size, times of change: identity and state of a file.
+
+    They tell a file from others, and whether it changes.
+    """
     times = (str(number) for number in (status.st_size, status.st_mtime_ns, status.st_ctime_ns))
     return f"{status.st_dev:x}", f"{status.st_ino:x}", *times
 
@@ -86,7 +89,9 @@ def _walk(folder: Path) -> Iterator[Path]:
 def verify(
     folder: Path, recorded: Mapping[str, str], besides: Collection[str] = (), *, anew: bool = False
 ) -> None:
-    """Compares a folder with the checksums recorded of it; `besides` names files that are not among them.
+    """Compares a folder with its recorded checksums.
+
+    `besides` names files that have none.
 
     Raises Damaged with the names of files that are gone, changed, or new; InputError as `regular_files`.
     """

@@ -17,7 +17,7 @@ class Damaged(ValueError):
 
 @contextmanager
 def whole(what: str, path: Path, remedy: str = REBUILD) -> Iterator[None]:
-    """Raises InputError if the block, which reads `path`, cannot make sense of it, whatever the reason.
+    """Raises InputError if the block, which reads `path`, fails for any reason.
 
     >>> with whole("the manifest", Path("bundle/manifest.json")):
     ...     json.loads("{")

@@ -1,4 +1,4 @@
-"""Files: atomic writing, hashing, plain or compressed text with errors that name file and line."""
+"""Files: atomic writing, hashing, text (plain, compressed), errors with file and line."""
 
 import codecs
 import ctypes
@@ -87,7 +87,10 @@ def _put_in_place(new: Path, path: Path) -> None:
 
 
 def _exchanged(one: Path, other: Path) -> bool:
-    """Exchanges two names at once (renameat2 of Linux); False if the system or the file system cannot."""
+    """Exchanges two names at once (renameat2 of Linux).
+
+    False if the system or the file system cannot.
+    """
     exchange = getattr(ctypes.CDLL(None), "renameat2", None)
     return exchange is not None and exchange(_HERE, bytes(one), _HERE, bytes(other), _EXCHANGE) == 0
 
@@ -104,7 +107,7 @@ def _in_use(handle: int) -> Iterator[None]:
 
 
 def tidy(path: Path) -> None:
-    """Removes what killed processes left beside `path`: temporary files and directories nobody works on.
+    """Removes temporary files and folders that killed processes left beside `path`.
 
     An old directory that a kill took away from its name gets it back.
     """
@@ -187,7 +190,9 @@ def unwritable(path: Path, error: OSError) -> InputError:
 
 
 def clone_or_copy(source: Path, target: Path) -> None:
-    """`target` as a copy of `source`; one that shares its blocks where the file system can (btrfs, XFS).
+    """Copies `source` to `target`, sharing its blocks if the file system can.
+
+    btrfs and XFS can.
 
     Never a link: what happens to one of the two does not happen to the other.
     """
@@ -201,7 +206,9 @@ def clone_or_copy(source: Path, target: Path) -> None:
 
 
 def link_or_copy(source: Path, target: Path) -> None:
-    """`target` as another name of the file `source`, which takes no space; a copy on another file system.
+    """`target` as another name of the file `source`, which takes no space.
+
+    A copy on another file system.
 
     For files that are never changed in place, of two folders that are one thing.
     """
@@ -297,7 +304,9 @@ def open_binary(path: Path) -> IO[bytes]:
 
 
 def line_form(path: Path) -> tuple[bytes, bytes]:
-    """The byte order mark of a plain or gzip text (UTF-8), or nothing, and how its first line ends.
+    """The byte order mark of a text, or nothing, and how its first line ends.
+
+    Plain or gzip, in UTF-8.
 
     Raises InputError as `open_binary` does.
     """
@@ -320,7 +329,9 @@ def check_line_ends(first: bytes, path: Path) -> None:
 
 
 def read_lines(path: Path) -> Iterator[str]:
-    """Lines of a UTF-8 file, plain or gzip, without line ends; CRLF and a byte-order mark are dropped.
+    """Lines of a UTF-8 file, plain or gzip, without line ends.
+
+    CRLF and a byte-order mark are dropped.
 
     Only LF ends a line (not the other characters that `str.splitlines` splits at).
 

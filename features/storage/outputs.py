@@ -1,4 +1,4 @@
-"""An output: apart from every input, no stranger's, and one process's alone while that works on it."""
+"""Output paths: apart from inputs, owned by no one else, locked by one process."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -21,7 +21,10 @@ def check_output(path: Path, inputs: Iterable[Path] = ()) -> None:
 
 
 def check_outside(output: Path, folder: Path) -> None:
-    """Raises InputError for an output within a folder that holds nothing else, such as a model's."""
+    """Raises InputError for an output within a folder that holds nothing else.
+
+    A model's folder is one.
+    """
     if any(_same(folder, above) for above in output.absolute().resolve().parents):
         raise InputError(f"would be a part of {folder}", where=output, remedy=_ELSEWHERE)
 
@@ -70,7 +73,9 @@ def locked_folder(
     before: Iterable[str] = (),
     also: Iterable[str] = (),
 ) -> Iterator[None]:
-    """Keeps `path` as the output folder of a verb: new, empty, or marked as an earlier output of the verb.
+    """Locks `path` as the output folder of a verb.
+
+    It is new, empty, or marked as an earlier output of the verb.
 
     inputs  must lie elsewhere
     before  patterns (of `Path.glob`) of files that show an earlier output that has no mark
@@ -127,7 +132,10 @@ def owner_of(path: Path) -> str | None:
 
 
 def stranger(path: Path) -> str | None:
-    """The first name in a folder that is no lock of a verb; None for an empty folder, and for none."""
+    """The first name in a folder that is no verb's lock.
+
+    None for an empty folder, and for none.
+    """
     if not path.is_dir():
         return None
     names = sorted(left.name for left in path.iterdir())
@@ -161,7 +169,7 @@ def _locked(lock: Path, output: Path, patience: float = _PATIENCE) -> Iterator[N
 
 @contextmanager
 def _made(folder: Path, output: Path) -> Iterator[None]:
-    """Makes a folder; of those that were not there before, the empty ones go when the block has ended."""
+    """Makes a folder and its parents; removes new ones that are empty after the block."""
     new = [above for above in (folder, *folder.parents) if not above.exists()]
     with _refused(output):
         folder.mkdir(parents=True, exist_ok=True)

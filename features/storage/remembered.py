@@ -1,4 +1,4 @@
-"""What was found out about large files, kept in the user's cache folder so that it costs time only once.
+"""Results on large files, kept in the user's cache folder to save time.
 
 Only in a folder that nobody else can write or exchange: what is kept there is believed.
 """

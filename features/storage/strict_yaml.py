@@ -1,4 +1,4 @@
-"""YAML of settings, read safely: plain values only, each key once, and no more than settings need."""
+"""YAML of settings, read safely: plain values, each key once, limited in size."""
 
 import re
 from pathlib import Path
@@ -22,7 +22,10 @@ _PLAIN: Final = tuple(_TAG + name for name in ("null", "bool", "int", "float", "
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """Safe YAML of plain values: dates are text, and the tags of others (sets, binary, ...) unknown."""
+    """Safe YAML of plain values.
+
+    Dates are text, and the tags of others (sets, binary, ...) unknown.
+    """
 
     yaml_implicit_resolvers = {  # noqa: RUF012 (PyYAML's own name and type)
         first: [(tag, form) for tag, form in resolvers if tag in (*_PLAIN, _MERGE)]
@@ -116,7 +119,10 @@ def _number(loader: _StrictLoader, node: yaml.Node) -> float:
 
 
 def _as_written(node: yaml.Node) -> None:
-    """Refuses what YAML 1.1 reads as another number than a reader does: 1_0 is 10, 010 is 8, 1:30 is 90."""
+    """Refuses what YAML 1.1 reads as another number than a reader does.
+
+    1_0 is 10, 010 is 8, 1:30 is 90.
+    """
     if not _AS_WRITTEN.fullmatch(node.value):
         raise _refused(f"'{node.value}' is no plain number; text stands in quotes", node.start_mark)
 

@@ -1,4 +1,4 @@
-"""Keeps settings and compiled code that others wrote out of the libraries that would take them.
+"""Keeps settings and compiled code of others out of the libraries that would load them.
 
 Numba and Matplotlib read settings in the working directory, which may be a folder from elsewhere. Numba's
 name the folder of what it has compiled, and its index files there are pickles: reading one runs code.
@@ -38,7 +38,10 @@ def keep_out() -> None:
 
 
 class _Apart(MetaPathFinder):
-    """Finds modules that read the working directory as others find them, and has them run elsewhere."""
+    """Runs Numba and matplotlib elsewhere on import, since they read the working directory.
+
+    Others find the modules.
+    """
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         if name not in (_NUMBA, "matplotlib"):
@@ -66,7 +69,10 @@ def _apart(name: str, execute: Callable[[ModuleType], None]) -> Callable[[Module
 
 @contextmanager
 def _elsewhere() -> Iterator[None]:
-    """In the folder of the interpreter, which is trusted as its code is; for moments: threads share it."""
+    """Runs the block in the interpreter's folder, which is trusted as its code is.
+
+    For moments: threads share it.
+    """
     here = None
     with suppress(OSError):  # a working directory that is gone holds no settings
         here = os.open(".", getattr(os, "O_PATH", os.O_RDONLY))
@@ -85,13 +91,18 @@ def _without_file(config: ModuleType) -> None:
 
 
 def _own_cache() -> None:
-    """A folder for what Numba compiles, here and in processes that are started; one that is named stays."""
+    """Sets a folder for code that Numba compiles, here and in processes started later.
+
+    A folder that is named stays.
+    """
     if not os.environ.get(_FOLDER):
         os.environ[_FOLDER] = str(compile_cache())
 
 
 def compile_cache() -> Path:
-    """The user's folder of compiled code; a temporary one if others could write there, or nobody can.
+    """The user's folder of compiled code.
+
+    A temporary one if others could write there, or nobody can.
 
     An empty one gets what was compiled when the program was installed, as containers have it.
     """
@@ -104,7 +115,10 @@ def compile_cache() -> Path:
 
 
 def _with_installed(folder: Path) -> Path:
-    """The folder of the interpreter is trusted as its code is. Another process may copy at the same time."""
+    """`folder`, filled first with the compiled code that was installed beside the interpreter.
+
+    That folder is trusted as the interpreter's code is. Another process may copy at the same time.
+    """
     installed = Path(sys.prefix) / "share" / "qe" / "numba"
     if installed.is_dir() and not any(folder.iterdir()):
         copy = Path(tempfile.mkdtemp(prefix="qe-numba-", dir=folder.parent))

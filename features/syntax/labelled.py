@@ -14,7 +14,9 @@ NONE = -1  # a word that stays
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """tokens  texts with labels; labels of one kind in a row are one token
+    """Texts with labels in place of some words.
+
+    tokens  texts with labels; labels of one kind in a row are one token
     places  (n_words,) the place, in its text, of the token that every word went into; None: its own
     """
 

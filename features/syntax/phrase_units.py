@@ -1,4 +1,4 @@
-"""What phrases are made of: words, base forms, stems, or text with labels for names or entities."""
+"""Units of phrases: words, base forms, stems, or text with labels of names or entities."""
 
 from collections.abc import Mapping
 from typing import Final, Literal
@@ -49,8 +49,9 @@ def in_units(tokens: Tokens, units: Units, language: str, tags: Tokens | None = 
 
 
 def with_names(tokens: Tokens) -> Labelled:
-    """`<name>` for words that begin with a capital, but for a text's first word; `<number>` for words with a
-    digit.
+    """Texts with `<name>` for capitalised words, and `<number>` for words with a digit.
+
+    A text's first word is no name.
 
     >>> with_names(Tokens.from_lists([["Yesterday", "Ana", "Gil", "paid", "1,200", "euros"]])).tokens.words(0)
     ['Yesterday', '<name>', 'paid', '<number>', 'euros']
@@ -62,7 +63,9 @@ def with_names(tokens: Tokens) -> Labelled:
 
 
 def with_entities(tokens: Tokens, tags: Tokens) -> Labelled:
-    """The texts with the types of entities in their place; words with a digit in no entity are numbers.
+    """Texts with entity types in place of entities.
+
+    Words with a digit in no entity are numbers.
 
     tags  (as tokens) `B-PER`, `I-PER`, `O`
 

@@ -1,4 +1,4 @@
-"""Words of annotated texts one by one, with their morphology, and with their heads where there are any."""
+"""Words of annotated texts one by one: their morphology, and their heads if known."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -99,8 +99,9 @@ def children(words: Sequence[Word]) -> list[list[int]]:
 
 
 def finite_verb(words: Sequence[Word], below: Sequence[Sequence[int]], place: int) -> int | None:
-    """The finite verb of the predicate at `place`: the word itself, or an auxiliary or copula that depends on
-    it; None if it has none.
+    """The finite verb of the predicate at `place`; None if it has none.
+
+    It is the word itself, or an auxiliary or copula that depends on it.
 
     >>> been = [Word("ha", "haber", "AUX", features_of("VerbForm=Fin"), 1, "aux"),
     ...         Word("sido", "ser", "VERB", features_of("VerbForm=Part"), -1, "root")]

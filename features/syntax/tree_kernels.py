@@ -1,4 +1,7 @@
-"""Tree kernels: how many fragments two trees share, weighted; a similarity that learners can work with."""
+"""Tree kernels: the weighted number of fragments that two trees share.
+
+A similarity that learners can work with.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
@@ -109,7 +112,9 @@ class TreeKernel(ABC):
 
 @dataclass(frozen=True)
 class SubsetTreeKernel(TreeKernel):
-    """Fragments have all children of a node or none, so that they respect the grammar's productions.
+    """Fragments have all children of a node or none.
+
+    So they respect the grammar's productions.
 
     Delta = 0 for nodes with different productions (their label and their children's); else
     lambda prod_j (1 + Delta(child j, child j)), which is lambda for equal preterminals.
@@ -265,7 +270,10 @@ def _room(left: _Sorted, right: _Sorted) -> _Room:
 def _value(
     left: _Sorted, i: int, right: _Sorted, j: int, decays: tuple[bool, float, float], room: _Room
 ) -> float:
-    """K of tree i of one batch and tree j of the other, not normalised; its sum is always in one order."""
+    """K of tree i of one batch and tree j of the other, not normalised.
+
+    Its sum is always in one order.
+    """
     if right[1][j] < left[1][i]:
         left, i, right, j = right, j, left, i
     value: float = _ordered(left, i, right, j, decays, room)
@@ -308,7 +316,10 @@ def _ordered(
 
 @numba.njit(cache=True, nogil=True)
 def _match(left: _Sorted, i: int, right: _Sorted, j: int, ranges: NDArray[np.int64]) -> None:
-    """ranges[a] = places in the right's order of the nodes of tree j of the same kind as node a of tree i."""
+    """ranges[a] = places of the nodes of tree j that have the kind of node a of tree i.
+
+    The places are in the right's order.
+    """
     start, right_end = right[0][j], right[0][j + 1]
     end = start
     kinds, order, right_kinds, right_order = left[4], left[5], right[4], right[5]
@@ -331,7 +342,9 @@ def _match(left: _Sorted, i: int, right: _Sorted, j: int, ranges: NDArray[np.int
 def _subsequences(
     delta: FloatArray, one: int, n: int, other: int, k: int, decay: float, row: FloatArray
 ) -> float:
-    """Sum over equally long subsequences J, J' of n and k children of decay^(d(J) + d(J')) prod Delta.
+    """Sum over equally long subsequences J, J' of n and k children.
+
+    The terms are decay^(d(J) + d(J')) prod Delta.
 
     S(x, y), of those that end with children x and y, is Delta(x, y) decay^2 (1 + D(x - 1, y - 1)), where
     D(x, y) = sum over x' <= x, y' <= y of decay^(x - x' + y - y') S(x', y'); `row` holds D(x - 1, .).

@@ -1,4 +1,7 @@
-"""Trees: a batch of labelled ordered trees as arrays, from bracketed parses and from dependencies."""
+"""Trees: a batch of labelled ordered trees as arrays.
+
+From bracketed parses and from dependencies.
+"""
 
 import re
 import threading
@@ -83,7 +86,7 @@ class Trees:
         plain: bool = False,
         numbers: Iterable[int] | None = None,
     ) -> "Trees":
-        """One tree per text in the notation of the Penn Treebank: `(S (NP (N Mary)) (VP (V slept)))`.
+        """One tree per text in Penn Treebank notation, `(S (NP (N Mary)) (VP (V slept)))`.
 
         Brackets without a label around a tree are passed over; where they hold several trees, or a text has
         several, these get a root with the label `""`. A text without any node has a tree without nodes.
@@ -217,7 +220,7 @@ class Trees:
         return " ".join(parts)
 
     def kept(self, key: Hashable, compute: Callable[[], Any]) -> Any:
-        """What `compute` gives for these trees, computed once for a `key` and remembered as long as they are.
+        """Result of `compute` for these trees, remembered by `key` as long as they live.
 
         Threads that ask at the same time wait for one of them.
         """
@@ -280,7 +283,10 @@ def _level_order(nodes: Sequence[Node]) -> tuple[list[str], list[int]]:
 
 
 def _bracketed(text: str, where: str) -> list[Node]:
-    """The nodes of a bracketed text in pre-order; a bracket without a label is a node with the label ""."""
+    """The nodes of a bracketed text in pre-order.
+
+    A bracket without a label is a node with the label "".
+    """
     nodes: list[Node] = []
     depth, opened = 0, False
     for token in _BRACKETS.findall(text):
@@ -344,7 +350,10 @@ def _without_function(label: str) -> str:
 
 
 def _rooted(nodes: Sequence[Node]) -> list[Node]:
-    """With one root: unlabelled brackets around one tree are dropped, several trees get one with label ""."""
+    """Nodes with one root.
+
+    Unlabelled brackets around one tree are dropped; several trees get a root with the label "".
+    """
     if sum(depth == 0 for _, depth in nodes) > 1:
         nodes = [("", 0), *((label, depth + 1) for label, depth in nodes)]
     while nodes and nodes[0] == ("", 0) and sum(depth == 1 for _, depth in nodes) <= 1:

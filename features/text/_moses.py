@@ -1,4 +1,7 @@
-"""Moses tokenization rules on one line; the character classes and prefix lists are those of sacremoses."""
+"""Moses tokenization rules on one line.
+
+Character classes and prefix lists are those of sacremoses.
+"""
 
 import re
 from collections.abc import Callable
@@ -20,7 +23,7 @@ Substitution = tuple[re.Pattern[str], str]
 
 @dataclass(frozen=True)
 class MosesRules:
-    """The rules for one language: substitutions in order, then full stops, then the end of the line.
+    """Rules of one language: substitutions in order, full stops, then the line's end.
 
     pad             `line` works on the text between blanks (Perl: `$text = " $text "`)
     before          substitutions before the commas: blanks around all other signs
@@ -60,7 +63,10 @@ class MosesRules:
         return [self.restore(token) for token in tokens] if dots else tokens
 
     def _full_stops(self, tokens: list[str]) -> list[str]:
-        """Splits the full stop off a token unless it is an abbreviation or the text goes on in lower case."""
+        """Splits the full stop off a token, abbreviations excepted.
+
+        It stays, too, if the text goes on in lower case.
+        """
         result: list[str] = []
         last = len(tokens) - 1
         for i, token in enumerate(tokens):

@@ -116,7 +116,7 @@ def values(blocks: Sequence[str], name: str) -> NDArray[np.float64]:
 
 
 def value_lists(blocks: Sequence[str], name: str) -> list[NDArray[np.float64]]:
-    """(n,) the lists of numbers in the comments `# name = number number ...`; empty if there is none.
+    """(n,) lists of numbers in the comments `# name = number number ...`; empty if absent.
 
     >>> [values.tolist() for values in value_lists(["# odds = -8 -9.5", ""], "odds")]
     [[-8.0, -9.5], []]
@@ -128,8 +128,9 @@ def value_lists(blocks: Sequence[str], name: str) -> list[NDArray[np.float64]]:
 
 
 def spans(tags: Sequence[str]) -> list[tuple[int, int, str]]:
-    """(start, end, type) of the entities that `B-`, `I-` and `O` tags mark, as the script conlleval reads
-    them: an `I-` that continues nothing begins an entity.
+    """(start, end, type) of the entities that `B-`, `I-` and `O` tags mark.
+
+    The rules are those of the script conlleval: an `I-` that continues nothing begins an entity.
 
     >>> spans(["B-PER", "I-PER", "O", "I-LOC", "B-LOC"])
     [(0, 2, 'PER'), (3, 4, 'LOC'), (4, 5, 'LOC')]
@@ -269,7 +270,9 @@ def block_of(words: Sequence[tuple[str, str, str, str]]) -> str:
 
 
 def collapsed(rows: Sequence[list[str]]) -> list[list[str]]:
-    """The words of a sentence as its text has them: a range (`1-2`) is one, with the annotation of its head.
+    """The words of a sentence as its text has them.
+
+    A range (`1-2`) is one word, with the annotation of its head.
 
     rows     those of a block, ranges before their words, ids from 1
     Returns  rows with ids and heads counted anew; the head of a range is the first word whose head lies
@@ -397,7 +400,10 @@ def _tree(block: str) -> str:
 
 
 def _entity_tags(cells: Sequence[str]) -> list[str]:
-    """MISC cells as `B-`, `I-` and `O`; `S-` and `E-` of single and last words are turned into them."""
+    """MISC cells as `B-`, `I-` and `O`; `S-` becomes `B-`, `E-` becomes `I-`.
+
+    `S-` marks single words, `E-` last ones.
+    """
     tags = []
     for cell in cells:
         match = _ENTITY.search(cell)

@@ -1,4 +1,4 @@
-"""Held-out pairs: a part of a corpus that resources are not built from, so that they can be tried on it."""
+"""Held-out pairs: the part of a corpus to test on, left out when resources are built."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,9 @@ def split_pairs(corpus: ParallelCorpus, pairs: int, share: int, seed: int) -> tu
 
 
 def held_out_in_turn(corpus: ParallelCorpus, pairs: int, groups: int, seed: int) -> list[tuple[Rows, Rows]]:
-    """(rows left, rows held out) of `groups` random groups of blocks of the corpus, each held out once.
+    """(rows left, rows held out) of `groups` random groups, each held out once.
+
+    Groups consist of blocks of the corpus.
 
     At most `pairs` in all, as many of each group; which pairs fit, `split_pairs` says.
     """
@@ -55,7 +57,9 @@ def held_out_in_turn(corpus: ParallelCorpus, pairs: int, groups: int, seed: int)
 
 
 def held_out_lines(corpus: ParallelCorpus, first: int, last: int) -> tuple[Rows, Rows]:
-    """(rows left, rows held out): the pairs of these lines of the corpus's files, from 1, and all others.
+    """(rows left, rows held out): the pairs of these lines are held out.
+
+    Lines of the corpus's files, from 1.
 
     Nothing that is left has the same source or the same target (letters alike) as a pair that is held out.
 

@@ -1,4 +1,4 @@
-"""Language codes: which are codes at all, and which codes of files speak of the same language (BCP 47)."""
+"""Language codes: which codes exist, and which codes of files name one language (BCP 47)."""
 
 import difflib
 import re
@@ -46,7 +46,10 @@ def check_language(code: str) -> None:
 
 
 def is_known(tag: str) -> bool:
-    """Whether a tag of a file (`en_US`, `zh-Hant-TW`, `eng`) names a language of the IANA registry."""
+    """Whether a tag of a file names a language of the IANA registry.
+
+    `en_US`, `zh-Hant-TW` and `eng` do.
+    """
     return _language(tag) is not None
 
 
@@ -85,7 +88,7 @@ def _language(tag: str) -> str | None:
 
 
 def _meant(given: str) -> str | None:
-    """The code of the language that lower-case text, such as `pt-br` or `englsh`, comes close to."""
+    """The code of the language that lower-case text such as `pt-br` or `englsh` means."""
     code = _language(re.split("[-_.]", given.strip())[0])
     for same in (code, *(used for used in sorted(_IN_USE) if _language(used) == code)):
         if same in _names():

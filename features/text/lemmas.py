@@ -11,7 +11,9 @@ from features.text.tokens import Tokens
 
 
 def base_forms(words: Iterable[str], language: str) -> list[str]:
-    """The lower-cased base form of each word; a word that the dictionary lacks stands for itself.
+    """The lower-cased base form of each word; unknown words stand for themselves.
+
+    The dictionary knows the others.
 
     >>> base_forms(["convierte", "las", "horas", "xyz"], "es")
     ['convertir', 'el', 'hora', 'xyz']

@@ -119,7 +119,9 @@ class Links:
 def symmetrised(
     forward: Links, backward: Links, lengths: NDArray[np.int64], widths: NDArray[np.int64], method: str
 ) -> Links:
-    """The links of two directions brought together (`symmetrised_mask`); segments of (l, m) words.
+    """Links of two directions, combined by `symmetrised_mask`.
+
+    Segments of (l, m) words.
 
     >>> one, other = Links.from_pharaoh(["0-0 1-1"]), Links.from_pharaoh(["0-0 0-1"])
     >>> list(symmetrised(one, other, np.array([2]), np.array([2]), "union").pharaoh())
@@ -164,7 +166,10 @@ def grow_diagonal(
     widths: NDArray[np.int64],
     final_and: bool = True,
 ) -> NDArray[np.bool_]:
-    """grow-diag-final-and (or grow-diag) of two directions' (l, m) masks, flattened (Koehn et al. 2003)."""
+    """grow-diag-final-and (or grow-diag) of two directions' (l, m) masks, flattened.
+
+    Koehn et al. 2003.
+    """
     grown = forward & backward
     _grow(forward, backward, lengths, widths, final_and, grown)
     return grown

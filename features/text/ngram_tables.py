@@ -1,4 +1,4 @@
-"""N-gram tables: every n-gram of an encoded text, counted and numbered order by order, and as one trie.
+"""N-gram tables: n-grams of an encoded text, counted and numbered by order, and a trie.
 
 The places where an n-gram ends lie together, n-gram by n-gram. Those of the next order are the same places
 one word on, each group sorted by that word: linear in the length of the text. N-grams that begin with
@@ -54,7 +54,9 @@ def encode(tokens: Tokens, minimum: int = 1) -> tuple[Vocabulary, Ints]:
 def with_markers(
     ids: Ints, offsets: Offsets, *, times: int = 1, backward: bool = False
 ) -> tuple[Ints, Offsets]:
-    """`<s> w1 ... wn </s>` for every text, words in reverse where `backward`; and the new offsets.
+    """`<s> w1 ... wn </s>` for each text, and the new offsets.
+
+    Words are in reverse if `backward`.
 
     `times` markers stand before and after each text.
     """
@@ -120,7 +122,10 @@ def ngram_tables(ids: Ints, offsets: Offsets, vocabulary: int, order: int) -> It
 
 
 def _numbered(places: list[Ints], counts: Ints, ranges: list[tuple[int, int]], numbers: Ints) -> Ints:
-    """(n-grams,) the numbers of their suffixes; `numbers`, where those were, gets the n-grams' own."""
+    """(n-grams,) numbers of the n-grams' suffixes.
+
+    `numbers`, which held those, gets the n-grams' own.
+    """
     suffix = np.empty(len(counts), np.int32)
 
     def number(ends: Ints, own: tuple[int, int]) -> None:
@@ -233,7 +238,10 @@ def _sort(keys: Any, spare: Any, size: int) -> None:
 
 @numba.njit(cache=True, nogil=True)
 def _number(places: Ints, counts: Ints, low: int, high: int, suffix: Ints, numbers: Ints) -> None:
-    """Writes the numbers low:high of the n-grams that end at `places` there, in place of their suffixes'."""
+    """Writes the numbers low:high of the n-grams that end at `places`.
+
+    They replace the numbers of their suffixes.
+    """
     k = 0
     for ngram in range(low, high):
         suffix[ngram] = numbers[places[k]]
@@ -244,7 +252,7 @@ def _number(places: Ints, counts: Ints, low: int, high: int, suffix: Ints, numbe
 
 @dataclass(frozen=True, eq=False)
 class Trie:
-    """The n-grams of orders 1 .. N as nodes, order after order, each order sorted by (context, last word).
+    """N-grams of orders 1 .. N as nodes, by order, then sorted by (context, last word).
 
     sizes  n-grams of each order; those of order 1 are the vocabulary, so that their nodes are word ids
     words  (nodes,) last word of each n-gram
@@ -300,14 +308,14 @@ class Trie:
         return slice(int(self.begins[order - 1]), int(self.begins[order]))
 
     def extend(self, contexts: Ints, ids: Ints, offsets: Offsets) -> Ints:
-        """The nodes of the n-grams one longer: contexts[i - 1] followed by ids[i], -1 if there is none.
+        """Nodes of the n-grams contexts[i - 1] followed by ids[i]; -1 if there is none.
 
         contexts  (n_tokens,) node of an n-gram that ends at each token of the batch, or -1
         """
         return np.asarray(_extend(contexts, ids, offsets, self.words, self.first), np.int32)
 
     def ending(self, ids: Ints, offsets: Offsets, order: int) -> Ints:
-        """(n_tokens,) node of the n-gram of that order which ends at each token; -1 if there is none."""
+        """(n_tokens,) node of the n-gram of that order ending at each token; -1 without one."""
         nodes = np.array(ids, np.int32)
         for _ in range(1, order):
             nodes = self.extend(nodes, ids, offsets)

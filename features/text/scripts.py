@@ -1,4 +1,7 @@
-"""Scripts that put no blanks between words: their tokens are characters, or words by a segmenter."""
+"""Scripts without blanks between words.
+
+Their tokens are characters, or words by a segmenter.
+"""
 
 from typing import Final
 

@@ -6,7 +6,7 @@ from rapidfuzz.distance import Levenshtein
 
 
 def edited(left: str, right: str) -> NDArray[np.int64]:
-    """(n_characters of left,) where each character went in a cheapest edit of `left` into `right`.
+    """(n_characters of left,) where each character went in a cheapest edit into `right`.
 
     >>> edited("a<unk>c", "abc").tolist()
     [0, 1, 2, 2, 2, 2, 2]

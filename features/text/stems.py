@@ -21,7 +21,9 @@ SNOWBALL: Final[Mapping[str, str]] = MappingProxyType({
 
 
 def stemmed(tokens: Tokens, language: str) -> Tokens:
-    """The same texts with every token replaced by its stem, lower-cased; truncated without a stemmer.
+    """The texts with each token replaced by its stem, lower-cased.
+
+    Truncated without a stemmer.
 
     Source: Porter 2001, Snowball: a language for stemming algorithms; the package `snowballstemmer`.
 

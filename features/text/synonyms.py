@@ -82,7 +82,10 @@ def senses_of(words: Iterable[str], language: str) -> list[Senses]:
 
 
 def _sets(lines: Iterable[str], pos: str) -> Iterator[tuple[str, list[str]]]:
-    """(word, names of its sets), of lines `lemma pos sets pointers [pointer ...] senses tagged set ...`."""
+    """(word, names of its sets) of lines of an index.
+
+    `lemma pos sets pointers [pointer ...] senses tagged set ...`.
+    """
     for line in lines:
         if line and not line.startswith(" "):  # the licence
             word, _, sets, pointers, *rest = line.split()

@@ -40,7 +40,7 @@ _BACKTICK: dict[int, str | None] = {ord("`"): "'"}
 
 
 def normalise(text: str) -> str:
-    """Straight quotes and hyphens for typographic ones; all white space reduced to single spaces.
+    """Straight quotes and hyphens for typographic ones; white space as single spaces.
 
     >>> normalise("  It’s  “so” — he said… ")
     'It\\'s "so" - he said...'
@@ -49,7 +49,7 @@ def normalise(text: str) -> str:
 
 
 def composed(text: str) -> str:
-    """Letters with their accents as one character each (Unicode NFC), so that equal texts are equal.
+    """Letters with accents as one character each (Unicode NFC), so that equal texts are equal.
 
     >>> len("an\u0303o"), len(composed("an\u0303o"))
     (4, 3)

@@ -83,8 +83,10 @@ class Tokens:
         return Tokens(tuple(index), ids, self.offsets)
 
     def take(self, rows: NDArray[np.int64]) -> "Tokens":
-        """The texts at `rows`, in that order; the types stay the same, unless these are less than half of the
-        tokens: then only their types are left, since much is computed once a type.
+        """The texts at `rows`, in that order.
+
+        The types stay the same, unless these are less than half of the tokens: then only their types
+        are left, since much is computed once a type.
         """
         offsets, index = rows_of(self.offsets, rows)
         ids = self.ids[index]
@@ -96,7 +98,7 @@ class Tokens:
         return Tokens(tuple(self.types[k] for k in np.flatnonzero(kept).tolist()), numbers[ids], offsets)
 
     def ids_in(self, vocabulary: Vocabulary) -> NDArray[np.int32]:
-        """(n_tokens,) ids in a resource's vocabulary, 0 (`<unk>`) where it lacks the word (computed once)."""
+        """(n_tokens,) ids in a resource's vocabulary, 0 (`<unk>`) for others; computed once."""
         translated = self._ids_in.get(vocabulary.fingerprint)
         if translated is None:
             by_type = vocabulary.lookup(self.types)
@@ -147,7 +149,7 @@ class TokensBuilder:
 
 
 def first_occurrence(ids: NDArray[np.int32], n_types: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """The types that occur in `ids`, in order of first occurrence; the ids renumbered to that order."""
+    """Types in `ids`, in order of first occurrence; the ids renumbered to that order."""
     first = np.full(n_types, -1, np.int64)
     first[ids[::-1]] = np.arange(len(ids) - 1, -1, -1)  # the last assignment, that is the first place, stays
     used = np.flatnonzero(first >= 0)

@@ -6,7 +6,7 @@ from features.text.tokens import Tokens
 
 
 def unit_ngrams(tokens: Tokens, order: int) -> Tokens:
-    """The overlapping n-grams of each text as tokens of their own: max(m - order + 1, 0) of m tokens.
+    """Overlapping n-grams of each text as tokens: max(m - order + 1, 0) of m tokens.
 
     >>> units = unit_ngrams(Tokens.from_lists([["DET", "NOUN", "VERB"], ["X"]]), 2)
     >>> units.words(0), units.words(1)

@@ -58,7 +58,7 @@ class Vocabulary:
     def by_frequency(
         cls, types: Sequence[str], ids: NDArray[np.int32], minimum: int = 1
     ) -> tuple["Vocabulary", NDArray[np.int32]]:
-        """The vocabulary of encoded text, frequent words first; the map old id -> new id (0: too rare)."""
+        """Vocabulary of encoded text, frequent words first; map old id -> new id (0: too rare)."""
         counts = np.bincount(ids, minlength=len(types))
         order = np.argsort(-counts, kind="stable")
         order = order[counts[order] >= max(minimum, 1)]

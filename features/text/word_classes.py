@@ -1,4 +1,7 @@
-"""Word classes: universal parts of speech as wider classes, those of the EAGLES tags of FreeLing."""
+"""Word classes: universal parts of speech as wider classes.
+
+The classes are those of the EAGLES tags of FreeLing.
+"""
 
 from collections.abc import Mapping
 from typing import Final
@@ -20,7 +23,7 @@ _CLASSES: Final[Mapping[str, str]] = {
 
 
 def word_class(word: str, part_of_speech: str) -> str:
-    """The class of a word with a universal part of speech; `unknown` for X and for words without one.
+    """The class of a word by its universal part of speech; `unknown` for X, and for none.
 
     Common and proper nouns are one class, so are full and auxiliary verbs, and both kinds of conjunction,
     as in the first letter of an EAGLES tag. Signs are punctuation, and so is a word without letters or
@@ -36,7 +39,9 @@ def word_class(word: str, part_of_speech: str) -> str:
 
 
 def word_class_tokens(words: Tokens, parts_of_speech: Tokens) -> Tokens:
-    """The same texts with the class in place of every word; each pair of word and tag is looked up once.
+    """The texts with classes in place of words.
+
+    Each pair of word and tag is looked up once.
 
     Raises ValueError if the two differ in length.
     """

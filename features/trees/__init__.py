@@ -1,1 +1,4 @@
-"""Kinds of trees that learners can take beside features: one file each, named as in experiments."""
+"""Kinds of trees that learners can take beside features: one file each.
+
+Experiments name them by the file names.
+"""

@@ -33,7 +33,7 @@ class Constituents(TreeColumn):
 
 
 def _brackets(annotation: str) -> str:
-    r"""The bracketed tree of an annotation; of several sentences, one after the other; empty without any.
+    r"""The bracketed trees of an annotation, one after the other; empty without any.
 
     >>> _brackets("# constituency = (NP (NN x))\n1\tx ..."), _brackets("(NP (NN y))"), _brackets("1\tx ...")
     ('(NP (NN x))', '(NP (NN y))', '')

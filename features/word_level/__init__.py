@@ -1,1 +1,1 @@
-"""Word-level quality estimation, piece by piece: labels, token features, token models, aggregates."""
+"""Word-level quality estimation: labels, token features, token models, aggregates."""

@@ -1,4 +1,7 @@
-"""Adam (Kingma and Ba 2015), compiled: steps of all parameters at once, the rate falling to 0."""
+"""Adam, compiled: steps of all parameters at once, the rate falling to 0.
+
+Kingma and Ba 2015.
+"""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -11,8 +14,9 @@ Array = NDArray[Any]
 
 
 class State(NamedTuple):
-    """All p parameters one after the other, their gradients, and the moments of these: (p,) each; the first
-    `decaying` of them decay.
+    """All p parameters in a row, their gradients, and the moments of these: (p,) each.
+
+    The first `decaying` of them decay.
     """
 
     values: Array
@@ -23,7 +27,9 @@ class State(NamedTuple):
 
 
 def begun(parameters: Sequence[Array], decaying: int = 0) -> tuple[State, list[Array], list[Array]]:
-    """The state before the first step; views into it that are shaped like the parameters: values, gradients.
+    """The state before the first step, and views into it shaped like the parameters.
+
+    The views are values and gradients.
 
     >>> state, (matrix, bias), _ = begun([np.ones((2, 2)), np.zeros(1)])
     >>> matrix[0, 1] = 7

@@ -50,7 +50,10 @@ class Probabilities:
 
 @dataclass(frozen=True)
 class Aggregate:
-    """One number of a segment that has tokens; `of` gives (n,) of n segments, anything of the others."""
+    """One number of a segment that has tokens.
+
+    `of` gives (n,) of n segments, anything of the others.
+    """
 
     name: str
     description: str

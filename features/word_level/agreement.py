@@ -1,4 +1,4 @@
-"""Agreement columns: which words of the translation another translation of the same source has too."""
+"""Agreement columns: words that another translation of the same source has too."""
 
 from typing import Any
 

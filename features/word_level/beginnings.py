@@ -44,7 +44,10 @@ class SyntheticExamples:
 
 @dataclass(frozen=True, eq=False)
 class Beginnings:
-    """Networks of some columns, whose one outcome is the standardised rate of BAD words and gaps."""
+    """Networks of some columns; their one outcome is the standardised rate of BAD tokens.
+
+    Tokens are words and gaps.
+    """
 
     columns: tuple[str, ...]
     networks: tuple[PoolingNetwork, ...]
@@ -65,7 +68,7 @@ class Beginnings:
             return cls(examples.names, tuple(side_by_side(network, range(networks))))
 
     def parameters(self, names: Sequence[str], width: int, outcomes: Matrix) -> tuple[Parameters, ...]:
-        """Initial parameters of networks of a task with `width` inputs, the first of which are `names`.
+        """Initial parameters of networks of a task with `width` inputs, `names` first.
 
         outcomes  (n, m) of the task, the last of them the rate of BAD words and gaps; the others begin as it,
                   times their correlation with it

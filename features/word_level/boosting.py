@@ -1,4 +1,4 @@
-"""Boosted trees for P(BAD): small, single-threaded, the same model from the same data and seed."""
+"""Boosted trees for P(BAD): small, single-threaded, reproducible from data and seed."""
 
 from typing import Any
 

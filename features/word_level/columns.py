@@ -1,4 +1,4 @@
-"""Columns: named values of the tokens of a batch, and how they move to neighbours and across links."""
+"""Columns: named values of a batch's tokens, moved to neighbours and across links."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +15,7 @@ Columns = dict[str, NDArray[Any]]
 
 
 def shifted(values: NDArray[Any], offsets: Longs, by: int) -> Floats:
-    """(n_tokens,) the value of the token `by` places further on in its text; NaN beyond the text.
+    """(n_tokens,) the value `by` tokens further on in the text; NaN beyond the text.
 
     >>> shifted(np.array([1, 2, 3]), np.array([0, 2, 3]), 1)
     array([ 2., nan, nan])

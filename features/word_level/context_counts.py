@@ -1,4 +1,4 @@
-"""ContextCounts: how often words stand in contexts, counted in texts that belong to training segments."""
+"""ContextCounts: word counts by context, in texts that belong to training segments."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,7 +48,9 @@ class ContextCounts:
         return cls(distinct, times, most, events, seen)
 
     def columns(self, contexts: Keys, words: Keys, part: Parts | None = None) -> Floats:
-        """(n, 3) log of 1 + times the context was seen; share of the word in it; share of the best word less
+        """(n, 3) scores of words in contexts.
+
+        log of 1 + times the context was seen; share of the word in it; share of the best word less
         that.
 
         part  (n,) of tokens of the training segments, whose own part counts for nothing

@@ -23,13 +23,18 @@ GAP_COLUMNS = (
 def with_decoder(
     table: TokenTable, segments: Segments, decoder: DecoderTokens, means: SubwordMeans, *, own: bool
 ) -> TokenTable:
-    """The table and the decoder's columns beside its own; `own`: `means` were learned from these segments."""
+    """The table with the decoder's columns.
+
+    `own`: `means` were learned from these segments.
+    """
     words = decoder_columns(segments.target_tokens, decoder, means, own=own)
     return table.with_columns(words, table.beside_gaps({name: words[name] for name in GAP_COLUMNS}))
 
 
 def decoder_columns(tokens: Tokens, decoder: DecoderTokens, means: SubwordMeans, *, own: bool) -> Columns:
-    """name -> (n_tokens,) columns of the tokens of the translations; NaN if no subword begins in a token.
+    """name -> (n_tokens,) decoder columns of the translations' tokens.
+
+    NaN if no subword begins in a token.
 
     `own` says that `means` were learned from these very translations.
     """

@@ -78,7 +78,7 @@ def encoded(encodings: Mapping[str, Encoding], keys: Mapping[str, Keys]) -> Floa
 
 
 def left_out(keys: Mapping[str, Keys], bad: Bad, segment: Longs) -> Floats:
-    """(n, 2 k) columns of the training tokens themselves: each by the other parts of the training segments.
+    """(n, 2 k) columns of the training tokens, each by the other parts of the segments.
 
     Parts are contiguous, so that a token's own document hardly speaks for it.
     """

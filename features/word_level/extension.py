@@ -1,4 +1,4 @@
-"""Extension: what token tables have beyond `describe`, learned from the training segments and their texts."""
+"""Extension: token tables beyond `describe`, learned from training segments and texts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

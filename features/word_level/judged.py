@@ -1,4 +1,4 @@
-"""Word-level quality that needs no label: what one kind of knowledge says itself of words and gaps."""
+"""Word-level quality without labels: judgements by one kind of knowledge."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Keys: what a token or gap is counted by in target encodings, as 64-bit hashes of words and pairs."""
+"""Keys of tokens and gaps for target encodings: 64-bit hashes of words and pairs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class WordClasses:
 
 
 def word_keys(segments: Segments, links: TokenLinks, classes: WordClasses) -> dict[str, Keys]:
-    """name -> (n_target_tokens,) keys: the word, the source word it is aligned with, their neighbours."""
+    """name -> (n_target_tokens,) keys: word, aligned source word, their neighbours."""
     target, source = segments.target_tokens, segments.source_tokens
     word, suffix, original = hashes(target), hashes(target, _SUFFIX), hashes(source)
     aligned = taken(original, links.best)
@@ -70,7 +70,7 @@ def triple_keys(keys: Mapping[str, Keys], offsets: Longs) -> dict[str, Keys]:
 
 
 def neighbours(word: Keys, suffix: Keys, aligned: Keys, offsets: Longs) -> dict[str, Keys]:
-    """name -> (n_tokens,) keys of a word with the linked one, and with those before and after it."""
+    """name -> (n_tokens,) keys of a word with its linked word, and with its neighbours."""
     before, after = beside(word, offsets, -1), beside(word, offsets, 1)
     return {
         "pair": paired(word, aligned),
@@ -149,7 +149,9 @@ def beside(values: Keys, offsets: Longs, by: int) -> Keys:
 
 
 def places(known: Keys, wanted: Keys) -> tuple[Longs, NDArray[np.bool_]]:
-    """(n,) where the wanted keys are among the known, which ascend; and whether they are (0 where not).
+    """(n,) places of the wanted keys among the known, which ascend; whether they are there.
+
+    The place is 0 if a key is not there.
 
     >>> [part.tolist() for part in places(np.array([3, 7], np.uint64), np.array([7, 5, 3], np.uint64))]
     [[1, 0, 0], [True, False, True]]
@@ -162,7 +164,10 @@ def places(known: Keys, wanted: Keys) -> tuple[Longs, NDArray[np.bool_]]:
 
 @numba.njit(cache=True, nogil=True)
 def _find(known: Any, wanted: Any, there: Any) -> None:
-    """Hashes spread evenly: each is looked for where it should be, and from there in growing steps."""
+    """Looks for each key at its expected place, then in growing steps.
+
+    Hashes spread evenly.
+    """
     last = len(known) - 1
     each = len(known) / 2.0**64
     for i in range(len(wanted)):

@@ -157,7 +157,7 @@ class Knowing(TokenResources):
 
 
 def stem(name: str, knowledge: Sequence[Knowledge]) -> str:
-    """What the columns of a family begin with: its name, and the kinds of knowledge in their order.
+    """Prefix of a family's columns: its name, and the kinds of knowledge in their order.
 
     >>> stem("word_quality", [])
     'word_quality'
@@ -185,7 +185,7 @@ def judgements(settings: Mapping[str, Any]) -> Iterator[str]:
 
 
 def refuse_judgements(family: str, settings: Mapping[str, Any]) -> None:
-    """Raises InputError for knowledge that stands in the place of a model, in a family that learns one."""
+    """Raises InputError for knowledge that replaces a model, in a family that learns one."""
     for kind in judgements(settings):
         known = (name for name in KNOWLEDGE.names if not issubclass(KNOWLEDGE.get(name), Judgement))
         raise InputError(

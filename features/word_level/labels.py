@@ -1,4 +1,4 @@
-"""OK / BAD labels of target tokens and gaps: by edit distance to the post-edit, or from given tags."""
+"""OK / BAD labels of target tokens and gaps, by edits to the post-edit, or given as tags."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -45,8 +45,9 @@ def gap_offsets(offsets: Longs) -> Longs:
 
 
 def error_rate(labels: TokenLabels | TokenProbabilities, offsets: Longs) -> FloatArray:
-    """(n,) BAD words and gaps per word, near HTER without shifts, or as many as are expected; NaN for a text
-    without words.
+    """(n,) BAD words and gaps per word: near HTER without shifts.
+
+    With probabilities, as many as are expected. NaN for a text without words.
 
     >>> labels = TokenLabels(np.array([True, False]), np.array([False, False, True, True]))
     >>> error_rate(labels, np.array([0, 2, 2]))
@@ -64,7 +65,9 @@ def common_ids(left: Tokens, right: Tokens) -> tuple[NDArray[np.int32], NDArray[
 
 
 def post_edit_labels(target: Tokens, post_edit: Tokens) -> TokenLabels:
-    """BAD words were replaced or deleted, BAD gaps had words inserted, in a cheapest edit (no shifts).
+    """BAD words were replaced or deleted, BAD gaps had words inserted.
+
+    In a cheapest edit (no shifts).
 
     >>> one = Tokens.from_lists([["a", "x", "c"]]), Tokens.from_lists([["a", "b", "c", "d"]])
     >>> labels = post_edit_labels(*one)
@@ -79,8 +82,9 @@ def post_edit_labels(target: Tokens, post_edit: Tokens) -> TokenLabels:
 
 
 def inserted_per_gap(target: Tokens, post_edit: Tokens) -> float:
-    """How many words of the post-edits stand in a gap that is BAD, on average (`post_edit_labels`); 1.0 if
-    no gap is.
+    """Mean number of post-edit words inserted in a BAD gap (`post_edit_labels`).
+
+    1.0 if no gap is BAD.
 
     >>> inserted_per_gap(Tokens.from_lists([["a"], ["b"]]), Tokens.from_lists([["a", "x", "y"], ["z", "b"]]))
     1.5
@@ -116,7 +120,10 @@ def tag_labels(tags: Sequence[str], target: Tokens) -> TokenLabels:
 
 
 def learned_labels(labels: Mapping[str, Any], target: Tokens) -> TokenLabels | TokenProbabilities:
-    """What words and gaps with tags are learned from: their `word_probabilities`, where a model gave them."""
+    """Labels for learning: `word_probabilities` of words and gaps, else their tags.
+
+    A model may have given the probabilities.
+    """
     if PROBABILITIES in labels:
         return tag_probabilities(labels[PROBABILITIES], target)
     return tag_labels(labels["word_tags"], target)
@@ -163,7 +170,7 @@ def edit_costs(left: Any, right: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def trace(left: Any, right: Any, costs: Any, partner: Any) -> None:
-    """partner[i]: the word of the right side that stands for word i (equal or not), or -1 if deleted."""
+    """partner[i]: the right side's word for word i (equal or not), or -1 if deleted."""
     i, j = len(left), len(right)
     partner[:] = -1
     while i > 0:

@@ -135,7 +135,7 @@ def link_columns(links: TokenLinks, segments: Segments) -> Columns:
 
 
 def spread_share(offsets: Longs) -> Floats:
-    """(n_tokens,) place of every token in its text, 0 (first) .. 1 (last); 0 in a text of one token."""
+    """(n_tokens,) place of each token in its text, 0 (first) .. 1 (last); 0 if alone."""
     lengths = spread(np.diff(offsets), offsets)
     return np.asarray(places(offsets) / np.maximum(lengths - 1, 1), np.float64)
 
@@ -155,7 +155,10 @@ def _to_target(values: Any, offsets: Longs, target: Longs) -> Floats:
 
 
 def _shape(links: Links, offsets: Longs) -> tuple[Longs, Longs]:
-    """(n_target_tokens,) distance of the outermost source words; links of other words that cross its own."""
+    """(n_target_tokens,) distance of the outermost source words; number of crossing links.
+
+    They are links of other words that cross its own.
+    """
     span, crossings = np.zeros(offsets[-1], np.int64), np.zeros(offsets[-1], np.int64)
     _shapes(links.offsets, links.source, links.target, offsets, span, crossings)
     return span, crossings
@@ -165,7 +168,10 @@ def _shape(links: Links, offsets: Longs) -> tuple[Longs, Longs]:
 def _most_probable(
     offsets: Any, lengths: Any, widths: Any, forward: Any, backward: Any, best: Any, values: Any
 ) -> None:
-    """The source token (numbered through the batch) with the largest product of posteriors, and these."""
+    """The source token with the largest product of posteriors, and that product.
+
+    Source tokens are numbered through the batch.
+    """
     first_source = first_target = 0
     for k in range(len(lengths)):
         width = widths[k]

@@ -1,4 +1,4 @@
-"""Tables of segments described before: folds that share rows, and families of words, share the work."""
+"""Token tables of segments, remembered: folds with shared rows, and families, reuse them."""
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
@@ -76,7 +76,7 @@ _memories_lock = Lock()
 
 
 def remembered(resources: TokenResources, segments: Segments, use: frozenset[str]) -> TokenTable:
-    """`resources.described(segments, use)`, of which only what is new to these resources is computed.
+    """`resources.described(segments, use)`; only segments new to the resources are computed.
 
     All families that describe words by the same method, with the very same resources in memory, share what
     they find; it is forgotten with the first of these resources that is.

@@ -1,4 +1,4 @@
-"""TokenModel: P(BAD) of tokens (or gaps) from their columns, target encodings and word vectors."""
+"""TokenModel: P(BAD) of tokens or gaps from columns, target encodings and word vectors."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -71,8 +71,9 @@ class TokenModel:
         rate: float = 0.06,
         networks: int = 2,
     ) -> "TokenModel":
-        """`bad`: whether tokens are BAD, or how probably; `segment` is the segment of each token, ascending;
-        `leaves` and `rate` are those of the trees.
+        """Fits the model to (n_tokens,) `bad`: whether tokens are BAD, or how probably.
+
+        `segment` is the segment of each token, ascending; `leaves` and `rate` are those of the trees.
 
         Trees and networks learn side by side.
         """

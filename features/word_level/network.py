@@ -1,4 +1,7 @@
-"""A small neural network for P(BAD): one hidden layer over columns, encodings and word vectors."""
+"""A small neural network for P(BAD): one hidden layer over columns and vectors.
+
+The columns include target encodings.
+"""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -25,7 +28,10 @@ _DECAY = 1e-4
 
 
 class Layers(NamedTuple):
-    """Parameters or gradients: weights (k, h) and bias (h,) of units, output (h,), output_bias (1,)."""
+    """Parameters or gradients of hidden units and output.
+
+    Weights (k, h) and bias (h,) of units; output (h,), output_bias (1,).
+    """
 
     weights: Matrix
     bias: Matrix
@@ -35,7 +41,10 @@ class Layers(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """Columns are standardised by `mean` and `deviation`, undefined ones 0 then; ReLU; logistic output."""
+    """ReLU units over standardised columns, and a logistic output.
+
+    Columns are standardised by `mean` and `deviation`; undefined ones are 0 then.
+    """
 
     mean: Matrix
     deviation: Matrix

@@ -1,4 +1,4 @@
-"""Columns of segments that word quality reads where they are there, and which of them a model has read."""
+"""Optional columns of segments for word quality, and those that a model has read."""
 
 import json
 from collections.abc import Set

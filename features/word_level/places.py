@@ -1,4 +1,4 @@
-"""Places: the words, gaps or source words of segments with P(BAD), as word-level families judge them."""
+"""Places: words, gaps or source words of segments, with P(BAD) by a word-level family."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -38,7 +38,9 @@ class Places:
 
 
 def gathered(n: int, pieces: Sequence[tuple[NDArray[np.int64], Places]]) -> list[FloatArray | None]:
-    """(n,) the probabilities of each of n segments, of which every piece has some; None: no piece has it.
+    """(n,) probabilities of each of n segments, from pieces with some of them.
+
+    None: no piece has the segment.
 
     >>> one = Places(np.array([0.1, 0.2, 0.3]), np.array([0, 1, 3]))
     >>> gathered(3, [(np.array([2, 0]), one)])

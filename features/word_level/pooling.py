@@ -1,4 +1,4 @@
-"""A small network from the tokens of a text to numbers of the text, which pools them by attention."""
+"""A small network from the tokens of a text to numbers, pooled by attention."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class Texts:
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """What is learned from: outcomes (n, m) of texts and their weights (n,), bad (n_tokens,) of tokens."""
+    """Training data: outcomes (n, m) of texts, weights (n,), labels bad (n_tokens,)."""
 
     outcomes: Matrix
     weights: Matrix
@@ -54,8 +54,10 @@ class _Pass:
 
 @dataclass(frozen=True, eq=False)
 class PoolingNetwork:
-    """ReLU units of every token; their mean, and their mean by attention (softmax over the text); ReLU units
-    of the text; linear outcomes. Beside them, the units of tokens learn to tell BAD from OK (logistic).
+    """ReLU units of tokens, pooled per text; then ReLU units of the text; linear outcomes.
+
+    Pooling is by mean, and by attention (softmax over the text). Beside them, the units of tokens learn
+    to tell BAD from OK (logistic).
 
     Source: attention as in Bahdanau et al. 2015 without a query; word-level and sentence-level labels learned
     together as in Kim et al. 2017 (predictor-estimator), Kepler et al. 2019 (OpenKiwi).

@@ -1,4 +1,4 @@
-"""Compiled training of a pooling network: an epoch is one call that lets go of the interpreter.
+"""Compiled training of a pooling network: one call per epoch, outside the interpreter.
 
 What is a product of matrices is left to BLAS.
 """
@@ -18,7 +18,9 @@ Array = NDArray[Any]
 
 
 class Layers(NamedTuple):
-    """Parameters or gradients of a network with k inputs, t units of tokens, s of texts, m outcomes.
+    """Parameters or gradients of a network.
+
+    k inputs, t units of tokens, s units of texts, m outcomes.
 
     token (k, t), token_bias (t,)  units of tokens
     bad (t,), bad_bias (1,)        whether a token is BAD
@@ -127,8 +129,10 @@ def _batch(texts: LabelledTexts, rows: Longs, columns: Longs) -> LabelledTexts:
 
 @numba.njit(cache=True, nogil=True)
 def batch_gradients(batch: LabelledTexts, layers: Layers, slopes: Layers, decay: float) -> None:
-    """Into `slopes`: of half the mean squared error of outcomes and of the mean cross-entropy of tokens, and
-    of the penalty of `text`.
+    """Writes the gradients of the loss of a batch into `slopes`.
+
+    The loss is half the mean squared error of outcomes, the mean cross-entropy of tokens, and the penalty
+    of `text`.
     """
     kind, n = batch.inputs.dtype.type, len(batch.outcomes)
     hidden = np.dot(batch.inputs, layers.token)
@@ -169,7 +173,7 @@ def batch_gradients(batch: LabelledTexts, layers: Layers, slopes: Layers, decay:
 
 @numba.njit(cache=True, nogil=True)
 def _pool(hidden: Array, score: Array, offsets: Longs, pooled: Array) -> None:
-    """The means of `hidden` (n_tokens, t) over every text, plain and by attention: `pooled` (n, 2 t).
+    """Means of `hidden` (n_tokens, t) per text, plain and by attention: `pooled` (n, 2 t).
 
     `score` becomes the attention: its softmax over the text.
     """

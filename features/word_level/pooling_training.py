@@ -23,8 +23,9 @@ def fit_network(
     dropout: float = 0.4,
     beginning: Parameters | None = None,
 ) -> PoolingNetwork:
-    """Adam on squared errors and cross-entropy, the rate falling to 0; a step leaves out the share
-    `dropout` of the inputs of tokens.
+    """Fits a network by Adam on squared errors and cross-entropy.
+
+    The rate falls to 0; a step leaves out the share `dropout` of the inputs of tokens.
 
     Begins with small random numbers, or where it is told to. The interpreter is free meanwhile: networks
     learn side by side in threads.

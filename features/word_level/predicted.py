@@ -14,7 +14,7 @@ _NAMES = ("log", "rank", "margin", "entropy")
 def with_predictions(
     table: TokenTable, segments: Segments, aligner: Aligner, predictor: Predictor
 ) -> TokenTable:
-    """The table with log-probability, rank, margin and entropy of each word, and those of its neighbours."""
+    """The table with log-probability, rank, margin and entropy of words and neighbours."""
     values = prediction_columns(segments, aligner, predictor)
     columns: Columns = {f"predicted_{name}": values[:, k] for k, name in enumerate(_NAMES)}
     return with_columns(table, columns, "predicted_")
@@ -34,7 +34,7 @@ def predicted(segments: Segments, aligner: Aligner, predictor: Predictor) -> Pre
 
 
 def with_columns(table: TokenTable, own: Columns, prefix: str) -> TokenTable:
-    """The table with predictions of its words under names with a prefix, and with their neighbours'."""
+    """The table with predictions of words and of neighbours, under prefixed names."""
     words: Columns = {**own, f"{prefix}surprise": own[f"{prefix}log"] + own[f"{prefix}entropy"]}
     for name in ("log", "margin"):
         for by in (-1, 1):

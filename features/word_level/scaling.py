@@ -1,4 +1,4 @@
-"""What networks see: columns standardised by what is defined of them, and vectors beside them."""
+"""Inputs of networks: columns standardised by their defined values, and vectors."""
 
 from typing import Final
 
@@ -13,8 +13,9 @@ _LIMIT: Final = np.float32(4.0)  # standard deviations
 
 
 def moments(columns: Matrix) -> tuple[Matrix, Matrix]:
-    """(k,) means and standard deviations of what is defined (not NaN) in (n, k) columns; 0 and 1 for a column
-    that never is, and 1 for a constant one.
+    """(k,) means and standard deviations of the defined values of (n, k) columns.
+
+    Undefined is NaN. 0 and 1 for a column that is never defined, and deviation 1 for a constant one.
 
     >>> [m.tolist() for m in moments(np.array([[1, np.nan], [3, np.nan]], np.float32))]
     [[2.0, 0.0], [1.0, 1.0]]
@@ -25,7 +26,10 @@ def moments(columns: Matrix) -> tuple[Matrix, Matrix]:
 
 
 def standardised_inputs(columns: Matrix, vectors: Matrix, mean: Matrix, deviation: Matrix) -> Matrix:
-    """(n, k + d) the (n, k) columns in standard deviations, cut at 4, what is undefined 0; (n, d) vectors."""
+    """(n, k + d) inputs: standardised (n, k) columns and (n, d) vectors.
+
+    Columns are in standard deviations, cut at 4; undefined values are 0.
+    """
     result = np.empty((len(columns), columns.shape[1] + vectors.shape[1]), np.float32)
     _scale(columns, mean, deviation, result)
     np.multiply(vectors, _VECTOR_SCALE, out=result[:, columns.shape[1] :])

@@ -1,4 +1,7 @@
-"""Synthetic examples: words and gaps of our own translations, BAD where they differ from the reference."""
+"""Synthetic examples: words of our own translations, BAD if the reference differs.
+
+Gaps are labelled, too.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -31,7 +34,7 @@ _CLASS = "class"
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Our translations: the table of their tokens, what is BAD in it, what is seen of source tokens."""
+    """Our translations: the tokens' table, their labels, and the source tokens' columns."""
 
     table: TokenTable
     bad: TokenLabels

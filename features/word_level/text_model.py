@@ -1,4 +1,4 @@
-"""TextModel: numbers of a text from the tokens of one of its sides, by networks that pool them."""
+"""TextModel: numbers of a text from one side's tokens, by networks that pool them."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -40,7 +40,10 @@ _BATCH = 500  # texts scored at a time: memory stays small
 
 @dataclass(frozen=True, eq=False)
 class TextModel:
-    """Mean of networks over standardised columns, target encodings and word vectors of the tokens."""
+    """Mean of networks over columns, target encodings and word vectors of the tokens.
+
+    Columns are standardised.
+    """
 
     encodings: Mapping[str, Encoding]
     mean: Matrix
@@ -61,8 +64,9 @@ class TextModel:
         seed: int,
         beginnings: Sequence[Parameters] = (),
     ) -> "TextModel":
-        """`bad` (n_tokens,) whether tokens are BAD, or how probably; outcomes (n, m), weights (n,). Texts
-        without tokens are passed over.
+        """Fits networks to labels `bad` (n_tokens,), outcomes (n, m) and weights (n,).
+
+        `bad` is whether tokens are BAD, or how probably. Texts without tokens are passed over.
 
         Networks begin at `beginnings` in turn, if there are any.
         """

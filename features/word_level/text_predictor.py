@@ -1,4 +1,4 @@
-"""TextPredictor: words predicted by networks that learned from texts of the training segments."""
+"""TextPredictor: words predicted by networks that learn from training segments' texts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

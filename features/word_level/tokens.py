@@ -73,7 +73,7 @@ class TokenResources:
         return tuple(resources_in(self))
 
     def described(self, segments: Segments, use: frozenset[str]) -> "TokenTable":
-        """What these resources, and nothing that is learned from labels, know of the tokens of a batch."""
+        """The table of a batch's tokens from these resources; nothing is learned from labels."""
         return describe(segments, self, use, decoder=self.decodes)
 
     @property
@@ -138,7 +138,10 @@ class TokenTable:
         )
 
     def beside_gaps(self, words: Columns) -> Columns:
-        """Columns of words as columns `left_NAME` and `right_NAME` of the gaps; NaN where no word stands."""
+        """Columns of words as columns `left_NAME` and `right_NAME` of gaps.
+
+        NaN where no word stands.
+        """
         gaps: Columns = {}
         for name, values in words.items():
             sides = gap_sides(np.asarray(values, np.float64), self.offsets, np.nan)
@@ -238,7 +241,7 @@ def _described(
 
 
 def _back_columns(segments: Segments, links: TokenLinks) -> Columns:
-    """Whether the back-translation agrees with the source word that each target word is aligned with."""
+    """Whether the back-translation agrees with each target word's aligned source word."""
     agreement = agreement_columns("back_", segments.source_tokens, segments.back_translation_tokens)
     return {name: at(column, links.best) for name, column in agreement.items()}
 

@@ -1,4 +1,4 @@
-"""TrainingText: words and gaps looked up in texts of the training segments: post-edits, references."""
+"""TrainingText: words and gaps looked up in training segments' post-edits and references."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _FOLDER: Final = "text"
 
 @dataclass(frozen=True, eq=False)
 class TrainingText:
-    """How often words stand in their contexts in translations that belong to the training segments.
+    """Counts of words in their contexts, in translations of the training segments.
 
     A context is made of the words beside a word, of its source word and of the words beside that; see
     `contexts`. While learning, a segment is looked up in the texts of the other parts of the training
@@ -67,7 +67,10 @@ class TrainingText:
 
 
 def with_text(table: TokenTable, text: TrainingText, *, own: bool) -> TokenTable:
-    """The table with what the text says of its words and gaps; `own`: it belongs to these very segments."""
+    """The table with the text's columns of its words and gaps.
+
+    `own`: the text belongs to these very segments.
+    """
     n = len(table.offsets) - 1
     segment = np.repeat(np.arange(n), np.diff(table.offsets))
     part = part_of(segment, n) if own else None

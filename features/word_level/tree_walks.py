@@ -1,5 +1,8 @@
 # mypy: allow-untyped-decorators
-"""Boosted trees as arrays, walked by several rows at once: to the last bit what LightGBM predicts, sooner."""
+"""Boosted trees as arrays, several rows walked at once: LightGBM's predictions, sooner.
+
+They are equal to the last bit.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +25,9 @@ _DEFAULT_LEFT, _MISSING, _ZERO, _NAN = 2, 12, 4, 8  # bits of LightGBM's decisio
 
 @dataclass(frozen=True, eq=False)
 class TreeWalks:
-    """Nodes of all trees, tree by tree. Node k's children are below[k] and below[k] + 1; a leaf's is itself.
+    """Nodes of all trees, tree by tree.
+
+    Node k's children are below[k] and below[k] + 1; a leaf's is itself.
 
     roots       (trees,) the first node of each tree
     depths      (trees,) splits above its deepest leaf

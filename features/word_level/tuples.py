@@ -1,4 +1,7 @@
-"""Tuple columns: how common each word is as the translation of its source word after its neighbours."""
+"""Tuple columns: how common each word is as translation of its source word in context.
+
+The context is its neighbours before it.
+"""
 
 import numpy as np
 

@@ -42,8 +42,9 @@ LABELS = ("post_edit", "word_tags", "source_tags")
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """The tokens of one side of n segments: what a model sees of them, and the names of its columns;
-    offsets (n + 1,).
+    """The tokens of one side of n segments: inputs of a model, column names, offsets.
+
+    Offsets are (n + 1,).
     """
 
     inputs: Inputs
@@ -58,8 +59,9 @@ class Side:
 
 @dataclass(frozen=True, eq=False)
 class Sides:
-    """Both sides, and the links between them (source token, target token, numbered through the batch), unless
-    rows were looked up apart.
+    """Both sides, and the links between them, unless rows were looked up apart.
+
+    A link is (source token, target token), numbered through the batch.
     """
 
     source: Side
@@ -69,9 +71,10 @@ class Sides:
 
 @dataclass(frozen=True, eq=False)
 class TwoSides(Knowing, LookedUp):
-    """Resources, and the tokens of both sides seen with them; log-probabilities of the decoder, second
-    translations and annotations are used where the training segments have them, and are then required in
-    scoring.
+    """Resources, and the tokens of both sides seen with them.
+
+    Log-probabilities of the decoder, second translations and annotations are used if the training
+    segments have them, and are then required in scoring.
     """
 
     name: ClassVar[str]  # of the family
@@ -109,7 +112,7 @@ class TwoSides(Knowing, LookedUp):
         return (*sorted(self._used), *(column for columns in known.values() for column in columns))
 
     def _prepared(self, segments: Segments, labels: Mapping[str, Any]) -> Self:
-        """A copy that knows which columns the training segments have, their texts, the decoder's subwords."""
+        """A copy that knows the training segments' columns, texts and decoder subwords."""
         used = frozenset(name for name in OPTIONAL if getattr(segments, name) is not None)
         learned = self._knowledge_of(segments)
         if self._decoder is not None and all(getattr(segments, name) is not None for name in DECODER):
@@ -157,7 +160,7 @@ class TwoSides(Knowing, LookedUp):
         return self._with_knowledge(table, segments, own=own)
 
     def _bad_target(self, segments: Segments, labels: Mapping[str, Any]) -> TokenLabels | TokenProbabilities:
-        """Words and gaps by the post-edit, the tags of the translation, or the probabilities beside these."""
+        """Labels of words and gaps by post-edit, tags of the translation, or probabilities."""
         target = segments.target_tokens
         if self.labels == "word_tags":
             return learned_labels(labels, target)

@@ -20,7 +20,10 @@ def rectify(units: Array, bias: Array) -> None:
 
 @numba.njit(cache=True, nogil=True)
 def guess_errors(logits: Array, bias: float, bad: Array) -> None:
-    """(logistic(logit + bias) - bad) / n, in place: the gradient of the mean cross-entropy by each logit."""
+    """(logistic(logit + bias) - bad) / n, in place.
+
+    The gradient of the mean cross-entropy by each logit.
+    """
     kind = logits.dtype.type
     for i in range(len(logits)):
         guess = kind(1) / (kind(1) + math.exp(-(logits[i] + bias)))

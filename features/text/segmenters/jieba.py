@@ -8,7 +8,7 @@ from features.text.segmenter import Segmenter
 
 
 class Jieba(Segmenter):
-    """jieba's default mode, with its own dictionary and its hidden Markov model for unknown words."""
+    """jieba's default mode: its own dictionary, and its HMM for unknown words."""
 
     package = "jieba"
     languages = ("zh",)
