@@ -154,7 +154,8 @@ def _inside_phrases(words: Sequence[Word], clauses: Mapping[int, int]) -> Iterat
 
 
 def _agree(one: Word, other: Word, categories: Sequence[str]) -> dict[str, bool]:
-    """
+    """Category -> whether both words agree in it, for categories that both have.
+
     >>> from features.syntax.syntax import features_of
     >>> one, other = (Word(w, w, t, features_of(f)) for w, t, f in
     ...     [("casa", "NOUN", "Gender=Fem|Number=Sing"), ("rojos", "ADJ", "Gender=Masc|Number=Plur")])

@@ -51,7 +51,8 @@ class DanglingDeterminers(Extractor):
 
 
 def is_dangling(words: Sequence[Word], place: int) -> bool:
-    """
+    """Whether a determiner has no head, or one that is no noun and stands for none.
+
     >>> words = [Word("la", "el", "DET", head=1), Word("come", "comer", "VERB", head=-1)]
     >>> is_dangling(words, 0)
     True

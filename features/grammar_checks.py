@@ -191,7 +191,8 @@ def _preposition_verb(one: Word, other: Word) -> bool:
 
 
 def _y_before_i(one: Word, other: Word) -> bool:
-    """
+    """Whether `y` stands before the sound of i: `e` is due there.
+
     >>> [_y_before_i(Word("y", "y", "CCONJ"), Word(w, w, "NOUN")) for w in ("hijos", "hierro", "ideas")]
     [True, False, True]
     """
@@ -203,7 +204,8 @@ def _o_before_o(one: Word, other: Word) -> bool:
 
 
 def _a_before_vowel(one: Word, other: Word) -> bool:
-    """
+    """Whether the article `a` stands before the sound of a vowel: `an` is due there.
+
     >>> [_a_before_vowel(Word("a", "a", "DET"), Word(w, w, "NOUN")) for w in ("house", "hour", "union")]
     [False, True, False]
     """

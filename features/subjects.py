@@ -117,7 +117,8 @@ def _tags(labels: Sequence[str], below: Sequence[range], node: int) -> Iterator[
 
 
 def kinds(words: Sequence[Word]) -> list[str]:
-    """
+    """The kind of the subject of each predicate: pronominal, other or dropped.
+
     >>> from features.syntax.syntax import features_of
     >>> llueve = Word("llueve", "llover", "VERB", features_of("VerbForm=Fin"), -1, "root")
     >>> kinds([llueve]), kinds([Word("ella", "él", "PRON", head=1, relation="nsubj"), llueve])

@@ -46,7 +46,8 @@ class Measure(Generic[Text]):
 
 
 def sides_of(sides: Sides) -> tuple[str, ...]:
-    """
+    """The sides that a setting names.
+
     >>> sides_of("both"), sides_of("target")
     (('source', 'target'), ('target',))
     """

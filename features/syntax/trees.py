@@ -342,7 +342,8 @@ def _plain(nodes: Sequence[Node]) -> list[Node]:
 
 
 def _without_function(label: str) -> str:
-    """
+    """The label without its grammatical function, index or alternative.
+
     >>> [_without_function(label) for label in ("NP-SBJ-1", "NP=2", "PRT|ADVP", "-LRB-")]
     ['NP', 'NP', 'PRT', '-LRB-']
     """
