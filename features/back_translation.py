@@ -1,24 +1,44 @@
 """How much of the source comes back when the translation is translated back."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from features.comparisons.back import VARIANTS, ByDecoder, WithBackTranslation, by_decoder
 from features.comparisons.comparison import SecondTranslation
+from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.text.tokens import Tokens
 
 
 @dataclass(frozen=True)
-class BackTranslation(SecondTranslation):
+class BackTranslation(WithBackTranslation, SecondTranslation):
     """Compares the column `back_translation` with the source, which is the reference.
 
-    Source: DCU-SYMC at WMT12, section 2.1; SJTU at WMT12, section 3.2. `qe data translate` makes the column.
+    engine  `decoder`: our own decoder translates back, by the corpus with its sides exchanged; columns are
+            then named `decoder_...`. Without it, the column `back_translation`: `qe data translate` makes it.
+
+    Source: DCU-SYMC at WMT12, section 2.1; SJTU at WMT12, section 3.2.
     """
 
     plain: ClassVar[str] = "how well the translation leads back to the source"
+    variants: ClassVar[Sequence[Mapping[str, Any]]] = VARIANTS
 
     column: ClassVar[str] = "back_translation"
     compared: ClassVar[str] = "back-translation against source"
 
+    @classmethod
+    def for_settings(cls, settings: Mapping[str, Any]) -> type[Extractor]:
+        return _ByDecoder if "engine" in settings else cls
+
     def texts(self, segments: Segments) -> tuple[Tokens, Tokens]:
-        return segments.back_translation_tokens, segments.source_tokens
+        return self.back(segments), segments.source_tokens
+
+
+@dataclass(frozen=True)
+class _ByDecoder(ByDecoder, BackTranslation):
+    """The same of what our own decoder makes of the translation."""
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return by_decoder(super().features)

@@ -1,12 +1,13 @@
 """METEOR and NIST of the back-translation, with the source as its reference."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from features.basics.array_types import BoolArray, FloatArray
+from features.comparisons.back import VARIANTS, ByDecoder, WithBackTranslation, by_decoder
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.edits.meteor import FUNCTION_WORDS, Words, meteor
@@ -27,7 +28,7 @@ _NIST: Final = (
 
 
 @dataclass(frozen=True)
-class InvertedScores(Extractor):
+class InvertedScores(WithBackTranslation):
     """Scores that need more than the two texts, all lower-cased.
 
     `back_translation` has BLEU and TER.
@@ -37,15 +38,21 @@ class InvertedScores(Extractor):
     1,000 tokens of the corpus. NIST weighs an n-gram by its information in the source side of the corpus.
 
     synonyms  METEOR matches synonyms of WordNet, too (Debian's `wordnet-base`); of English sources
+    engine    `decoder`: our own decoder translates back, as in `back_translation`
 
     NaN if the source or the back-translation is empty. Raises InputError for `synonyms` without WordNet,
     or of another language.
     """
 
     plain: ClassVar[str] = "how well the translation leads back to the source"
+    variants: ClassVar[Sequence[Mapping[str, Any]]] = VARIANTS
 
     source_ngrams5: NgramCounts
     synonyms: bool = False
+
+    @classmethod
+    def for_settings(cls, settings: Mapping[str, Any]) -> type[Extractor]:
+        return _ByDecoder if "engine" in settings else cls
 
     @property
     def features(self) -> Sequence[Feature]:
@@ -62,14 +69,11 @@ class InvertedScores(Extractor):
             ),
         ]
 
-    def requires(self) -> tuple[str, ...]:
-        return ("back_translation",)
-
     def content_fingerprint(self) -> str:
         return english().fingerprint if self.synonyms else ""
 
     def extract(self, segments: Segments) -> FloatArray:
-        back, source = segments.back_translation_tokens.lower(), segments.source_tokens.lower()
+        back, source = self.back(segments).lower(), segments.source_tokens.lower()
         values = np.full((len(segments), 2), np.nan)
         filled = np.flatnonzero((back.lengths > 0) & (source.lengths > 0))
         language = segments.source_tokenizer.language
@@ -114,3 +118,12 @@ class InvertedScores(Extractor):
             bits[n, starts] = np.log2((before[starts] + 1) / (counts[starts] + 1))
             before = counts
         return bits
+
+
+@dataclass(frozen=True)
+class _ByDecoder(ByDecoder, InvertedScores):
+    """The same of what our own decoder makes of the translation."""
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return by_decoder(super().features)

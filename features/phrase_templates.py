@@ -14,6 +14,7 @@ from scipy import sparse
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.hints import NotNegative, Positive
+from features.comparisons.back import VARIANTS, ByDecoder, WithBackTranslation, by_decoder
 from features.comparisons.templates import (
     Pattern,
     Words,
@@ -23,7 +24,7 @@ from features.comparisons.templates import (
     ngrams,
     with_function_words,
 )
-from features.core.extractor import Feature, FittedExtractor
+from features.core.extractor import Extractor, Feature, FittedExtractor
 from features.core.segments import Segments
 from features.resources.ngrams import NgramCounts
 from features.resources.phrase_words import PhraseWords
@@ -103,7 +104,7 @@ class Learned:
 
 
 @dataclass(frozen=True)
-class PhraseTemplates(FittedExtractor):
+class PhraseTemplates(WithBackTranslation, FittedExtractor):
     """Sparse templates of phrases: matched patterns of each, and the label by an SVR.
 
     The SVR learns from all patterns.
@@ -116,12 +117,14 @@ class PhraseTemplates(FittedExtractor):
     C, epsilon of the SVR
     expanded   whether phrases of the phrase table that are like a pattern (`PhraseWords.similar`: equations 2
                and 3 both hold) belong to its template, and count where the segment has the pattern
+    engine     `decoder`: our own decoder translates back, as in `back_translation`
 
     Words are lower-cased.
     An empty translation has NaN for a prediction.
     """
 
     plain: ClassVar[str] = "which patterns of phrases the {text} has"
+    variants: ClassVar[Sequence[Mapping[str, Any]]] = VARIANTS
 
     source_splits: SourceSplits
     target_ngrams5: NgramCounts
@@ -138,6 +141,10 @@ class PhraseTemplates(FittedExtractor):
         if self.bad == self.good:
             raise InputError(f"`bad` and `good` must differ, but both are {self.bad}")
 
+    @classmethod
+    def for_settings(cls, settings: Mapping[str, Any]) -> type[Extractor]:
+        return _ByDecoder if "engine" in settings else cls
+
     @property
     def features(self) -> Sequence[Feature]:
         also = ", and of known phrases that are like them" if self.expanded else ""
@@ -149,9 +156,6 @@ class PhraseTemplates(FittedExtractor):
         ]
         what = "label predicted from the templates; undefined for an empty translation"
         return [*counts, Feature("templates_prediction", what, _ORIGIN, "as the label")]
-
-    def requires(self) -> tuple[str, ...]:
-        return ("back_translation",)
 
     def labels_used(self) -> tuple[str, ...]:
         return ("scores", "post_edit", "reference")
@@ -227,7 +231,7 @@ class PhraseTemplates(FittedExtractor):
     def _rows(self, segments: Segments) -> Iterator[tuple[Words, Words, Words, set[Pattern], set[Pattern]]]:
         """Source, target, back-translation, split bigrams, unusual bigrams with function words."""
         source, target = segments.source_tokens.lower(), segments.target_tokens.lower()
-        back = segments.back_translation_tokens.lower()
+        back = self.back(segments).lower()
         split = self.source_splits.split(segments.source_tokens)
         counts, offsets = self.target_ngrams5.counts(segments.target_tokens, 2)
         for i in range(len(segments)):
@@ -265,6 +269,15 @@ class PhraseTemplates(FittedExtractor):
         if not all(abs(weight) < _LARGEST for weight in every):
             raise Damaged("a weight in templates.json is no finite number")
         return self.with_learned(model=model)
+
+
+@dataclass(frozen=True)
+class _ByDecoder(ByDecoder, PhraseTemplates):
+    """The same with what our own decoder makes of the translation."""
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return by_decoder(super().features)
 
 
 def _word_lists(tokens: Tokens) -> list[Words]:

@@ -15,7 +15,7 @@ from features.core.segments import Segments
 
 Learned = TypeVar("Learned")
 # Settings by which a family has other columns of other resources, and is named and priced apart.
-VARYING: Final = ("corpus", "knowledge", "units")
+VARYING: Final = ("corpus", "engine", "knowledge", "units")
 # Translations that a family compares: those of the rows learned from, or of `translated_corpus`.
 Corpus = Literal["training", "translated"]
 

@@ -78,6 +78,18 @@ class ParallelCorpus:
             None if self.lines is None else self.lines[rows],
         )
 
+    def swapped(self) -> "ParallelCorpus":
+        """The same pairs with source and target exchanged."""
+        return ParallelCorpus(
+            self.target,
+            self.source,
+            self.target_tokenizer,
+            self.source_tokenizer,
+            self.empty_pairs,
+            digest("swapped", self.fingerprint),
+            self.lines,
+        )
+
     def spread(self, sample: int) -> NDArray[np.int64]:
         """The rows of `sample` pairs spread evenly over the corpus, or of all pairs."""
         return np.unique(np.linspace(0, len(self) - 1, min(sample, len(self))).astype(np.int64))

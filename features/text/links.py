@@ -94,6 +94,15 @@ class Links:
         index = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][rows] - offsets[:-1], counts)
         return Links(offsets, self.source[index], self.target[index])
 
+    def swapped(self) -> "Links":
+        """The same links with source and target exchanged.
+
+        >>> list(Links.from_pharaoh(["0-1 1-0 2-0", "0-3"]).swapped().pharaoh())
+        ['0-1 0-2 1-0', '3-0']
+        """
+        order = np.lexsort((self.source, self.target, np.repeat(np.arange(len(self)), np.diff(self.offsets))))
+        return Links(self.offsets, self.target[order], self.source[order])
+
     def mask(self, lengths: NDArray[np.int64], widths: NDArray[np.int64]) -> NDArray[np.bool_]:
         """The inverse of `from_mask`."""
         starts = np.concatenate(([0], np.cumsum(lengths * widths))).astype(np.int64)

@@ -16,6 +16,7 @@ from features.basics.progress import Progress, silent
 from features.core.bundle import Builders, with_needs
 from features.core.resource import Resource
 from features.resources.annotation import Annotation
+from features.resources.back_phrase_table import BackPhraseTable
 from features.resources.phrase_table import PhraseTable, entities_of
 from features.resources.tuple_lm import TupleLM
 from features.storage.files import sha256
@@ -23,7 +24,7 @@ from features.syntax.phrase_units import Units
 from features.text.corpus import ParallelCorpus
 from features.text.links import Links
 
-KINDS: Final[tuple[type[Resource], ...]] = (PhraseTable, TupleLM)
+KINDS: Final[tuple[type[Resource], ...]] = (PhraseTable, BackPhraseTable, TupleLM)
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,11 @@ class Alignments:
         """
         if self.path is None:
             return {}
-        return {"phrase_table": self._phrases, "tuple_lm": self._tuple_lm}
+        return {
+            "phrase_table": self._phrases,
+            "back_phrase_table": self._back_phrases,
+            "tuple_lm": self._tuple_lm,
+        }
 
     def check_used(self, parts: Iterable[str]) -> None:
         """Raises InputError if there is a file, but none of these parts takes it."""
@@ -82,6 +87,14 @@ class Alignments:
         entities = entities_of(source_entity_annotation, target_entity_annotation)
         return PhraseTable.from_links(
             corpus, links, longest, minimum, provenance, units=units, entities=entities, progress=progress
+        )
+
+    def _back_phrases(
+        self, corpus: ParallelCorpus, *, longest: int = 5, minimum: int = 2, progress: Progress = silent
+    ) -> BackPhraseTable:
+        links, provenance = self._links(corpus, progress), {"alignments": self.fingerprint}
+        return BackPhraseTable.from_links(
+            corpus.swapped(), links.swapped(), longest, minimum, provenance, progress=progress
         )
 
     def _tuple_lm(

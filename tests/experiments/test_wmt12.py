@@ -59,6 +59,7 @@ def test_features_come_with_the_resources_and_translations_they_need(name: str) 
     assert bool(parts) == (loaded.resources is not None)
     second = {"pseudo_reference": "pseudo_reference", "error_classes": "pseudo_reference"}
     second["back_translation"] = "back_translation"
+    kinds = {each["kind"] for each in expand(loaded.features) if "engine" not in each}
     needed = {second[kind] for kind in kinds if kind in second}
     extra = {"pseudo_reference", "back_translation"} if "word_quality" in kinds else set()
     assert needed <= set(loaded.translations) <= needed | extra

@@ -89,6 +89,15 @@ def test_tables_of_other_levels_are_made_of_the_links(tmp_path: Path, level: str
 
 
 @pytest.mark.slow
+def test_the_swapped_table_is_made_of_the_links(tmp_path: Path) -> None:
+    bundle = built(tmp_path, write(tmp_path, ["0-0 1-1", "", "0-0 1-1 2-2"]), ["back_phrase_table"])
+    table = cast(PhraseTable, bundle.part("back_phrase_table"))
+    row = table.phrases(Tokens.from_lists([["casa"]]), "source")[0, 0]
+    assert table.phrase(table.target[table.offsets[row]]) == "red"
+    assert set(bundle.manifest["parts"]) == {"back_phrase_table"}
+
+
+@pytest.mark.slow
 def test_other_links_build_again_and_the_same_do_not(tmp_path: Path) -> None:
     def times() -> list[int]:
         return [(tmp_path / "b" / part / "meta.json").stat().st_mtime_ns for part in PARTS]
