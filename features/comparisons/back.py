@@ -1,4 +1,4 @@
-"""Where back-translations come from: the segments, or our own decoder."""
+"""Back-translations: those that the segments have, or those of our own decoder."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
