@@ -216,7 +216,7 @@ def evaluate(
             metrics=[*metrics_of(scale, labels.scores), "ranking_accuracy"] if documents else None,
             samples=samples,
             seed=seed,
-            groups=groups(group or []),
+            groups=groups(group or []) if documents is None else {"document": range(len(labels.scores))},
             rankings=[name for name, file in systems.items() if file.ranks_only],
             margins=margins(margin or [], metrics_of(scale)),
             buckets=parts,

@@ -159,7 +159,9 @@ def winners(report: Report, metric: str) -> list[str]:
 
 def notes(report: Report) -> list[str]:
     """Notes on the tables: the test, its correction, and the error of uncorrected p-values."""
-    lines = [f"{count(next(iter(report.systems.values())).n)} segments", *_winner_notes(report)]
+    rows = next(iter(report.systems.values())).n
+    own = "documents" if report.recipe["units"].get("document") == rows else "segments"
+    lines = [f"{count(rows)} {own}", *_winner_notes(report)]
     if len(pairs := _compared(report)) > PAIRS_LIMIT:
         lines.append(
             f"{len(pairs)} pairs of systems are too many for a table of differences: --json has them"

@@ -53,6 +53,20 @@ def test_documents_are_evaluated_by_the_means_of_their_segments(
     assert other["mae"] == pytest.approx((10 * means.gold - means.svr).abs().mean())
 
 
+def test_documents_are_what_tests_and_notes_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table, (documents, gold, svr) = made(tmp_path)
+    other = written(tmp_path / "other.txt", table.gold.iloc[::-1])
+    given = ["--gold", gold, "--predictions", svr, other, "--documents", documents]
+    report = evaluated(*given, capsys=capsys)
+    assert report["recipe"]["units"] == {"document": 12}
+    assert {pair["exchange"] for pair in report["comparisons"]} == {"document"}
+    with pytest.raises(SystemExit):
+        main(["evaluate", *map(str, given)])
+    told = " ".join(capsys.readouterr().out.split())
+    assert "randomization of 12 documents, " in told and "note: 12 documents only: " in told
+    assert "segments" not in told
+
+
 def test_documents_that_do_not_fit_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, (documents, gold, svr) = made(tmp_path)
     given = ("--gold", gold, "--predictions", svr, "--documents")
