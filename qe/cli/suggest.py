@@ -99,7 +99,7 @@ def suggest(
 def _languages(options: Mapping[str, Any]) -> tuple[str, str] | None:
     """The languages of a dataset, if its keys say them.
 
-    Those of XLIFF and TMX must be the same.
+    XLIFF and TMX must have the same ones.
     """
     if "pair" in options:
         source, _, target = str(options["pair"]).partition("-")

@@ -314,7 +314,7 @@ class SearchSection(Section):
 class EvaluationSection(Section):
     """Baselines of the report, and how often it resamples.
 
-    `samples` has the default that the tests need.
+    By default, `samples` is as many as the tests need.
 
     `robustness: false` leaves out what the model makes of spoilt translations (`qe robustness`).
     """
@@ -395,7 +395,7 @@ TagText = Annotated[str, BeforeValidator(_as_text), Field(max_length=5000)]
 
 
 class TrackingSection(Section):
-    """What goes to MLflow.
+    """Settings of what goes to MLflow.
 
     mlflow.yaml says where runs go; `tracking: off` means nothing at all.
 
@@ -623,7 +623,7 @@ def _stated(value: Any, usual: Any) -> Any:
 def draft(
     path: Path, *, data_root: Path | None = None, overrides: Sequence[str] = ()
 ) -> tuple[Experiment, list[str]]:
-    """What `load` reads, without the wrong keys, and a list of mistakes.
+    """The experiment as `load` reads it, without the wrong keys, and a list of mistakes.
 
     The mistakes are of these keys.
 
@@ -712,7 +712,7 @@ def _moved(keys: dict[str, Any], folder: Path, other: Path) -> dict[str, Any]:
 class _Start(NamedTuple):
     """Folder that relative paths start at, and the one to start at instead.
 
-    If there is none, paths get absolute.
+    If there is none, paths become absolute.
     """
 
     folder: Path

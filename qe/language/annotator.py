@@ -1,4 +1,4 @@
-"""What every annotator does: train from files, save without code, add layers to a batch."""
+"""Base of all annotators: train from files, save without code, add layers to a batch."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence

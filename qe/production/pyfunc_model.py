@@ -18,7 +18,7 @@ _OPTIONS = {"interval": "level", "explain": "explain", "words": "tokens", "outsi
 class QualityEstimation(PythonModel):
     """MLflow model: raw `source` and `target` -> `score`, or a `reason` for none.
 
-    Input has also what else the model needs.
+    The input also has what else the model needs.
 
     What else `qe score` gives is asked for by the params of the signature (`qe.tracking.logged_models`).
     """

@@ -313,7 +313,7 @@ def decide(quality: FloatArray, publish: float, retranslate: float) -> NDArray[n
 
 @dataclass(frozen=True, eq=False)
 class TradeOff:
-    """What publishing the best-predicted segments costs and lets through.
+    """Cost and errors of publishing the best-predicted segments.
 
     Row i is for the best `published[i]`.
 

@@ -176,7 +176,7 @@ class Annotations:
 def annotated_sides(parts: Sequence[str], holds: Holds | None = None) -> list[str]:
     """The sides of the corpus that need an annotation for these parts.
 
-    What a part is built from counts, too.
+    Sources that a part is built from count, too.
 
     holds  what the annotation holds; None: anything
     """

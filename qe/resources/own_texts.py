@@ -1,6 +1,6 @@
 """Resources of the training segments' post-edits and references.
 
-They are made of all, and without those of each part.
+One set is made of all of them; further sets leave out the texts of each part.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What made an output, remembered for this user.
+"""The job that made an output, remembered for this user.
 
 The same command then need not do it again.
 """

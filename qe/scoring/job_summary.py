@@ -134,7 +134,7 @@ def table_metadata(
     options: Mapping[str, Any],
     done: ScoredFile,
 ) -> bytes:
-    """What a Parquet file says of its scores.
+    """Metadata of the scores in a Parquet file.
 
     It holds all that equal jobs have in common, so that they give equal bytes; times and drift are the
     summary's alone.
@@ -157,7 +157,7 @@ _IN_TABLES = ("recipe", "rows", "scored", "reasons", "actions", "flagged")
 
 
 def told_of(scored: Path) -> Mapping[str, Any] | None:
-    """What is known of how a scored file was made: its summary or metadata.
+    """The record of how a scored file was made: its summary or metadata.
 
     None if nothing is known.
 

@@ -348,7 +348,7 @@ class Scorer:
     def _features(self, segments: Segments) -> pd.DataFrame:
         """(n, k) the feature table, computed in pieces if words are judged.
 
-        What is known of words takes 250 KB a segment, and need not be there for a whole chunk at
+        Knowledge of words takes 250 KB a segment, and need not be there for a whole chunk at
         once.
 
         All at once where words are asked for, which were then described for the features already.

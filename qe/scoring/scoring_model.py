@@ -48,7 +48,7 @@ class ScoringModel:
         }
 
     def in_table(self) -> Mapping[str, Any]:
-        """What a table says of the model.
+        """Metadata of the model for a table.
 
         The user's name for it is left out, so that equal jobs give equal bytes.
         """

@@ -1,4 +1,4 @@
-"""Single runs: what one run of each system would say, and how more runs settle it."""
+"""Single runs: what one run of each system would say, and how soon more settle it."""
 
 from collections.abc import Iterator
 from itertools import combinations

@@ -1,4 +1,4 @@
-"""What sacreBLEU takes as a token in a language, and whether texts look tokenized."""
+"""Usual tokens of sacreBLEU in a language, and whether texts look tokenized."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -51,7 +51,7 @@ def language_of(language: str | None, texts: Sequence[str]) -> str:
 def doubt(tokenize: str, texts: Sequence[str]) -> str:
     """An objection to a tokenization, or an empty string.
 
-    Text is tokenized already, or it is not.
+    It says that texts look tokenized already, or that they do not.
 
     >>> doubt("13a", ["the house is red .", "is it ?"])
     'the texts look tokenized (a blank before the full stop): --tokenize none takes their tokens as they are'

@@ -1,4 +1,4 @@
-"""What feature families cost: microseconds of processor time per segment.
+"""Costs of feature families: microseconds of processor time per segment.
 
 The figures were measured.
 """

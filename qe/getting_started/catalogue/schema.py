@@ -33,7 +33,7 @@ _STRATEGIES: Mapping[str, Catalogue[Any]] = {"learner": LEARNERS, "selection": S
 def experiment_schema() -> Schema:
     """The schema of draft 2020-12.
 
-    What it accepts may still be refused: it knows no files and no data.
+    An accepted file may still be refused: the schema knows no files and no data.
     """
     schema: Schema = Experiment.model_json_schema()
     sections, keys = schema["$defs"], schema["properties"]

@@ -176,7 +176,7 @@ def is_tagger(name: str) -> bool:
 def for_corpora(by: Tagger, layers: Sequence[Layer] = LAYERS) -> Tagger:
     """The annotator without layers that are not kept of an annotated corpus.
 
-    What programs add is not kept either.
+    Additions by programs are not kept either.
     """
     if isinstance(by, Combined) and by.base is not None:
         return for_corpora(by.base, layers)

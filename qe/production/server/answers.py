@@ -21,7 +21,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """What is sent.
+    """An answer to a client.
 
     `rows` is how many segments were asked for, `reason` why there is no answer, `quality` what it says of
     the translations.

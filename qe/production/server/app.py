@@ -54,7 +54,7 @@ class Request:
     def ends_unclearly(self) -> bool:
         """Whether servers may differ on where the request ends (RFC 9112, 6.1).
 
-        What follows it is not read.
+        Bytes after it are not read.
         """
         return "transfer-encoding" in self.headers and (
             "content-length" in self.headers or self.version == "1.0"

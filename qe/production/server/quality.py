@@ -1,4 +1,4 @@
-"""What an answer says of the translations: counts for Prometheus.
+"""Counts for Prometheus of what an answer says of the translations.
 
 No client can make them without end.
 """

@@ -97,7 +97,7 @@ def _copy_notice(folder: Path, output: Path) -> None:
 def _quantize(weights: Path, output: Path) -> None:
     """Quantize matrices with a scale for each column.
 
-    What they are multiplied with is quantized while the model runs.
+    Their inputs are quantized while the model runs.
     """
     package("onnx")
     quantization = package("onnxruntime.quantization")
