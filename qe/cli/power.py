@@ -73,7 +73,7 @@ def power(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Simulate what difference a test set can show, and how many segments one needs.
+    """Simulate what difference a test set can show, and how many segments a difference needs.
 
     Virtual test sets are drawn from a pilot, the system is made better by the gain in question, and the
     randomization test of `qe evaluate` is run on each. A gain is an improvement, of MAE as well.
