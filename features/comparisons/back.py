@@ -26,7 +26,7 @@ class WithBackTranslation(Extractor):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ByDecoder(WithBackTranslation):
-    """Makes them by our own decoder (`features.phrase_decoding`), with the sides of the corpus exchanged."""
+    """Makes them by our own decoder, with the sides of the corpus exchanged."""
 
     back_phrase_table: BackPhraseTable
     source_lm: LanguageModel

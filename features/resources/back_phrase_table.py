@@ -1,4 +1,4 @@
-"""BackPhraseTable: the phrase table of the corpus with its sides exchanged, from target to source."""
+"""BackPhraseTable: the phrase table from target to source."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -16,7 +16,7 @@ from features.text.corpus import ParallelCorpus
 
 @dataclass(frozen=True, kw_only=True)
 class BackPhraseTableBuilder(Builder):
-    """Aligns the corpus as it is, exchanges the sides of texts and links, then does as PhraseTableBuilder."""
+    """Aligns the corpus as it is, and exchanges the sides of texts and links."""
 
     aligner: Aligner
     longest: Annotated[int, Ge(1), Le(MOST_WORDS)] = 5
