@@ -112,6 +112,12 @@ class Page:
             button = {"button": "left", "clickCount": 1} if kind != "mouseMoved" else {}
             self._ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, **button)
 
+    def on_paper(self, size: dict[str, Any], dark: bool) -> None:
+        """Lays pages out as for a printer, on a screen that is dark."""
+        features = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
+        self._ask("Emulation.setEmulatedMedia", media="print", features=features)
+        self._ask("Emulation.setDeviceMetricsOverride", **size)
+
     def screenshot(self, path: Path) -> None:
         path.write_bytes(base64.b64decode(self._ask("Page.captureScreenshot")["data"]))
 

@@ -94,9 +94,10 @@ class Reading:
         self.defects.append(error)
 
     def note(self, path: Path, count: int, what: str) -> None:
-        """Tells of `count` places of a file, if there are any."""
-        if count:
-            self.notes.append(f"{self.name(path)}: {what.format(n=count)}")
+        """Tells of `count` places of a file, if there are any; of as many in two of its columns once."""
+        note = f"{self.name(path)}: {what.format(n=count)}"
+        if count and note not in self.notes:
+            self.notes.append(note)
 
     def name(self, path: Path) -> str:
         """The path as notes and provenance give it: relative to the dataset where it lies inside."""

@@ -67,7 +67,14 @@ def is_table(path: Path) -> bool:
 
 
 def kind_of(path: Path) -> str:
-    """The kind by the file's name. Raises InputError for any other name."""
+    """The kind by the file's name. Raises InputError for any other name, and for a folder."""
+    if path.is_dir():
+        raise InputError(
+            "is a folder, and a table is one file",
+            where=path,
+            remedy="name the file; files side by side become a table by `paste` (docs/own-data.md), or are "
+            "read as they are by a format of `qe data formats`",
+        )
     suffixes = [suffix.lstrip(".").lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
     kind = translation_kind(path) or _NAMED.get(suffixes[-1] if suffixes else "")
     if kind is None:

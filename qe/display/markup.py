@@ -7,6 +7,9 @@ from markupsafe import Markup
 from qe.display.numbers import SIGNIFICANT, UNDEFINED, Shown
 from qe.display.sheet import Sheet, Strip
 
+# No line ends within an interval; on paper and on a phone it may stand below its figure.
+_IN_INTERVAL = re.compile(r"(?<=,) (?=[^\[\]]*\])")
+
 _LATEX = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<=": r"$\le$",
     ">": "$>$", "<": "$<$", "–": "--", "†": r"$\dagger$", "‡": r"$\ddagger$", "*": r"$^{*}$",
@@ -94,6 +97,8 @@ def _heading(strip: Strip) -> str:
 def _cell(text: str, right: bool, scope: str) -> Markup:
     """A heading if it has a scope; numbers that are significant are marked."""
     kinds = ["sure"] if isinstance(text, Shown) and text.endswith(SIGNIFICANT) else []
+    if isinstance(text, Shown):
+        text = _IN_INTERVAL.sub("\u00a0", text)
     kinds += [] if right else ["text"]
     tag = "th" if scope else "td"
     scoped = Markup(' scope="{}"').format(scope) if scope else Markup()

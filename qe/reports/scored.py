@@ -260,6 +260,8 @@ def _shifts(drift: Mapping[str, Any], model: Model) -> Table:
 
 
 def _drift(path: Path) -> Mapping[str, Any] | None:
+    if not path.exists():
+        raise InputError("no such file", where=path, remedy="give what `qe score --drift` writes")
     content = read_json("the drift report", path, "write it again with `qe score --drift`")
     missing = {"n", "shifts", "warnings"} - set(content)
     if missing:
