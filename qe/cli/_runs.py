@@ -1,19 +1,31 @@
 """`qe compare RUN RUN`: runs of `qe train` against the first of them."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
-from qe.cli._common import print_json
+from qe.cli._common import held, print_json
 
 
-def compare_runs(folders: list[Path], samples: int | None, seed: int, form: str) -> None:
-    """Print figures, differences and p-values of runs.
+def check_options(given: Mapping[str, object]) -> None:
+    """Raises InputError for an option that compares MT systems, and says nothing of runs."""
+    from features.basics.errors import InputError
+
+    for option, value in given.items():
+        if value not in (None, False, []):
+            raise InputError(
+                f"{option} is for MT systems", remedy="leave it out: runs have their own metrics and segments"
+            )
+
+
+def compare_runs(folders: list[Path], samples: int | None, seed: int, form: str, output: Path | None) -> None:
+    """Print figures, differences and p-values of runs, and write them to a folder if one is given.
 
     All are taken on the segments that the runs were trained on.
     """
     from features.basics.errors import InputError
     from qe.display.terminal import show
     from qe.evaluation import board_of_pairs, leaderboard
-    from qe.evaluation.report_tables import pairs_table
+    from qe.evaluation.report_tables import differences
 
     if len(folders) < 2 or form not in ("", "json"):
         what = f"runs are compared two or more at a time, but {len(folders)} is given"
@@ -26,15 +38,20 @@ def compare_runs(folders: list[Path], samples: int | None, seed: int, form: str)
             where=missing[0],
             remedy="outputs of MT systems are given as --system NAME=FILE, predictions to `qe evaluate`",
         )
-    if not leaderboard.are_of_one_data_set(folders):
-        pairs = board_of_pairs.make(folders, samples=samples, seed=seed)
-        if form:
-            print_json("compare-data-sets", pairs.to_json())
-        else:
-            show(pairs.summary())
-        return
-    board = leaderboard.make(folders, baseline=folders[0], samples=samples, seed=seed)
+    with held(output, "compare", folders):
+        if not leaderboard.are_of_one_data_set(folders):
+            pairs = board_of_pairs.make(folders, samples=samples, seed=seed)
+            if output is not None:
+                board_of_pairs.write(pairs, output)
+            if form:
+                print_json("compare-data-sets", pairs.to_json())
+            else:
+                show(pairs.summary())
+            return
+        board = leaderboard.make(folders, baseline=folders[0], samples=samples, seed=seed)
+        if output is not None:
+            leaderboard.write(board, output)
     if form:
         print_json("evaluate", board.report.to_json())
     else:
-        show(leaderboard.table(board), pairs_table(board.report))
+        show(leaderboard.table(board), *differences(board.report))

@@ -30,7 +30,7 @@ from qe.cli._options import (
     test_option,
 )
 from qe.cli._progress import progress_bar
-from qe.cli._runs import compare_runs
+from qe.cli._runs import check_options, compare_runs
 
 if TYPE_CHECKING:
     from qe.systems.results import SystemsComparison
@@ -181,7 +181,19 @@ def compare(
     if runs and system:
         raise InputError("folders of runs and --system exclude each other")
     if runs:
-        return compare_runs(runs, samples, seed, form)
+        check_options(
+            {
+                "--references": references, "--metrics": metrics, "--scores": scores, "--dev": dev,
+                "--lower-is-better": lower_is_better, "--annotator": annotator, "--baseline": baseline,
+                "--dev-references": dev_references, "--exchange": exchange, "--tokenize": tokenize,
+                "--language": language, "--group": group, "--margin": margin, "--ranks": ranks,
+                "--single-runs": single, "--bucket": bucket, "--bands": bands, "--corpus": corpus,
+                "--source": source, "--track": track, "--test": test != "ar", "--tail": tail != "two-sided",
+                "--correct": correct != "holm", "--family": family != "metric", "--level": level != 0.05,
+                "--interval": interval != "jackknife",
+            }
+        )  # fmt: skip
+        return compare_runs(runs, samples, seed, form, output)
     if not system:
         remedy = "--references FILE --system NAME=FILE --system NAME=FILE, or two folders of `qe train`"
         raise InputError("nothing to compare", remedy=remedy)

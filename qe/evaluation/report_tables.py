@@ -30,11 +30,14 @@ def report_tables(report: Report) -> list[Table]:
     """
     kinds = [metrics_of(report, kind) for kind in KINDS]
     tables = [_table(report, metrics) for metrics in kinds if metrics]
-    if not 0 < len(_compared(report)) <= PAIRS_LIMIT:
-        return tables
+    return [*tables, *(differences(report) if 0 < len(_compared(report)) <= PAIRS_LIMIT else [])]
+
+
+def differences(report: Report) -> list[Table]:
+    """Differences of pairs by the metrics that sort the tables; p-values by all that papers report."""
     of_papers = _tested(report)
     more = [p_table(report, of_papers)] if set(of_papers) - {*_primaries(report)} else []
-    return [*tables, pairs_table(report), *more]
+    return [pairs_table(report), *more]
 
 
 def summary_table(report: Report) -> Table:

@@ -61,6 +61,23 @@ def test_all_runs_have_one_parent_that_holds_the_board(batch: Any, demo_client: 
     assert "leaderboard.html" in {f.path for f in demo_client.list_artifacts(parent)}
 
 
+def test_compared_runs_are_shown_and_written(
+    batch: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A difference with its p-value by every metric that papers report, and what notes name is shown."""
+    _, outcomes, _ = batch
+    monkeypatch.setenv("COLUMNS", "200")
+    runs = [str(outcome.output) for outcome in outcomes]
+    with pytest.raises(SystemExit) as ended:
+        main(["compare", *runs, "--samples", "200", "--output", str(tmp_path / "out")])
+    shown = capsys.readouterr().out
+    assert ended.value.code == 0 and "p of the differences, corrected" in shown
+    heading = next(line for line in shown.splitlines() if line.startswith("System") and "RMSE" in line)
+    assert {"Pearson", "Spearman", "MAE", "RMSE", "DeltaAvg"} <= {*heading.split()}
+    written = {path.name for path in (tmp_path / "out").glob("leaderboard.*")}
+    assert written == {"leaderboard.txt", "leaderboard.md", "leaderboard.html", "leaderboard.json"}
+
+
 def test_names_are_escaped_in_html(batch: Any) -> None:
     _, _, (board,) = batch
     assert "<script>" not in leaderboard.page(
