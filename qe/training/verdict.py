@@ -9,9 +9,13 @@ from qe.statistics.metric import METRICS
 from qe.statistics.result import LEVEL
 from qe.training.summary import PARTS, shown, value_of
 
+_BETTER = "better"
+# The rule of thumb of docs/own-data.md: from this Pearson on.
+_RANKS = ((0.3, "enough to rank roughly"), (0.5, "enough to rank"), (0.7, "ranks well"))
+
 
 def verdict(report: Mapping[str, Any]) -> str:
-    """The figure that judges the experiment, its best baseline, and whether it is better.
+    """The figure that judges the experiment, its best baseline, whether it is better, and its use.
 
     It is of the test split if its labels are known, else of nested cross-validation, else of the folds.
     """
@@ -23,7 +27,20 @@ def verdict(report: Mapping[str, Any]) -> str:
     if best is None:
         return f"{told}."
     value = kind.shown(value_of(section["systems"][best], metric))
-    return f"{told}; the best baseline, {best}, has {value}{_tested(section, name, best, metric)}."
+    tested = _tested(section, name, best, metric)
+    use = _use(value_of(section["systems"][name], "pearson"), metric) if tested.endswith(_BETTER) else ""
+    return f"{told}; the best baseline, {best}, has {value}{tested}{use}."
+
+
+def _use(pearson: float | None, metric: str) -> str:
+    """What a model that is better than its baselines is good for, by Pearson; empty if that is undefined."""
+    if pearson is None:
+        return ""
+    by = "" if metric == "pearson" else f" (Pearson {pearson:.2f})"
+    if pearson < _RANKS[0][0]:
+        return f", yet of little use for ranking{by}"
+    ranks = [words for least, words in _RANKS if pearson >= least][-1]
+    return f", {ranks}{by}; not to publish unseen without thresholds"
 
 
 def _best(section: Mapping[str, Any], metric: str) -> str | None:
@@ -50,4 +67,4 @@ def _words(one: Mapping[str, Any], higher_is_better: bool) -> str:
     if p > LEVEL:
         return f"p {p_value(p, None)}: no difference is shown"
     better = (one["difference"] > 0) == higher_is_better
-    return f"p {p_value(p, None)}: {'better' if better else 'worse'}"
+    return f"p {p_value(p, None)}: {_BETTER if better else 'worse'}"
