@@ -3,6 +3,7 @@
 python benchmarks/studies/scale_spark.py                         # 60,000 segments, local[2]
 python benchmarks/studies/scale_spark.py --rows 200000 --master 'local-cluster[2,1,1024]'
 python benchmarks/studies/scale_spark.py --ngrams                # also n-gram counting, order 5
+python benchmarks/studies/scale_spark.py --features EXPERIMENT   # extraction for training alone
 
 CPU seconds are of this process and all it started (Java and Python workers), from /proc: the machine may be
 busy with other work, which wall time shows and CPU time hardly.
@@ -20,14 +21,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import psutil
 
+from features.basics.array_types import FloatArray
+from features.basics.progress import silent
+from features.core.extractor import FittedExtractor
+from features.core.feature_set import checked
 from features.resources.ngrams import NgramCounts
 from features.text.tokens import Tokens
+from qe.config.experiment import load
+from qe.resources.cache import default_cache
 from qe.scoring.jobs import score_file
 from qe.scoring.spark import ngrams
+from qe.scoring.spark.extraction import Executors
 from qe.scoring.spark.scoring import score_table
 from qe.scoring.spark.session import spark_session
+from qe.training.check import check
+from qe.training.preparation import prepare
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from bench_scoring import trained_model, write_rows
@@ -111,13 +122,41 @@ def counting(tokens: int, master: str) -> None:
     print(f"CPU seconds per token, Spark / local: {spark.cpu / local.cpu:.1f}")
 
 
+def extraction(path: Path, master: str) -> None:
+    """The families that learn nothing, of the training split: here, and on the executors, bit for bit."""
+    data = prepare(check(load(path)), default_cache(), silent)
+    feature_set, segments = data.extraction.feature_set, data.training.segments
+    chosen = [i for i, one in enumerate(feature_set.extractors) if not isinstance(one, FittedExtractor)]
+    here: dict[int, FloatArray] = {}
+    local = cost(lambda: here.update({i: checked(feature_set.extractors[i], segments) for i in chosen}))
+    report(
+        f"local, {sum(map(len, (feature_set.extractors[i].names for i in chosen)))} features",
+        local,
+        len(segments),
+    )
+    with spark_session(master, quiet=True) as session:
+        executors = Executors(session, data.bundle)
+        start = cost(lambda: executors(feature_set, chosen[0], segments.take(np.arange(2))))
+        report("Spark, 2 rows (resources shipped and loaded)", start)
+        job = cost(lambda: executors(feature_set, chosen[0], segments))
+        report("Spark", job, len(segments))
+        same = all(
+            np.array_equal(here[i], executors(feature_set, i, segments), equal_nan=True) for i in chosen
+        )
+    print(f"the same to the last bit: {same}; CPU seconds, Spark / local: {job.cpu / local.cpu:.2f}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, default=60_000)
     parser.add_argument("--master", default="local[2]")
     parser.add_argument("--model", type=Path)
     parser.add_argument("--ngrams", type=int, nargs="?", const=2_000_000, help="count this many tokens too")
+    parser.add_argument("--features", type=Path, metavar="EXPERIMENT")
     given = parser.parse_args()
+    if given.features:
+        extraction(given.features, given.master)
+        return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         model = trained_model(folder)

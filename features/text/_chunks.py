@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from features.text._moses import END, OTHER, MosesRules
 
 _VARIANTS = 8  # first or not (2) x what follows (4)
-_MEMO = 1 << 18  # chunks remembered, about 50 MB
+_MEMO = 1 << 16  # chunks remembered, about 12 MB: all words of a text that are not rare
 
 Longs = NDArray[np.int64]
 
