@@ -1,5 +1,6 @@
 """Similarity of source and target in the space of an encoder that the user brings."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +23,7 @@ from features.encoding.projections import Projection, fit_pca, fit_pls
 from features.encoding.ridge import Ridge, fit_ridge
 from features.storage.arrays import finite, typed
 from features.storage.files import digest
+from features.text.tokenizer import normalise
 from features.text.tokens import ratio
 
 Second = Literal["pseudo_reference", "back_translation"]
@@ -62,6 +64,7 @@ _COSINES = (
     ("centred_cosine", "cosine of the vectors less the mean of the training texts of their language"),
 )
 _FOLDER = "encoder"  # in what is saved
+_APART = re.compile(r" +(?=[.,;:!?](?: |$))")  # blanks before a mark that closes
 _OWN = "this project: source, target, |difference| and product as in Rei et al. 2020 (COMET), section 2.2"
 
 
@@ -82,6 +85,8 @@ class Encoder(FittedExtractor):
     longest    tokens that it reads at once: a longer text is read in pieces; null: what its tokenizer says
     threads    on which it runs
     batch      texts of equal length that are read together, at most
+    normalise  typographic quotes are made plain, and no blank stands before a full stop, at the end or
+               twice, so that none of these moves a score
     prefix     goes before every name, for two encoders in one experiment
     seed       of the search for principal components
 
@@ -102,6 +107,7 @@ class Encoder(FittedExtractor):
     longest: Annotated[int, Ge(4)] | None = None
     threads: Count = 1
     batch: Count = 32
+    normalise: bool = True
     prefix: str = ""
     seed: Seed = 0
     _loaded: "_Loaded" = field(default_factory=lambda: _Loaded(), init=False, repr=False)
@@ -223,7 +229,11 @@ class Encoder(FittedExtractor):
             prompts = self._prompts
             self._loaded.memories[pair] = PairMemory((prompts[sides[0]], prompts[sides[1]]))
         memory = self._loaded.memories[pair]
-        return memory.pairs(self._encoder, segments.require(first), segments.require(second))
+        return memory.pairs(self._encoder, *(self._texts(segments.require(name)) for name in (first, second)))
+
+    def _texts(self, texts: Sequence[str]) -> Sequence[str]:
+        """What the encoder reads."""
+        return [_APART.sub("", normalise(text)) for text in texts] if self.normalise else texts
 
     @property
     def _prompts(self) -> Mapping[Side, str]:

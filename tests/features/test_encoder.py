@@ -24,7 +24,8 @@ GENERATOR = np.random.default_rng(0)
 
 def texts(count: int) -> tuple[str, ...]:
     return tuple(
-        "".join(GENERATOR.choice(list("abcdefghij "), n)) + "a" for n in GENERATOR.integers(3, 20, count)
+        " ".join("".join(GENERATOR.choice(list("abcdefghij "), n)).split()) + "a"
+        for n in GENERATOR.integers(3, 20, count)
     )
 
 
@@ -77,6 +78,15 @@ def test_pairs_of_texts_are_compared_as_numpy_does(pair: str, folder: Path) -> N
         expected = [cosine(a.mean(0), b.mean(0)), precision, recall, f1, best.min()]
         expected += [np.quantile(best, share) for share in QUANTILES.values()]
         np.testing.assert_allclose(row, expected, atol=1e-5)
+
+
+def test_what_leaves_the_meaning_moves_nothing(folder: Path) -> None:
+    """Typographic quotes, and blanks before a full stop, at the end or twice."""
+    plain, typed = ('a "bad" c.', "a (b) c"), ("a  “bad” c . ", "a (b) c ")
+    extractor, as_they_are = fitted(folder), fitted(folder, normalise=False)
+    first, second = (Segments(SEGMENTS.source[:2], texts) for texts in (plain, typed))
+    np.testing.assert_array_equal(extractor.extract(first), extractor.extract(second))
+    assert (as_they_are.extract(first)[0] != as_they_are.extract(second)[0]).any()  # “ is no letter to it
 
 
 def test_norms_are_those_of_the_vectors_before_anything_is_scaled(folder: Path) -> None:
