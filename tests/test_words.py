@@ -12,7 +12,7 @@ FILES = [
     path for folder in ("qe", "features", "benchmarks") for path in sorted((ROOT / folder).rglob("*.py"))
 ]
 NOUNLESS = re.compile(r"(Of|Those|That|As|Whose|Where) ")
-SHORT_BEGINNINGS = ("benchmarks", "features")  # folders that hold it in every docstring
+SHORT_BEGINNINGS = ("benchmarks", "features", "qe")
 LONGEST_BEGINNING = 90  # characters of a first paragraph
 LOOSE_WORDS = ("Made", "Lesson", "Makers")  # nobody of the field says them
 

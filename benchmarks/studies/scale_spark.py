@@ -123,7 +123,7 @@ def counting(tokens: int, master: str) -> None:
 
 
 def extraction(path: Path, master: str) -> None:
-    """The families that learn nothing, of the training split: here, and on the executors, bit for bit."""
+    """Families that learn nothing, over the training split: here and on the executors."""
     data = prepare(check(load(path)), default_cache(), silent)
     feature_set, segments = data.extraction.feature_set, data.training.segments
     chosen = [i for i, one in enumerate(feature_set.extractors) if not isinstance(one, FittedExtractor)]
