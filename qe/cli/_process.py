@@ -143,7 +143,8 @@ class _Watched:
 
 
 def _safe(text: str) -> str:
-    r"""
+    r"""Colours stay; other control sequences are written out.
+
     >>> _safe("\x1b[31mred\x1b[0m \x1b]0;title\x07\n")
     '\x1b[31mred\x1b[0m \\x1b]0;title\\x07\n'
     """

@@ -18,7 +18,7 @@ def check_options(given: Mapping[str, object]) -> None:
 
 
 def compare_runs(folders: list[Path], samples: int | None, seed: int, form: str, output: Path | None) -> None:
-    """Print figures, differences and p-values of runs, and write them to a folder if one is given.
+    """Print figures, differences and p-values of runs; write them to a folder, if given.
 
     All are taken on the segments that the runs were trained on.
     """

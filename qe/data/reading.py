@@ -94,7 +94,10 @@ class Reading:
         self.defects.append(error)
 
     def note(self, path: Path, count: int, what: str) -> None:
-        """Tells of `count` places of a file, if there are any; of as many in two of its columns once."""
+        """Notes `count` places of a file, if there are any.
+
+        As many in two of its columns are noted once.
+        """
         note = f"{self.name(path)}: {what.format(n=count)}"
         if count and note not in self.notes:
             self.notes.append(note)

@@ -34,7 +34,7 @@ def report_tables(report: Report) -> list[Table]:
 
 
 def differences(report: Report) -> list[Table]:
-    """Differences of pairs by the metrics that sort the tables; p-values by all that papers report."""
+    """Differences of pairs by the sorting metrics; p-values by all that papers report."""
     of_papers = _tested(report)
     more = [p_table(report, of_papers)] if set(of_papers) - {*_primaries(report)} else []
     return [pairs_table(report), *more]

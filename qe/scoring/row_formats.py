@@ -220,7 +220,8 @@ def whole(
 
 
 def _no_formula(value: Any) -> Any:
-    r"""
+    r"""A text that a spreadsheet would compute, behind an apostrophe.
+
     >>> _no_formula("=1+1"), _no_formula("-3.5"), _no_formula(-3.5), _no_formula("- no")
     ("'=1+1", '-3.5', -3.5, "'- no")
     """

@@ -15,7 +15,7 @@ _RANKS = ((0.3, "enough to rank roughly"), (0.5, "enough to rank"), (0.7, "ranks
 
 
 def verdict(report: Mapping[str, Any]) -> str:
-    """The figure that judges the experiment, its best baseline, whether it is better, and its use.
+    """The judging figure, its best baseline, whether it is better, and its use.
 
     It is of the test split if its labels are known, else of nested cross-validation, else of the folds.
     """
@@ -33,7 +33,7 @@ def verdict(report: Mapping[str, Any]) -> str:
 
 
 def _use(pearson: float | None, metric: str) -> str:
-    """What a model that is better than its baselines is good for, by Pearson; empty if that is undefined."""
+    """The use of a model that beats its baselines, by Pearson; empty if that is undefined."""
     if pearson is None:
         return ""
     by = "" if metric == "pearson" else f" (Pearson {pearson:.2f})"

@@ -28,7 +28,8 @@ Bracket = tuple[str, int, int]
 
 
 def is_punctuation(tag: str) -> bool:
-    """
+    """Whether a tag is of punctuation, in the treebanks at hand.
+
     >>> [is_punctuation(tag) for tag in (".", "Fc", "fpa", "FW", "NN", "Fw")]
     [True, True, True, False, False, True]
     """

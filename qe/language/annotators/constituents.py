@@ -196,7 +196,8 @@ def _versions(tree: Node) -> list[Node]:
 
 
 def _apart(leaf: Node) -> list[Node]:
-    """
+    """The words that `_` joins in a leaf, as leaves of their own.
+
     >>> [str(node) for node in _apart(Node("np00000", word="Nueva_York"))]
     ['(np00000 Nueva)', '(np00000 York)']
     """
