@@ -244,7 +244,7 @@ def _notes(
         notes.append(f"{int(np.isnan(rates).sum())} segments have an empty post-edit: TER is undefined there")
     for pair in pairs:
         if not len(pair.low):
-            notes.append(f"{pair.name}: no segment is within the limits {asdict(limits)}")
+            notes.append(f"{pair.name}: no segment has {_wanted(pair, limits)}, or none the opposite score")
             continue
         notes.append(
             f"{pair.name}: {len(pair.low)} segments against {len(pair.high)} that differ in TER by at most"
@@ -254,6 +254,13 @@ def _notes(
             notes.append(f"{pair.name}: {pair.unmatched} more segments are within the limits, but no segment"
                          " was left to compare them with")  # fmt: skip
     return notes
+
+
+def _wanted(pair: SetPair, limits: Limits) -> str:
+    """What the segments of a pair of sets were looked for by."""
+    if pair.name.startswith("low"):
+        return f"a score of at most {limits.low_effort:g} and a TER of at most {limits.low_ter:g}"
+    return f"a score of at least {limits.high_effort:g} and a TER of at least {limits.high_ter:g}"
 
 
 def _recipe(

@@ -77,7 +77,10 @@ def test_json_holds_what_was_found_and_null_where_nothing_is(annotated: Annotate
     assert set(content["sets"]) == {f"{t} TER, {s} score" for t in ("low", "high") for s in ("low", "high")}
     assert content["sets"]["high TER, high score"]["segments"] == 3
     assert content["sets"]["low TER, low score"]["mean_ter"] is None
-    assert any("low TER: no segment" in note for note in content["notes"])
+    assert any(
+        "low TER: no segment has a score of at most 2.5 and a TER of at most 0.33" in note
+        for note in content["notes"]
+    )
     assert any("high TER: 3 more segments are within the limits" in note for note in content["notes"])
     assert any("3 segments have an empty post-edit" in note for note in content["notes"])
     assert any("words have no known part of speech" in note for note in content["notes"])
