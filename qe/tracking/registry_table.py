@@ -22,10 +22,20 @@ def versions_table(versions: Sequence[Version]) -> Table:
 def _row(version: Version) -> list[str]:
     tags, coverage = version.tags, version.metrics.get("intervals/coverage 90 percent")
     return [
-        version.name, version.version, ", ".join(version.aliases), tags.get("model", ""),
-        tags.get("data", ""), _score(version), version.created, tags.get("experiment", ""),
+        version.name, version.version, ", ".join(version.aliases), _learner(version),
+        tags.get("data", ""), _score(version), _minute(version), tags.get("experiment", ""),
         "" if coverage is None else number(coverage), tags.get("promotion.decision", ""),
     ]  # fmt: skip
+
+
+def _learner(version: Version) -> str:
+    """The learner alone: the tag tells its features, too."""
+    return version.tags.get("model", "").partition(" on ")[0]
+
+
+def _minute(version: Version) -> Shown:
+    """When it was made, to the minute."""
+    return Shown(*version.created[:16].split("T"), value=version.created)
 
 
 def _score(version: Version) -> str:
