@@ -81,13 +81,15 @@ def meta_report(
         Whether a correlation that the judgements do not allow is told of in a note and left out.
     """
     results, notes = {}, [*evaluation.notes, *_left_out(evaluation)]
+    reasons: dict[str, list[str]] = {}
     for name, correlation in correlations.items():
         try:
             results[name] = compare(name, correlation, evaluation, settings, progress)
         except InputError as error:
             if not optional:
                 raise InputError(error.what, where=name, remedy=error.remedy) from None
-            notes.append(f"{name} is left out: {error.what}")
+            reasons.setdefault(error.what, []).append(name)
+    notes += [f"not shown: {', '.join(names)} ({why})" for why, names in reasons.items()]
     if not results:
         raise InputError("no correlation is possible with these judgements", remedy="; ".join(notes))
     for name, result in results.items():
@@ -97,8 +99,8 @@ def meta_report(
         "correlations": {name: str(correlations[name]) for name in results},
         "versions": versions(DISTRIBUTION, "numpy", "scipy", "numba"),
     }
-    names = tuple(metric.name for metric in evaluation.metrics)
-    return MetaReport(evaluation.name, names, results, _shown(evaluation), settings, recipe, tuple(notes))
+    metrics = tuple(metric.name for metric in evaluation.metrics)
+    return MetaReport(evaluation.name, metrics, results, _shown(evaluation), settings, recipe, tuple(notes))
 
 
 def _left_out(evaluation: Evaluation) -> list[str]:
