@@ -9,6 +9,7 @@ import numpy as np
 import regex
 
 from features.basics.array_types import FloatArray
+from features.basics.distinct import distinct
 from features.core.columns import Column, block, features_of
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
@@ -53,7 +54,7 @@ class TokenCounts(Extractor):
 
 def _types(tokens: Tokens) -> FloatArray:
     words = tokens.lower()
-    pairs = np.unique(words.text_index * max(len(words.types), 1) + words.ids)
+    pairs = distinct(words.text_index * max(len(words.types), 1) + words.ids)
     counts = np.bincount(pairs // max(len(words.types), 1), minlength=len(tokens))
     return counts.astype(np.float64)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from features.basics.distinct import distinct
 from features.text.links import Links
 from features.text.tokens import Tokens
 
@@ -59,7 +60,7 @@ def moved(links: Links, source: Labelled, target: Labelled, before: tuple[Tokens
     left = source.places[before[0].offsets[segment] + links.source]
     right = target.places[before[1].offsets[segment] + links.target]
     wide, high = int(right.max(initial=0)) + 1, int(left.max(initial=0)) + 1
-    cells = np.unique((segment * high + left) * wide + right)
+    cells = distinct((segment * high + left) * wide + right)
     counts = np.bincount(cells // (high * wide), minlength=len(links))
     offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
     return Links(offsets, (cells // wide % high).astype(np.int32), (cells % wide).astype(np.int32))

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from features.basics.distinct import distinct
 from features.core.segments import Segments
 from features.text.tokens import Tokens
 from features.word_level.columns import Columns, at, places, prefixed, spread
@@ -65,7 +66,7 @@ def _copied(source: Tokens, target: Tokens) -> NDArray[Any]:
     mapping = np.array([index.get(word, size - 1) for word in right.types], np.int64)
     if not len(mapping):
         return np.empty(0)
-    there = np.unique(left.text_index * size + left.ids)
+    there = distinct(left.text_index * size + left.ids)
     wanted = right.text_index * size + mapping[right.ids]
     return np.isin(wanted, there).astype(np.float64)
 

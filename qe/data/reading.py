@@ -96,9 +96,9 @@ class Reading:
     def note(self, path: Path, count: int, what: str) -> None:
         """Notes `count` places of a file, if there are any.
 
-        As many in two of its columns are noted once.
+        `{n}` in the text stands for their number. As many in two of its columns are noted once.
         """
-        note = f"{self.name(path)}: {what.format(n=count)}"
+        note = f"{self.name(path)}: {what.replace('{n}', str(count))}"
         if count and note not in self.notes:
             self.notes.append(note)
 

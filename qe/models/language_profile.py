@@ -10,6 +10,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from features.basics.distinct import distinct
+
 BUCKETS = 1 << 13
 _UNIT = 1024  # costs are whole numbers of 1/1024 bit: their sums are exact, whatever the batch
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
@@ -51,7 +53,7 @@ def trigram_overlap(texts: Sequence[str], others: Sequence[str]) -> NDArray[np.f
 def _distinct(texts: Sequence[str]) -> NDArray[np.int64]:
     """Text by text, the distinct buckets: text * BUCKETS + bucket."""
     buckets, lengths = _trigrams(texts)
-    return np.unique(np.repeat(np.arange(len(texts)), lengths) * BUCKETS + buckets)
+    return distinct(np.repeat(np.arange(len(texts)), lengths) * BUCKETS + buckets)
 
 
 def _trigrams(texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

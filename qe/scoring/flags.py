@@ -31,5 +31,7 @@ def kinds_of(text: str | None) -> tuple[str, ...]:
     >>> kinds_of("negation: nicht; numbers: 15, 50"), kinds_of(None)
     (('negation', 'numbers'), ())
     """
-    parts = (part.partition(": ")[0] for part in (text or "").split("; "))
-    return tuple(part for part in parts if part in CHECKS.names)
+    if not text:
+        return ()
+    known, parts = CHECKS.names, (part.partition(": ")[0] for part in text.split("; "))
+    return tuple(part for part in parts if part in known)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
+from features.basics.distinct import numbered
 from features.text.tokens import ratio
 
 _SYMBOLS = ("So", "Cn", "Co", "Cc", "Cs")
@@ -34,8 +35,8 @@ class Characters:
     def make(cls, texts: Sequence[str]) -> "Characters":
         joined = "".join(texts)
         codes = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), np.uint32)
-        distinct, ids = np.unique(codes, return_inverse=True)
-        known = tuple(map(chr, distinct.tolist()))
+        present, ids = numbered(codes)
+        known = tuple(map(chr, present.tolist()))
         rows = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
         blank = np.array([c.isspace() for c in known], np.bool_)[ids]
         before = np.concatenate([[True], blank[:-1] | (rows[1:] != rows[:-1])]) if len(ids) else blank

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
+from features.basics.distinct import distinct
 from features.core.segments import Segments
 from features.resources.lexicon import Lexicon
 from features.text.tokens import Tokens, segment_mean, segment_sum
@@ -110,14 +111,14 @@ class _Row:
         same = np.array([numbers.get(w, -1) for w in self.target.types], np.int64)
         places = same[self.target.ids] if len(same) else np.empty(0, np.int64)
         wide = max(len(self.source.types), 1)
-        cells = np.unique(self.source.text_index * wide + self.source.ids)
+        cells = distinct(self.source.text_index * wide + self.source.ids)
         there = (places >= 0) & np.isin(self.target.text_index * wide + places, cells)
         return self.share(self.target, there, self.words(self.target, _LONG))
 
     def distinct(self, tokens: Tokens) -> FloatArray:
         """(n,) the share of words that repeat another one of the same text."""
         own = self.words(tokens)
-        cells = np.unique(tokens.text_index[own] * max(len(tokens.types), 1) + tokens.ids[own])
+        cells = distinct(tokens.text_index[own] * max(len(tokens.types), 1) + tokens.ids[own])
         kinds = np.bincount(cells // max(len(tokens.types), 1), minlength=len(tokens))
         return np.asarray(1 - kinds / np.maximum(segment_sum(own, tokens.offsets), 1))
 
@@ -125,12 +126,12 @@ class _Row:
         """(n,) the share of three words in a row that come more than once."""
         ids, rows = self.target.ids.astype(np.int64), self.target.text_index
         size = max(len(self.target.types), 1)
-        inside = rows[:-2] == rows[2:] if len(ids) > 2 else np.zeros(0, np.bool_)
-        pairs = np.unique(ids[:-2] * size + ids[1:-1], return_inverse=True)[1] if len(ids) > 2 else ids[:0]
-        grams = np.stack([rows[:-2], pairs, ids[2:]], axis=1)[inside] if len(ids) > 2 else np.empty((0, 3))
-        kinds = np.unique(grams, axis=0)
-        n = len(self.target)
-        all_, own = (np.bincount(each[:, 0].astype(np.int64), minlength=n) for each in (grams, kinds))
+        inside = rows[:-2] == rows[2:]
+        pairs = np.unique(ids[:-2] * size + ids[1:-1], return_inverse=True)[1]
+        kinds, grams = np.unique(pairs * size + ids[2:], return_inverse=True)
+        wide, n = max(len(kinds), 1), len(self.target)
+        all_ = np.bincount(rows[:-2][inside], minlength=n)
+        own = np.bincount(distinct(rows[:-2][inside] * wide + grams[inside]) // wide, minlength=n)
         return np.asarray(1 - own / np.maximum(all_, 1)) * (all_ > 0)
 
     def unknown(self) -> FloatArray:
