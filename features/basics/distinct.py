@@ -22,7 +22,7 @@ def distinct(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def numbered(codes: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The distinct of small whole numbers (n,), ascending, and the place of each among them (n,).
+    """The distinct of small whole numbers, ascending, and each one's place among them (n,).
 
     Takes a byte and a number for every value up to the largest: for code points, not for hashes.
 
