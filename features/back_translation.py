@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from features.comparisons.back import VARIANTS, ByDecoder, WithBackTranslation, by_decoder
+from features.comparisons.back import VARIANTS, ByDecoder, WithBackTranslation
 from features.comparisons.comparison import SecondTranslation
-from features.core.extractor import Extractor, Feature
+from features.core.extractor import Extractor
 from features.core.segments import Segments
 from features.text.tokens import Tokens
 
@@ -38,7 +38,3 @@ class BackTranslation(WithBackTranslation, SecondTranslation):
 @dataclass(frozen=True)
 class _ByDecoder(ByDecoder, BackTranslation):
     """The same of what our own decoder makes of the translation."""
-
-    @property
-    def features(self) -> Sequence[Feature]:
-        return by_decoder(super().features)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from features.basics.array_types import BoolArray, FloatArray
-from features.comparisons.back import VARIANTS, ByDecoder, WithBackTranslation, by_decoder
+from features.comparisons.back import VARIANTS, ByDecoder, WithBackTranslation
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.edits.meteor import FUNCTION_WORDS, Words, meteor
@@ -123,7 +123,3 @@ class InvertedScores(WithBackTranslation):
 @dataclass(frozen=True)
 class _ByDecoder(ByDecoder, InvertedScores):
     """The same of what our own decoder makes of the translation."""
-
-    @property
-    def features(self) -> Sequence[Feature]:
-        return by_decoder(super().features)

@@ -14,7 +14,7 @@ from scipy import sparse
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.hints import NotNegative, Positive
-from features.comparisons.back import VARIANTS, ByDecoder, WithBackTranslation, by_decoder
+from features.comparisons.back import VARIANTS, ByDecoder, WithBackTranslation
 from features.comparisons.templates import (
     Pattern,
     Words,
@@ -274,10 +274,6 @@ class PhraseTemplates(WithBackTranslation, FittedExtractor):
 @dataclass(frozen=True)
 class _ByDecoder(ByDecoder, PhraseTemplates):
     """The same with what our own decoder makes of the translation."""
-
-    @property
-    def features(self) -> Sequence[Feature]:
-        return by_decoder(super().features)
 
 
 def _word_lists(tokens: Tokens) -> list[Words]:

@@ -32,16 +32,16 @@ class ByDecoder(WithBackTranslation):
     source_lm: LanguageModel
     engine: Literal["decoder"] = "decoder"
 
+    @property
+    def features(self) -> Sequence[Feature]:
+        """Those of the family, named and told as our own decoder's."""
+        return [
+            replace(each, name=f"decoder_{each.name}", description=f"{each.description} (by our own decoder)")
+            for each in super().features  # type: ignore[safe-super]  # of the family that this stands before
+        ]
+
     def requires(self) -> tuple[str, ...]:
         return ()
 
     def back(self, segments: Segments) -> Tokens:
         return decode(segments.target_tokens, self.back_phrase_table, self.source_lm).tokens
-
-
-def by_decoder(features: Sequence[Feature]) -> list[Feature]:
-    """The features of back-translations as those of our own decoder's."""
-    return [
-        replace(each, name=f"decoder_{each.name}", description=f"{each.description} (by our own decoder)")
-        for each in features
-    ]
