@@ -2,7 +2,9 @@
 
 import os
 import re
+import shlex
 import subprocess
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,6 +31,11 @@ _STAGES: Final = re.compile(
     r"(?P<before>.+?)\| *apertium-tagger -g \$2 '(?P<tagger>[^']+)' *\|(?P<after>.+)", re.DOTALL
 )
 _END = "[][\n\n]"  # of a paragraph, between the stages
+_LOOKUP: Final = re.compile(r"lt-proc +(-b|\$1) +'[^']+'")  # in a dictionary: of translations, of forms
+_UNIT: Final = re.compile(r"(\\.|\^[^\\$]*(?:\\.[^\\$]*)*\$)", re.DOTALL)  # or an escaped sign
+_MOST: Final = 200_000  # units that are remembered of a dictionary, some 40 MB
+
+Command = tuple[str, ...]
 
 
 def apertium_code(language: str) -> str:
@@ -82,7 +89,7 @@ def unseen(
 
 @dataclass(frozen=True)
 class Pipeline:
-    """A mode of Apertium, split at its tagger.
+    """A mode of Apertium, split at its tagger and at the dictionaries behind it.
 
     The parts before and after are modes in `folder`.
     """
@@ -90,6 +97,7 @@ class Pipeline:
     program: str
     folder: str
     tagger: str
+    after: tuple[str | Command, ...]  # names of modes, and dictionaries that are asked for distinct units
 
     def run(self, lines: Sequence[str]) -> str:
         """What the mode makes of lines that are a paragraph each; empty if it mixes them up.
@@ -107,13 +115,49 @@ class Pipeline:
                 return ""
             tagged |= zip(rows, pieces, strict=False)
         text = "".join(f"{tagged[i]}{_END}" for i in range(len(lines)))
-        return call(["apertium-retxt"], self._stage("after", text))[0]
+        for stage in self.after:
+            text = self._stage(stage, text) if isinstance(stage, str) else looked_up(stage, text)
+        return call(["apertium-retxt"], text)[0]
 
     def _tag(self, texts: Sequence[str]) -> tuple[str, str]:
         return call(["apertium-tagger", "-g", "-d", self.tagger], "".join(texts))
 
     def _stage(self, name: str, text: str) -> str:
         return call([self.program, "-f", "none", "-d", self.folder, "-u", name], text)[0]
+
+
+_units: defaultdict[Command, dict[str, str]] = defaultdict(dict)
+
+
+def looked_up(command: Command, text: str) -> str:
+    """What `lt-proc` makes of a text; every unit (`^...$`) is looked up once in a process.
+
+    A dictionary answers every unit alike, whatever stands beside it.
+    """
+    if len(_units[command]) > _MOST:
+        _units[command] = {}
+    known = _units[command]  # only grows: other threads read it
+    parts = _UNIT.split(text)  # every second one is a unit
+    new = [unit for unit in dict.fromkeys(parts[1::2]) if unit not in known and unit[0] == "^"]
+    if new:
+        answers = call(command, "\n".join(new))[0].split("\n")
+        if len(answers) != len(new):
+            return call(command, text)[0]
+        known.update(zip(new, answers, strict=True))
+    parts[1::2] = [known.get(unit, unit) for unit in parts[1::2]]
+    return "".join(parts)
+
+
+def _stages(text: str) -> Iterator[str | Command]:
+    """What follows the tagger in a mode: commands of dictionaries, and what lies between."""
+    end = 0
+    for found in _LOOKUP.finditer(text):
+        if between := text[end : found.start()].strip("| \n"):
+            yield between
+        yield tuple(shlex.split(found[0].replace("$1", "-n")))
+        end = found.end()
+    if rest := text[end:].strip("| \n"):
+        yield rest
 
 
 @contextmanager
@@ -126,9 +170,17 @@ def pipeline(program: str, folder: Path, mode: str) -> Iterator[Pipeline | None]
         return
     with TemporaryDirectory(prefix="qe-apertium-") as changed:
         (Path(changed) / "modes").mkdir()
-        for name in ("before", "after"):
-            (Path(changed) / "modes" / f"{name}.mode").write_text(stages[name], "utf-8", newline="")
-        yield Pipeline(program, changed, stages["tagger"])
+        after: list[str | Command] = []
+        for stage in _stages(stages["after"]):
+            after.append(stage if isinstance(stage, tuple) else f"after{len(after)}")
+            if isinstance(stage, str):
+                _write_mode(changed, f"after{len(after) - 1}", stage)
+        _write_mode(changed, "before", stages["before"])
+        yield Pipeline(program, changed, stages["tagger"], tuple(after))
+
+
+def _write_mode(folder: str, name: str, stages: str) -> None:
+    (Path(folder) / "modes" / f"{name}.mode").write_text(stages, "utf-8", newline="")
 
 
 def paragraphs(lines: Sequence[str]) -> str:

@@ -29,7 +29,7 @@ from qe.language.programs.link_grammar import LinkGrammar
 from qe.language.programs.spelling import Hunspell
 
 STOP = "."  # around every text: the tagger's context ends there
-CHUNK = 1000  # texts analysed at a time
+CHUNK = 2500  # texts analysed at a time
 
 # Signs of Apertium's stream format are shown to it as a letter that no analysis begins with.
 _SIGNS: Final = str.maketrans(dict.fromkeys("^$/<>{}[]\\@|*~+#", "_"))
@@ -396,26 +396,40 @@ def _analyses(tagged: str, tokens: Sequence[str]) -> list[str]:
     All are empty if the programs did not give the tokens back letter by letter.
     """
     letters: list[str] = []
-    owner: list[str] = []
-    last = 0
+    units: list[tuple[int, str]] = []  # where each ends among the letters, and its analysis
+    last = end = 0
     for unit in _UNIT.finditer(tagged):
-        surface, _, analysis = unit.group(1).partition("/")
+        surface, _, analysis = unit[1].partition("/")
         between = tagged[last : unit.start()]
         letters += [between, surface]
-        owner += [""] * len(between) + [analysis] * len(surface)
+        end += len(between)
+        units.append((end, ""))
+        end += len(surface)
+        units.append((end, analysis if surface else ""))
         last = unit.end()
-    letters.append(tagged[last:])
-    owner += [""] * len(letters[-1])
-    text, place = "".join(letters), 0
+    text, place, k = "".join([*letters, tagged[last:]]), 0, 0
+    units.append((len(text), ""))
     analyses = []
     for token in tokens:
         while place < len(text) and text[place].isspace():
             place += 1
         if not text.startswith(token, place):
             return [""] * len(tokens)
-        analyses.append(next((a for a in owner[place : place + len(token)] if a), ""))
-        place += len(token)
+        place, first = place + len(token), place
+        while k < len(units) and units[k][0] <= first:
+            k += 1
+        analyses.append(_first_of(units, k, place))
     return analyses
+
+
+def _first_of(units: Sequence[tuple[int, str]], k: int, end: int) -> str:
+    """The first analysis from unit k on, of units that begin before `end`; empty without one."""
+    begin = 0
+    while k < len(units) and begin < end:
+        if units[k][1]:
+            return units[k][1]
+        begin, k = units[k][0], k + 1
+    return ""
 
 
 def _shown(token: str) -> str:
@@ -423,13 +437,21 @@ def _shown(token: str) -> str:
 
     It is never empty.
     """
+    if token.isalnum():
+        return token
     return "".join("_" if unicodedata.category(c)[0] in "CZ" else c for c in token.translate(_SIGNS)) or "_"
 
 
 def _word(form: str, analysis: str) -> tuple[str, str, str, str]:
     """(form, lemma, upos, xpos) of a token and its analysis (`casa<n><f><sg>`)."""
+    return form, *_said(analysis)
+
+
+@lru_cache(maxsize=50_000)
+def _said(analysis: str) -> tuple[str, str, str]:
+    """(lemma, upos, xpos) of an analysis."""
     first = analysis.split("+", 1)[0]
     tags = _TAG.findall(first)
     if not tags:
-        return form, NOTHING, "X", NOTHING
-    return form, first.split("<", 1)[0] or NOTHING, _UNIVERSAL.get(tags[0], "X"), ".".join(tags)
+        return NOTHING, "X", NOTHING
+    return first.split("<", 1)[0] or NOTHING, _UNIVERSAL.get(tags[0], "X"), ".".join(tags)

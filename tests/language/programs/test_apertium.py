@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qe.language.programs.apertium import pipeline, unseen
+from qe.language.programs import apertium
+from qe.language.programs.apertium import looked_up, pipeline, unseen
 
 WARNING = (
     "Error: A new ambiguity class was found. \nRetraining is necessary.\nWord '{}'.\nNew class: {{A,B}}\n"
@@ -50,8 +51,46 @@ def test_a_mode_is_taken_apart_at_its_tagger(tmp_path: Path) -> None:
         assert outcome is None
     mode.write_text("lt-proc 'x y' | apertium-tagger -g $2 'a b.prob' | lt-proc z | lt-proc $1 w\n")
     with pipeline("apertium", tmp_path, "a-b") as outcome:
-        assert outcome is not None and outcome.tagger == "a b.prob"
+        assert outcome is not None and outcome.tagger == "a b.prob" and outcome.after == ("after0",)
         folder = Path(outcome.folder)
         assert (folder / "modes" / "before.mode").read_text() == "lt-proc 'x y' "
-        assert (folder / "modes" / "after.mode").read_text() == " lt-proc z | lt-proc $1 w"
+        assert (folder / "modes" / "after0.mode").read_text() == "lt-proc z | lt-proc $1 w"
     assert not folder.exists()
+
+
+def test_a_mode_is_taken_apart_at_its_dictionaries(tmp_path: Path) -> None:
+    (tmp_path / "modes").mkdir()
+    dictionaries = "p | t -n 'q' | lt-proc -b 'a b' | r | lt-proc $1 'g' | lt-proc -p 'h'"
+    (tmp_path / "modes" / "a-b.mode").write_text(
+        f"lt-proc 'm' | apertium-tagger -g $2 'n' | {dictionaries}\n"
+    )
+    with pipeline("apertium", tmp_path, "a-b") as outcome:
+        assert outcome is not None
+        translations, forms = ("lt-proc", "-b", "a b"), ("lt-proc", "-n", "g")
+        assert outcome.after == ("after0", translations, "after2", forms, "after4")
+        modes = [
+            (Path(outcome.folder) / "modes" / f"{stage}.mode").read_text() for stage in outcome.after[::2]
+        ]
+    assert modes == ["p | t -n 'q'", "r", "lt-proc -p 'h'"]
+
+
+def test_units_are_looked_up_once_and_what_lies_between_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "upper"
+    program.write_text(f"#!/bin/sh\necho call >> '{tmp_path}/calls'\nexec tr a-z A-Z\n")
+    program.chmod(0o755)
+    text = r"^a<n>$ b ^c\$d<v>$\^e^a<n>$[][\n\n]"
+    assert looked_up((str(program),), text) == r"^A<N>$ b ^C\$D<V>$\^e^A<N>$[][\n\n]"
+    assert looked_up((str(program),), "^a<n>$ x") == "^A<N>$ x"
+    assert (tmp_path / "calls").read_text() == "call\n"
+    monkeypatch.setattr(apertium, "_MOST", 1)  # two are known: forgotten, and looked up again
+    assert looked_up((str(program),), "^a<n>$ x") == "^A<N>$ x"
+    assert (tmp_path / "calls").read_text() == "call\ncall\n"
+
+
+def test_a_program_that_does_not_answer_unit_by_unit_sees_the_whole_text(tmp_path: Path) -> None:
+    program = tmp_path / "lines"
+    program.write_text("#!/bin/sh\ntr -d '\\n'\n")
+    program.chmod(0o755)
+    assert looked_up((str(program),), "^a$ b\n^c$") == "^a$ b^c$"

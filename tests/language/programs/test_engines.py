@@ -14,7 +14,7 @@ from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
 from qe.cli import main
 from qe.language.engine import ENGINES, engine
-from qe.language.programs.apertium import call, paragraphs
+from qe.language.programs.apertium import call, looked_up, paragraphs, pipeline
 from qe.language.programs.engines.apertium import CHUNK, Apertium, apart, clean
 from qe.language.programs.translations import with_translations
 
@@ -217,6 +217,26 @@ def test_a_line_is_translated_alike_whatever_came_before(
     # Without the care taken, at least one differs: else this test shows nothing.
     output, _ = call(["apertium", "-u", "eng-spa"], paragraphs([clean(line) for line in lines]))
     assert apart(output, len(lines)) != together
+
+
+def test_dictionaries_answer_units_as_they_answer_whole_texts(
+    apertium: None, shared_data: Callable[[str], Path]
+) -> None:
+    lines = (shared_data("wmt12-qe/test_set") / "source.eng").read_text("utf-8").split("\n")[:300]
+    by = Apertium("en", "es")
+    with pipeline("apertium", by.folder, by.mode) as parts:
+        assert parts is not None
+        text, _ = call(["apertium-destxt"], paragraphs([clean(line) for line in lines if line]))
+        text, _ = parts._tag([parts._stage("before", text)])
+        dictionaries = 0
+        for stage in parts.after:
+            if isinstance(stage, str):
+                text = parts._stage(stage, text)
+                continue
+            text, before = call(stage, text)[0], text
+            assert looked_up(stage, before) == text
+            dictionaries += 1
+    assert dictionaries == 2
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ from features.text.tokenizer import batches, normalise
 from qe.language.engine import Engine
 from qe.language.programs.apertium import MODES, apertium_code, call, paragraphs, pipeline
 
-CHUNK = 1000  # lines per process: starting the ten programs of a pipeline costs as much as some 150 lines
+CHUNK = 2500  # lines per process: starting the ten programs of a pipeline costs as much as some 150 lines
 
 # What Apertium's stream format uses; the programs escape it, but not everywhere. `~` is left: it survives.
 _STREAM_SIGNS = "^$/<>{}[]\\@|*"
