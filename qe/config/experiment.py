@@ -425,12 +425,13 @@ def _on_or_off(value: Any) -> Any:
 
 
 class PublishedSection(Section):
-    """Figures of the paper that an experiment re-makes, for the leaderboard."""
+    """Figures of the paper that an experiment re-makes, for the leaderboard; how many features it has."""
 
     delta_avg: float | None = None
     spearman: float | None = None
     mae: float | None = None
     rmse: float | None = None
+    features: int | None = None
 
 
 _WITH_PATHS: Sequence[tuple[str, type[BaseModel]]] = (

@@ -135,15 +135,18 @@ def _set(name: str, costs: FeatureCosts) -> Set:
     )
 
 
-def columns_of(configs: Sequence[Mapping[str, Any]]) -> list[Feature]:
-    """The columns that the configured extractors keep, in order."""
+def columns_of(
+    configs: Sequence[Mapping[str, Any]], settings: Mapping[str, Any] | None = None
+) -> list[Feature]:
+    """The columns that the configured extractors keep, in order; parts of resources have these settings."""
     extractors = [_bare(configured(config)) for config in configs]
     unnamed = [i for i, extractor in enumerate(extractors) if not _names_itself(extractor)]
     if not unnamed:
         return FeatureSet(tuple(configs), tuple(extractors)).features
     from qe.getting_started.catalogue.measurement import demo_world  # all of training comes with it
 
-    with demo_world([configs[i] for i in unnamed]) as data:  # named after their resources: small ones will do
+    # They are named after their resources: small ones will do.
+    with demo_world([configs[i] for i in unnamed], settings=settings) as data:
         for i, extractor in zip(unnamed, data.extraction.feature_set.extractors, strict=True):
             extractors[i] = extractor
         return FeatureSet(tuple(configs), tuple(extractors)).features

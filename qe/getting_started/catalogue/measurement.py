@@ -95,16 +95,21 @@ def with_decoder_output(segments: Segments) -> Segments:
 
 @contextmanager
 def demo_world(
-    families: Sequence[str | Mapping[str, Any]], *, pairs: int = 300, progress: Progress = silent
+    families: Sequence[str | Mapping[str, Any]],
+    *,
+    pairs: int = 300,
+    settings: Mapping[str, Any] | None = None,
+    progress: Progress = silent,
 ) -> Iterator[Prepared]:
     """Generated data with second translations, and a small bundle.
 
-    The bundle is for the families named or configured.
+    The bundle is for the families named or configured, its parts with these settings.
     """
     with TemporaryDirectory(prefix="qe-features-") as folder:
         generate(Path(folder) / "data", pairs=pairs, train=240, test=1, new=1)
         columns = {"pseudo_reference": "train.post_edit", "back_translation": "train.source"}
         overrides = [f"dataset.splits.train.{name}={file}" for name, file in columns.items()]
+        overrides += [f"resources.settings={json.dumps(dict(settings))}"] if settings else []
         experiment = load(
             EXPERIMENT,
             data_root=Path(folder),
