@@ -1,19 +1,24 @@
 """`qe compare RUN RUN`: runs of `qe train` against the first of them."""
 
-from collections.abc import Mapping
 from pathlib import Path
+
+import typer
 
 from qe.cli._common import held, print_json
 
+_OF_RUNS = {"runs", "samples", "seed", "output", "json", "latex", "csv", "quiet"}
 
-def check_options(given: Mapping[str, object]) -> None:
+
+def check_options(ctx: typer.Context) -> None:
     """Raises InputError for an option that compares MT systems, and says nothing of runs."""
     from features.basics.errors import InputError
 
-    for option, value in given.items():
-        if value not in (None, False, []):
+    for option in ctx.command.params:
+        source = ctx.get_parameter_source(option.name or "")
+        if source is not None and source.name == "COMMANDLINE" and option.name not in _OF_RUNS:
             raise InputError(
-                f"{option} is for MT systems", remedy="leave it out: runs have their own metrics and segments"
+                f"{option.opts[0]} is for MT systems",
+                remedy="leave it out: runs have their own metrics and segments",
             )
 
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 
 def compare(
+    ctx: typer.Context,
     runs: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -181,18 +182,7 @@ def compare(
     if runs and system:
         raise InputError("folders of runs and --system exclude each other")
     if runs:
-        check_options(
-            {
-                "--references": references, "--metrics": metrics, "--scores": scores, "--dev": dev,
-                "--lower-is-better": lower_is_better, "--annotator": annotator, "--baseline": baseline,
-                "--dev-references": dev_references, "--exchange": exchange, "--tokenize": tokenize,
-                "--language": language, "--group": group, "--margin": margin, "--ranks": ranks,
-                "--single-runs": single, "--bucket": bucket, "--bands": bands, "--corpus": corpus,
-                "--source": source, "--track": track, "--test": test != "ar", "--tail": tail != "two-sided",
-                "--correct": correct != "holm", "--family": family != "metric", "--level": level != 0.05,
-                "--interval": interval != "jackknife",
-            }
-        )  # fmt: skip
+        check_options(ctx)
         return compare_runs(runs, samples, seed, form, output)
     if not system:
         remedy = "--references FILE --system NAME=FILE --system NAME=FILE, or two folders of `qe train`"

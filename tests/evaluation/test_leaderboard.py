@@ -196,6 +196,11 @@ def test_runs_of_one_name_have_those_of_their_folders(batch: Any, tmp_path: Path
         (["missing"], "two or more"),
         (["missing", "missing", "--csv"], "no --csv"),
         (["missing", "--system", "a=b"], "exclude each other"),
+        (
+            ["missing", "missing", "--level", "0.05"],
+            "--level is for MT systems",
+        ),  # what is given, default or not
+        (["missing", "missing", "--tail", "two-sided"], "--tail is for MT systems"),
     ],
 )
 def test_what_is_no_run_is_told(given: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
