@@ -1,7 +1,6 @@
 """A smaller and faster encoder: its matrices in eight bits."""
 
 import json
-import logging
 import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,9 +10,9 @@ import numpy as np
 
 from features.basics.errors import InputError
 from features.encoding.folder import EncoderFolder, EncoderSettings
-from features.encoding.tokenizing import package
 from features.storage.files import atomic_directory, digest
 from features.storage.outputs import check_apart
+from qe.resources.encoders._eight_bits import write_eight_bits
 from qe.resources.encoders.checked import ENGLISH, GERMAN, pairs_a_second, vectors
 from qe.resources.encoders.origin import Origin, check_unchanged, is_made, origin_of
 
@@ -74,7 +73,7 @@ def quantize_encoder(folder: Path, output: Path, overwrite: bool = False) -> Qua
         for name in (name for name in names if name in (place.tokenizer, *_small(names))):
             (temporary / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(folder / name, temporary / name)
-        _quantize(folder / place.weights, temporary / _WEIGHTS)
+        write_eight_bits(folder / place.weights, temporary / _WEIGHTS)
         files = EncoderFolder(temporary).checksums()
         source = f"{origin.source}, matrices in eight bits"
         Origin(output.name, source, origin.revision, origin.licence, files, command).write(temporary)
@@ -92,27 +91,6 @@ def _copy_notice(folder: Path, output: Path) -> None:
     for name in ("NOTICE", "LICENSE"):
         if (folder / name).is_file():
             shutil.copyfile(folder / name, output / name)
-
-
-def _quantize(weights: Path, output: Path) -> None:
-    """Quantize matrices with a scale for each column.
-
-    Their inputs are quantized while the model runs.
-    """
-    package("onnx")
-    quantization = package("onnxruntime.quantization")
-    before = logging.root.manager.disable
-    logging.disable(logging.WARNING)  # it recommends shapes, which an encoder of any length has not
-    try:
-        quantization.quantize_dynamic(
-            weights,
-            output,
-            op_types_to_quantize=["MatMul"],
-            per_channel=True,
-            weight_type=quantization.QuantType.QInt8,
-        )
-    finally:
-        logging.disable(before)
 
 
 def _compared(
