@@ -176,6 +176,16 @@ def test_a_folder_of_our_name_gets_one_message(tmp_path: Path, theirs: str) -> N
     )
 
 
+def test_ci_holds_a_floor_of_line_coverage() -> None:
+    """CI runs `make check`, whose fast tests are measured and whose slow ones follow; none runs twice."""
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    check = makefile.partition("\ncheck: ")[2].partition("\n\n")[0]
+    assert "make check" in (ROOT / ".ci" / "run").read_text("utf-8").splitlines()
+    assert "$(MAKE) coverage" in check and check.endswith("-m slow")
+    floor = re.search(r"^FLOOR := (\d+)$", makefile, re.M)
+    assert floor is not None and int(floor[1]) >= 80 and "--fail-under $(FLOOR)" in makefile
+
+
 def test_clean_leaves_what_training_made(tmp_path: Path) -> None:
     """`make clean` removes what the Makefile built; `make distclean` lists the rest and asks."""
     shutil.copy(ROOT / "Makefile", tmp_path)

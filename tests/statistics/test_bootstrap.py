@@ -116,6 +116,19 @@ def test_intervals_equal_scipy() -> None:
         assert ours == pytest.approx((low, high), abs=0.01)
 
 
+def test_bca_of_evenly_spread_scores_is_the_closed_form() -> None:
+    """Where quantile q of the scores is q, the ends are Phi(z / (1 - a z)); one of n jackknife scores that is
+    unlike the others has acceleration a = -(n - 2) / (6 sqrt(n (n - 1))), whatever its scale."""
+    scores = np.linspace(0.0, 1.0, 10_001)
+    for n, scale in [(5, 1.0), (5, 40.0), (12, 0.01)]:
+        jackknife = np.zeros(n)
+        jackknife[-1] = scale
+        acceleration = -(n - 2) / (6 * np.sqrt(n * (n - 1)))
+        z = stats.norm.ppf([0.025, 0.975])
+        expected = stats.norm.cdf(z / (1 - acceleration * z))
+        assert bca_interval(scores, 0.5, jackknife) == pytest.approx(tuple(expected), abs=1e-9)
+
+
 @pytest.mark.slow
 def test_bca_of_a_ranked_metric_equals_scipy() -> None:
     rng = np.random.default_rng(4)

@@ -302,6 +302,15 @@ def test_different_numbers_of_runs_with_whole_runs() -> None:
     assert result.exact and result.samples == 10 and 0 < result.p <= 1
 
 
+@pytest.mark.parametrize(("runs", "ways", "mirrored"), [((2, 2), 6, 2), ((1, 2), 3, 1), ((2, 1), 3, 1)])
+def test_the_smallest_p_of_exchanged_hypotheses(runs: tuple[int, int], ways: int, mirrored: int) -> None:
+    """One of (h choose r) ways per segment is as it was; halves have a mirror image, unequal parts none."""
+    a, b = (scored(1.0 + np.arange(run * 4).reshape(run, 4) + 100 * i) for i, run in enumerate(runs))
+    result = randomization_test(a, b, mean, exchange="any")
+    assert result.exact and result.samples == ways**4
+    assert result.smallest == pytest.approx(mirrored / ways**4)
+
+
 def test_undefined_differences_are_nan_not_significant() -> None:
     nothing = np.zeros((6, 2))
     assert np.isnan(randomization_test(nothing, nothing, lambda s: s[..., 0] * np.nan).p)

@@ -39,6 +39,18 @@ def test_ranks_of_the_truth_lie_within_all_intervals_at_once() -> None:
     assert np.mean(widths) < 4  # they tell something
 
 
+def test_a_p_that_equals_the_level_shows_a_difference() -> None:
+    """As in every test at a level, p <= level rejects; a p above it, or no gain, does not."""
+    for p, gain, ranks in [
+        (0.05, 1.0, ["1", "2"]),
+        (0.05, -1.0, ["2", "1"]),
+        (0.0501, 1.0, ["1-2", "1-2"]),
+        (0.05, 0.0, ["1-2", "1-2"]),
+    ]:
+        intervals = rank_intervals(["a", "b"], {("a", "b"): (gain, p)}, {})
+        assert [str(intervals[name]) for name in "ab"] == ranks
+
+
 def test_bootstrap_ranks_by_brute_force() -> None:
     rng = np.random.default_rng(2)
     drawn = {
