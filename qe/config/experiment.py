@@ -425,7 +425,7 @@ def _on_or_off(value: Any) -> Any:
 
 
 class PublishedSection(Section):
-    """Figures of the paper that an experiment re-makes, for the leaderboard; how many features it has."""
+    """The paper's figures, for the leaderboard, and how many features it has."""
 
     delta_avg: float | None = None
     spearman: float | None = None

@@ -138,7 +138,10 @@ def _set(name: str, costs: FeatureCosts) -> Set:
 def columns_of(
     configs: Sequence[Mapping[str, Any]], settings: Mapping[str, Any] | None = None
 ) -> list[Feature]:
-    """The columns that the configured extractors keep, in order; parts of resources have these settings."""
+    """The columns that the configured extractors keep, in order.
+
+    `settings` are those of parts of resources.
+    """
     extractors = [_bare(configured(config)) for config in configs]
     unnamed = [i for i, extractor in enumerate(extractors) if not _names_itself(extractor)]
     if not unnamed:
