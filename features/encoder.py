@@ -1,6 +1,5 @@
 """Similarity of source and target in the space of an encoder that the user brings."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,10 +19,10 @@ from features.encoding.folder import EncoderFolder, EncoderSettings
 from features.encoding.pairs import EncodedPairs, PairMemory
 from features.encoding.places import encoder_path
 from features.encoding.projections import Projection, fit_pca, fit_pls
+from features.encoding.reading import as_read
 from features.encoding.ridge import Ridge, fit_ridge
 from features.storage.arrays import finite, typed
 from features.storage.files import digest
-from features.text.tokenizer import normalise
 from features.text.tokens import ratio
 
 Second = Literal["pseudo_reference", "back_translation"]
@@ -64,7 +63,6 @@ _COSINES = (
     ("centred_cosine", "cosine of the vectors less the mean of the training texts of their language"),
 )
 _FOLDER = "encoder"  # in what is saved
-_APART = re.compile(r" +(?=[.,;:!?](?: |$))")  # blanks before a mark that closes
 _OWN = "this project: source, target, |difference| and product as in Rei et al. 2020 (COMET), section 2.2"
 
 
@@ -85,8 +83,8 @@ class Encoder(FittedExtractor):
     longest    tokens that it reads at once: a longer text is read in pieces; null: what its tokenizer says
     threads    on which it runs
     batch      texts of equal length that are read together, at most
-    normalise  typographic quotes are made plain, and no blank stands before a full stop, at the end or
-               twice, so that none of these moves a score
+    normalise  typographic quotes are made plain, letters composed, and no blank stands before a full stop, at
+               the end or twice, so that none of these moves a score
     prefix     goes before every name, for two encoders in one experiment
     seed       of the search for principal components
 
@@ -233,7 +231,7 @@ class Encoder(FittedExtractor):
 
     def _texts(self, texts: Sequence[str]) -> Sequence[str]:
         """What the encoder reads."""
-        return [_APART.sub("", normalise(text)) for text in texts] if self.normalise else texts
+        return [as_read(text) for text in texts] if self.normalise else texts
 
     @property
     def _prompts(self) -> Mapping[Side, str]:

@@ -1,5 +1,6 @@
 """Similarity of each word to the other side in an encoder's space, and its state."""
 
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,7 @@ from features.encoding.encoded import Floats
 from features.encoding.folder import EncoderFolder
 from features.encoding.places import encoder_path
 from features.encoding.projections import Projection, fit_pca
+from features.encoding.reading import as_read
 from features.encoding.words import WordStates, word_states
 from features.resources.aligner import Aligner
 from features.storage.files import digest
@@ -30,6 +32,8 @@ _KINDS: Final = ("state", "difference")
 _LEARNED_FROM: Final = 40_000  # words at most that components are learned from
 _OF_GAPS: Final = ("encoder_best", "encoder_partner")
 
+_OfWords = Callable[[tuple[str, ...], Tokens], Floats]  # texts and their words -> states of the words
+
 
 @dataclass(frozen=True, eq=False)
 class EncoderKnowledge(LearnedKnowledge):
@@ -43,12 +47,15 @@ class EncoderKnowledge(LearnedKnowledge):
     prompt      before every text; null: what the encoder's folder says
     components  of state and difference each, learned from the words of training translations
     threads     on which the encoder runs
+    normalise   typographic quotes are made plain, letters composed, and no blank stands before a full stop,
+                at the end or twice, so that none of these moves a score
     """
 
     model: str | Path = "multilingual-e5-small"
     prompt: str | None = None
     components: Annotated[int, Ge(0)] = 16
     threads: Count = 1
+    normalise: bool = True
     _loaded: "_Loaded" = field(default_factory=lambda: _Loaded(), init=False, repr=False)
     _projections: dict[str, Projection] | None = field(default=None, init=False, repr=False)
     _copy: Path | None = field(default=None, init=False, repr=False)
@@ -57,12 +64,12 @@ class EncoderKnowledge(LearnedKnowledge):
         return digest(*sorted(self._folder.checksums().values()))
 
     def fit(self, segments: Segments, aligner: Aligner) -> Self:
-        states = _States.of(self._states, segments, aligner)
+        states = _States.of(self._words, segments, aligner)
         learned = {kind: self._projection(rows) for kind, rows in states.by_kind().items()}
         return self._with(_projections=learned)
 
     def extended(self, table: TokenTable, seen: Seen) -> TokenTable:
-        states = _States.of(self._states, seen.segments, seen.aligner)
+        states = _States.of(self._words, seen.segments, seen.aligner)
         words = {**_cosines(states, table), **self._components(states)}
         return table.with_columns(words, table.beside_gaps({name: words[name] for name in _OF_GAPS}))
 
@@ -90,6 +97,10 @@ class EncoderKnowledge(LearnedKnowledge):
         if self._loaded.states is None:
             self._loaded.states = word_states(self._folder.path, self.prompt, self.threads)
         return self._loaded.states
+
+    def _words(self, texts: tuple[str, ...], tokens: Tokens) -> Floats:
+        """(n_tokens, d) states of the words of texts."""
+        return self._states.of(tuple(map(as_read, texts)) if self.normalise else texts, tokens)
 
     def _projection(self, rows: Floats) -> Projection:
         defined = rows[np.isfinite(rows).all(axis=1)]
@@ -134,9 +145,9 @@ class _States:
     free: NDArray[np.float64]
 
     @classmethod
-    def of(cls, states: WordStates, segments: Segments, aligner: Aligner) -> "_States":
-        target = states.of(segments.target, segments.target_tokens)
-        source = states.of(segments.source, segments.source_tokens)
+    def of(cls, states: _OfWords, segments: Segments, aligner: Aligner) -> "_States":
+        target = states(segments.target, segments.target_tokens)
+        source = states(segments.source, segments.source_tokens)
         if target.shape[1] != source.shape[1]:  # one side has no word that the encoder knows
             source, target = (np.full((len(x), 1), np.nan, np.float32) for x in (source, target))
         links = aligned_links(segments, aligner).best

@@ -87,7 +87,7 @@ def test_what_leaves_the_meaning_moves_nothing(folder: Path) -> None:
     first, second = (Segments(SEGMENTS.source[:2], texts) for texts in (plain, typed))
     np.testing.assert_array_equal(extractor.extract(first), extractor.extract(second))
     assert (as_they_are.extract(first)[0] != as_they_are.extract(second)[0]).any()  # “ is no letter to it
-    assert extractor._texts(["a  “bad” c . ", "a (b) .5 , c ?"]) == ['a "bad" c.', "a (b) .5, c?"]
+    assert extractor._texts(["a  “bad” c . ", "e\u0301 (b) .5 , c ?"]) == ['a "bad" c.', "é (b) .5, c?"]
 
 
 def test_norms_are_those_of_the_vectors_before_anything_is_scaled(folder: Path) -> None:

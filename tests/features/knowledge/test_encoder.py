@@ -115,6 +115,17 @@ def test_words_that_are_spelled_otherwise_keep_their_states(folder: Path) -> Non
     assert np.isfinite(got.words[:, got.word_names.index("encoder_best")]).all()
 
 
+def test_what_leaves_the_meaning_moves_no_word(folder: Path) -> None:
+    """Typographic quotes, blanks before a full stop, at the end or twice, and letters in parts."""
+    tokenizer = Tokenizer("en")
+    plain, typed = ('é "bad" abc.', "a (b) abc."), ("e\u0301  “bad” abc . ", "a (b) abc . ")
+    first, second = (Segments(texts[::-1], texts, tokenizer, tokenizer) for texts in (plain, typed))
+    knowledge, as_they_are = fitted(folder), fitted(folder, normalise=False)
+    np.testing.assert_array_equal(described(knowledge, first).words, described(knowledge, second).words)
+    one, other = (described(as_they_are, segments).words for segments in (first, second))
+    assert not np.array_equal(one, other, equal_nan=True)
+
+
 def test_a_saved_one_needs_the_folder_no_more(folder: Path, tmp_path: Path) -> None:
     knowledge = fitted(folder, components=3)
     before = described(knowledge)
