@@ -123,7 +123,7 @@ class Judged:
         model = estimator(learner, signs(x, y) if "monotone" in remedies else None)
         real = np.clip(x, *limits)
         if "guard" in remedies:
-            guard = guard.for_scores(cross_val_predict(model, real, y, cv=5), SCALE)
+            guard = guard.for_scores(cross_val_predict(model, real, y, cv=5), SCALE, y)
         if "rubbish" in remedies:
             wrong = rubbish(train.segments, features)
             real = np.concatenate([real, np.clip(wrong, *limits)])

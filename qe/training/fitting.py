@@ -51,8 +51,7 @@ def guarded(
     scale, experiment = prepared.dataset.scale, prepared.experiment
 
     def lowered(scores: FloatArray, folds: Sequence[Fold]) -> FloatArray:
-        held_out = [rows for _, rows in folds]
-        return scale.clip(guard.held_out_lowered(scores, unseen, held_out, scale))
+        return scale.clip(guard.held_out_lowered(scores, unseen, folds, scale, prepared.scores))
 
     repeats = np.stack([lowered(*each) for each in zip(out_of_fold, prepared.repeats, strict=True)])
     if nested is None or experiment.split.outer is None:

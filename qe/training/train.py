@@ -208,7 +208,7 @@ def _result(
     if guard is not None:
         of_pipelines = out_of_fold[0]
         out_of_fold, nested = guarded(prepared, guard, unseen, out_of_fold, nested)
-        guard = guard.for_scores(of_pipelines, prepared.dataset.scale)
+        guard = guard.for_scores(of_pipelines, prepared.dataset.scale, prepared.scores)
     with clock.part("the model"):
         model = fit_model(prepared, result.best, guard)
         companions = companions_of(prepared, model, out_of_fold[0])

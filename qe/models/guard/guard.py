@@ -31,10 +31,12 @@ _FOLDS: Final = 5
 _KIND: Final = 500  # rows of each kind of rubbish, at most
 _POINTS: Final = 2_001  # of the held-out distribution
 MARKED: Final = 0.99
-# From the median of held-out translations to the last, scores lose so many of their standard deviations (less
-# if few rows taught the guard). Beyond what held-out translations reach they go to the worst score. Chosen on
-# held-out translations of five models.
+# From the median of held-out translations to the last, scores lose so many of their standard deviations,
+# or of those of the labels if that is more (less if few rows taught the guard): scores of a weak model hardly
+# differ. Beyond what held-out translations reach they go to the worst score. Chosen on held-out translations
+# of five models.
 _SLOPE: Final = 0.3
+_LEAST_SLOPE: Final = 0.1  # of the labels' standard deviations
 _SHRUNK: Final = 100  # training rows with which the slope is half as steep
 _SURE: Final = 1.64  # standard errors of the quantile from which scores go to the worst
 _OUTLIERS: Final = 2  # held-out rows that may lie beyond it even where few rows make the quantile unsure
@@ -79,7 +81,7 @@ class Seen:
 class Guard:
     """The guard, learned from the texts of the training rows and rubbish made of them.
 
-    No label is used.
+    No label is used, but for how widely labels are spread.
 
     held_out  the detector's log-odds of translations that it had not seen, ascending quantiles
     rows      training rows that it was learned from
@@ -160,25 +162,37 @@ class Guard:
         """(n,) the share of held-out translations with smaller log-odds."""
         return np.asarray(np.interp(decided, self.held_out, np.linspace(0, 1, len(self.held_out))))
 
-    def for_scores(self, scores: FloatArray, scale: LabelScale) -> Self:
-        """The guard for models with these (n,) scores of unseen rows; no label is used."""
+    def for_scores(self, scores: FloatArray, scale: LabelScale, labels: FloatArray) -> Self:
+        """The guard for models with these (n,) scores of unseen rows.
+
+        labels  of the rows that the models learned from; their standard deviation alone is used
+        """
         worst = scores.min() if scale.higher_is_better else scores.max()
-        slope = _SLOPE * float(scores.std()) * self.rows / (self.rows + _SHRUNK)
+        slope = max(_SLOPE * float(scores.std()), _LEAST_SLOPE * float(labels.std()))
+        slope *= self.rows / (self.rows + _SHRUNK)
         return replace(self, worst=float(worst), slope=slope, sign=scale.sign)
 
     def held_out_lowered(
-        self, scores: FloatArray, unseen: FloatArray, folds: Sequence[NDArray[np.int64]], scale: LabelScale
+        self,
+        scores: FloatArray,
+        unseen: FloatArray,
+        folds: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]],
+        scale: LabelScale,
+        labels: FloatArray,
     ) -> FloatArray:
-        """(n,) out-of-fold scores lowered as a model's are: each fold by its own scores alone.
+        """(n,) out-of-fold scores lowered as a model's are.
 
+        Each fold is lowered by its own scores and the deviation of the labels that it learned from.
         So the label of a row reaches its prediction by no way, not even by models of the other folds.
 
         unseen  (n,) log-odds of the rows by a guard that had not seen them
-        folds   the rows of each
+        folds   the rows that each learns from, and those that it holds out
+        labels  (n,)
         """
         lowered = scores.copy()
-        for rows in folds:
-            lowered[rows] = self.for_scores(scores[rows], scale).lowered(scores[rows], unseen[rows])
+        for learned, rows in folds:
+            guard = self.for_scores(scores[rows], scale, labels[learned])
+            lowered[rows] = guard.lowered(scores[rows], unseen[rows])
         return lowered
 
     def _ramp(self, decided: FloatArray) -> FloatArray:

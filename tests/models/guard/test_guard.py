@@ -190,7 +190,7 @@ def test_a_decoder_whose_subwords_never_fit_the_text_marks_no_row(texts: tuple[S
 def test_few_rows_lose_little(texts: tuple[Segments, Segments]) -> None:
     guard, unseen = Guard.fit(texts[0].take(range(30)))
     scores = np.linspace(2, 4, 30)
-    guard = guard.for_scores(scores, LabelScale("x", 1, 5, True))
+    guard = guard.for_scores(scores, LabelScale("x", 1, 5, True), scores)
     scores = np.full(30, 3.0)
     assert np.sort(np.abs(guard.lowered(scores, unseen) - scores))[-3] < 0.1  # two may be outliers
     worse = replace(guard, worst=0.6, sign=-1.0)  # of labels such as HTER
@@ -201,10 +201,27 @@ def test_few_rows_lose_little(texts: tuple[Segments, Segments]) -> None:
 def test_out_of_fold_scores_are_lowered_fold_by_fold(fitted: tuple[Guard, np.ndarray]) -> None:
     guard, unseen = fitted
     scale, scores = LabelScale("x", None, None, True), np.random.default_rng(0).normal(size=800)
-    chosen = guard.for_scores(scores, scale)
+    labels = 2 * scores
+    chosen = guard.for_scores(scores, scale, labels)
     assert chosen.slope == pytest.approx(0.3 * scores.std() * 800 / 900) and chosen.worst == scores.min()
-    folds = [np.arange(0, 800, 2), np.arange(1, 800, 2)]
-    lowered = guard.held_out_lowered(scores, unseen, folds, scale)
+    even, odd = np.arange(0, 800, 2), np.arange(1, 800, 2)
+    folds = [(odd, even), (even, odd)]
+    lowered = guard.held_out_lowered(scores, unseen, folds, scale, labels)
     moved = np.where(np.arange(800) % 2, scores + 9, scores)  # what the other fold's model may do
-    assert np.array_equal(guard.held_out_lowered(moved, unseen, folds, scale)[folds[0]], lowered[folds[0]])
+    assert np.array_equal(guard.held_out_lowered(moved, unseen, folds, scale, labels)[even], lowered[even])
     assert np.corrcoef(lowered, chosen.lowered(scores, unseen))[0, 1] > 0.99
+
+
+def test_scores_that_hardly_differ_lose_a_part_of_the_labels_deviation(
+    fitted: tuple[Guard, np.ndarray],
+) -> None:
+    guard, unseen = fitted
+    scale, rng = LabelScale("x", None, None, True), np.random.default_rng(0)
+    scores, labels = rng.normal(0, 0.01, 800), rng.normal(size=800)
+    chosen = guard.for_scores(scores, scale, labels)
+    assert chosen.slope == pytest.approx(0.1 * labels.std() * 800 / 900)
+    folds = [(np.arange(400, 800), np.arange(400)), (np.arange(400), np.arange(400, 800))]
+    lowered = guard.held_out_lowered(scores, unseen, folds, scale, labels)
+    wild = np.where(np.arange(800) < 400, 99.0, labels)  # labels of the rows that the first fold holds out
+    other = guard.held_out_lowered(scores, unseen, folds, scale, wild)
+    assert np.array_equal(other[:400], lowered[:400]) and not np.array_equal(other[400:], lowered[400:])
