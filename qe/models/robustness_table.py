@@ -8,7 +8,7 @@ from qe.models.robustness import Answer, Robustness
 def robustness_table(found: Robustness) -> Table:
     """A row per perturbation that changed a row, by effect."""
     columns = [
-        Column("effect", drop=3, once=True), Column("perturbation"), Column("rows", drop=2),
+        Column("effect", once=True), Column("perturbation"), Column("rows", drop=2),
         Column("below", "below"), Column("drop", drop=1), Column("moved (sd)", "moved"),
         Column("best quarter", "best", drop=1), Column("unmarked", "unseen", drop=2), Column("marked"),
         Column("flagged", drop=1),

@@ -101,9 +101,12 @@ class Correlation(ABC):
     ----------
     level : float
         Of single segments, or of whole systems.
+    title : str
+        The name that people know it by, for tables and plots.
     """
 
     level: ClassVar[Level]
+    title: ClassVar[str]
 
     @abstractmethod
     def problem(self, human: Human, known: BoolArray, whole_systems: bool = False) -> Problem:
@@ -116,3 +119,14 @@ class Correlation(ABC):
 
 
 CORRELATIONS: Catalogue[Correlation] = Catalogue("qe.people.correlations", Correlation, "correlation")
+
+
+def title_of(text: str) -> str:
+    """The heading of a correlation as it was asked for.
+
+    >>> title_of("acc_eq:group=none,calibrate=false")
+    'calibrated accuracy (group=none, calibrate=false)'
+    """
+    name, _, options = text.partition(":")
+    title = CORRELATIONS.get(name).title
+    return f"{title} ({options.replace(',', ', ')})" if options else title

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from qe.cli import main
+from qe.people.correlation import CORRELATIONS
 
 QUICK = ["--samples", "50", "--permutations", "50"]
 
@@ -93,6 +94,16 @@ def test_tables_and_files(files: list[str], tmp_path: Path, capsys: Any) -> None
     assert "| good | 1 |" in markdown and "p (Williams)" in markdown
     latex = run([*files, *QUICK, "--correlations", "pearson", "--latex"], 0, capsys).out
     assert r"\begin{tabular}{lrrrl}" in latex
+
+
+def test_tables_have_the_names_that_people_know(
+    files: list[str], monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    shown = run([*files, "--samples", "0", "--permutations", "0"], 0, capsys).out
+    for title in ("calibrated accuracy (group=none)", "Kendall (WMT12)", "Spearman of systems"):
+        assert title in shown
+    assert not any(name in shown for name in CORRELATIONS.names if "_" in name)
 
 
 def test_one_system_has_no_pairs(tmp_path: Path, capsys: Any) -> None:

@@ -37,6 +37,15 @@ def test_it_is_named_like_its_file_and_says_what_is_absent(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_what_is_absent_nobody_can_have(name: str) -> None:
+    """Choices that a paper does not print, and tools that can be installed, are deviations: comments."""
+    for entry in experiment(name).absent:
+        assert not any(each in entry for each in ("does not say", "does not print", "which Debian has")), (
+            entry
+        )
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_learners_and_selectors_take_what_their_spaces_draw(name: str) -> None:
     """Every alternative of the search, drawn and made."""
     loaded = experiment(name)

@@ -94,6 +94,7 @@ def test_tables_find_their_way_at_any_width() -> None:
     for width in (60, 80, 120, 200):
         text = robustness_table(found).text(width)
         assert max(map(len, text.splitlines())) <= width and "half dropped" in text
+        assert any(line.startswith("effect") for line in text.splitlines()[:3])
     assert told(found).startswith("destroyed translations score below their original in ")
 
 

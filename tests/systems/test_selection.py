@@ -222,6 +222,16 @@ def test_divergence_of_the_paper(first: float, printed: float) -> None:
     assert round(100 * divergence(np.array([first, 1 - first]), oracle), 2) == printed
 
 
+@pytest.mark.parametrize(
+    ("first", "printed", "ours"), [(0.312, 0.68, 0.31), (0.434, 1.92, 1.54), (0.474, 3.78, 3.3)]
+)
+def test_the_paper_s_other_column_comes_from_no_direction(first: float, printed: float, ours: float) -> None:
+    """Table 3, Travel: its divergences are not those of its shares (docs/results/system-selection.md)."""
+    oracle, method = np.array([0.349, 0.651]), np.array([first, 1 - first])
+    assert round(100 * divergence(method, oracle), 2) == ours
+    assert 100 * max(divergence(method, oracle), divergence(oracle, method)) < printed - 0.3
+
+
 def test_divergence_from_an_oracle_that_lacks_a_system_is_infinite() -> None:
     assert divergence(np.array([0.5, 0.5]), np.array([1.0, 0.0])) == float("inf")
     assert divergence(np.array([1.0, 0.0]), np.array([0.5, 0.5])) == pytest.approx(np.log(2))

@@ -34,6 +34,7 @@ class AccEq(Correlation):
         translations.
     """
 
+    title: ClassVar[str] = "calibrated accuracy"
     level: ClassVar[Level] = "segment"
     group: Literal["item", "none"] = "item"
     calibrate: bool = True

@@ -21,6 +21,7 @@ class KendallWmt12(Correlation):
     Callison-Burch et al. 2012, section 5.2, as Machacek and Bojar 2014, section 4, spell it out.
     """
 
+    title: ClassVar[str] = "Kendall (WMT12)"
     level: ClassVar[Level] = "segment"
 
     def problem(self, human: Human, known: BoolArray, whole_systems: bool = False) -> Problem:

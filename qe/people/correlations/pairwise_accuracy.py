@@ -1,6 +1,7 @@
 """Pairwise accuracy of system scores."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,6 +17,8 @@ class PairwiseAccuracy(SystemCorrelation):
 
     Source: Kocmi et al. 2021, "To Ship or Not to Ship", equation 1.
     """
+
+    title: ClassVar[str] = "pairwise accuracy"
 
     def of(self, metric: FloatArray, human: FloatArray, weights: FloatArray) -> FloatArray:
         a, b = np.triu_indices(len(human), 1)

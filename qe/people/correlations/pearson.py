@@ -16,6 +16,7 @@ class Pearson(Correlation):
     A segment in which a side is constant is left out of the average.
     """
 
+    title: ClassVar[str] = "Pearson"
     level: ClassVar[Level] = "segment"
     group: Group = "none"
 

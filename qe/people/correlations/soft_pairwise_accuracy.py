@@ -25,6 +25,7 @@ class SoftPairwiseAccuracy(Correlation):
     samples take the normal approximation of p. Source: Thompson et al. 2024, equations 3 to 5.
     """
 
+    title: ClassVar[str] = "soft pairwise accuracy"
     level: ClassVar[Level] = "system"
 
     samples: int = 1000

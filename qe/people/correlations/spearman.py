@@ -16,6 +16,7 @@ class Spearman(Correlation):
     Exchanges and bootstrap samples keep the ranks of the whole data.
     """
 
+    title: ClassVar[str] = "Spearman"
     level: ClassVar[Level] = "segment"
     group: Group = "none"
 

@@ -26,6 +26,7 @@ def weighted_pearson(x: FloatArray, y: FloatArray, weights: FloatArray) -> Float
 class SystemPearson(SystemCorrelation):
     """Pearson's r of the scores of systems."""
 
+    title: ClassVar[str] = "Pearson of systems"
     pearson: ClassVar[bool] = True
 
     def of(self, metric: FloatArray, human: FloatArray, weights: FloatArray) -> FloatArray:

@@ -15,6 +15,7 @@ from qe.people.correlations.system_pearson import weighted_pearson
 class SystemSpearman(SystemCorrelation):
     """Spearman's rho of the scores of systems, as the metrics tasks up to 2013 report it."""
 
+    title: ClassVar[str] = "Spearman of systems"
     pearson: ClassVar[bool] = True  # of ranks
 
     def of(self, metric: FloatArray, human: FloatArray, weights: FloatArray) -> FloatArray:

@@ -11,7 +11,7 @@ from features.basics.errors import InputError
 from features.basics.undefined import or_none
 from qe.display.numbers import number, percent
 from qe.display.table import Column, Table
-from qe.people.correlation import DIGITS
+from qe.people.correlation import DIGITS, title_of
 from qe.people.metric_evaluation.report import MetaReport
 
 
@@ -100,4 +100,4 @@ def averages_table(name: str, found: Sequence[Average]) -> Table:
         for one in found
     ]
     note = "rank>: comparisons with another metric, by language pair, that are won; rank>=: not lost"
-    return Table(f"{name} over {len(pairs)} language pairs", columns, rows, [note])
+    return Table(f"{title_of(name)} over {len(pairs)} language pairs", columns, rows, [note])

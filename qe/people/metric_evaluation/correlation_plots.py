@@ -8,6 +8,7 @@ from matplotlib.ticker import MaxNLocator
 
 from qe.display.drawing import BLUE, GREY, INK, VERMILLION, headline, new_figure, plain_axes
 from qe.display.numbers import p_value
+from qe.people.correlation import title_of
 from qe.people.metric_evaluation.comparison import CorrelationResult
 from qe.people.metric_evaluation.report import MetaReport
 
@@ -41,7 +42,7 @@ def correlations_plot(report: MetaReport) -> Figure:
             axes.axhline(place - 0.5, color=GREY, linewidth=0.8, linestyle=":")
         axes.xaxis.set_major_locator(MaxNLocator(5))
         unit = "systems" if result.level == "system" else "groups" if result.groups > 1 else "group"
-        axes.set_title(f"{result.name}\n", loc="left", fontsize=11, fontweight="bold", color=INK)
+        axes.set_title(f"{title_of(result.name)}\n", loc="left", fontsize=11, fontweight="bold", color=INK)
         axes.annotate(
             f"{result.groups:,} {unit} · {result.values:,} scores", (0, 1), (0, 5),
             xycoords="axes fraction", textcoords="offset points", fontsize=8.5, color=GREY,
@@ -82,7 +83,7 @@ def significance_plot(report: MetaReport, result: CorrelationResult) -> Figure:
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     note = f"p of the row being better than the column ({report.settings.correct}) · blue: p ≤ {level:g}"
-    headline(axes, f"{report.name}: {result.name}", note)
+    headline(axes, f"{report.name}: {title_of(result.name)}", note)
     return figure
 
 

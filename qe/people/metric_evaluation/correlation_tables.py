@@ -2,7 +2,7 @@
 
 from qe.display.numbers import Shown, count, general, interval, number, p_value, signed
 from qe.display.table import Column, Table
-from qe.people.correlation import DIGITS
+from qe.people.correlation import DIGITS, title_of
 from qe.people.metric_evaluation.comparison import CorrelationResult
 from qe.people.metric_evaluation.report import MetaReport
 
@@ -27,7 +27,8 @@ def overview(report: MetaReport) -> Table:
     order = [metric.name for metric in next(iter(report.results.values())).metrics]
     order += [name for name in report.metrics if name not in order]
     rows = [(name, *(cells.get((key, name), number(None)) for key in report.results)) for name in order]
-    columns = [Column("metric"), *(Column(name, drop=i) for i, name in enumerate(report.results))]
+    titles = [Column(title_of(name), name, drop=i) for i, name in enumerate(report.results)]
+    columns = [Column("metric"), *titles]
     return Table(f"{report.name}: correlation with people (in brackets: rank of the cluster)", columns, rows)
 
 
@@ -53,7 +54,9 @@ def metrics_table(report: MetaReport, result: CorrelationResult) -> Table:
     unit = "systems" if result.level == "system" else "groups"
     groups = f", {count(result.groups)} {unit}" if result.groups > 1 else ""
     claim = f"; claim: {result.claim}" if result.claim else ""
-    title = f"{report.name}: {result.name} ({count(result.values)} scores per metric{groups}{claim})"
+    title = (
+        f"{report.name}: {title_of(result.name)} ({count(result.values)} scores per metric{groups}{claim})"
+    )
     return Table(title, columns, rows)
 
 
@@ -75,7 +78,7 @@ def tests_table(report: MetaReport, result: CorrelationResult) -> Table:
         Column("metric"), Column("against"), Column("difference"), Column("p", drop=2),
         Column(f"p ({report.settings.correct})", "p corrected"), Column("p (Williams)", drop=1),
     ]  # fmt: skip
-    return Table(f"{report.name}: {result.name}, differences of metrics", columns, rows)
+    return Table(f"{report.name}: {title_of(result.name)}, differences of metrics", columns, rows)
 
 
 def _ranked(score: float, cluster: int | None) -> Shown:
