@@ -87,7 +87,7 @@ def formats(
 
 @app.command()
 def fetch(
-    name: Annotated[str, typer.Argument(help="wmt12-qe, mlqe-pe, wmt23-qe or wmt-mqm.")],
+    name: Annotated[str, typer.Argument(help="wmt12-qe, mlqe-pe, wmt19-qe to wmt23-qe, or wmt-mqm.")],
     pairs: Annotated[
         list[str] | None,
         typer.Option(
@@ -104,9 +104,14 @@ def fetch(
 
     Every file is verified by its checksum, and a cut-off download goes on.
 
-    Checksums that nobody has published (other pairs of mlqe-pe than en-de and ro-en, wmt23-qe, wmt-mqm) are
+    Checksums that nobody has published (all but wmt12-qe and the pairs en-de and ro-en of mlqe-pe) are
     recorded as the files come, in origin.json, beside the terms, which models trained on them tell in their
     cards.
+
+    Data for training and development, no labels of tests: mlqe-pe (also WMT 2020 and 2021: direct
+    assessments, post-edits), wmt19-qe and wmt20-qe (HTER, post-edits, tags of words), wmt21-qe (catastrophic
+    errors), wmt22-qe (dev alone), wmt23-qe (direct assessments), wmt-mqm (marked errors). Those of 2018 have
+    no public address: wmt18-qe says where to get them.
 
     Examples:
 
@@ -129,7 +134,8 @@ def fetch(
         checked = "all checksums verified" if known else f"checksums recorded in {folder / public.ORIGIN}"
         typer.echo(f"{folder}: {len(written)} files fetched, {len(kept)} were there; {checked}")
         typer.echo(f"terms: {dataset.terms}")
-        typer.echo(f"next: qe data check {folder} (format {dataset.format})")
+        read = f"format {dataset.format}" if dataset.format else "its layout is not documented: look first"
+        typer.echo(f"next: qe data check {folder} ({read})")
 
 
 @app.command()

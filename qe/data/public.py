@@ -5,8 +5,9 @@ import json
 import tarfile
 import urllib.error
 import urllib.request
+import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from http.client import HTTPException, HTTPResponse
@@ -28,12 +29,12 @@ _REMEDY = "fetch the dataset anew into another folder"
 
 @dataclass(frozen=True)
 class Download:
-    """A file, or a .tar.gz archive, under the base URL, and what is wanted of it.
+    """A file, or an archive (.tar.gz, .zip), under the base URL, and what is wanted of it.
 
     files  (SHA-256, destination in the dataset's folder); members of an archive are recognised by their
            checksum, wherever they lie in it; none where checksums are not published
-    into   without checksums: the folder in which the file, or what is in the archive's folder, lands; what
-           landed is recorded, and is what must come the next time
+    into   without checksums: the folder in which the file, or what is in the archive, lands (a folder that
+           holds all of the archive is left out); what landed is recorded, and must come the next time
     """
 
     url: str
@@ -43,7 +44,7 @@ class Download:
 
 @dataclass(frozen=True)
 class PublicDataset:
-    """A public dataset: files, licence terms, its `dataset.format` and its place on the web."""
+    """A public dataset: files, licence terms, its `dataset.format` (empty: look) and its place on the web."""
 
     downloads: tuple[Download, ...]
     terms: str
@@ -53,21 +54,23 @@ class PublicDataset:
 
 def names() -> tuple[str, ...]:
     """The datasets that can be fetched."""
-    return ("wmt12-qe", "mlqe-pe", "wmt23-qe", "wmt-mqm")
+    return tuple(_KNOWN)
 
 
 def dataset(name: str, pairs: Sequence[str] = ()) -> PublicDataset:
     """The dataset of that name, with these language pairs; else its usual ones.
 
-    Raises InputError for an unknown name or pair, with the known ones.
+    Raises InputError for an unknown name or pair, with the known ones, and for one whose files no public
+    page gives an address of.
     """
-    known = {"wmt12-qe": _wmt12, "mlqe-pe": _mlqe_pe, "wmt23-qe": _wmt23, "wmt-mqm": _wmt_mqm}
-    if name not in known:
-        raise unknown_name("public dataset", name, known)
+    if name in BY_HAND:
+        raise InputError("is not fetched", where=name, remedy=BY_HAND[name])
+    if name not in _KNOWN:
+        raise unknown_name("public dataset", name, _KNOWN)
     for pair in pairs:
         if pair not in PAIRS[name]:
             raise unknown_name("language pair", pair, PAIRS[name], where=name)
-    return known[name](tuple(pairs) or USUAL.get(name, PAIRS[name]))
+    return _KNOWN[name](tuple(pairs) or USUAL.get(name, PAIRS[name]))
 
 
 def fetch(
@@ -186,18 +189,27 @@ def _land_all(
 def _named(part: Path, download: Download) -> Iterator[tuple[str, bytes]]:
     """Destination and content of a file, or of each member of an archive.
 
-    The outermost folder in the archive is left out.
+    A folder that holds all of the archive is left out.
     """
-    if not download.url.endswith(".tar.gz"):
+    if not _packed(download.url):
         yield f"{download.into}/{PurePosixPath(download.url).name}", part.read_bytes()
         return
-    with tarfile.open(part, "r:gz") as members:
-        for member in members:
-            stream = members.extractfile(member) if member.isreg() and member.size <= _LARGEST else None
-            place = PurePosixPath(member.name)
-            if stream is not None and not place.name.startswith("._"):
-                inner = PurePosixPath(*place.parts[1:]) if len(place.parts) > 1 else place
-                yield str(_inside(f"{download.into}/{inner}")), stream.read()
+    found = [(PurePosixPath(name), content) for name, content in _members(part, download.url)]
+    wanted = [(place, content) for place, content in found if not _of_macos(place)]
+    outermost = {place.parts[:-1][:1] for place, _ in wanted}  # () for a file in no folder
+    shared = len(outermost) == 1 and () not in outermost
+    for place, content in wanted:
+        inner = PurePosixPath(*place.parts[1:]) if shared else place
+        yield str(_inside(f"{download.into}/{inner}")), content
+
+
+def _packed(url: str) -> bool:
+    return url.endswith((".tar.gz", ".zip"))
+
+
+def _of_macos(place: PurePosixPath) -> bool:
+    """Whether a file is what macOS leaves in archives."""
+    return place.name.startswith("._") or place.parts[0] == "__MACOSX"
 
 
 def _inside(file: str) -> PurePosixPath:
@@ -223,7 +235,15 @@ def _undamaged(part: Path, url: str) -> Iterator[None]:
     """An archive that cannot be read is told, and fetched anew the next time."""
     try:
         yield
-    except (tarfile.TarError, EOFError, OSError, zlib.error, Damaged) as error:
+    except (
+        tarfile.TarError,
+        zipfile.BadZipFile,
+        RuntimeError,
+        EOFError,
+        OSError,
+        zlib.error,
+        Damaged,
+    ) as error:
         part.unlink()
         raise InputError(f"damaged archive ({error})", where=url, remedy="run the command again") from None
 
@@ -236,7 +256,8 @@ def _land(
     _download(url, part, progress)
     open_ = dict(missing)
     with _undamaged(part, url):
-        for content in _members(part) if download.url.endswith(".tar.gz") else iter([part.read_bytes()]):
+        found = _members(part, url) if _packed(url) else iter([("", part.read_bytes())])
+        for _, content in found:
             destination = open_.pop(hashlib.sha256(content).hexdigest(), None)
             if destination is not None:
                 with atomic_file(output / destination) as temporary:
@@ -251,13 +272,19 @@ def _land(
     return [output / file for _, file in missing]
 
 
-def _members(archive: Path) -> Iterator[bytes]:
-    """The contents of the regular files of a .tar.gz archive; nothing is unpacked by name."""
+def _members(archive: Path, url: str) -> Iterator[tuple[str, bytes]]:
+    """Names and contents of the regular files of an archive; nothing is unpacked by name."""
+    if url.endswith(".zip"):
+        with zipfile.ZipFile(archive) as zipped:
+            for entry in zipped.infolist():
+                if not entry.is_dir() and entry.file_size <= _LARGEST:
+                    yield entry.filename, zipped.read(entry)
+        return
     with tarfile.open(archive, "r:gz") as members:
         for member in members:
             stream = members.extractfile(member) if member.isreg() and member.size <= _LARGEST else None
             if stream is not None:
-                yield stream.read()
+                yield member.name, stream.read()
 
 
 def _download(url: str, part: Path, progress: Progress) -> None:
@@ -304,10 +331,22 @@ def _sums(text: str, *starts: str) -> tuple[tuple[str, str], ...]:
 PAIRS = {
     "wmt12-qe": ("en-es",),
     "mlqe-pe": ("en-de", "en-zh", "et-en", "ne-en", "ro-en", "ru-en", "si-en"),
+    "wmt19-qe": ("en-de", "en-ru"),
+    "wmt20-qe": ("en-de", "en-zh"),
+    "wmt21-qe": ("en-cs", "en-de", "en-ja", "en-zh"),
+    "wmt22-qe": (
+        *("en-cs", "en-de", "en-ja", "en-mr", "en-zh", "et-en", "km-en"),
+        *("ne-en", "ps-en", "ro-en", "ru-en", "si-en"),
+    ),
     "wmt23-qe": ("en-gu", "en-hi", "en-ta", "en-te"),
     "wmt-mqm": ("en-de", "zh-en"),
 }
 USUAL = {"mlqe-pe": ("en-de", "ro-en")}  # those whose checksums are known here
+# Where the way to the files leads through a page: their own addresses are in no public documentation.
+BY_HAND = {
+    "wmt18-qe": "download sentence_level_training.tar.gz at https://hdl.handle.net/11372/LRT-2619, under the "
+    "terms shown there, and unpack it; the format wmt_qe reads the folder of a language pair",
+}
 _MQM_SETS = ("newstest2020", "newstest2021", "ted", "generalMT2022")
 
 
@@ -352,6 +391,78 @@ def _mlqe_pe(pairs: Sequence[str]) -> PublicDataset:
     )
 
 
+def _wmt19(pairs: Sequence[str]) -> PublicDataset:
+    """HTER, post-edits and tags of words of task 1, train and dev.
+
+    The addresses are those of statmt.org/wmt19/qe-task.html, in the repository of that site.
+    """
+    commit = "deep-spin/deep-spin.github.io/0b6b797f0349fa38395d018c8164a7c3f09e9bcf/docs/data/wmt2019_qe"
+    return PublicDataset(
+        tuple(Download(f"{commit}/task1_{pair}_traindev.tar.gz", into=pair) for pair in pairs),
+        "no licence stated; 'distributed freely' for the WMT 2019 shared task",
+        "wmt_qe",
+        "statmt.org/wmt19/qe-task.html",
+    )
+
+
+def _wmt20(pairs: Sequence[str]) -> PublicDataset:
+    """HTER, post-edits and tags of words of task 2, train and dev.
+
+    The addresses are those of huggingface.co/datasets/wmt/wmt20_mlqe_task2; the direct assessments of task 1
+    are those of mlqe-pe.
+    """
+    folder = "deep-spin/deep-spin.github.io/master/docs/data/wmt2020_qe"
+    return PublicDataset(
+        tuple(Download(f"{folder}/qe-{pair.replace('-', '')}-traindev.tar.gz", into=pair) for pair in pairs),
+        "no licence stated; published for research in the WMT 2020 shared task",
+        "wmt_qe",
+        "statmt.org/wmt20/quality-estimation-task.html",
+    )
+
+
+def _wmt21(pairs: Sequence[str]) -> PublicDataset:
+    """Catastrophic errors of task 3, train and dev.
+
+    They lie in the repository of mlqe-pe, which is the data of tasks 1 and 2.
+    """
+    first = "800d38bae4944afbe880913ff7929b869dcee201"  # en-de; the others came with the second
+    second = "9efa883d8cd911ea65fdd0b0c3a4a9a13ef009bf"
+    return PublicDataset(
+        tuple(
+            Download(
+                f"sheffieldnlp/mlqe-pe/{first if pair == 'en-de' else second}/data/catastrophic_errors/"
+                f"{pair.replace('-', '')}_majority_{split}.tsv",
+                into=".",
+            )
+            for pair in pairs
+            for split in ("train", "dev")
+        ),
+        "CC0 1.0",
+        "catastrophic_errors",
+        "github.com/sheffieldnlp/mlqe-pe",
+    )
+
+
+def _wmt22(pairs: Sequence[str]) -> PublicDataset:
+    """Direct assessments and post-edits of task 1, dev.
+
+    wmt-qe-task.github.io/wmt-qe-2022/subtasks/task1 leads to them. Its training data are those of mlqe-pe and
+    wmt-mqm; where those of en-mr lie is not documented.
+    """
+    commit = "WMT-QE-Task/wmt-qe-2022-data/c7de681125635a4cf3a914e9255d4236fcfccd05/train-dev_data"
+    kinds = {"task1_da": "direct-assessments", "task1_word-level": "post-editing"}
+    return PublicDataset(
+        tuple(
+            Download(f"{commit}/{task}/dev/{pair}/{pair}-dev-2022.zip", into=f"{pair}/{kind}/dev")
+            for pair in pairs
+            for task, kind in kinds.items()
+        ),
+        "no licence stated; published for research in the WMT 2022 shared task",
+        "",
+        "github.com/WMT-QE-Task/wmt-qe-2022-data",
+    )
+
+
 def _wmt23(pairs: Sequence[str]) -> PublicDataset:
     """Direct assessments of task 1, train and dev."""
     commit = "WMT-QE-Task/wmt-qe-2023-data/95a124d873a9f173e5d6aaaeb987d7cb61fcdd67/task_1"
@@ -384,6 +495,17 @@ def _wmt_mqm(pairs: Sequence[str]) -> PublicDataset:
         "github.com/google/wmt-mqm-human-evaluation",
     )
 
+
+_KNOWN: Mapping[str, Callable[[Sequence[str]], PublicDataset]] = {
+    "wmt12-qe": _wmt12,
+    "mlqe-pe": _mlqe_pe,
+    "wmt19-qe": _wmt19,
+    "wmt20-qe": _wmt20,
+    "wmt21-qe": _wmt21,
+    "wmt22-qe": _wmt22,
+    "wmt23-qe": _wmt23,
+    "wmt-mqm": _wmt_mqm,
+}
 
 _WMT12 = """\
 768bccae85a353cbe08ea51684bd910f513d653ef818e0e877ac63bec68a9b89  baseline_features/test.tsv

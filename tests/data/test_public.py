@@ -5,6 +5,7 @@ import http.server
 import io
 import tarfile
 import threading
+import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -157,7 +158,7 @@ def test_server_errors(server: Server, tmp_path: Path) -> None:
 
 
 def test_unknown_name() -> None:
-    with pytest.raises(InputError, match="unknown public dataset 'wmt13'; known: wmt12-qe, mlqe-pe, wmt23"):
+    with pytest.raises(InputError, match="unknown public dataset 'wmt13'; known: wmt12-qe, mlqe-pe, wmt19"):
         public.dataset("wmt13")
 
 
@@ -293,6 +294,104 @@ def test_direct_assessments_of_2023_and_mqm_land_where_their_formats_read_them(
         "(github.com/google/wmt-mqm-human-evaluation)"
     )
     assert public.terms_of(Path("/")) == ""
+
+
+def hter_files(split: str) -> dict[str, bytes]:
+    """A split of task 1 of 2019 and task 2 of 2020: two words and three gaps per segment."""
+    texts = {"src": b"x y\n", "mt": b"u v\n", "pe": b"u w\n", "hter": b"0.5\n"}
+    tags = {"tags": b"OK OK OK BAD OK\n", "source_tags": b"OK BAD\n", "src-mt.alignments": b"0-0 1-1\n"}
+    return {f"{split}.{end}": 12 * line for end, line in (texts | tags).items()}
+
+
+@pytest.mark.parametrize(
+    ("name", "pair", "outer"), [("wmt19-qe", "en-ru", ""), ("wmt20-qe", "en-zh", "en-zh/")]
+)
+def test_post_edits_of_2019_and_2020_land_where_their_format_reads_them(
+    name: str, pair: str, outer: str, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One archive has its splits at the top, the other in a folder of the pair: both land alike."""
+    from qe.data.check import check
+
+    monkeypatch.undo()
+    (download,) = public.dataset(name, [pair]).downloads
+    server.files[f"/{download.url}"] = packed(
+        {f"{outer}{split}/{n}": c for split in ("train", "dev") for n, c in hter_files(split).items()}
+    )
+    assert len(fetch(name, tmp_path, pairs=[pair], base_url=server.url)[0]) == 14
+    assert (tmp_path / pair / "train" / "train.hter").is_file()
+    source, target = pair.split("-")
+    report = check(tmp_path / pair, None, {"source_language": source, "target_language": target})
+    assert report.format == "wmt_qe" and not report.unreadable
+    assert {split: about.segments for split, about in report.splits.items()} == {"train": 12, "dev": 12}
+
+
+def test_catastrophic_errors_of_2021_land_where_their_format_reads_them(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from qe.data.check import check
+
+    monkeypatch.undo()
+    rows = "".join(
+        f"{i}\tIt rains {i}.\tPrší {i}.\t[{i % 2}, 0, {i % 2}]\t{('NOT', 'ERR')[i % 2]}\n" for i in range(8)
+    )
+    for download in public.dataset("wmt21-qe", ["en-cs"]).downloads:
+        server.files[f"/{download.url}"] = rows.encode()
+    fetch("wmt21-qe", tmp_path, pairs=["en-cs"], base_url=server.url)
+    report = check(tmp_path, None, {"pair": "en-cs"})
+    assert report.format == "catastrophic_errors" and report.splits["dev"].segments == 8
+    assert public.terms_of(tmp_path) == "wmt21-qe: CC0 1.0 (github.com/sheffieldnlp/mlqe-pe)"
+
+
+def zipped(files: dict[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as members:
+        for name, content in files.items():
+            members.writestr(name, content)
+    return buffer.getvalue()
+
+
+def test_zips_of_2022_land_whole_and_damaged_ones_not_at_all(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    downloads = public.dataset("wmt22-qe", ["en-mr"]).downloads
+    for download in downloads:
+        files = {"en-mr-dev/dev.src": b"a\n", "en-mr-dev/dev.mt": b"b\n", "__MACOSX/en-mr-dev/._dev.mt": b"x"}
+        server.files[f"/{download.url}"] = zipped(files)
+    fetch("wmt22-qe", tmp_path / "a", pairs=["en-mr"], base_url=server.url)
+    kinds = ("direct-assessments", "post-editing")
+    assert names(tmp_path / "a") == [
+        *(f"en-mr/{k}/dev/dev.{s}" for k in kinds for s in ("mt", "src")),
+        "origin.json",
+    ]
+    whole = server.files[f"/{downloads[0].url}"]
+    for broken in (
+        whole[:-30],
+        b"not an archive",
+        zipped({"d/../../../../out": b"x"}),
+        whole.replace(b"a\n", b"c\n"),
+    ):
+        server.files[f"/{downloads[0].url}"] = broken
+        with pytest.raises(InputError, match="damaged archive"):
+            fetch("wmt22-qe", tmp_path / "b", pairs=["en-mr"], base_url=server.url)
+    assert names(tmp_path) == [f"a/{name}" for name in names(tmp_path / "a")]
+
+
+def test_what_has_no_public_address_says_where_to_get_it(tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError, match=r"wmt18-qe: is not fetched; .*hdl\.handle\.net/11372/LRT-2619.* wmt_qe"
+    ):
+        fetch("wmt18-qe", tmp_path)
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", public.names())
+def test_every_pair_of_every_dataset_has_addresses_and_terms(name: str) -> None:
+    for pair in public.PAIRS[name]:
+        known = public.dataset(name, [pair])
+        urls = [download.url for download in known.downloads]
+        assert urls and len({*urls}) == len(urls) and known.terms and known.source
+        assert all("test" not in url or "newstest" in url or "wmt12" in name for url in urls)
 
 
 def test_an_unknown_pair() -> None:
