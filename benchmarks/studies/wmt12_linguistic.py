@@ -2,6 +2,7 @@
 
     qe train experiments/wmt12/best.yaml --data-root ../shared/data --output output/best
     python benchmarks/studies/wmt12_linguistic.py output/best
+    python benchmarks/studies/wmt12_linguistic.py output/best --table consistency.tsv
 
 To the run's out-of-fold predictions an elastic net adds what a family says of their errors (label minus
 prediction): fitted on nine folds, applied to the tenth, with the run's folds (10 of contiguous blocks of 31)
@@ -10,7 +11,8 @@ difference of DeltaAvg and of MAE has its 95 % interval and p-value as `qe evalu
 rows.
 
 The layer reads annotations of annotators/en and annotators/es (`experiments/wmt12/wlv-shef-fs.yaml` says how
-they are trained), with hunspell's marks for Spanish.
+they are trained), with hunspell's marks for Spanish. `--table` asks the same of the columns of a file with a
+row for each training segment (TSV with a header, as `qe features consistency` writes it).
 """
 
 import argparse
@@ -28,6 +30,7 @@ from sklearn.preprocessing import StandardScaler
 from features.basics.array_types import FloatArray
 from features.storage.cache_folder import default_cache
 from qe.config.experiment import load
+from qe.data.dataset import LabelScale
 from qe.data.splits import make_folds
 from qe.evaluation.evaluate import Report, evaluate
 from qe.training.check import check
@@ -35,6 +38,7 @@ from qe.training.preparation import Prepared, prepare
 
 ROOT = Path(__file__).resolve().parents[2]
 METRICS = ("delta_avg", "mae")
+SCALE = LabelScale("effort", 1, 5, True)
 LAYER: tuple[str | dict[str, Any], ...] = (
     "parts_of_speech",
     "dependency_trees",
@@ -88,10 +92,10 @@ def corrected(predicted: FloatArray, gold: FloatArray, table: pd.DataFrame) -> F
 
 
 def subsets(families: Mapping[str, str]) -> dict[str, list[str]]:
-    """Name -> columns: each family, and all of them."""
+    """Name -> columns: each family, and all of them if there are several."""
     names = list(dict.fromkeys(families.values()))
     each = {f"+ {name}": [c for c, family in families.items() if family == name] for name in names}
-    return {**each, "+ all of these": list(families)}
+    return {**each, "+ all of these": list(families)} if len(names) > 1 else each
 
 
 def show(outcome: Report, sizes: Mapping[str, int]) -> None:
@@ -117,16 +121,23 @@ def main() -> None:
     parser.add_argument("--annotators", type=Path, default=ROOT / "annotators")
     parser.add_argument("--leave", nargs="*", default=[], metavar="FAMILY", help="of the layer, left out")
     parser.add_argument("--cache", type=Path, default=default_cache())
+    parser.add_argument("--table", type=Path, help="columns of this file, in the place of the layer")
     given = parser.parse_args()
-    data = layer(given.experiment, given.data_root, given.annotators.resolve(), given.leave, given.cache)
-    table = data.extraction.static(data.training.segments)
-    rows = out_of_fold(given.run).loc[table.index]
+    rows = out_of_fold(given.run)
+    if given.table is None:
+        data = layer(given.experiment, given.data_root, given.annotators.resolve(), given.leave, given.cache)
+        table, families = (
+            data.extraction.static(data.training.segments),
+            data.extraction.feature_set.families(),
+        )
+    else:
+        table = pd.read_csv(given.table, sep="\t").set_index(rows.index)
+        families = dict.fromkeys(table.columns, given.table.stem)
+    rows = rows.loc[table.index]
     gold, predicted = rows["gold"].to_numpy(), rows["predicted"].to_numpy()
-    columns = subsets(data.extraction.feature_set.families())
+    columns = subsets(families)
     systems = {name: corrected(predicted, gold, table[chosen]) for name, chosen in columns.items()}
-    outcome = evaluate(
-        gold, {"run": predicted, **systems}, data.dataset.scale, baselines=("run",), metrics=METRICS
-    )
+    outcome = evaluate(gold, {"run": predicted, **systems}, SCALE, baselines=("run",), metrics=METRICS)
     show(outcome, {name: len(chosen) for name, chosen in columns.items()})
 
 

@@ -23,9 +23,12 @@ def is_foreign(name: object) -> bool:
 def entry_point(noun: str, name: str) -> "EntryPoint":
     """What a distribution brings under a name; nothing of it is imported.
 
-    Raises InputError if it is not installed, or brings nothing of that name.
+    Raises InputError if it is not installed, brings nothing of that name, or parameters stand in it.
     """
     home, _, own = name.partition(SEPARATOR)
+    if "=" in own:
+        remedy = f"give the name alone, {home}, and its parameters as `params`, or by --set {own}"
+        raise InputError(f"{noun} '{name}' names parameters", remedy=remedy)
     brought = {entry.name: entry for entry in _installed(home).entry_points if entry.group == f"mtqe.{noun}"}
     if own not in brought:
         raise unknown_name(f"{noun} of the distribution '{home}'", own, brought)

@@ -185,7 +185,7 @@ class Configured:
         if bundle is None:
             raise InputError(
                 f"{self.what} needs the resource '{name}'",
-                remedy="name a corpus or a bundle under `resources`",
+                remedy="name a bundle by --resources; in an experiment, a corpus or bundle under `resources`",
             )
         resource = bundle.part(self._part(name))
         self._check_part(name, self._part(name), type(resource))

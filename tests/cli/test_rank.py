@@ -74,7 +74,7 @@ def test_every_method_of_the_golden_example(shared_data: SharedData, capsys: Any
 def test_text_markdown_latex_and_all_methods(judged: Path, capsys: Any) -> None:
     playoffs = ["--methods", "expected_wins", "monte_carlo_playoffs:tournaments=500", "--samples", "30"]
     out = run([judged, *playoffs], 0, capsys).out
-    assert out.count("systems, 30 tasks, 30 segments, 3 judges") == 2 and "system, by expected_wins" in out
+    assert out.count("systems, 30 tasks, 30 segments, 3 judges") == 2 and "system, by expected wins" in out
     assert "### Czech-English: agreement of judges" in run([judged, *playoffs, "--markdown"], 0, capsys).out
     assert "\\begin{tabular}" in run([judged, *playoffs, "--latex"], 0, capsys).out
     every = json.loads(run([judged, "--samples", "30", "--pair", "Czech-English", "--json"], 0, capsys).out)

@@ -133,6 +133,10 @@ def test_what_is_wrong_with_a_name_is_told(site: Path) -> None:
         InputError, match="needs the distribution 'acme', which is not installed; pip install acme"
     ):
         LEARNERS.get("acme:huber")
+    with pytest.raises(
+        InputError, match="learner 'ridge:alpha=10' names parameters; give the name alone, ridge"
+    ):
+        LEARNERS.get("ridge:alpha=10")
     with pytest.raises(InputError, match="'acme-qe:wrong' is no class made from Learner"):
         LEARNERS.get("acme-qe:wrong")
     settings = {"name": "x", "features": ["surface", "acme-qe:no"], "learner": {"kind": "acme:huber"}}

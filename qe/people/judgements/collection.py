@@ -133,7 +133,7 @@ def _notes(judged: Comparisons) -> tuple[str, ...]:
     if judged.silent:
         notes.append(f"shown, but compared with no other system: {', '.join(judged.silent)}")
     if silent:
-        notes.append(f"{silent} of {judged.tasks} tasks compare no two systems")
+        notes.append(f"{silent:,} of {judged.tasks:,} tasks compare no two systems")
     return tuple(notes)
 
 

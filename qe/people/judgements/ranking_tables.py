@@ -20,6 +20,15 @@ def all_tables(report: RankingReport) -> list[Table]:
     return tables
 
 
+def method_title(name: str) -> str:
+    """A method's name for people.
+
+    >>> method_title("feedback_arc_set")
+    'feedback arc set'
+    """
+    return name.replace("_", " ")
+
+
 def methods_table(report: RankingReport) -> Table:
     """The orders of all methods side by side, as in Table 5 of the findings.
 
@@ -32,7 +41,9 @@ def methods_table(report: RankingReport) -> Table:
     rows.append(("violated", *(str(result.cost_in_judgements) for result in report.methods.values())))
     rows.append(("unique", *("yes" if result.unique else "no" for result in report.methods.values())))
     title = f"{report.name}: score, rank range and system by each method"
-    return Table(title, [Column("rank"), *map(Column, report.methods)], rows)
+    return Table(
+        title, [Column("rank"), *(Column(method_title(name), name) for name in report.methods)], rows
+    )
 
 
 def _column(result: MethodResult, length: int) -> list[str]:
@@ -82,11 +93,11 @@ def correlation_table(report: RankingReport) -> Table:
     known = report.correlations
     both = np.triu(known.spearman, 1) + np.tril(known.kendall, -1)
     rows = tuple(
-        (name, *("1" if i == j else number(both[i, j]) for j in range(len(both))))
+        (method_title(name), *("1" if i == j else number(both[i, j]) for j in range(len(both))))
         for i, name in enumerate(known.methods)
     )
     title = f"{report.name}: rank correlation between methods, Spearman above the diagonal, Kendall below"
-    return Table(title, [Column(""), *map(Column, known.methods)], rows)
+    return Table(title, [Column(""), *(Column(method_title(name), name) for name in known.methods)], rows)
 
 
 def violation_tables(report: RankingReport) -> list[Table]:
@@ -99,8 +110,8 @@ def violation_tables(report: RankingReport) -> list[Table]:
         methods.setdefault(result.violations, []).append(name)
     return [
         Table(
-            f"{report.name}: preferences violated by {', '.join(names)}, {sum(v.margin for v in violated)} "
-            "judgements in all",
+            f"{report.name}: preferences violated by {', '.join(map(method_title, names))}, "
+            f"{sum(v.margin for v in violated)} judgements in all",
             [Column("preferred"), Column("ranked above it"), Column("wins - losses")],
             [(v.preferred, v.ranked_above, count(v.margin)) for v in violated],
         )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from qe.display.numbers import count, estimate, number, percent
 from qe.display.table import UNBOUNDED, Column, Table
 from qe.people.judgements.ranking_report import RankingReport
-from qe.people.judgements.ranking_tables import leading, range_text
+from qe.people.judgements.ranking_tables import leading, method_title, range_text
 
 
 def text(report: RankingReport, width: int = UNBOUNDED) -> str:
@@ -20,11 +20,11 @@ def ranking_table(report: RankingReport) -> Table:
     """
     name = leading(report)
     result, others = report.methods[name], [other for other in report.methods if other != name]
-    columns = [Column("", "winner"), Column("rank"), Column(f"system, by {name}", "system")]
+    columns = [Column("", "winner"), Column("rank"), Column(f"system, by {method_title(name)}", "system")]
     columns += [Column("score")] if result.scores else []
     columns += [Column("range")] if result.ranges else []
     columns += [Column("by tests", drop=len(others) + 1)]
-    columns += [Column(other, drop=place) for place, other in enumerate(others, start=1)]
+    columns += [Column(method_title(other), other, drop=place) for place, other in enumerate(others, start=1)]
     rows = [*_rows(report, name, others), (), _costs(report, name, others)]
     return Table(_summary(report), columns, rows, _footnotes(report, name))
 
@@ -78,11 +78,11 @@ def _footnotes(report: RankingReport, leading_method: str) -> list[str]:
     if report.methods[leading_method].ranges is not None:
         lines.append(
             f"range: {100 * recipe['confidence']:g} % of {recipe['samples']:,} bootstrap samples of "
-            f"{recipe['draw']}; a gap parts clusters by {leading_method}"
+            f"{recipe['draw']}; a gap parts clusters by {method_title(leading_method)}"
         )
     ambiguous = [name for name, result in report.methods.items() if not result.unique]
     if ambiguous:
-        lines.append(f"another order is as good by {', '.join(ambiguous)}")
+        lines.append(f"another order is as good by {', '.join(map(method_title, ambiguous))}")
     lines.append(
         f"{count(int(report.counts.decided.min()))} to {count(int(report.counts.decided.max()))} decided "
         "comparisons per system"
