@@ -110,8 +110,9 @@ def train(
         about = model.about
         left = {name: about[f"left_out_{name}"] for name in ("equal", "conflicting", "without_translation")}
         typer.echo(
-            f"{about['pairs']:,} ranked pairs of {about['segments']:,} segments; left out: {left['equal']}"
-            f" equal, {left['conflicting']} with tied votes, {left['without_translation']} without translation"
+            f"{about['pairs']:,} ranked pairs of {about['segments']:,} segments; left out: "
+            f"{left['equal']} equal, {left['conflicting']} with tied votes, {left['without_translation']} "
+            "without translation"
         )
         typer.echo(
             f"held out, {percent(about['held_out_accuracy'])} of the pairs are ordered as people did"
