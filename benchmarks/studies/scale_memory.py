@@ -2,6 +2,7 @@
 
 python benchmarks/studies/scale_memory.py --model output/demo/model --examples output/demo/data/new.tsv
 python benchmarks/studies/scale_memory.py --model DIR --examples FILE --rows 100000 10000000
+python benchmarks/studies/scale_memory.py --model DIR --examples FILE --case "Parquet to zstd"
 """
 
 import argparse
@@ -61,7 +62,10 @@ def scored(*arguments: object) -> Job:
     return Job(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
 
 
-def measure(model: Path, examples: Path, counts: Sequence[int]) -> None:
+TABLE, FOLDER, KNOWN = "TSV", "Parquet to zstd", "Parquet to zstd, --known"
+
+
+def measure(model: Path, examples: Path, counts: Sequence[int], cases: Sequence[str]) -> None:
     """Prints a line for every case and number of rows."""
     print(f"{'case':28} {'rows':>12} {'CPU s':>8} {'MiB':>6} {'beside the first':>17}")
     first: dict[str, float] = {}
@@ -69,15 +73,15 @@ def measure(model: Path, examples: Path, counts: Sequence[int]) -> None:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             table, parts = write(folder, examples, rows)
-            jobs = {
-                "TSV": scored("-m", model, "-i", table, "-o", folder / "a.tsv"),
-                "Parquet to zstd, --known": scored(
-                    "-m", model, "-i", parts, "-o", folder / "b.tsv.zst", "--known", folder / "a.tsv"
-                ),
+            given = {
+                TABLE: ["-i", table, "-o", folder / "a.tsv"],
+                FOLDER: ["-i", parts, "-o", folder / "b.tsv.zst"],
+                KNOWN: ["-i", parts, "-o", folder / "c.tsv.zst", "--known", folder / "a.tsv"],
             }
-        for case, job in jobs.items():
-            ratio = job.peak / first.setdefault(case, job.peak)
-            print(f"{case:28} {rows:12,} {job.cpu:8.1f} {job.peak:6.0f} {ratio:17.3f}", flush=True)
+            for case in cases:
+                job = scored("-m", model, *given[case])
+                ratio = job.peak / first.setdefault(case, job.peak)
+                print(f"{case:28} {rows:12,} {job.cpu:8.1f} {job.peak:6.0f} {ratio:17.3f}", flush=True)
 
 
 def main() -> None:
@@ -86,8 +90,17 @@ def main() -> None:
     parser.add_argument("--model", type=Path, required=True, help="model folder")
     parser.add_argument("--examples", type=Path, required=True, help="TSV with the columns source and target")
     parser.add_argument("--rows", type=int, nargs="+", default=[100_000, 1_000_000], help="rows of the jobs")
+    parser.add_argument(
+        "--case",
+        action="append",
+        choices=[TABLE, FOLDER, KNOWN],
+        help="repeatable; default: a table, and a folder with --known",
+    )
     given = parser.parse_args()
-    measure(given.model, given.examples, given.rows)
+    cases = given.case or [TABLE, KNOWN]
+    if KNOWN in cases and TABLE not in cases[: cases.index(KNOWN)]:
+        parser.error(f"'{KNOWN}' reads what '{TABLE}' wrote: ask for both")
+    measure(given.model, given.examples, given.rows, cases)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from features.storage.outputs import check_apart, check_output, check_outside
 from qe.api.models import model_folder
 from qe.cli import _score_rules as rules
 from qe.cli._common import chosen_routes, on_spark, registered
-from qe.cli._log import Log, log_of
+from qe.cli._log import JsonLog, Log, log_of
 from qe.cli._options import table_layout
 from qe.cli._score_output import show_actions, show_scored, summary_json, tell_input, write_drift
 from qe.data.table_files import Layout
@@ -358,6 +358,11 @@ class ScoreJob:
     # What is told
 
     @property
+    def _unsaid(self) -> bool:
+        """Whether people are told nothing: where stdout has the rows, a log in JSON has stderr for itself."""
+        return self.quiet or (self.output == "-" and isinstance(self.log, JsonLog))
+
+    @property
     def _mute(self) -> bool:
         return self.quiet or self.as_json
 
@@ -374,7 +379,7 @@ class ScoreJob:
         with redirect_stdout(sys.stderr if self.output == "-" else sys.stdout):
             self._show(done, job.model.to_json() if self.as_json else None)
             thresholds = self.thresholds[0]
-            if thresholds is not None and self.models is None and not self._mute:
+            if thresholds is not None and self.models is None and not (self.as_json or self._unsaid):
                 show_actions(thresholds, done.actions, done.scored)
 
     def _write_documents(self, path: Path, ids: DocumentIds) -> None:
@@ -387,7 +392,7 @@ class ScoreJob:
     def _show(self, done: "ScoredFile | ScoredTable", model: Mapping[str, object] | None) -> None:
         if self.as_json:
             print(summary_json(done, self.output, model))
-        elif not self.quiet:
+        elif not self._unsaid:
             show_scored(done, self.output)
 
     def _end(self, rows: int, scored: int, drift: Sequence[str]) -> None:

@@ -41,6 +41,16 @@ def test_a_job_in_lines_of_json(demo_model: Path, tmp_path: Path, capsys: pytest
     assert events[-1]["message"] == "failed: unscored>0: 1 of 21 rows (4.8 %) have no score"
 
 
+def test_rows_on_stdout_leave_stderr_to_the_log(
+    demo_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = tmp_path / "rows.tsv"
+    lines = (demo_model.parent / "data" / "new.tsv").read_text("utf-8").splitlines()[:9]
+    rows.write_text("\n".join(lines) + "\n", "utf-8")
+    events = told(capsys, "-m", demo_model, "-i", rows, "-o", "-", "--workers", 1)
+    assert events[-1]["event"] == "end" and events[-1]["rows"] == 8
+
+
 def test_mistakes_are_lines_of_json_too(
     demo_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
