@@ -37,12 +37,17 @@ def _row(answer: Answer) -> Row:
 
 
 def _notes(found: Robustness) -> list[str]:
+    if not found.answers:
+        return [
+            f"nothing was changed: of {count(found.rows)} row{'s' * (found.rows != 1)} none scores above the "
+            "lowest tenth and has what these kinds change; give more rows, or other kinds"
+        ]
     mean, least, kind = found.below
     notes = [
         "below: rows that score below their original; drop: change of the score, in label units; best "
         "quarter: rows that land among the best quarter of the originals, and those of them without a mark; "
         "flagged: rows in which `--flags` finds more than in the original",
-        f"{count(found.rows)} rows, of which those in the lowest tenth are left out; "
+        f"{count(found.rows)} row{'s' * (found.rows != 1)}, of which those in the lowest tenth are left out; "
         f"{percent(found.marked)} of the originals are marked as outside",
     ]
     if kind:

@@ -82,6 +82,13 @@ def test_a_judge_that_sees_nothing_notices_nothing() -> None:
     assert found.answers == ()  # no row is above the lowest tenth
     assert found.to_json()["destroyed_below"] == {"mean": None, "least": None, "kind": None}
     json.dumps(found.to_json(), allow_nan=False)
+    assert told(found).startswith("nothing was changed: of ")
+
+
+def test_one_row_alone_has_none_to_fall_below() -> None:
+    found = measure(by_length, SEGMENTS.take([0]), SCALE)
+    assert "of 1 row none scores above the lowest tenth" in told(found)
+    assert "give more rows" in robustness_table(found).text(120)
 
 
 def test_the_same_seed_gives_the_same_answers() -> None:
