@@ -76,6 +76,8 @@ def _check_children(number: int, left: NDArray[np.int64], right: NDArray[np.int6
     inner = children > 0
     if (children[inner] <= np.nonzero(inner)[0]).any():
         raise Damaged(f"tree {number} is no tree")
+    if n <= _DEEPEST:  # not even a chain of its nodes is deeper
+        return
     level, depth = np.zeros(1, np.int64), 0
     while len(level) and depth <= _DEEPEST:
         below = children[level].ravel()

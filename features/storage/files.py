@@ -362,5 +362,9 @@ def write_words(path: Path, words: Iterable[str]) -> None:
 
 def read_words(path: Path) -> tuple[str, ...]:
     """What `write_words` wrote; only LF ends a word."""
-    with path.open(encoding="utf-8", newline="\n") as stream:
-        return tuple(stream.read().split("\n")[:-1])
+    return words_in(path.read_bytes())
+
+
+def words_in(content: bytes) -> tuple[str, ...]:
+    """The words of a file that `write_words` wrote."""
+    return tuple(content.decode("utf-8").split("\n")[:-1])

@@ -35,6 +35,7 @@ _COLUMN: dict[Layer, int] = {
 }
 _FORM, _HEAD, _MISC = 1, 6, 9
 _ID = re.compile(r"[0-9]{1,18}([-.][0-9]{1,18})?")
+_PLACES: Final = frozenset(map(str, range(1, 500)))  # ids of words that need no closer look
 _RANGE: Final = re.compile(r"(\d+)-(\d+)")
 _ENTITY: Final = re.compile(r"(?:^|\|)(?:NER|ner)=([^|]*)")
 _LEAF: Final = re.compile(r"\(\s*([^\s()]+)\s+([^\s()]+)(?:\s+[^\s()]+)?\s*\)")
@@ -162,9 +163,11 @@ class Annotated:
     _read: dict[Layer, Tokens] = field(default_factory=dict, repr=False)
 
     def layer(self, name: Layer) -> Tokens:
-        """A layer, by `layer_tokens`."""
+        """A layer, by `layer_tokens`; those that most annotators make are read together."""
         if name not in self._read:
-            self._read[name] = layer_tokens(self.blocks, self.tokens, name, self.where)
+            wanted = LAYERS if name in LAYERS else (name,)
+            read = layers(self.blocks, self.tokens, wanted, self.where)
+            self._read.update(zip(wanted, read, strict=True))
         return self._read[name]
 
     @cached_property
@@ -255,7 +258,7 @@ def words_of(block: str, where: str, number: int) -> Iterator[list[str]]:
         yield from _leaves(block)
         return
     for row in _lines(block, where, number):
-        if natural(row[0]) is not None:
+        if row[0] in _PLACES or natural(row[0]) is not None:
             yield row
 
 
@@ -375,7 +378,7 @@ def _lines(block: str, where: str, number: int) -> Iterator[list[str]]:
                 f"CoNLL-U has {_COLUMNS} columns between tabs, but this line {len(row)}: {line[:60]!r}",
                 where=f"{where}, segment {number}",
             )
-        if not _ID.fullmatch(row[0]):
+        if row[0] not in _PLACES and not _ID.fullmatch(row[0]):
             raise InputError(
                 f"{row[0][:40]!r} is no id of a word, a range or an empty node",
                 where=f"{where}, segment {number}",

@@ -1,13 +1,16 @@
 """Vocabulary: words <-> ids, as resources store them."""
 
+import hashlib
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import repeat
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from features.storage.files import digest, read_words, write_words
+from features.storage.files import digest, words_in, write_words
 
 UNK, BOS, EOS = 0, 1, 2
 MARKERS = ("<unk>", "<s>", "</s>")
@@ -39,8 +42,7 @@ class Vocabulary:
 
     def lookup(self, words: Sequence[str]) -> NDArray[np.int32]:
         """(n,) ids; 0 for words the vocabulary lacks."""
-        index = self.index
-        return np.fromiter((index.get(word, UNK) for word in words), np.int32, len(words))
+        return np.fromiter(map(self.index.get, words, repeat(UNK)), np.int32, len(words))
 
     @cached_property
     def fingerprint(self) -> str:
@@ -52,7 +54,12 @@ class Vocabulary:
 
     @classmethod
     def load(cls, path: Path) -> "Vocabulary":
-        return cls(read_words(path))
+        """What `save` wrote; files of the same words give one vocabulary, whose index is made once."""
+        content = path.read_bytes()
+        key = hashlib.sha256(content).digest()
+        if (known := _loaded.get(key)) is None:
+            known = _loaded[key] = cls(words_in(content))
+        return known
 
     @classmethod
     def by_frequency(
@@ -65,3 +72,6 @@ class Vocabulary:
         mapping = np.zeros(len(types), np.int32)
         mapping[order] = np.arange(len(order)) + len(MARKERS)
         return cls([types[i] for i in order]), mapping
+
+
+_loaded: WeakValueDictionary[bytes, Vocabulary] = WeakValueDictionary()  # by the checksum of the words

@@ -1,7 +1,7 @@
 """Annotation keys: base forms and parts of speech of words, aligned words and neighbours."""
 
 from features.core.segments import Segments
-from features.text.annotation import LAYERS, NOTHING, Layer, layer_tokens
+from features.text.annotation import LAYERS, NOTHING, Layer
 from features.text.tokens import Tokens
 from features.word_level.columns import Longs
 from features.word_level.keys import NOTHING as BEYOND
@@ -33,7 +33,8 @@ def annotation_keys(
 def _layer(segments: Segments, side: str, layer: Layer) -> Tokens:
     """The layer of one side; a word without base form is its own."""
     tokens = segments.source_tokens if side == "source" else segments.target_tokens
-    layer_column = layer_tokens(segments.require(_COLUMN[side]), tokens, layer, _COLUMN[side]).lower()
+    annotated = segments.source_annotated if side == "source" else segments.target_annotated
+    layer_column = annotated.layer(layer).lower()
     if layer != "lemma":
         return layer_column
     own = tokens.lower()

@@ -61,14 +61,25 @@ class TokenMemory:
     def _remember(self, keys: list[_Key], table: TokenTable) -> None:
         size = int(table.offsets[-1])
         if self._tokens + size > _LIMIT:
-            self._tables.clear()
-            self._places.clear()
-            self._tokens = 0
+            self._clear()
         if size <= _LIMIT:
             number = len(self._tables)
             self._tables.append(table)
             self._places.update((key, (number, row)) for row, key in enumerate(keys))
             self._tokens += size
+
+    def forget(self) -> None:
+        """Forgets everything; nothing while another thread computes, whose tables are wanted."""
+        if self._lock.acquire(blocking=False):
+            try:
+                self._clear()
+            finally:
+                self._lock.release()
+
+    def _clear(self) -> None:
+        self._tables.clear()
+        self._places.clear()
+        self._tokens = 0
 
 
 _memories: dict[tuple[Hashable, ...], TokenMemory] = {}
@@ -82,6 +93,14 @@ def remembered(resources: TokenResources, segments: Segments, use: frozenset[str
     they find; it is forgotten with the first of these resources that is.
     """
     return _memory_of(resources).table(segments, use, lambda new: resources.described(new, use))
+
+
+def forget() -> None:
+    """Forgets all tables, for who is done with these segments: scoring sees others next."""
+    with _memories_lock:
+        known = list(_memories.values())
+    for memory in known:
+        memory.forget()
 
 
 def _memory_of(resources: TokenResources) -> TokenMemory:

@@ -89,7 +89,7 @@ class PoolingNetwork:
         if len(texts.offsets) == 1:
             return np.empty((0, len(self.parameters["outcome_bias"])))
         exact = {name: value.astype(np.float64) for name, value in self.parameters.items()}
-        activations = _forward(exact, Texts(texts.inputs.astype(np.float64), texts.offsets), row_products)
+        activations = _forward(exact, texts, row_products)
         return row_products(activations.units, exact["outcome"]) + exact["outcome_bias"]
 
 

@@ -19,6 +19,7 @@ from features.basics.undefined import or_none
 from features.core.segments import Segments
 from features.core.tree_columns import numbers
 from features.storage.files import digest
+from features.word_level import memory
 from features.word_level.places import judges
 from qe.display.summary import summarised
 from qe.models.description import one_model
@@ -343,6 +344,7 @@ class Scorer:
             looks = self.profile.rows(segments, numbers(features)).packed()
         computed = dict(zip(rows, zip(outputs, looks, strict=True), strict=True))
         self._remember(computed)
+        memory.forget()
         return computed
 
     def _features(self, segments: Segments) -> pd.DataFrame:
@@ -358,7 +360,13 @@ class Scorer:
             return self.model.features(segments)
         starts = range(0, len(segments), PIECE)
         rows = [np.arange(start, min(start + PIECE, len(segments))) for start in starts]
-        return pd.concat([self.model.features(segments.take(piece)) for piece in rows])
+        return pd.concat([self._piece(segments.take(piece)) for piece in rows])
+
+    def _piece(self, segments: Segments) -> pd.DataFrame:
+        """The feature table of a few segments, whose words are not needed again."""
+        table = self.model.features(segments)
+        memory.forget()
+        return table
 
     def _remember(self, computed: Mapping[bytes, _Known]) -> None:
         self._known.update(computed)

@@ -153,6 +153,29 @@ def test_a_full_memory_forgets_and_goes_on(bundle: Bundle, monkeypatch: pytest.M
 
 
 @pytest.mark.slow
+def test_it_forgets_when_it_is_told_to(bundle: Bundle, asked: list[list[str]]) -> None:
+    family: Any = make_extractor({"kind": "word_quality"}, bundle)
+    expected = remembered(family, segments(0, 1), frozenset())
+    memory.forget()
+    assert not any(one._tables or one._places or one._tokens for one in memory._memories.values())
+    assert same(remembered(family, segments(0, 1), frozenset()), expected) and len(asked) == 2
+
+
+@pytest.mark.slow
+def test_what_another_thread_computes_is_kept(bundle: Bundle) -> None:
+    family: Any = make_extractor({"kind": "word_quality"}, bundle)
+    own = TokenMemory()
+
+    def compute(some: Segments) -> TokenTable:
+        own.forget()  # as another thread's would: while the first computes
+        return family.described(some, frozenset())  # type: ignore[no-any-return]
+
+    own.table(segments(0, 1), frozenset(), lambda some: family.described(some, frozenset()))
+    own.table(segments(0, 2), frozenset(), compute)
+    assert len(own._places) == 3
+
+
+@pytest.mark.slow
 def test_two_threads_describe_once(bundle: Bundle, asked: list[list[str]]) -> None:
     family: Any = make_extractor({"kind": "word_quality"}, bundle)
     threads = [Thread(target=lambda: remembered(family, segments(0, 1, 2, 3), frozenset())) for _ in range(4)]
