@@ -80,16 +80,24 @@ class Bundle:
         with whole(f"the {MANIFEST}", self.path / MANIFEST):
             return Tokenizer(**manifest["source_tokenizer"]), Tokenizer(**manifest["target_tokenizer"])
 
+    def require(self, names: Iterable[str]) -> None:
+        """Raises InputError that lists all parts which are not here."""
+        there = self.manifest["parts"]
+        missing = [name for name in names if name not in there and name not in self._loaded]
+        if missing:
+            told = ", ".join(f"'{name}'" for name in missing)
+            raise InputError(
+                f"this bundle has no part{'s' * (len(missing) > 1)} {told}",
+                where=self.path,
+                remedy=f"it has {', '.join(sorted(there)) or 'none'}; build "
+                f"{'them' if len(missing) > 1 else 'it'} with {' '.join(f'--only {m}' for m in missing)}",
+            )
+
     def part(self, name: str) -> Resource:
         """The resource `name`, loaded."""
         if name not in self._loaded:
+            self.require([name])
             parts = self.manifest["parts"]
-            if name not in parts:
-                raise InputError(
-                    f"this bundle has no part '{name}'",
-                    where=self.path,
-                    remedy=f"it has {', '.join(sorted(parts)) or 'none'}; build it with --only {name}",
-                )
             with whole(f"the part '{name}'", self.path / name):
                 kind = RESOURCES.get(parts[name]["kind"])
                 if parts[name].get("version") != kind.version:

@@ -16,7 +16,7 @@ from features.basics.errors import InputError, known_name
 from features.basics.progress import Progress, silent
 from features.basics.undefined import or_none
 from features.core.bundle import Bundle
-from features.core.feature_set import FeatureSet
+from features.core.feature_set import FeatureSet, parts_needed
 from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
 from qe.data.dataset import Split
@@ -277,6 +277,7 @@ def make_extraction(
                 f"resources for {'-'.join(languages_there)}, but the segments are {'-'.join(languages)}",
                 where=resources,
             )
+        bundle.require(parts_needed(features))
     feature_set = FeatureSet.make(features, bundle)
     return Extraction(feature_set, cache, by="document", seed=seed, progress=progress), tokenizers
 

@@ -217,7 +217,7 @@ def _of_bundle(
     if section is None:
         return
     if (bundle := section.bundle) is not None:
-        yield from _told(f"{place}.bundle", lambda: Bundle(bundle))
+        yield from _told(f"{place}.bundle", lambda: Bundle(bundle).require(parts))
         return
     for part in _named(experiment):  # only these: to know all parts is to import all kinds of resources
         if part in parts and part not in known_parts():

@@ -362,3 +362,13 @@ def test_the_same_command_says_that_the_bundle_is_made(tmp_path: Path) -> None:
     first, again, other = build(*arguments), build(*arguments), build(*arguments, "--only", "target_ngrams")
     assert [done.returncode for done in (first, again, other)] == [0, 0, 0], first.stderr
     assert ["made already" in done.stderr for done in (first, again, other)] == [False, True, False]
+
+
+def test_all_missing_parts_are_told_at_once(tmp_path: Path) -> None:
+    bundle = bundles.build(corpus, tmp_path / "b", ORDER[:1])
+    bundle.require(["source_ngrams"])
+    several = "no parts 'b', 'c'; it has source_ngrams; build them with --only b --only c"
+    with pytest.raises(InputError, match=several):
+        bundle.require(["b", "source_ngrams", "c"])
+    with pytest.raises(InputError, match="no part 'b'; it has source_ngrams; build it with --only b"):
+        bundle.part("b")
