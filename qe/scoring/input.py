@@ -217,40 +217,47 @@ class JsonInput(Input):
 
 @dataclass(frozen=True)
 class ParquetInput(Input):
-    """A Parquet file."""
+    """A Parquet file; open while its rows are read, so that a folder of any number of them can be."""
 
     @cached_property
     def columns(self) -> list[str]:
         next(self.rows(), None)  # damage shows
-        return list(self._file.schema_arrow.names)
+        return list(self._about[0].names)
 
     @property
     def types(self) -> Types:
-        return dict(zip(self._file.schema_arrow.names, self._file.schema_arrow.types, strict=True))
+        schema, _ = self._about
+        return dict(zip(schema.names, schema.types, strict=True))
 
     def count(self) -> int:
-        return int(self._file.metadata.num_rows)
+        return self._about[1]
 
     def rows(self, *, whole: bool = False) -> Iterator[Row]:
-        check_header(self._file.schema_arrow.names, self.path)
-        batches = self._file.iter_batches(batch_size=4096)
-        while True:
-            try:
-                batch = next(batches, None)
-            except (pa.ArrowException, OSError) as error:
-                reason = str(error).partition("\n")[0]
-                raise InputError(f"a damaged Parquet file ({reason})", where=self.path) from None
-            if batch is None:
-                return
-            try:
-                values = batch.to_pylist()
-            except (ValueError, OverflowError):  # Python has no such dates or text: each value by itself
-                yield from _readable_parts(batch, whole)
-            else:
-                yield from ((value, "") for value in values)
+        check_header(self._about[0].names, self.path)
+        with self._open() as file:
+            batches = file.iter_batches(batch_size=4096)
+            while (batch := self._next(batches)) is not None:
+                try:
+                    values = batch.to_pylist()
+                except (ValueError, OverflowError):  # Python has no such dates or text: each value by itself
+                    yield from _readable_parts(batch, whole)
+                else:
+                    yield from ((value, "") for value in values)
+
+    def _next(self, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
+        try:
+            return next(batches, None)
+        except (pa.ArrowException, OSError) as error:
+            reason = str(error).partition("\n")[0]
+            raise InputError(f"a damaged Parquet file ({reason})", where=self.path) from None
 
     @cached_property
-    def _file(self) -> pq.ParquetFile:
+    def _about(self) -> tuple[pa.Schema, int]:
+        """Names and types of columns, and how many rows there are."""
+        with self._open() as file:
+            return file.schema_arrow, int(file.metadata.num_rows)
+
+    def _open(self) -> pq.ParquetFile:
         try:
             file = pq.ParquetFile(self.path)
             _ = file.schema_arrow.names

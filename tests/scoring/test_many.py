@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -61,6 +62,25 @@ def test_files_are_read_one_after_the_other(
         assert [file.name for file in files_of([path])] == ["a.tsv.zst", "b.tsv"] and given.notes[
             0
         ] == "2 files"
+
+
+@pytest.mark.parametrize("kind", ["parquet", "tsv", "tsv.zst", "jsonl"])
+def test_no_more_than_one_of_many_files_is_open(kind: str, tmp_path: Path) -> None:
+    """Memory and open files do not grow with the number of parts."""
+    for number in range(30):
+        path, row = tmp_path / f"{number:02d}.{kind}", {"source": f"the house {number}", "target": "la casa"}
+        if kind == "parquet":
+            pq.write_table(pa.Table.from_pylist([row]), path)
+        elif kind == "jsonl":
+            path.write_text(json.dumps(row) + "\n", "utf-8")
+        elif kind == "tsv":
+            write(path, "\t".join(row.values()), header="source\ttarget")
+        else:
+            zstd(path, ("source\ttarget\n" + "\t".join(row.values()) + "\n").encode())
+    given, process = open_all([tmp_path]), psutil.Process()
+    assert given.headers == ["source", "target"] and given.count() == 30 and list(given.types)
+    held = [sum(Path(each.path).parent == tmp_path for each in process.open_files()) for _ in given.rows()]
+    assert len(held) == 30 and max(held) <= 1
 
 
 def test_marks_of_spark_are_no_tables(tmp_path: Path) -> None:
