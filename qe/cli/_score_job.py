@@ -359,7 +359,10 @@ class ScoreJob:
 
     @property
     def _unsaid(self) -> bool:
-        """Whether people are told nothing: where stdout has the rows, a log in JSON has stderr for itself."""
+        """Whether people are told nothing.
+
+        Where stdout has the rows, a log in JSON has stderr for itself.
+        """
         return self.quiet or (self.output == "-" and isinstance(self.log, JsonLog))
 
     @property

@@ -44,7 +44,10 @@ class Download:
 
 @dataclass(frozen=True)
 class PublicDataset:
-    """A public dataset: files, licence terms, its `dataset.format` (empty: look) and its place on the web."""
+    """A public dataset: files, licence terms, format and its place on the web.
+
+    format  `dataset.format`; empty if that must be looked at
+    """
 
     downloads: tuple[Download, ...]
     terms: str

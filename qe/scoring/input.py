@@ -217,7 +217,10 @@ class JsonInput(Input):
 
 @dataclass(frozen=True)
 class ParquetInput(Input):
-    """A Parquet file; open while its rows are read, so that a folder of any number of them can be."""
+    """A Parquet file, open only while its rows are read.
+
+    So a folder may have any number of them.
+    """
 
     @cached_property
     def columns(self) -> list[str]:
