@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from qe.display.numbers import fixed
 
 # Pearson correlations of the experiment without any step, by pair of MLQE-PE.
-WITHOUT = {"ro-en": 0.617, "en-de": 0.092}
+WITHOUT = {"ro-en": 0.617, "en-de": 0.101}
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ PARALLEL = Step(
 )
 ENCODER = Step(
     "a sentence encoder, by qe encoders make multilingual-e5-small and qe init again",
-    {"ro-en": 0.716, "en-de": 0.125},
+    {"ro-en": 0.716, "en-de": 0.122},
 )
 
 
