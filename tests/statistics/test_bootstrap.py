@@ -127,6 +127,7 @@ def test_bca_of_evenly_spread_scores_is_the_closed_form() -> None:
         z = stats.norm.ppf([0.025, 0.975])
         expected = stats.norm.cdf(z / (1 - acceleration * z))
         assert bca_interval(scores, 0.5, jackknife) == pytest.approx(tuple(expected), abs=1e-9)
+    assert bca_interval(scores, 0.5, np.ones(5)) == pytest.approx((0.025, 0.975), abs=1e-9)  # a is 0
 
 
 @pytest.mark.slow
