@@ -44,9 +44,9 @@ class Download:
 
 @dataclass(frozen=True)
 class PublicDataset:
-    """A public dataset: files, licence terms, format and its place on the web.
+    """A public dataset: files, licence terms, `dataset.format` and its place on the web.
 
-    format  `dataset.format`; empty if that must be looked at
+    An empty format means that somebody must look.
     """
 
     downloads: tuple[Download, ...]
