@@ -72,7 +72,7 @@ def distill(
     from qe.api.models import model_folder
     from qe.cli._summary import print_outcome, print_reports
     from qe.models.model import Model
-    from qe.production.distillation.distill import learns_words, student_of, taught
+    from qe.production.distillation.distill import check_teaches, learns_words, student_of, taught
     from qe.resources.cache import default_cache
     from qe.scoring.naming import name_pairs
     from qe.scoring.pool import read_pool
@@ -83,6 +83,7 @@ def distill(
     folder, identity = model_folder(model, require_signature)
     teacher = Model.load(folder, identity)
     experiment = student_of(teacher, student, data_root, settings or ())
+    check_teaches(teacher, experiment)
     plan = check(experiment, in_memory=True)
     check_apart(output, [input_, folder, *experiment.inputs()])
     pool = read_pool(

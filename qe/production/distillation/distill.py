@@ -36,18 +36,14 @@ def student_of(
     By default the best that the teacher can teach: `words` where it judges words and has the resources of
     models of words, else `surface`. If it lacks those of other families, `words` does without these.
 
-    Raises InputError as loading an experiment does, for a name that is none of a student or a file, and for a
-    student of words whose teacher judges none.
+    Raises InputError as loading an experiment does, and for a name that is none of a student or a file.
     """
     if named is None:
         named = "words" if _teaches_words(teacher) else "surface"
     if not (named in STUDENTS or Path(named).suffix or Path(named).exists()):
         raise unknown_name("student", named, STUDENTS, where="--student")
     resources = None if teacher.bundle is None or named == "surface" else teacher.bundle.path
-    student = load_student(STUDENTS.get(named, Path(named)), data_root, overrides, resources)
-    if learns_words(student):
-        WordLevel.of(teacher, where="--student")
-    return student
+    return load_student(STUDENTS.get(named, Path(named)), data_root, overrides, resources)
 
 
 def load_student(
@@ -93,6 +89,12 @@ def _built(feature: str | Mapping[str, Any], bundle: Bundle) -> bool:
 def learns_words(student: Experiment) -> bool:
     """Whether one of its families learns from tags of words."""
     return any(_of_words(feature) for feature in student.features)
+
+
+def check_teaches(teacher: Model, student: Experiment) -> None:
+    """Raises InputError for a student of words whose teacher judges none."""
+    if learns_words(student):
+        WordLevel.of(teacher, where="--student")
 
 
 def _of_words(feature: str | Mapping[str, Any]) -> bool:
