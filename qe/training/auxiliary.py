@@ -137,8 +137,9 @@ def aligned(table: pd.DataFrame, own: pd.DataFrame) -> pd.DataFrame:
     deviation = table.std(ddof=0).replace(0.0, np.nan)
     factor = (own.std(ddof=0) / deviation).fillna(1.0).clip(1 / _MOST, _MOST)
     moved = (table - table.mean()) * factor + own.mean()
-    untouched = table.isna().all() | own.isna().all()
-    return moved.where(~untouched, table, axis=1)
+    untouched = table.columns[table.isna().all() | own.isna().all()]
+    moved[untouched] = table[untouched]
+    return moved
 
 
 @dataclass(frozen=True, eq=False)
