@@ -46,7 +46,7 @@ class Download:
 class PublicDataset:
     """A public dataset: files, licence terms, `dataset.format` and its place on the web.
 
-    An empty format means that somebody must look.
+    The format is empty if no public page documents the layout.
     """
 
     downloads: tuple[Download, ...]
@@ -345,7 +345,7 @@ PAIRS = {
     "wmt-mqm": ("en-de", "zh-en"),
 }
 USUAL = {"mlqe-pe": ("en-de", "ro-en")}  # those whose checksums are known here
-# Where the way to the files leads through a page: their own addresses are in no public documentation.
+# Public documentation names a page that leads to these files, and not their own addresses.
 BY_HAND = {
     "wmt18-qe": "download sentence_level_training.tar.gz at https://hdl.handle.net/11372/LRT-2619, under the "
     "terms shown there, and unpack it; the format wmt_qe reads the folder of a language pair",

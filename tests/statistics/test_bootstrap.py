@@ -117,8 +117,11 @@ def test_intervals_equal_scipy() -> None:
 
 
 def test_bca_of_evenly_spread_scores_is_the_closed_form() -> None:
-    """Where quantile q of the scores is q, the ends are Phi(z / (1 - a z)); one of n jackknife scores that is
-    unlike the others has acceleration a = -(n - 2) / (6 sqrt(n (n - 1))), whatever its scale."""
+    """The ends are Phi(z / (1 - a z)), because quantile q of these scores is q.
+
+    One of n jackknife scores that is unlike the others has acceleration a = -(n - 2) / (6 sqrt(n (n - 1))),
+    whatever its scale.
+    """
     scores = np.linspace(0.0, 1.0, 10_001)
     for n, scale in [(5, 1.0), (5, 40.0), (12, 0.01)]:
         jackknife = np.zeros(n)

@@ -40,7 +40,7 @@ def test_ranks_of_the_truth_lie_within_all_intervals_at_once() -> None:
 
 
 def test_a_p_that_equals_the_level_shows_a_difference() -> None:
-    """As in every test at a level, p <= level rejects; a p above it, or no gain, does not."""
+    """A test at a level rejects with p <= level; a p above it, or no gain, shows nothing."""
     for p, gain, ranks in [
         (0.05, 1.0, ["1", "2"]),
         (0.05, -1.0, ["2", "1"]),
