@@ -77,6 +77,8 @@ class Encoder(FittedExtractor):
     second     second translations that are compared too: `pseudo_reference` with the target,
                `back_translation` with the source
     prediction of the label by a ridge on source, target, |difference| and product (of centred vectors)
+    layers     inner layers, counted from 1, each with a ridge of its own: the prediction is the mean of these
+               and of the last one's (of an encoder in ONNX that is built as BERT and XLM-R)
     pca        principal components of the same
     pls        components of partial least squares of the same, learned from the label
     pooling    of an encoder in ONNX: `auto` is what its folder says, else its own output for texts, else mean
@@ -99,6 +101,7 @@ class Encoder(FittedExtractor):
     prompt: str | Mapping[Side, str] | None = None
     second: Sequence[Second] = ()
     prediction: bool = True
+    layers: Sequence[Annotated[int, Ge(1)]] = ()
     pca: Annotated[int, Ge(0)] = 4
     pls: Annotated[int, Ge(0)] = 0
     pooling: Literal["auto", "mean", "cls"] = "auto"
@@ -136,9 +139,11 @@ class Encoder(FittedExtractor):
                     f"{stem}_{pair}_match_{name}", f"{what}: {meaning}; {without}", _BERTSCORE, "cosine"
                 )
         if self.prediction:
+            inner = ", ".join(map(str, self.layers))
+            mean = f", mean of ridges on layers {inner} and the last" if inner else ""
             yield Feature(
                 f"{stem}_prediction",
-                f"label predicted by a ridge on source, target, |difference| and product; {without}",
+                f"label predicted by a ridge on source, target, |difference| and product{mean}; {without}",
                 _OWN,
                 "label",
             )
@@ -172,7 +177,8 @@ class Encoder(FittedExtractor):
     @property
     def _encoder(self) -> TextEncoder:
         if self._loaded.encoder is None:
-            settings = EncoderSettings(self.pooling, self.longest, self.threads, self.batch)
+            layers = tuple(self.layers) if self.prediction else ()
+            settings = EncoderSettings(self.pooling, self.longest, self.threads, self.batch, layers)
             self._loaded.encoder = self._folder.load(settings)
         return self._loaded.encoder
 
@@ -188,23 +194,24 @@ class Encoder(FittedExtractor):
 
     def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
         compared = self._compared("source", segments)
-        centres = {"target": _mean_unit(compared.first), "source": _mean_unit(compared.second)}
+        centres = _centres(compared)
         joint = _joint(compared, centres)
-        defined = np.isfinite(joint).all(axis=1)
+        defined = np.asarray(np.isfinite(joint).all(axis=1))
         if not (joint.shape[1] and defined.any()):
             raise InputError(
                 "no training segment has a token that the encoder knows",
                 where=self._folder.path,
                 remedy="take an encoder of these languages",
             )
-        rows, projections, ridge = joint[defined], {}, None
+        rows, projections, predictors = joint[defined], {}, list[_Predictor]()
         if self.pca:
             projections["pca"] = fit_pca(rows, self.pca, self.seed)
         if self.labels_used():
             scores = np.asarray(labels["scores"], np.float64)[defined]
             projections |= {"pls": fit_pls(rows, scores, self.pls)} if self.pls else {}
-            ridge = fit_ridge(rows, scores) if self.prediction else None
-        return self.with_learned(_learned=_Learned(centres, projections, ridge))
+            layers = compared.by_layer() if self.prediction else []
+            predictors = [_Predictor.fitted(layer, scores, defined) for layer in layers]
+        return self.with_learned(_learned=_Learned(centres, projections, predictors))
 
     def extract(self, segments: Segments) -> FloatArray:
         learned = self.learned(self._learned)
@@ -216,7 +223,9 @@ class Encoder(FittedExtractor):
             columns += [_cosines(pairs.first, pairs.second), _centred_cosines(pairs, *centres)]
             columns += [*pairs.matches.T]
         joint = _joint(of_source, learned.centres)
-        columns += [learned.ridge.predict(joint)] if learned.ridge else []
+        if learned.predictors:
+            layers = zip(learned.predictors, of_source.by_layer(), strict=True)
+            columns += [np.mean([predictor.predict(layer) for predictor, layer in layers], axis=0)]
         projected = [learned.projections[kind].apply(joint) for kind in self._widths]
         return np.hstack([np.column_stack(columns), *projected])
 
@@ -246,39 +255,91 @@ class Encoder(FittedExtractor):
         self._folder.copy(path / _FOLDER)
 
     def restore(self, path: Path) -> Self:
-        learned = _Learned.load(path, self._widths, with_ridge=self.prediction)
+        learned = _Learned.load(path, self._widths, 1 + len(self.layers) if self.prediction else 0)
         return self.with_learned(_learned=learned, _loaded=_Loaded(), _copy=path / _FOLDER)
 
 
 @dataclass(frozen=True, eq=False)
+class _Predictor:
+    """A ridge on vectors of one layer, less the means of their languages.
+
+    centres  side -> (d,) the mean of its texts' vectors of length 1
+    """
+
+    centres: "_Centres"
+    ridge: Ridge
+
+    @classmethod
+    def fitted(cls, pairs: EncodedPairs, scores: FloatArray, rows: NDArray[np.bool_]) -> "_Predictor":
+        """Learns the scores of these rows."""
+        centres = _centres(pairs)
+        return cls(centres, fit_ridge(_joint(pairs, centres)[rows], scores))
+
+    def predict(self, pairs: EncodedPairs) -> FloatArray:
+        return self.ridge.predict(_joint(pairs, self.centres))
+
+    def save(self, path: Path) -> None:
+        """Writes into the new folder `path`."""
+        path.mkdir()
+        _save_centres(self.centres, path)
+        self.ridge.save(path / "ridge")
+
+    @classmethod
+    def load(cls, path: Path) -> "_Predictor":
+        """What `save` wrote. Raises Damaged for something else."""
+        return cls(_load_centres(path), Ridge.load(path / "ridge"))
+
+
+@dataclass(frozen=True, eq=False)
 class _Learned:
-    """What a fit learns: centres, projections and a ridge.
+    """What a fit learns: centres, projections and what predicts the label.
 
     centres      side -> (d,) the mean of its texts' vectors of length 1
     projections  kind -> what its columns are
-    ridge        that predicts the label; None without
+    predictors   of the last layer, then of the inner ones; none without
     """
 
-    centres: Mapping[str, FloatArray]
+    centres: "_Centres"
     projections: Mapping[str, Projection]
-    ridge: Ridge | None
+    predictors: Sequence[_Predictor]
 
     def save(self, path: Path) -> None:
-        np.save(path / "centres.npy", np.array([self.centres[side] for side in _SIDES]), allow_pickle=False)
+        _save_centres(self.centres, path)
         for kind, projection in self.projections.items():
             projection.save(path / kind)
-        if self.ridge is not None:
-            self.ridge.save(path / "ridge")
+        for last in self.predictors[:1]:  # whose centres are those above
+            last.ridge.save(path / "ridge")
+        for number, inner in enumerate(self.predictors[1:]):
+            inner.save(path / f"layer_{number}")
 
     @classmethod
-    def load(cls, path: Path, widths: Mapping[str, int], *, with_ridge: bool) -> "_Learned":
+    def load(cls, path: Path, widths: Mapping[str, int], predictors: int) -> "_Learned":
         """What `save` wrote. Raises Damaged for something else."""
-        centres = np.load(path / "centres.npy", allow_pickle=False)
-        typed("centres", centres, np.float64, len(_SIDES), None)
-        finite("centres", centres)
+        centres = _load_centres(path)
         loaded = {kind: Projection.load(path / kind, width) for kind, width in widths.items()}
-        ridge = Ridge.load(path / "ridge") if with_ridge else None
-        return cls(dict(zip(_SIDES, centres, strict=True)), loaded, ridge)
+        last = [_Predictor(centres, Ridge.load(path / "ridge"))] if predictors else []
+        inner = [_Predictor.load(path / f"layer_{number}") for number in range(predictors - 1)]
+        return cls(centres, loaded, [*last, *inner])
+
+
+_Centres = Mapping[str, FloatArray]
+
+
+def _centres(pairs: EncodedPairs) -> _Centres:
+    """The mean vectors of translations and of their sources."""
+    return {"target": _mean_unit(pairs.first), "source": _mean_unit(pairs.second)}
+
+
+def _save_centres(centres: _Centres, path: Path) -> None:
+    np.save(path / "centres.npy", np.array([centres[side] for side in _SIDES]), allow_pickle=False)
+
+
+def _load_centres(path: Path) -> _Centres:
+    """Raises Damaged for something else than what was saved."""
+    centres = np.load(path / "centres.npy", allow_pickle=False)
+    typed("centres", centres, np.float64, len(_SIDES), None)
+    finite("centres", centres)
+    return dict(zip(_SIDES, centres, strict=True))
 
 
 @dataclass(eq=False)

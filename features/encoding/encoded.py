@@ -1,7 +1,7 @@
 """What an encoder says of one text."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float32]
 Spans = NDArray[np.int32]
 NO_SPANS: Final[Spans] = np.empty((0, 2), np.int32)
+NO_LAYERS: Final[Floats] = np.empty((0, 0), np.float32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,11 +21,13 @@ class EncodedText:
     tokens  (k, e) of its tokens, each of length 1, the prompt and marks of begin and end left out; k is 0 if
             the encoder gives no vectors of tokens
     spans   (k, 2) where each token begins and ends in the text, in characters
+    layers  (l, d) of the text by the inner layers that were asked for
     """
 
     vector: Floats | None
     tokens: Floats
     spans: Spans
+    layers: Floats = field(default_factory=lambda: NO_LAYERS)
 
 
 class TextEncoder(Protocol):

@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from features.basics.errors import InputError
+from features.encoding.protobuf import fields
 from features.encoding.tokenizing import REMEDY
 from features.storage.damage import Damaged, whole
 
@@ -25,8 +26,6 @@ _MESSAGES: Final[Mapping[str, Mapping[int, str]]] = {
     "tensor": {13: "entry"},
 }
 _DEEPEST: Final = 100  # messages within each other, as protobuf itself has it
-_VARINT, _EIGHT, _BYTES, _FOUR = 0, 1, 2, 5  # kinds of fields
-_FIXED: Final = {_EIGHT: 8, _FOUR: 4}
 
 
 def external_files(weights: Path) -> tuple[str, ...]:
@@ -66,42 +65,11 @@ def _locations(content: memoryview, message: str, depth: int) -> Iterator[str]:
     """The locations of tensors in a message."""
     if depth > _DEEPEST:
         raise Damaged(f"more than {_DEEPEST} messages within each other")
-    for field, value in _fields(content):
+    for field, value in fields(content):
         inner = _MESSAGES[message].get(field)
         if inner == "entry":
-            entry = dict(_fields(value))
+            entry = dict(fields(value))
             if bytes(entry.get(1, b"")) == b"location":
                 yield str(entry.get(2, b""), "utf-8")
         elif inner is not None:
             yield from _locations(value, inner, depth + 1)
-
-
-def _fields(content: memoryview) -> Iterator[tuple[int, memoryview]]:
-    """Number and bytes of every field that holds bytes; numbers are passed over. Raises Damaged."""
-    at = 0
-    while at < len(content):
-        tag, at = _varint(content, at)
-        kind = tag & 7
-        if kind == _VARINT:
-            _, at = _varint(content, at)
-        elif kind in _FIXED:
-            at += _FIXED[kind]
-        elif kind == _BYTES:
-            size, at = _varint(content, at)
-            yield tag >> 3, content[at : at + size]
-            at += size
-        else:
-            raise Damaged("no model of ONNX")
-    if at > len(content):
-        raise Damaged("it ends too early")
-
-
-def _varint(content: memoryview, at: int) -> tuple[int, int]:
-    """A number, seven bits a byte, and where the next one begins."""
-    value = shift = 0
-    while at < len(content) and shift < 64:
-        byte = content[at]
-        value, at, shift = value | (byte & 127) << shift, at + 1, shift + 7
-        if byte < 128:
-            return value, at
-    raise Damaged("it ends too early")

@@ -32,12 +32,16 @@ class EncoderSettings:
 
     `pooling`: `auto` is the folder's setting, else the encoder's own output for texts, else the mean.
     `longest`: tokens that it reads at once; None is the tokenizer's setting, else 512.
+    `layers`: inner layers, counted from 1, whose vectors of texts are given, too.
+    `layer`: the one whose vectors of tokens are given; None is the last.
     """
 
     pooling: Literal["auto", "mean", "cls"] = "auto"
     longest: int | None = None
     threads: int = 1
     batch: int = 32
+    layers: tuple[int, ...] = ()
+    layer: int | None = None
 
 
 @dataclass(frozen=True)
@@ -125,6 +129,12 @@ class EncoderFolder:
         self, weights: Path, tokenizer: Path, settings: EncoderSettings
     ) -> StaticEncoder | OnnxEncoder:
         if weights.suffix == ".safetensors":
+            if settings.layers or settings.layer:
+                raise InputError(
+                    "static vectors have no inner layers",
+                    where=weights,
+                    remedy="leave `layers` and `layer` out, or name an encoder in ONNX",
+                )
             return StaticEncoder.load(weights, tokenizer)
         return OnnxEncoder.load(
             weights,
@@ -133,6 +143,8 @@ class EncoderFolder:
             longest=settings.longest,
             threads=settings.threads,
             batch=settings.batch,
+            layers=settings.layers,
+            layer=settings.layer,
         )
 
     def _pooling(self, settings: EncoderSettings) -> Pooling | None:

@@ -1,7 +1,7 @@
 """Encoders in ONNX, run by onnxruntime on the CPU."""
 
 import mmap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -10,7 +10,9 @@ from typing import Any, Final, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from features.encoding.encoded import NO_SPANS, EncodedText, Floats, Spans, units, within_text
+from features.basics.errors import InputError
+from features.encoding.encoded import NO_LAYERS, NO_SPANS, EncodedText, Floats, Spans, units, within_text
+from features.encoding.layers import layer_outputs, with_outputs
 from features.encoding.tokenizing import REMEDY, load_tokenizer, package
 from features.storage.damage import Damaged, whole
 
@@ -18,6 +20,7 @@ Pooling = Literal["mean", "cls"]
 INPUTS: Final = ("input_ids", "attention_mask", "token_type_ids")
 LONGEST: Final = 512  # tokens, where the tokenizer sets no limit
 _SLOW: Final = ("SkipLayerNormFusion",)  # fusions of onnxruntime that take longer than what they fuse
+_BESIDE: Final = "session.model_external_initializers_file_folder_path"  # of a model that is not a file
 _ERRORS_ONLY: Final = 3  # of onnxruntime's levels of logging
 
 
@@ -36,11 +39,12 @@ class _Piece:
 
 
 class _Read(NamedTuple):
-    """Vector, token vectors with their spans, and weight of a piece."""
+    """Vector, token vectors with their spans, vectors by inner layers, and weight of a piece."""
 
     vector: Floats
     tokens: Floats
     spans: Spans
+    layers: Floats
     weight: int
 
 
@@ -53,16 +57,20 @@ class OnnxEncoder:
     encoder that quantizes while it runs takes one scale for all that it reads at once: it reads text by text.
 
     given   the inputs it takes
-    tokens  the output with vectors of tokens; None if there is none
+    last    the output with vectors of tokens; None if there is none
     whole   the output with vectors of texts; None to pool those of tokens
+    layers  values behind inner layers that are pooled, too
+    tokens  the output, or the value behind a layer, whose vectors of tokens are given
     batch   texts that are read together at most
     """
 
     session: Any
     tokenizer: Any
     given: tuple[str, ...]
-    tokens: str | None
+    last: str | None
     whole: str | None
+    layers: tuple[str, ...]
+    tokens: str | None
     pooling: Pooling
     batch: int
 
@@ -76,25 +84,38 @@ class OnnxEncoder:
         longest: int | None,
         threads: int,
         batch: int,
+        layers: tuple[int, ...] = (),
+        layer: int | None = None,
     ) -> "OnnxEncoder":
         """`pooling`: None takes the output of whole texts, if there is one, else the mean.
 
-        Raises InputError if a file is damaged, or takes or gives other things than encoders do.
+        `layers`, `layer`: as `EncoderSettings` has them.
+        Raises InputError if a file is damaged, or takes or gives other things than encoders do, and for a
+        layer that it has not.
         """
         loaded = load_tokenizer(tokenizer)
         limit = longest or (loaded.truncation or {}).get("max_length", LONGEST)
         with whole("the tokenizer", tokenizer, REMEDY):
             loaded.enable_truncation(limit, stride=0)
-        session = _session(weights, threads)
+        inner = {number: _layer(weights, number) for number in (*layers, *([layer] if layer else []))}
+        session = _session(weights, threads, tuple(dict.fromkeys(inner.values())))
         if _quantizes(weights):
             batch = 1
         with whole("the encoder", weights, REMEDY):
             given = tuple(entry.name for entry in session.get_inputs())
             if "input_ids" not in given or set(given) - set(INPUTS):
                 raise Damaged(f"it takes {', '.join(given)}; an encoder takes {', '.join(INPUTS)}")
-            tokens, of_text = _outputs(session)
+            last, of_text = _outputs(session, set(inner.values()))
         return cls(
-            session, loaded, given, tokens, None if pooling and tokens else of_text, pooling or "mean", batch
+            session=session,
+            tokenizer=loaded,
+            given=given,
+            last=last,
+            whole=None if pooling and last else of_text,
+            layers=tuple(inner[number] for number in layers),
+            tokens=inner[layer] if layer else last,
+            pooling=pooling or "mean",
+            batch=batch,
         )
 
     def encode(self, texts: Sequence[str], prompt: str = "") -> list[EncodedText]:
@@ -121,16 +142,18 @@ class OnnxEncoder:
         """Adds what was read of every piece to its text."""
         content = np.array([piece.content for piece in pieces])
         outputs = self._outputs(pieces) if content.size else {}
-        hidden = outputs.get(self.tokens) if self.tokens else None
-        normed = None if hidden is None else units(hidden)
-        pooled = outputs.get(self.whole) if self.whole else _pooled(hidden, self.pooling)
+        states = outputs.get(self.tokens)
+        normed = None if states is None else units(states)
+        pooled = outputs.get(self.whole) if self.whole else _pooled(outputs.get(self.last), self.pooling)
+        inner = [_pooled(outputs.get(name), self.pooling) for name in self.layers]
         for i, piece in enumerate(pieces):
             if pooled is None or not content[i].any():
                 continue
             tokens = np.empty((0, 0), np.float32) if normed is None else normed[i][content[i]]
             spans = NO_SPANS if normed is None else piece.spans[content[i]]
             weight = len(piece.ids) if self.pooling == "mean" else 1
-            read[piece.text].append(_Read(pooled[i], tokens, spans, weight))
+            layers = np.array([each[i] for each in inner if each is not None]) if inner else NO_LAYERS
+            read[piece.text].append(_Read(pooled[i], tokens, spans, layers, weight))
 
     def _outputs(self, pieces: Sequence[_Piece]) -> dict[str | None, Floats]:
         """Output -> its values of every piece."""
@@ -140,15 +163,31 @@ class OnnxEncoder:
         if ids.shape == (1, 1):  # products with a single row are computed, and round, in another way
             ids, types = np.repeat(ids, 2, axis=0), np.repeat(types, 2, axis=0)
         feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": types}
-        wanted = [name for name in (self.tokens, self.whole) if name is not None]
+        asked = (self.whole or self.last, self.tokens, *self.layers)
+        wanted = list(dict.fromkeys(name for name in asked if name is not None))
         values = self.session.run(wanted, {name: feed[name] for name in self.given})
         return {
             name: np.asarray(value[:rows], np.float32) for name, value in zip(wanted, values, strict=True)
         }
 
 
-def _session(weights: Path, threads: int) -> Any:
-    """On the CPU, one operation after the other, each on so many threads."""
+def _layer(weights: Path, number: int) -> str:
+    """The value behind an inner layer. Raises InputError for a layer that the encoder has not."""
+    outputs = layer_outputs(weights)
+    if not 1 <= number < len(outputs):
+        raise InputError(
+            f"the encoder has no inner layer {number}",
+            where=weights,
+            remedy=f"name layers from 1 to {len(outputs) - 1} (the last, {len(outputs)}, is read anyway)",
+        )
+    return outputs[number - 1]
+
+
+def _session(weights: Path, threads: int, inner: tuple[str, ...]) -> Any:
+    """On the CPU, one operation after the other, each on so many threads.
+
+    Values in `inner` are given, too.
+    """
     runtime = package("onnxruntime")
     options = runtime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
@@ -156,8 +195,11 @@ def _session(weights: Path, threads: int) -> Any:
     options.log_severity_level = _ERRORS_ONLY
     options.use_deterministic_compute = True
     with whole("the encoder", weights, REMEDY):
+        if inner:
+            options.add_session_config_entry(_BESIDE, str(weights.parent))
+        content = with_outputs(weights, inner) if inner else str(weights)
         return runtime.InferenceSession(
-            str(weights), options, providers=["CPUExecutionProvider"], disabled_optimizers=_SLOW
+            content, options, providers=["CPUExecutionProvider"], disabled_optimizers=_SLOW
         )
 
 
@@ -167,9 +209,10 @@ def _quantizes(weights: Path) -> bool:
         return content.find(b"DynamicQuantize") >= 0
 
 
-def _outputs(session: Any) -> tuple[str | None, str | None]:
+def _outputs(session: Any, inner: Collection[str]) -> tuple[str | None, str | None]:
     """The names of the outputs with vectors of tokens, and with vectors of whole texts."""
-    ranks: Mapping[str, int] = {entry.name: len(entry.shape) for entry in session.get_outputs()}
+    own = [entry for entry in session.get_outputs() if entry.name not in inner]
+    ranks: Mapping[str, int] = {entry.name: len(entry.shape) for entry in own}
     tokens = next((name for name, rank in ranks.items() if rank == 3), None)
     of_text = ranks.get("sentence_embedding") == 2 and "sentence_embedding"
     if tokens is None and not of_text:
@@ -190,8 +233,11 @@ def _joined(parts: Sequence[_Read]) -> EncodedText:
     if not parts:
         return EncodedText(None, np.empty((0, 0), np.float32), NO_SPANS)
     if len(parts) == 1:
-        return EncodedText(parts[0].vector, parts[0].tokens, parts[0].spans)
-    vectors, weights = np.array([part.vector for part in parts]), [part.weight for part in parts]
-    mean = np.average(vectors, axis=0, weights=weights).astype(np.float32)
+        return EncodedText(parts[0].vector, parts[0].tokens, parts[0].spans, parts[0].layers)
+    weights = [part.weight for part in parts]
+    mean, layers = (
+        np.average(values, axis=0, weights=weights).astype(np.float32)
+        for values in ([part.vector for part in parts], [part.layers for part in parts])
+    )
     tokens, spans = ([part.tokens for part in parts], [part.spans for part in parts])
-    return EncodedText(mean, np.concatenate(tokens), np.concatenate(spans))
+    return EncodedText(mean, np.concatenate(tokens), np.concatenate(spans), layers)

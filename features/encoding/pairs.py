@@ -24,11 +24,17 @@ class EncodedPairs:
 
     first, second  (n, d) float64 vectors; NaN if undefined
     matches        (n, 7) as `Match` names them
+    layers         the vectors of both by each inner layer that the encoder was asked for
     """
 
     first: FloatArray
     second: FloatArray
     matches: FloatArray
+    layers: Sequence[tuple[FloatArray, FloatArray]] = ()
+
+    def by_layer(self) -> list["EncodedPairs"]:
+        """The pairs by the last layer, then by each inner one."""
+        return [self, *(EncodedPairs(*vectors, self.matches) for vectors in self.layers)]
 
 
 @dataclass(eq=False)
@@ -36,7 +42,7 @@ class PairMemory:
     """An encoder's results for texts and pairs, by content; emptied when full."""
 
     prompts: tuple[str, str] = ("", "")
-    _vectors: dict[Prompted, Floats | None] = field(default_factory=dict, repr=False)
+    _vectors: dict[Prompted, Floats | None] = field(default_factory=dict, repr=False)  # (1 + l, d)
     _matches: dict[Pair, Match] = field(default_factory=dict, repr=False)
     _numbers: int = 0
 
@@ -44,11 +50,15 @@ class PairMemory:
         """Encoded pairs of text i of both columns; only pairs that are not remembered are encoded."""
         rows = list(zip(first, second, strict=True))
         blocks = [self._chunk(encoder, rows[i : i + _CHUNK]) for i in range(0, len(rows), _CHUNK)]
-        width = max((len(v) for block in blocks for v in (*block[0], *block[1]) if v is not None), default=0)
+        shapes = (v.shape for block in blocks for v in (*block[0], *block[1]) if v is not None)
+        shape = next(shapes, (1, 0))
+        one = _table([v for block in blocks for v in block[0]], shape)
+        other = _table([v for block in blocks for v in block[1]], shape)
         return EncodedPairs(
-            _table([v for block in blocks for v in block[0]], width),
-            _table([v for block in blocks for v in block[1]], width),
+            one[:, 0],
+            other[:, 0],
             np.array([m for block in blocks for m in block[2]], np.float64).reshape(-1, len(NO_MATCH)),
+            [(one[:, layer], other[:, layer]) for layer in range(1, shape[0])],
         )
 
     def _chunk(
@@ -58,7 +68,7 @@ class PairMemory:
         new = [pair for pair in dict.fromkeys(rows) if pair not in self._matches]
         encoded = encode_prompted(encoder, [each for pair in new for each in self._prompted(pair)])
         matches = {pair: _match(*(encoded[each] for each in self._prompted(pair))) for pair in new}
-        vectors = {prompted: each.vector for prompted, each in encoded.items()}
+        vectors = {prompted: _vectors(each) for prompted, each in encoded.items()}
         asked = [self._prompted(pair) for pair in rows]
         known = {each: self._vectors[each] for both in asked for each in both if each not in vectors}
         vectors_of = {**known, **vectors}
@@ -74,9 +84,8 @@ class PairMemory:
         return (self.prompts[0], pair[0]), (self.prompts[1], pair[1])
 
     def _remember(self, vectors: dict[Prompted, Floats | None], matches: dict[Pair, Match]) -> None:
-        size = sum(0 if vector is None else len(vector) for vector in vectors.values()) + len(NO_MATCH) * len(
-            matches
-        )
+        size = sum(0 if vector is None else vector.size for vector in vectors.values())
+        size += len(NO_MATCH) * len(matches)
         if self._numbers + size > _LIMIT:
             self._vectors.clear()
             self._matches.clear()
@@ -104,8 +113,15 @@ def _match(first: EncodedText, second: EncodedText) -> Match:
     return best_match(first.tokens, second.tokens)
 
 
-def _table(vectors: list[Floats | None], width: int) -> FloatArray:
-    """(n, width) with NaN for what is undefined."""
-    nothing: NDArray[np.float64] = np.full(width, np.nan)
+def _vectors(encoded: EncodedText) -> Floats | None:
+    """(1 + l, d) the vector of a text, then those by inner layers."""
+    if encoded.vector is None:
+        return None
+    return np.concatenate([encoded.vector[np.newaxis], *([encoded.layers] if encoded.layers.size else [])])
+
+
+def _table(vectors: list[Floats | None], shape: tuple[int, ...]) -> FloatArray:
+    """(n, 1 + l, d) with NaN for what is undefined."""
+    nothing: NDArray[np.float64] = np.full(shape, np.nan)
     rows = [nothing if vector is None else vector for vector in vectors]
-    return np.array(rows, np.float64).reshape(len(rows), width)
+    return np.array(rows, np.float64).reshape(len(rows), *shape)

@@ -13,7 +13,16 @@ from features.basics.errors import InputError
 from features.core.feature_set import FeatureSet
 from features.core.segments import Segments
 from features.encoder import Encoder
-from tests.features.encoding.made import BEGIN, END, Tiny, ids_of, onnx_folder, static_folder
+from tests.features.encoding.made import (
+    BEGIN,
+    END,
+    Layered,
+    Tiny,
+    ids_of,
+    layered_folder,
+    onnx_folder,
+    static_folder,
+)  # fmt: skip
 
 for package in ("onnx", "onnxruntime", "safetensors", "tokenizers"):
     pytest.importorskip(package)
@@ -168,6 +177,41 @@ def test_the_prediction_is_that_of_a_ridge_with_its_penalty_by_leave_one_out(fol
     got = column(extractor, "encoder_prediction", other)
     np.testing.assert_allclose(got, theirs.predict(joint(other, train)), atol=1e-3)
     assert np.corrcoef(got, joint(other, train)[:, 0])[0, 1] > 0.9
+
+
+def test_the_prediction_by_layers_is_the_mean_of_a_ridge_on_each(tmp_path: Path) -> None:
+    from sklearn.linear_model import RidgeCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    layered, train, other = Layered.of_seed(), SEGMENTS.take(range(30)), SEGMENTS.take(range(30, 40))
+
+    def parts(segments: Segments, layer: int) -> np.ndarray:
+        def centred(side: str) -> np.ndarray:
+            def unit(part: Segments) -> np.ndarray:
+                read = [[BEGIN, *ids_of(text), END] for text in part.require(side)]
+                vectors = np.array([layered.states(ids)[layer].mean(axis=0) for ids in read])
+                return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+            rows = unit(segments) - unit(train).mean(axis=0)
+            return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+        source, target = centred("source"), centred("target")
+        return np.hstack([source, target, np.abs(source - target), source * target])
+
+    labels = parts(train, 0)[:, 0] * 3 + SCORES[:30] * 0.1
+    extractor = Encoder(layered_folder(tmp_path / "e", layered), layers=[1, 2]).fit(train, {"scores": labels})
+    ridges = [
+        make_pipeline(StandardScaler(), RidgeCV(30 * 10.0 ** np.arange(-4, 3.1, 0.5))) for _ in range(3)
+    ]
+    expected = [ridge.fit(parts(train, k), labels).predict(parts(other, k)) for k, ridge in enumerate(ridges)]
+    got = column(extractor, "encoder_prediction", other)
+    np.testing.assert_allclose(got, np.mean(expected, axis=0), atol=2e-3)
+    saved = tmp_path / "saved"
+    saved.mkdir()
+    extractor.save(saved)
+    restored = Encoder(tmp_path / "e", layers=[1, 2]).restore(saved)
+    assert np.array_equal(restored.extract(other), extractor.extract(other))
 
 
 def prompted(folder: Path, content: dict[str, Any]) -> Path:

@@ -126,3 +126,70 @@ def onnx_folder(
         (folder / "1_Pooling").mkdir()
         (folder / "1_Pooling" / "config.json").write_text(json.dumps({"pooling_mode_cls_token": True}))
     return folder
+
+
+@dataclass(frozen=True)
+class Layered:
+    """The tables of an encoder of letters built as BERT: two normalisations a layer, one before all."""
+
+    vectors: Floats
+    maps: Floats  # (layers, 2, width, width)
+
+    @classmethod
+    def of_seed(cls, layers: int = 3, seed: int = 0) -> "Layered":
+        generator = np.random.default_rng(seed)
+        draw = [generator.normal(size=size) for size in ((len(TOKENS), WIDTH), (layers, 2, WIDTH, WIDTH))]
+        return cls(draw[0].astype(np.float32), draw[1].astype(np.float32))
+
+    def states(self, ids: Sequence[int]) -> list[NDArray[np.float64]]:
+        """(length, width) behind each layer."""
+        x, result = _normalised(self.vectors[list(ids)].astype(np.float64)), []
+        for mixing, mapping in self.maps.astype(np.float64):
+            x = _normalised(x + x.mean(axis=0) @ mixing)
+            x = _normalised(x + np.tanh(x @ mapping))
+            result.append(x)
+        return result
+
+
+def _normalised(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    centred = x - x.mean(axis=1, keepdims=True)
+    return centred / np.sqrt(np.square(centred).mean(axis=1, keepdims=True) + 1e-5)
+
+
+def layered_folder(folder: Path, layered: Layered, *, longest: int | None = None) -> Path:
+    """As exporters write it: the last layer is its one output."""
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+
+    node, value = helper.make_node, helper.make_tensor_value_info
+    tables = {"vectors": layered.vectors, "ones": np.ones(WIDTH, np.float32)}
+    nodes = [
+        node("Gather", ["vectors", "input_ids"], ["read"]),
+        node("LayerNormalization", ["read", "ones"], ["state0"]),
+    ]
+    for k, (mixing, mapping) in enumerate(layered.maps):
+        tables |= {f"mixing{k}": mixing, f"mapping{k}": mapping}
+        nodes += [
+            node("ReduceMean", [f"state{k}"], [f"mean{k}"], axes=[1]),
+            node("MatMul", [f"mean{k}", f"mixing{k}"], [f"mixed{k}"]),
+            node("Add", [f"state{k}", f"mixed{k}"], [f"sum{k}"]),
+            node("LayerNormalization", [f"sum{k}", "ones"], [f"middle{k}"]),
+            node("MatMul", [f"middle{k}", f"mapping{k}"], [f"mapped{k}"]),
+            node("Tanh", [f"mapped{k}"], [f"tanh{k}"]),
+            node("Add", [f"middle{k}", f"tanh{k}"], [f"outer{k}"]),
+            node("LayerNormalization", [f"outer{k}", "ones"], [f"state{k + 1}"]),
+        ]
+    nodes.append(node("Identity", [f"state{len(layered.maps)}"], ["last_hidden_state"]))
+    graph = helper.make_graph(
+        nodes,
+        "layered",
+        [value("input_ids", TensorProto.INT64, ["batch", "length"])],
+        [value("last_hidden_state", TensorProto.FLOAT, ["batch", "length", WIDTH])],
+        [numpy_helper.from_array(table, name) for name, table in tables.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.checker.check_model(model)
+    folder.mkdir(parents=True)
+    write_tokenizer(folder / "tokenizer.json", longest)
+    onnx.save(model, folder / "model.onnx")
+    return folder

@@ -1,0 +1,51 @@
+"""Fields of a message of protobuf, walked without reading what they hold."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from features.storage.damage import Damaged
+
+_VARINT, _EIGHT, _BYTES, _FOUR = 0, 1, 2, 5  # kinds of fields
+_FIXED: Final = {_EIGHT: 8, _FOUR: 4}
+
+
+def fields(content: memoryview) -> Iterator[tuple[int, memoryview]]:
+    """Number and bytes of every field that holds bytes; numbers are passed over. Raises Damaged."""
+    at = 0
+    while at < len(content):
+        tag, at = _varint(content, at)
+        kind = tag & 7
+        if kind == _VARINT:
+            _, at = _varint(content, at)
+        elif kind in _FIXED:
+            at += _FIXED[kind]
+        elif kind == _BYTES:
+            size, at = _varint(content, at)
+            yield tag >> 3, content[at : at + size]
+            at += size
+        else:
+            raise Damaged("no model of ONNX")
+    if at > len(content):
+        raise Damaged("it ends too early")
+
+
+def _varint(content: memoryview, at: int) -> tuple[int, int]:
+    """A number, seven bits a byte, and where the next one begins."""
+    value = shift = 0
+    while at < len(content) and shift < 64:
+        byte = content[at]
+        value, at, shift = value | (byte & 127) << shift, at + 1, shift + 7
+        if byte < 128:
+            return value, at
+    raise Damaged("it ends too early")
+
+
+def message(field: int, content: bytes) -> bytes:
+    """A field that holds bytes, as it is written."""
+    return _number(field << 3 | _BYTES) + _number(len(content)) + content
+
+
+def _number(value: int) -> bytes:
+    """Seven bits a byte, the lowest first."""
+    low, rest = value & 127, value >> 7
+    return bytes([low | 128]) + _number(rest) if rest else bytes([low])
