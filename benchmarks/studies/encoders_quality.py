@@ -32,10 +32,17 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--model", default="multilingual-e5-small")
     parser.add_argument("--pair", default="ro-en")
+    parser.add_argument(
+        "--layers", type=int, nargs="*", default=[6, 8, 10], help="inner ones, with a ridge each"
+    )
     parser.add_argument("--keep", type=Path)
     options = parser.parse_args()
     kept = options.keep is not None and options.keep.is_file()
-    read = dict(np.load(options.keep)) if kept else encoded(options.data, options.model, options.pair)
+    read = (
+        dict(np.load(options.keep))
+        if kept
+        else encoded(options.data, options.model, options.pair, options.layers)
+    )
     if options.keep and not kept:
         np.savez(options.keep, **read)
     train = int(read["train"])
@@ -46,8 +53,8 @@ def main() -> None:
         print(f"{name:36} train {next(told)}  dev {next(told)}")
 
 
-def encoded(data: Path, model: str, pair: str) -> dict[str, np.ndarray]:
-    """Vectors, matches, the decoder's mean log-probability and labels of train and dev."""
+def encoded(data: Path, model: str, pair: str, layers: list[int]) -> dict[str, np.ndarray]:
+    """Vectors of all layers, matches, the decoder's mean log-probability and labels of train and dev."""
     dataset = make_format("mlqe_pe", {"pair": pair, "label": "da", "text": "tokenised"}).read(
         data / "mlqe-pe"
     )
@@ -58,11 +65,13 @@ def encoded(data: Path, model: str, pair: str) -> dict[str, np.ndarray]:
     )
     folder = EncoderFolder(encoder_path(model))
     memory = PairMemory((folder.prompt, folder.prompt))
-    pairs = memory.pairs(folder.load(EncoderSettings()), target, source)
+    pairs = memory.pairs(folder.load(EncoderSettings(layers=tuple(layers))), target, source)
     return {
         "target": pairs.first,
         "source": pairs.second,
         "matches": pairs.matches,
+        "inner": np.array(pairs.layers),
+        "layers": np.array(layers),
         "decoder": np.array([np.mean([float(number) for number in text.split()]) for text in logs]),
         "labels": np.concatenate([np.asarray(split.scores, float) for split in splits]),
         "train": np.array(len(splits[0])),
@@ -72,8 +81,7 @@ def encoded(data: Path, model: str, pair: str) -> dict[str, np.ndarray]:
 def columns(read: Mapping[str, np.ndarray], train: int, rng: np.random.Generator) -> dict[str, FloatArray]:
     """Name -> values of all segments."""
     pairs = EncodedPairs(read["target"], read["source"], read["matches"])
-    centres = {"target": _mean_unit(pairs.first[:train]), "source": _mean_unit(pairs.second[:train])}
-    joint, width = _joint(pairs, centres), pairs.first.shape[1]
+    joint, width = _joint(pairs, centres_of(pairs, train)), pairs.first.shape[1]
     plain = unit(pairs.first) * unit(pairs.second)
     centred = joint[:, 3 * width :].sum(axis=1)  # the product of centred vectors
     result = {
@@ -84,7 +92,21 @@ def columns(read: Mapping[str, np.ndarray], train: int, rng: np.random.Generator
         "decoder's mean log-probability": read["decoder"],
         "decoder and centred cosine": standard(read["decoder"], train) + standard(centred, train),
     }
-    return {**result, "ridge on both vectors (labels)": predicted(joint, read["labels"], train, rng)}
+    by_layer = [joint, *(_joint(each, centres_of(each, train)) for each in inner(read))]
+    ridges = [predicted(rows, read["labels"], train, rng) for rows in by_layer]
+    names = ["the last layer", *(f"layer {number}" for number in read["layers"])]
+    result |= {f"ridge on both vectors, {name}": told for name, told in zip(names, ridges, strict=True)}
+    return {**result, "mean of these ridges": np.mean(ridges, axis=0)}
+
+
+def inner(read: Mapping[str, np.ndarray]) -> list[EncodedPairs]:
+    """Vectors by each inner layer."""
+    return [EncodedPairs(target, source, read["matches"]) for target, source in read["inner"]]
+
+
+def centres_of(pairs: EncodedPairs, train: int) -> dict[str, FloatArray]:
+    """The mean vectors of train's translations and sources."""
+    return {"target": _mean_unit(pairs.first[:train]), "source": _mean_unit(pairs.second[:train])}
 
 
 def predicted(rows: FloatArray, labels: FloatArray, train: int, rng: np.random.Generator) -> FloatArray:

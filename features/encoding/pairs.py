@@ -12,7 +12,7 @@ from features.encoding.encoded import EncodedText, Floats, TextEncoder
 from features.encoding.matching import NO_MATCH, Match, best_match
 
 _CHUNK = 1024  # pairs whose token vectors are held at a time
-_LIMIT = 50_000_000  # numbers remembered, 200 MB
+_LIMIT = 100_000_000  # numbers remembered, 400 MB
 
 Pair = tuple[str, str]
 Prompted = tuple[str, str]  # a prompt, and the text behind it
