@@ -96,8 +96,8 @@ def compare(
         str | None,
         test_option(
             metavar="UNIT",
-            help="Unit of ar, which is the claim: segment (new segments; default), segment-run (these "
-            "outputs only), run (new runs), any; segment+run: both must show.",
+            help="Unit that changes sides, which is the claim: segment (new segments; default), segment-run "
+            "(these outputs only); ar: also run (new runs), any; segment+run: both must show.",
         ),
     ] = None,
     tail: Annotated[

@@ -80,6 +80,7 @@ class Additive(Scored):
         return tukey_hsd(
             {name: self.runs(name, metric) for name in systems}, self.measures[metric].aggregate,
             samples=draws.samples, seed=draws.seed, groups=draws.groups, contrasts=draws.contrasts,
+            exchange=draws.exchange,
         )  # fmt: skip
 
     def differ(self, system: str, baseline: str, metric: str) -> BoolArray:

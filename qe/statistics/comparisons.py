@@ -144,7 +144,10 @@ class Comparisons:
             )
         first = self.scored.copies()
         distinct, results = tuple(dict.fromkeys(first.values())), {}
-        draws = Draws(self.how.samples, self.how.seed, groups=self.levels.single, contrasts=contrasts)
+        draws = Draws(
+            self.how.samples, self.how.seed,
+            groups=self.levels.single, exchange=self.how.exchanges[0], contrasts=contrasts,
+        )  # fmt: skip
         for done, metric in enumerate(self.scored.metrics):
             self.progress("testing", done, len(self.scored.metrics))
             every = self.scored.dealt(metric, distinct, draws) if pairs and len(distinct) > 1 else {}

@@ -5,9 +5,20 @@ from collections.abc import Sequence
 import numpy as np
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError, unknown_name
+from features.basics.errors import InputError, known_name
 
 CORRECTIONS = ("none", "bonferroni", "holm", "bh")
+_TESTS = ("tukey", "scheffe")  # of all systems at once, which need no correction
+
+
+def check_correction(method: str) -> None:
+    """Raises InputError for an unknown method, and for the name of a test that corrects itself."""
+    if method in _TESTS:
+        raise InputError(
+            f"'{method}' is a test, not a correction",
+            remedy=f"use --test {method} of `qe compare` or `qe evaluate`",
+        )
+    known_name("correction", method, CORRECTIONS)
 
 
 def correct(p_values: Sequence[float] | FloatArray, method: str = "holm") -> FloatArray:
@@ -20,8 +31,7 @@ def correct(p_values: Sequence[float] | FloatArray, method: str = "holm") -> Flo
 
     Raises InputError for an unknown method and for values outside 0 .. 1.
     """
-    if method not in CORRECTIONS:
-        raise unknown_name("correction", method, CORRECTIONS)
+    check_correction(method)
     p = np.asarray(p_values, np.float64)
     defined = ~np.isnan(p)
     if ((p[defined] < 0) | (p[defined] > 1)).any():

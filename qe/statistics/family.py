@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from features.basics.errors import InputError, unknown_name
 from features.storage.files import digest
-from qe.statistics.corrections import CORRECTIONS, correct, experimentwise_error
+from qe.statistics.corrections import check_correction, correct, experimentwise_error
 from qe.statistics.result import LEVEL, TestResult, without_answer
 
 Scope = Literal["metric", "table", "all"]
@@ -51,8 +51,8 @@ class Rule:
     def __post_init__(self) -> None:
         if self.scope not in SCOPES:
             raise unknown_name("family", self.scope, SCOPES)
-        if self.method not in (*CORRECTIONS, IN_TEST):
-            raise unknown_name("correction", self.method, CORRECTIONS)
+        if self.method != IN_TEST:
+            check_correction(self.method)
         if not 0 < self.level < 1:
             raise InputError(f"0 < level < 1 must hold, but got {self.level}")
 

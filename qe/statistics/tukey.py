@@ -7,12 +7,12 @@ Maxwell 2005, section 4.4, name both.
 
 from collections.abc import Mapping
 from itertools import combinations
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError
+from features.basics.errors import InputError, known_name
 from qe.statistics.groups import Groups, group_index, group_sums
 from qe.statistics.reach import Deals
 from qe.statistics.result import (
@@ -29,6 +29,8 @@ from qe.statistics.result import (
 from qe.statistics.sums import deals, dealt_sums
 
 Contrasts = Literal["pairs", "all"]
+Dealt = Literal["segment", "segment-run"]
+DEALT: tuple[Dealt, ...] = get_args(Dealt)
 NAME = "randomized Tukey HSD"
 SCHEFFE = "randomized Scheffe test"
 NAMES: Mapping[Contrasts, str] = {"pairs": NAME, "all": SCHEFFE}
@@ -44,24 +46,29 @@ def tukey_hsd(
     groups: Groups | None = None,
     threads: int = 1,
     contrasts: Contrasts = "pairs",
+    exchange: str = "segment",
 ) -> Pairs:
     """Every pair of systems, p already corrected for all pairs.
 
-    In each shuffle the outputs of each segment (and run) are dealt to the systems at random; p is the share
+    In each shuffle the outputs of each segment are dealt to the systems at random; p is the share
     of shuffles whose largest difference between any two pseudo-systems is at least the pair's difference; for
     Scheffe, whose largest contrast, on the scale of a difference of two, is.
 
-    Raises InputError for fewer than two systems and for statistics of different shape.
+    Raises InputError for fewer than two systems, statistics of different shape, unknown exchange.
 
     Parameters
     ----------
     contrasts : Contrasts, default='pairs'
         pairs: Tukey's test; all: Scheffe's, whose claim covers every contrast of the systems, such as the
         mean of some against the mean of others.
+    exchange : str, default='segment'
+        What is dealt: segment (its runs stay together, for new segments) or segment-run (every run alone, for
+        these outputs only), as in `randomization_tests`.
     statistics : mapping of str to array of float
         Name -> (runs, n, k) or (n, k), all of one shape.
     """
     check_samples(samples)
+    known_name("exchange", exchange, DEALT)
     names = _names(statistics)
     runs = [as_runs(statistics[name], f"statistics of '{name}'") for name in names]
     for name, array in zip(names, runs, strict=True):
@@ -69,10 +76,11 @@ def tukey_hsd(
             raise InputError(
                 f"'{name}' has (runs, segments, columns) {array.shape}, '{names[0]}' {runs[0].shape}"
             )
-    units = np.stack([group_sums(array, groups).reshape(-1, array.shape[2]) for array in runs], axis=1)
+    kept = [array.sum(axis=0, keepdims=True) if exchange == "segment" else array for array in runs]
+    units = np.stack([group_sums(array, groups).reshape(-1, array.shape[2]) for array in kept], axis=1)
     scores = np.asarray(aggregate(np.stack([array.sum(axis=(0, 1)) for array in runs])))
     shuffled = aggregate(dealt_sums(units, samples, seed, threads=threads))
-    unit = "segment-run" if len(runs[0]) > 1 else "segment"
+    unit = "segment-run" if len(kept[0]) > 1 else "segment"
     label = unit if groups is None else unit.replace("segment", "group")
     differing = int((units != units[:, :1]).any(axis=(1, 2)).sum())
     return _pairs(names, scores, shuffled, label, differing, contrasts)

@@ -225,7 +225,7 @@ def _recipe(
     return {
         **asdict(settings),
         "correct": settings.rule.method,
-        "exchange": "+".join(settings.exchanges) if settings.test == "ar" else None,
+        "exchange": settings.claim,
         "baseline": baseline,
         "segments": segments,
         "groups": min(sizes.values()) if levels.units else None,

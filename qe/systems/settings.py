@@ -1,16 +1,16 @@
 """ResamplingSettings: how systems are compared."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import get_args
 
-from features.basics.errors import InputError
+from features.basics.errors import InputError, known_name
 from qe.statistics.comparisons import ALL_AT_ONCE, Interval, Procedure, Test
-from qe.statistics.corrections import CORRECTIONS
+from qe.statistics.corrections import check_correction
 from qe.statistics.family import IN_TEST, Rule, Scope
 from qe.statistics.randomization import EXCHANGES, Exchange
 from qe.statistics.reach import Tail
 from qe.statistics.result import LEVEL, check_enough, check_seed, check_tail
+from qe.statistics.tukey import DEALT
 
 # What a difference is claimed for, by unit of exchange.
 CLAIMS = {
@@ -33,7 +33,7 @@ class ResamplingSettings:
         HSD) or for all contrasts.
     exchange : str or None, default=None
         Unit of exchange of `ar`, which is the claim (`CLAIMS`); several, joined by +, must all show a
-        difference; None: segment, for new segments.
+        difference; None: segment, for new segments. `tukey` and `scheffe` take one, segment or segment-run.
     samples : int or None, default=None
         Shuffles, and virtual test sets of the bootstrap; None: 10,000, or what the comparisons need.
     correct : str, default='holm'
@@ -56,13 +56,14 @@ class ResamplingSettings:
     level: float = LEVEL
 
     def __post_init__(self) -> None:
-        _known("test", self.test, get_args(Test))
-        _known("interval", self.interval, get_args(Interval))
-        _known("correction", self.correct, CORRECTIONS)
+        known_name("test", self.test, get_args(Test))
+        known_name("interval", self.interval, get_args(Interval))
+        check_correction(self.correct)
         Rule(self.family, level=self.level)
         for unit in self.exchanges:
-            _known("exchange", unit, EXCHANGES)
+            known_name("exchange", unit, EXCHANGES)
         check_tail(self.tail)
+        self._check_fit()
         if self.samples is not None:
             check_enough(self.samples, level=self.level)
         if not 0 < self.confidence < 1:
@@ -73,6 +74,11 @@ class ResamplingSettings:
     def exchanges(self) -> tuple[Exchange, ...]:
         """The units of exchange, one or several."""
         return tuple(dict.fromkeys((self.exchange or "segment").split("+")))  # type: ignore[arg-type]
+
+    @property
+    def claim(self) -> str | None:
+        """The units of exchange, joined by +; None for a test that exchanges nothing."""
+        return "+".join(self.exchanges) if self.test in ("ar", *ALL_AT_ONCE) else None
 
     @property
     def rule(self) -> Rule:
@@ -86,7 +92,20 @@ class ResamplingSettings:
             self.test, self.samples or 0, self.seed, self.exchanges, self.tail, self.interval, self.confidence
         )
 
-
-def _known(what: str, value: str, known: Sequence[str]) -> None:
-    if value not in known:
-        raise InputError(f"unknown {what} '{value}'", remedy=f"known: {', '.join(known)}")
+    def _check_fit(self) -> None:
+        """Raises InputError for a unit of exchange or a tail that the test does not have."""
+        at_once = self.test in ALL_AT_ONCE
+        if self.exchange is not None and not at_once and self.test != "ar":
+            raise InputError(
+                f"the test '{self.test}' exchanges nothing, but exchange is '{self.exchange}'",
+                remedy="leave it out, or use the test 'ar'",
+            )
+        if at_once and (len(self.exchanges) > 1 or self.exchanges[0] not in DEALT):
+            raise InputError(
+                f"the test '{self.test}' exchanges {' or '.join(DEALT)}, but exchange is '{self.exchange}'",
+                remedy="use the test 'ar' for other claims",
+            )
+        if at_once and self.tail != "two-sided":
+            raise InputError(
+                f"the test '{self.test}' is two-sided, but tail is '{self.tail}'", remedy="use the test 'ar'"
+            )

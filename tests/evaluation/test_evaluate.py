@@ -204,7 +204,7 @@ def test_several_kinds_of_units_take_the_largest_p_and_the_widest_interval() -> 
         ([], {"a": []}, {}, "no gold labels"),
         ([1, 2, 3], {"a": [1, 2, 3]}, {"baselines": ["mean"]}, "unknown baseline 'mean'; known: a"),
         ([1, 2, 3], {"a": [1, 2, 3]}, {"metrics": ["maee"]}, "did you mean 'mae'"),
-        ([1, 2, 3], {"a": [1, 2, 3]}, {"correction": "tukey"}, "unknown correction"),
+        ([1, 2, 3], {"a": [1, 2, 3]}, {"correction": "tukey"}, "a test, not a correction; use --test"),
         ([1, 2, 3], {"a": [1, 2, 3]}, {"samples": -1}, "samples must be 0 or more"),
         ([1, 2, 3], {"a": [1, 2, 3]}, {"samples": 1}, "samples must be at least 19, but got 1"),
         (

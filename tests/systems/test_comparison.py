@@ -233,6 +233,20 @@ def test_the_claim_is_named_and_the_other_claims_are_told(example: SystemsCompar
     assert example.to_json()["comparisons"][0]["other_claims"]["run"] is None
 
 
+@pytest.mark.parametrize("unit", ["segment", "segment-run"])
+def test_tukey_of_several_runs_claims_what_it_exchanges(example: SystemsComparison, unit: str) -> None:
+    """Of two systems it is the randomization test of the same unit."""
+    settings = ResamplingSettings("tukey", unit, samples=2000, seed=1)
+    built = compare(example.systems, example.references, metrics("bleu", "length"), settings=settings)
+    for one in built.comparisons:
+        other = next(c for c in example.comparisons if c.metric == one.metric)
+        p = other.result.p if unit == "segment" else other.others[unit].p
+        assert one.result.exchange == unit
+        assert one.result.p == pytest.approx(p, abs=0.03)
+    told = "\n".join(report.footnotes(built))
+    assert f"claim: {'new segments' if unit == 'segment' else 'these outputs only'}" in told
+
+
 def test_segments_and_runs_together_take_the_larger_p() -> None:
     rng = np.random.default_rng(0)
     noisy = [[line if rng.random() < 0.5 else f"{line} x" for line in REFERENCE * 3] for _ in range(8)]
@@ -423,6 +437,22 @@ def test_tables_need_no_reference(files: Callable[..., str], capsys: Any) -> Non
         (["--references", "{ref}", "--system", "a={old}", "--exchange", "x"], "known: segment, segment-run"),
         (["--references", "{ref}", "--system", "a={old}", "--correct", "x"], "known: none, bonferroni, holm"),
         (["--references", "{ref}", "--system", "a={old}", "--samples", "1"], "samples must be at least 19"),
+        (
+            ["--references", "{ref}", "--system", "a={old}", "--correct", "tukey"],
+            "'tukey' is a test, not a correction; use --test tukey of `qe compare` or `qe evaluate`",
+        ),
+        (
+            ["--references", "{ref}", "--system", "a={old}", "--test", "bootstrap", "--exchange", "run"],
+            "'bootstrap' exchanges nothing, but exchange is 'run'; leave it out",
+        ),
+        (
+            ["--references", "{ref}", "--system", "a={old}", "--test", "scheffe", "--exchange", "run"],
+            "'scheffe' exchanges segment or segment-run, but exchange is 'run'",
+        ),
+        (
+            ["--references", "{ref}", "--system", "a={old}", "--test", "tukey", "--tail", "less"],
+            "'tukey' is two-sided, but tail is 'less'",
+        ),
         (
             ["--references", "{ref}", "--system", "a={old}", "--seed", "-1"],
             "--seed must be a whole number from 0",

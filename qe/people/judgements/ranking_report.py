@@ -24,7 +24,7 @@ from qe.people.judgements.rank_ranges import clusters, rank_ranges
 from qe.people.judgements.sign_tests import corrected, sign_tests, tested_ranks, winners
 from qe.people.judgements.violations import Violation, violations
 from qe.people.ranking_method import Ranking, RankingMethod, ScoreMethod
-from qe.statistics.corrections import CORRECTIONS
+from qe.statistics.corrections import check_correction
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,8 @@ class RankSettings:
     def __post_init__(self) -> None:
         if self.samples < 0:
             raise InputError(f"samples must be at least 0, but got {self.samples}")
-        if self.correct is not None and self.correct not in CORRECTIONS:
-            raise unknown_name("correction", self.correct, CORRECTIONS)
+        if self.correct is not None:
+            check_correction(self.correct)
         if self.draw not in DRAWS:
             raise unknown_name("unit of drawing", self.draw, DRAWS)
         for name in ("confidence", "level"):
