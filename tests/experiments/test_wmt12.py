@@ -1,6 +1,7 @@
 """The experiments on the WMT 2012 task: each loads, and everything it names exists."""
 
 import fnmatch
+from collections.abc import Callable
 from pathlib import Path
 
 import optuna
@@ -43,6 +44,64 @@ def test_what_is_absent_nobody_can_have(name: str) -> None:
         assert not any(each in entry for each in ("does not say", "does not print", "which Debian has")), (
             entry
         )
+
+
+# What the papers print of their learners and selections, as settings of the files.
+CHOICES: list[tuple[str, dict[str, object]]] = [
+    ("limsi-forest", {"kind": "random_forest", "params": {"max_features": None}}),  # scikit-learn's of then
+    ("limsi-forest", {"n_estimators": [10, 100], "min_samples_leaf": [1, 3, 5, 10]}),  # trees, stopping
+    ("loria-rbf", {"learner": {"kind": "svr_rbf", "C": 1.0, "gamma": "auto", "epsilon": 0.1}}),
+    ("prhlt-gs", {"kind": "greedy_individual", "params": {"metric": "delta_avg"}}),
+    ("prhlt-gs", {"kind": "tuned", "params": {"metric": "delta_avg"}}),
+    ("prhlt-gs-scoring", {"kind": "greedy_individual", "params": {"metric": "mae"}}),
+    ("prhlt-gs-scoring", {"kind": "tuned", "params": {"metric": "mae"}}),
+    ("sjtu", {"kind": "tuned", "params": {"columns": 17, "validation": 0.25}}),
+    ("dfki-morphposibm1lm", {"kind": "unsupervised_mean", "params": {"standardise": False}}),
+    ("dfki-cfs-plsreg", {"kind": "grammar_checks", "characters": True}),
+    ("wlv-shef-fs", {"kind": "subjects", "by": "constituents"}),
+    ("dcu-symc-regression", {"kind": "tuned", "member": {"kind": "svr_rbf"}}),
+]
+
+
+def holds(tree: object, part: object) -> bool:
+    """Whether some mapping inside has these keys with these values, nested ones likewise."""
+    inside = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
+    return agrees(tree, part) or any(holds(each, part) for each in inside)
+
+
+def agrees(tree: object, part: object) -> bool:
+    if isinstance(tree, dict) and isinstance(part, dict):
+        return all(key in tree and agrees(tree[key], value) for key, value in part.items())
+    return tree == part
+
+
+@pytest.mark.parametrize(("name", "choice"), CHOICES, ids=[name for name, _ in CHOICES])
+def test_it_chooses_as_its_paper_says(name: str, choice: dict[str, object]) -> None:
+    assert holds(experiment(name).model_dump(mode="json", by_alias=True), choice)
+
+
+def test_the_optimised_kernel_of_loria_searches_its_width_alone() -> None:
+    (learner,) = experiment("loria-rbf-optimised").learner
+    assert [chosen.kind for chosen in experiment("loria-rbf-optimised").selection] == ["none"]
+    assert list(learner.params["grid"]) == ["gamma"] and not learner.space
+
+
+@pytest.mark.parametrize(
+    ("name", "blocks"),
+    [("sdllw-m5p", ["news-test2008"]), ("prhlt-gs", ["news-test2008", "newstest2011"])],
+)
+def test_development_sets_are_blocks_of_the_corpus_without_the_task(
+    name: str, blocks: list[str], shared_data: Callable[[str], Path]
+) -> None:
+    """news-test2009 and 2010 hold the task's segments, and are not in the corpus."""
+    rows = [
+        line.split("\t")
+        for line in shared_data("parallel/en-es/train.sources.tsv").read_text("utf-8").splitlines()
+    ]
+    found = [row for row in rows if row[0] in blocks]
+    assert [row[0] for row in found] == blocks and not any("2009" in row[0] for row in rows)
+    settings = experiment(name).model_dump(mode="json")["resources"]["settings"]["development_set"]
+    assert (settings["first_line"], settings["last_line"]) == (int(found[0][1]), int(found[-1][2]))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -261,6 +261,10 @@ def _rankings(
     ]
     if not settings.samples and judged.comparisons is not None:
         notes.append("no bootstrap samples: no rank ranges")
+    elif _drawn(judged, settings) == 1:
+        notes.append(
+            f"one {settings.draw.removesuffix('s')} only: there is nothing to draw, so no rank ranges"
+        )
     return rankings, [*notes, *undefined]
 
 
@@ -283,7 +287,7 @@ def _ranges(
         for name, method in methods.items()
         if (method.resampled if wanted is None else name in wanted)
     }
-    if judged.comparisons is None or settings.samples == 0 or not chosen:
+    if judged.comparisons is None or settings.samples == 0 or not chosen or _drawn(judged, settings) == 1:
         return {}
     systems = {
         name: [judged.counts.systems.index(system) for system in _ranked_by(method, judged, counts).systems]
@@ -317,6 +321,11 @@ def _result(
 def _without(order: Sequence[str], counts: PairwiseCounts) -> list[str]:
     """The order among the systems of the counts."""
     return [name for name in order if name in counts.systems]
+
+
+def _drawn(judged: JudgedPair, settings: RankSettings) -> int:
+    """How many units the bootstrap draws from; 0 without tasks."""
+    return _shown(judged).get(settings.draw, 0)
 
 
 def _shown(judged: JudgedPair) -> dict[str, int]:

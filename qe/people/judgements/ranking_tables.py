@@ -12,7 +12,12 @@ from qe.people.judgements.violations import Violation
 
 def all_tables(report: RankingReport) -> list[Table]:
     """Every table of a report."""
-    tables = [methods_table(report), head_to_head_table(report), correlation_table(report)]
+    tables = [
+        methods_table(report),
+        sign_test_table(report),
+        head_to_head_table(report),
+        correlation_table(report),
+    ]
     tables += violation_tables(report)
     tables.append(circle_table(report))
     if report.agreement is not None:
@@ -54,6 +59,44 @@ def _column(result: MethodResult, length: int) -> list[str]:
             parts.append(f"({range_text(result.ranges[name])})")
         cells.append(" ".join([*parts, name]))
     return cells + [""] * (length - len(cells))
+
+
+def sign_test_table(report: RankingReport) -> Table:
+    """What the sign tests say of each system, and how many comparisons they rest on.
+
+    Marks are those of the findings, Table 4.
+    """
+    counts = report.counts
+    order = [name for name in report.methods[leading(report)].order if name in counts.systems]
+    decided = dict(zip(counts.systems, counts.decided.tolist(), strict=True))
+    rows = [
+        (marks(report, name), name, range_text(report.tested[name]), count(decided[name])) for name in order
+    ]
+    columns = [Column("", "winner"), Column("system"), Column("by tests"), Column("decided comparisons")]
+    title = f"{report.name}: ranks that the sign tests leave open"
+    return Table(title, columns, rows, mark_legends(report))
+
+
+def marks(report: RankingReport, system: str) -> str:
+    """Dot for a system that is not beaten; star for one that no constrained system beats."""
+    return "•" * (system in report.winners) + "⋆" * (system in report.constrained_winners)
+
+
+def mark_legends(report: RankingReport) -> list[str]:
+    """What the marks that occur mean, one line each."""
+    lines = []
+    if report.winners:
+        lines.append(f"•  no system is significantly better (sign test, {decisive_level(report)})")
+    if report.constrained_winners:
+        lines.append("⋆  no other constrained system is significantly better")
+    return lines
+
+
+def decisive_level(report: RankingReport) -> str:
+    """The level of the sign tests that decide, and how these are corrected."""
+    recipe = report.recipe
+    corrected = f" corrected ({recipe['correct']})" if recipe["correct"] else ""
+    return f"p <= {recipe['level']:g}{corrected}"
 
 
 def head_to_head_table(report: RankingReport) -> Table:

@@ -5,7 +5,14 @@ from collections.abc import Sequence
 from qe.display.numbers import count, estimate, number, percent
 from qe.display.table import UNBOUNDED, Column, Table
 from qe.people.judgements.ranking_report import RankingReport
-from qe.people.judgements.ranking_tables import leading, method_title, range_text
+from qe.people.judgements.ranking_tables import (
+    decisive_level,
+    leading,
+    mark_legends,
+    marks,
+    method_title,
+    range_text,
+)
 
 
 def text(report: RankingReport, width: int = UNBOUNDED) -> str:
@@ -35,7 +42,7 @@ def _rows(report: RankingReport, name: str, others: Sequence[str]) -> list[list[
     cuts = {group[-1] for group in (result.clusters or ())[:-1]}
     rows: list[list[str]] = []
     for place, system in enumerate(result.order, start=1):
-        cells = [_marks(report, system), count(place), system]
+        cells = [marks(report, system), count(place), system]
         cells += [number(result.scores[place - 1])] if result.scores else []
         cells += [range_text(result.ranges[system])] if result.ranges else []
         cells += [range_text(report.tested[system]) if system in report.tested else ""]
@@ -43,10 +50,6 @@ def _rows(report: RankingReport, name: str, others: Sequence[str]) -> list[list[
         cells += [count(order.index(system) + 1) if system in order else "" for order in orders]
         rows += [cells, []] if system in cuts else [cells]
     return rows
-
-
-def _marks(report: RankingReport, system: str) -> str:
-    return "•" * (system in report.winners) + "⋆" * (system in report.constrained_winners)
 
 
 def _costs(report: RankingReport, name: str, others: Sequence[str]) -> list[str]:
@@ -60,7 +63,10 @@ def _costs(report: RankingReport, name: str, others: Sequence[str]) -> list[str]
 def _summary(report: RankingReport) -> str:
     counts = report.counts
     ties = int(counts.ties.sum()) // 2
-    shown = "".join(f", {count(shown)} {what}" for what, shown in report.shown.items())
+    shown = "".join(
+        f", {count(shown)} {what if shown != 1 else what.removesuffix('s')}"
+        for what, shown in report.shown.items()
+    )
     return (
         f"{report.name}: {len(counts.systems)} systems{shown}, {count(counts.total)} pairwise judgements "
         f"({percent(ties / counts.total)} ties)"
@@ -68,13 +74,8 @@ def _summary(report: RankingReport) -> str:
 
 
 def _footnotes(report: RankingReport, leading_method: str) -> list[str]:
-    recipe, lines = report.recipe, []
-    how = f"p <= {recipe['level']:g}" + (f" corrected ({recipe['correct']})" if recipe["correct"] else "")
-    if report.winners:
-        lines.append(f"•  no system is significantly better (sign test, {how})")
-    if report.constrained_winners:
-        lines.append("⋆  no other constrained system is significantly better")
-    lines.append(f"by tests: ranks that the sign tests ({how}) leave open")
+    recipe, lines = report.recipe, mark_legends(report)
+    lines.append(f"by tests: ranks that the sign tests ({decisive_level(report)}) leave open")
     if report.methods[leading_method].ranges is not None:
         lines.append(
             f"range: {100 * recipe['confidence']:g} % of {recipe['samples']:,} bootstrap samples of "

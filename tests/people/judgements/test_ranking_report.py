@@ -19,7 +19,7 @@ from qe.people.judgements.pairwise import PairwiseCounts
 from qe.people.judgements.ranking_json import figures, rankings_json, report_json
 from qe.people.judgements.ranking_plots import heat_map, methods_plot, plots, power_plot, rank_range_plot
 from qe.people.judgements.ranking_report import RankingReport, RankSettings, ranking_report
-from qe.people.judgements.ranking_tables import methods_table, range_text
+from qe.people.judgements.ranking_tables import methods_table, range_text, sign_test_table
 from qe.people.judgements.ranking_text import text
 from qe.people.judgements.report_files import latex, markdown, write_reports
 from qe.people.ranking_method import RANKINGS
@@ -92,6 +92,13 @@ def test_tests_leave_ranks_open_and_constrained_systems_win_among_themselves() -
     shown = text(report)
     assert re.search(r"^⋆ +2  good_one", shown, re.MULTILINE) and "no other constrained system" in shown
     assert report_json(report)["tested_ranks"]["poor"] == [3, 3]
+    table = sign_test_table(report)
+    assert [row[:3] for row in table.rows] == [
+        (mark, name, str(place))
+        for place, (mark, name) in enumerate(zip("•⋆  ", SYSTEMS[1:], strict=True), start=1)
+        for mark in [mark.strip()]
+    ]
+    assert "⋆  no other constrained" in markdown(report)
     careful = made(RankSettings(samples=0, level=1e-300))
     assert set(careful.tested.values()) == {(1, 4)}
 
@@ -105,6 +112,12 @@ def test_segments_and_judges_are_drawn_whole() -> None:
     drawn = next(iter(resampled_tables(alone, 5, draw="judges")))
     for wins in drawn[0]:
         np.testing.assert_array_equal(wins, tasks.counts().wins)
+    methods = {"expected_wins": RANKINGS.get("expected_wins")()}
+    one = replace(judged, comparisons=alone)
+    told = ranking_report(one, methods, RankSettings(samples=20, draw="judges"))
+    assert told.methods["expected_wins"].ranges is None
+    assert "one judge only: there is nothing to draw, so no rank ranges" in told.notes
+    assert ", 1 judge, " in text(told)
     by_segment = np.concatenate([wins for wins, _ in resampled_tables(tasks, 300, draw="segments")])
     by_task = np.concatenate([wins for wins, _ in resampled_tables(tasks, 300)])
     mean = tasks.counts().wins

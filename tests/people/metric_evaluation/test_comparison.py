@@ -167,6 +167,16 @@ def test_one_system_makes_a_claim_of_segments_alone() -> None:
         assert result.clusters is not None and one.result.p < 0.05
 
 
+@pytest.mark.parametrize("metrics", [2, 11])
+def test_permutations_follow_the_number_of_pairs_of_metrics(metrics: int) -> None:
+    """The 11 metrics of Popovic's tables are 55 pairs; the smallest p, corrected, stays far below .05."""
+    made = evaluation(*tables(5, *np.linspace(0.2, 1.5, metrics), segments=30, systems=1))
+    result = compared("pearson", made, samples=0)
+    pairs = metrics * (metrics - 1) // 2
+    drawn = max(one.result.samples for one in result.tests.values())
+    assert len(result.tests) == pairs and pairs / (drawn + 1) < 0.05 / 10
+
+
 def test_copies_of_a_metric_ask_nothing_new() -> None:
     gold, good, poor = tables(5, 0.2, 1.5, segments=60, systems=1)
     two = compared("pearson", evaluation(gold, good, poor), samples=0)
