@@ -33,7 +33,6 @@ class EncoderSettings:
     `pooling`: `auto` is the folder's setting, else the encoder's own output for texts, else the mean.
     `longest`: tokens that it reads at once; None is the tokenizer's setting, else 512.
     `layers`: inner layers, counted from 1, whose vectors of texts are given, too.
-    `layer`: the one whose vectors of tokens are given; None is the last.
     """
 
     pooling: Literal["auto", "mean", "cls"] = "auto"
@@ -41,7 +40,6 @@ class EncoderSettings:
     threads: int = 1
     batch: int = 32
     layers: tuple[int, ...] = ()
-    layer: int | None = None
 
 
 @dataclass(frozen=True)
@@ -129,11 +127,11 @@ class EncoderFolder:
         self, weights: Path, tokenizer: Path, settings: EncoderSettings
     ) -> StaticEncoder | OnnxEncoder:
         if weights.suffix == ".safetensors":
-            if settings.layers or settings.layer:
+            if settings.layers:
                 raise InputError(
                     "static vectors have no inner layers",
                     where=weights,
-                    remedy="leave `layers` and `layer` out, or name an encoder in ONNX",
+                    remedy="leave `layers` out, or name an encoder in ONNX",
                 )
             return StaticEncoder.load(weights, tokenizer)
         return OnnxEncoder.load(
@@ -144,7 +142,6 @@ class EncoderFolder:
             threads=settings.threads,
             batch=settings.batch,
             layers=settings.layers,
-            layer=settings.layer,
         )
 
     def _pooling(self, settings: EncoderSettings) -> Pooling | None:

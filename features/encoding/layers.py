@@ -36,7 +36,7 @@ def layer_outputs(weights: Path) -> tuple[str, ...]:
             f"the layers of this encoder cannot be told apart: it has {len(normalised)} normalisations, and "
             "an encoder as BERT has two a layer and one more",
             where=weights,
-            remedy="leave `layers` and `layer` out, or export it with `--opset 17` or higher",
+            remedy="leave `layers` out, or export it with `--opset 17` or higher",
         )
     return tuple(normalised[2::2])
 

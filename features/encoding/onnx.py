@@ -57,20 +57,18 @@ class OnnxEncoder:
     encoder that quantizes while it runs takes one scale for all that it reads at once: it reads text by text.
 
     given   the inputs it takes
-    last    the output with vectors of tokens; None if there is none
+    tokens  the output with vectors of tokens; None if there is none
     whole   the output with vectors of texts; None to pool those of tokens
     layers  values behind inner layers that are pooled, too
-    tokens  the output, or the value behind a layer, whose vectors of tokens are given
     batch   texts that are read together at most
     """
 
     session: Any
     tokenizer: Any
     given: tuple[str, ...]
-    last: str | None
+    tokens: str | None
     whole: str | None
     layers: tuple[str, ...]
-    tokens: str | None
     pooling: Pooling
     batch: int
 
@@ -85,11 +83,10 @@ class OnnxEncoder:
         threads: int,
         batch: int,
         layers: tuple[int, ...] = (),
-        layer: int | None = None,
     ) -> "OnnxEncoder":
         """`pooling`: None takes the output of whole texts, if there is one, else the mean.
 
-        `layers`, `layer`: as `EncoderSettings` has them.
+        `layers`: as `EncoderSettings` has them.
         Raises InputError if a file is damaged, or takes or gives other things than encoders do, and for a
         layer that it has not.
         """
@@ -97,23 +94,22 @@ class OnnxEncoder:
         limit = longest or (loaded.truncation or {}).get("max_length", LONGEST)
         with whole("the tokenizer", tokenizer, REMEDY):
             loaded.enable_truncation(limit, stride=0)
-        inner = {number: _layer(weights, number) for number in (*layers, *([layer] if layer else []))}
-        session = _session(weights, threads, tuple(dict.fromkeys(inner.values())))
+        inner = tuple(_layer(weights, number) for number in layers)
+        session = _session(weights, threads, tuple(dict.fromkeys(inner)))
         if _quantizes(weights):
             batch = 1
         with whole("the encoder", weights, REMEDY):
             given = tuple(entry.name for entry in session.get_inputs())
             if "input_ids" not in given or set(given) - set(INPUTS):
                 raise Damaged(f"it takes {', '.join(given)}; an encoder takes {', '.join(INPUTS)}")
-            last, of_text = _outputs(session, set(inner.values()))
+            tokens, of_text = _outputs(session, inner)
         return cls(
             session=session,
             tokenizer=loaded,
             given=given,
-            last=last,
-            whole=None if pooling and last else of_text,
-            layers=tuple(inner[number] for number in layers),
-            tokens=inner[layer] if layer else last,
+            tokens=tokens,
+            whole=None if pooling and tokens else of_text,
+            layers=inner,
             pooling=pooling or "mean",
             batch=batch,
         )
@@ -144,8 +140,10 @@ class OnnxEncoder:
         outputs = self._outputs(pieces) if content.size else {}
         states = outputs.get(self.tokens)
         normed = None if states is None else units(states)
-        pooled = outputs.get(self.whole) if self.whole else _pooled(outputs.get(self.last), self.pooling)
+        pooled = outputs.get(self.whole) if self.whole else _pooled(states, self.pooling)
         inner = [_pooled(outputs.get(name), self.pooling) for name in self.layers]
+        if pooled is not None and any(each is not None and each.shape != pooled.shape for each in inner):
+            raise Damaged("its layers have other dimensions than its output for texts: leave `layers` out")
         for i, piece in enumerate(pieces):
             if pooled is None or not content[i].any():
                 continue
@@ -163,7 +161,7 @@ class OnnxEncoder:
         if ids.shape == (1, 1):  # products with a single row are computed, and round, in another way
             ids, types = np.repeat(ids, 2, axis=0), np.repeat(types, 2, axis=0)
         feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": types}
-        asked = (self.whole or self.last, self.tokens, *self.layers)
+        asked = (self.whole, self.tokens, *self.layers)
         wanted = list(dict.fromkeys(name for name in asked if name is not None))
         values = self.session.run(wanted, {name: feed[name] for name in self.given})
         return {

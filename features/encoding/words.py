@@ -70,18 +70,18 @@ def _state(text: str, words: tuple[str, ...], encoded: EncodedText) -> NDArray[n
     return units(sums).astype(np.float16)
 
 
-# By folder, prompt, threads and layer: families of words in one experiment share what was read.
-_SHARED: WeakValueDictionary[tuple[Path, str, int, int | None], WordStates] = WeakValueDictionary()
+# By the folder, the prompt and the threads: families of words in one experiment share what was read.
+_SHARED: WeakValueDictionary[tuple[Path, str, int], WordStates] = WeakValueDictionary()
 
 
-def word_states(folder: Path, prompt: str | None, threads: int, layer: int | None = None) -> WordStates:
+def word_states(folder: Path, prompt: str | None, threads: int) -> WordStates:
     """The states by the encoder in a folder; shared by all that ask for the same.
 
     Raises InputError if files are absent or damaged, or a package is not installed.
     """
     place = EncoderFolder(folder)
-    key = folder.resolve(), place.prompt if prompt is None else prompt, threads, layer
+    key = folder.resolve(), place.prompt if prompt is None else prompt, threads
     states = _SHARED.get(key)
     if states is None:
-        states = _SHARED[key] = WordStates(place.load(EncoderSettings(threads=threads, layer=layer)), key[1])
+        states = _SHARED[key] = WordStates(place.load(EncoderSettings(threads=threads)), key[1])
     return states

@@ -45,7 +45,6 @@ class EncoderKnowledge(LearnedKnowledge):
     model       name of an encoder of yours, or the path of its folder, as for `encoder`; by default the one
                 that `qe encoders make` makes
     prompt      before every text; null: what the encoder's folder says
-    layer       whose states these are, counted from 1; null: the last
     components  of state and difference each, learned from the words of training translations
     threads     on which the encoder runs
     normalise   typographic quotes are made plain, letters composed, and no blank stands before a full stop,
@@ -54,7 +53,6 @@ class EncoderKnowledge(LearnedKnowledge):
 
     model: str | Path = "multilingual-e5-small"
     prompt: str | None = None
-    layer: Annotated[int, Ge(1)] | None = None
     components: Annotated[int, Ge(0)] = 16
     threads: Count = 1
     normalise: bool = True
@@ -97,7 +95,7 @@ class EncoderKnowledge(LearnedKnowledge):
     @property
     def _states(self) -> WordStates:
         if self._loaded.states is None:
-            self._loaded.states = word_states(self._folder.path, self.prompt, self.threads, self.layer)
+            self._loaded.states = word_states(self._folder.path, self.prompt, self.threads)
         return self._loaded.states
 
     def _words(self, texts: tuple[str, ...], tokens: Tokens) -> Floats:

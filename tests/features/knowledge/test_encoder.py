@@ -13,7 +13,7 @@ from features.knowledge.encoder import EncoderKnowledge
 from features.text.tokenizer import Tokenizer
 from features.word_level.knowledge import Seen
 from features.word_level.tokens import TokenTable
-from tests.features.encoding.made import BEGIN, END, Layered, Tiny, ids_of, layered_folder, onnx_folder
+from tests.features.encoding.made import BEGIN, END, Tiny, ids_of, onnx_folder
 
 for package in ("onnx", "onnxruntime", "tokenizers"):
     pytest.importorskip(package)
@@ -85,27 +85,6 @@ def test_cosines_of_words_are_those_of_numpy(prompt: str, folder: Path) -> None:
         free = column["encoder_text_free"][row : row + size]
         np.testing.assert_allclose(free, cosines.max(axis=0).min(), atol=2e-3)
         row += size
-
-
-@pytest.mark.parametrize("layer", [1, None])
-def test_states_are_those_of_the_layer(layer: int | None, tmp_path: Path) -> None:
-    layered = Layered.of_seed()
-    folder = layered_folder(tmp_path / "layered", layered)
-    got = described(fitted(folder, components=0, layer=layer))
-
-    def of(text: str) -> np.ndarray:
-        hidden = layered.states([BEGIN, *ids_of(text), END])[(layer or 3) - 1][1:-1]
-        hidden /= np.linalg.norm(hidden, axis=1, keepdims=True)
-        ends = np.cumsum([len(word) for word in text.split()])
-        means = np.array([part.mean(axis=0) for part in np.split(hidden, ends[:-1])])
-        return np.asarray(means / np.linalg.norm(means, axis=1, keepdims=True))
-
-    expected = [
-        (of(target) @ of(source).T).max(axis=1) for source, target in zip(SOURCES, TARGETS, strict=True)
-    ]
-    np.testing.assert_allclose(
-        got.words[:, got.word_names.index("encoder_best")], np.concatenate(expected), atol=2e-3
-    )
 
 
 def test_gaps_have_the_words_at_their_sides(folder: Path) -> None:
