@@ -100,7 +100,7 @@ class Bundle:
             parts = self.manifest["parts"]
             with whole(f"the part '{name}'", self.path / name):
                 kind = RESOURCES.get(parts[name]["kind"])
-                if parts[name].get("version") != kind.version:
+                if parts[name].get("version") not in (kind.version, *kind.older):
                     raise InputError(
                         f"the part '{name}' was built by another version of this program",
                         where=self.path,
@@ -113,8 +113,9 @@ class Bundle:
         if self.verified is not None:
             known = {file.removeprefix(f"{name}/"): value for file, value in self.verified.items()
                      if file.startswith(f"{name}/")}  # fmt: skip
-            return load_part(self.path / name, kind, known, verified=True).for_scoring()
-        return load_part(self.path / name, kind, entry["files"])
+            part = load_part(self.path / name, kind, known, verified=True).built_by(entry["version"])
+            return part.for_scoring()
+        return load_part(self.path / name, kind, entry["files"]).built_by(entry["version"])
 
     def export(self, names: Iterable[str], directory: Path) -> None:
         """A bundle of its own with copies of the named parts: damage here does not reach it.

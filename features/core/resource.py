@@ -4,7 +4,7 @@ import inspect
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields, is_dataclass, replace
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self, cast, final, get_type_hints
 
@@ -63,10 +63,12 @@ class Resource(ABC):
     """
 
     version: ClassVar[int] = 1  # of content and layout: a part built by another version is built again
+    older: ClassVar[frozenset[int]] = frozenset()  # versions that are still loaded, from saved models
     parts: ClassVar[Parts]
     builder: ClassVar[type[Builder]]
     settings: Mapping[str, Any]
     corpus_fingerprint: str
+    _built_by: int | None = field(default=None, repr=False)  # the older version, if one built it
 
     @final
     @classmethod
@@ -77,6 +79,11 @@ class Resource(ABC):
     def with_settings(self, **more: Any) -> Self:
         """The same resource with further settings recorded."""
         return replace(self, settings={**self.settings, **more})
+
+    @final
+    def built_by(self, version: int) -> Self:
+        """The same resource, whose fingerprint is that of the version that built it."""
+        return self if version == self.version else replace(self, _built_by=version)
 
     def save(self, path: Path) -> None:
         """Writes into the existing empty directory `path` (the bundle makes that atomic)."""
@@ -119,7 +126,7 @@ class Resource(ABC):
         """Identifies content and settings."""
         return digest(
             "features.resources." + kind_of(type(self)),  # the same wherever a kind's file lies
-            self.version,
+            self._built_by or self.version,
             json.dumps(dict(self.settings), sort_keys=True),
             self.corpus_fingerprint,
         )

@@ -10,7 +10,7 @@ from features.storage.files import digest
 from features.storage.remembered import keep, recall
 
 _LARGE = 1 << 20  # bytes; that the arrays of such a part are sound is remembered
-_CHECKS = 1  # to be raised with any `check_arrays`, so that it is asked again
+_CHECKS = 2  # to be raised with any `check_arrays`, so that it is asked again
 
 
 def exported(name: str) -> bool:

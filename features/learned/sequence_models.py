@@ -73,7 +73,8 @@ class SequenceModels(Resource):
     `words_sys`, ... model the machine translations of `translated_corpus`, `words_ref`, ... its references.
     """
 
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
+    older: ClassVar[frozenset[int]] = frozenset({2})  # models of version 1
     parts: ClassVar[Parts] = {"sequence_models": {}}
     builder: ClassVar[type[Builder]] = SequenceModelsBuilder
 

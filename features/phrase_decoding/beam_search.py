@@ -20,6 +20,7 @@ import numba
 import numpy as np
 
 from features.basics.compiled import UNCOUNTED
+from features.storage.compact import at
 from features.text.ngram_tables import child
 from features.text.vocabulary import BOS, EOS, UNK
 
@@ -39,20 +40,20 @@ def _lm(
     """log10 p(word|before, last); `context` is the node of (before, last), -1 if none."""
     weight = 0.0
     if context >= 0:
-        node = child(words, first[context], first[context + 1], word)
+        node = child(words, at(first, context), at(first, context + 1), word)
         if node >= 0:
-            return float(log10[node])
-        weight = backoff[context]
-    node = child(words, first[last], first[last + 1], word)
+            return float(at(log10, node))
+        weight = at(backoff, context)
+    node = child(words, at(first, last), at(first, last + 1), word)
     if node >= 0:
-        return float(log10[node] + weight)
-    return float(log10[word] + backoff[last] + weight)
+        return float(at(log10, node) + weight)
+    return float(at(log10, word) + at(backoff, last) + weight)
 
 
 @numba.njit(**UNCOUNTED)
 def _node(before: int, last: int, model: Any) -> int:
     """The node of two words, -1 if there is none."""
-    return int(child(model[0], model[1][before], model[1][before + 1], last))
+    return int(child(model[0], at(model[1], before), at(model[1], before + 1), last))
 
 
 @numba.njit(**UNCOUNTED)
@@ -149,22 +150,24 @@ def _followed(
         word = int(entries[7][begin])
     longer = -1
     if node >= 0:
-        longer = child(words, first[node], first[node + 1], word)
-        score += weight * (log10[longer] if longer >= 0 else backoff[node])
+        longer = child(words, at(first, node), at(first, node + 1), word)
+        score += weight * (at(log10, longer) if longer >= 0 else at(backoff, node))
         if score <= lowest:
             return -np.inf, node, before, last
-    pair = child(words, first[last], first[last + 1], word)
+    pair = child(words, at(first, last), at(first, last + 1), word)
     if longer < 0:
-        score += weight * (log10[pair] if pair >= 0 else log10[word] + backoff[last])
+        score += weight * (at(log10, pair) if pair >= 0 else at(log10, word) + at(backoff, last))
     if end - begin == 1:
         return score, pair, last, word
     if score <= lowest:
         return -np.inf, node, before, last
-    longer = child(words, first[pair], first[pair + 1], entries[7][begin + 1]) if pair >= 0 else -1
+    longer = -1
+    if pair >= 0:
+        longer = child(words, at(first, pair), at(first, pair + 1), entries[7][begin + 1])
     if longer >= 0:
-        score += weight * log10[longer]
+        score += weight * at(log10, longer)
     else:
-        score += weight * (options[2][row, k] + (backoff[pair] if pair >= 0 else 0.0))
+        score += weight * (options[2][row, k] + (at(backoff, pair) if pair >= 0 else 0.0))
     return score, options[3][row, k], np.int64(entries[7][end - 2]), np.int64(entries[7][end - 1])
 
 

@@ -10,6 +10,7 @@ from features.basics.array_types import FloatArray
 from features.phrase_decoding.beam_search import options_of, translate
 from features.resources.language_model import LanguageModel
 from features.resources.phrase_table import PhraseTable
+from features.storage.compact import decoded, readable, unpacked
 from features.text.tokens import Tokens
 
 
@@ -51,16 +52,19 @@ def decode(source: Tokens, table: PhraseTable, model: LanguageModel) -> Decoded:
     return Decoded(_as_tokens(result[: offsets[-1]], offsets, source, table), score)
 
 
-def _trigrams(model: LanguageModel) -> tuple[NDArray[Any], ...]:
+def _trigrams(model: LanguageModel) -> tuple[Any, ...]:
     """The model's words, first children, log10 probabilities and backoff weights.
 
     The longest n-grams of a model below trigrams are given no children and the weight 1.
     """
-    first, backoff = model.trie.first, model.backoff
+    first, backoff = model.trie.first, readable(model.backoff)
     if model.order < 3:
         longest = (0, model.trie.sizes[-1])
-        first, backoff = np.pad(first, longest, mode="edge"), np.pad(backoff, longest)
-    return model.trie.words, first, model.log10, backoff
+        first, backoff = (
+            np.pad(unpacked(first), longest, mode="edge"),
+            np.pad(decoded(model.backoff), longest),
+        )
+    return model.trie.words, first, readable(model.log10), backoff
 
 
 def _lm_words(table: PhraseTable, model: LanguageModel) -> NDArray[np.int32]:

@@ -8,10 +8,12 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from features.storage.compact import at
+
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Singles = NDArray[np.float32]
-Table = tuple[Longs, Ints, Singles]  # offsets of the rows; columns, ascending in each row; values
+Table = tuple[Longs, Any, Any]  # offsets of the rows; columns, ascending in each row; values: what `at` reads
 
 _CELLS: Final = 1 << 22  # at a time: 16 MB
 _SEARCH: Final = 8  # entries of a row that cost as much to spread as one to search for
@@ -71,7 +73,7 @@ def _fill(
         spread = high - low <= wanted * _SEARCH
         if spread:
             for e in range(low, high):
-                dense[columns[e]] = values[e]
+                dense[at(columns, e)] = at(values, e)
         for token in order[first:last]:
             k = text[token]
             words = right[right_offsets[k] : right_offsets[k + 1]]
@@ -80,7 +82,7 @@ def _fill(
                 cells[base + j] = dense[words[j]] if spread else value(columns, values, low, high, words[j])
         if spread:
             for e in range(low, high):
-                dense[columns[e]] = 0
+                dense[at(columns, e)] = 0
         first = last
 
 
@@ -90,8 +92,8 @@ def value(columns: Any, values: Any, low: int, high: int, column: int) -> Any:
     end = high
     while low < high:
         middle = (low + high) >> 1
-        if columns[middle] < column:
+        if at(columns, middle) < column:
             low = middle + 1
         else:
             high = middle
-    return values[low] if low < end and columns[low] == column else np.float32(0)
+    return at(values, low) if low < end and at(columns, low) == column else np.float32(0)

@@ -21,7 +21,8 @@ from features.core.resource_files import load_arrays, save_arrays
 from features.resources._arpa import Arpa, read_arpa, write_arpa
 from features.resources._kneser_ney import estimate
 from features.resources._units import SideBuilder
-from features.storage.arrays import finite, typed
+from features.storage.arrays import finite
+from features.storage.compact import Stored, at, check, coded, decoded, listed, readable, taken
 from features.storage.damage import whole
 from features.storage.files import DAMAGED_GZIP, atomic_file, damage_of, open_binary, sha256
 from features.text.annotation import Layer
@@ -163,11 +164,13 @@ class LanguageModel(Resource):
         **{f"{side}_morpheme_lm": _of_morphemes(side) for side in _SIDES},
     }
     builder: ClassVar[type[Builder]] = LanguageModelBuilder
+    version: ClassVar[int] = 2
+    older: ClassVar[frozenset[int]] = frozenset({1})  # plain arrays
 
     vocabulary: Vocabulary = field(repr=False)
     trie: Trie = field(repr=False)
-    log10: NDArray[np.float32] = field(repr=False)
-    backoff: NDArray[np.float32] = field(repr=False)
+    log10: Stored = field(repr=False)
+    backoff: Stored = field(repr=False)
 
     @classmethod
     def from_tokens(
@@ -214,9 +217,9 @@ class LanguageModel(Resource):
         print_ = tokens.fingerprint if corpus_fingerprint is None else corpus_fingerprint
         return cls(
             vocabulary,
-            model.trie,
-            model.log10,
-            model.backoff,
+            model.trie.compact(),
+            coded(model.log10),
+            coded(model.backoff),
             settings=settings,
             corpus_fingerprint=print_,
         )
@@ -240,17 +243,17 @@ class LanguageModel(Resource):
             "case": case,
             "ngrams": list(arpa.trie.sizes),
         }
-        model = cls(
+        with whole("the language model", path, "write log10 of probabilities, -99 for none"):
+            _check_values(arpa.log10, arpa.backoff)
+            arpa.trie.check_arrays(len(arpa.vocabulary))
+        return cls(
             arpa.vocabulary,
-            arpa.trie,
-            arpa.log10,
-            arpa.backoff,
+            arpa.trie.compact(),
+            coded(arpa.log10),
+            coded(arpa.backoff),
             settings=settings,
             corpus_fingerprint=sha256(path),
         )
-        with whole("the language model", path, "write log10 of probabilities, -99 for none"):
-            model.check_arrays()
-        return model
 
     @classmethod
     def read_kenlm(
@@ -290,14 +293,13 @@ class LanguageModel(Resource):
 
     def check_arrays(self) -> None:
         self.trie.check_arrays(len(self.vocabulary))
-        typed("log10", self.log10, np.float32, self.trie.begins[-1])
-        typed("backoff", self.backoff, np.float32, self.trie.begins[-2])
-        finite("log10", self.log10, _LEAST, 1)
-        finite("backoff", self.backoff, -_MOST_BACKOFF, _MOST_BACKOFF)
+        check("log10", self.log10, np.float32, self.trie.begins[-1])
+        check("backoff", self.backoff, np.float32, self.trie.begins[-2])
+        _check_values(listed(self.log10), listed(self.backoff))
 
     @property
     def _content(self) -> Arpa:
-        return Arpa(self.vocabulary, self.trie, self.log10, self.backoff)
+        return Arpa(self.vocabulary, self.trie.plain(), decoded(self.log10), decoded(self.backoff))
 
     @property
     def order(self) -> int:
@@ -317,12 +319,12 @@ class LanguageModel(Resource):
         ids, offsets = with_markers(text.ids_in(self.vocabulary), np.asarray(text.offsets), backward=backward)
         place = np.arange(len(ids)) - np.repeat(offsets[:-1], np.diff(offsets)) + 1
         at, events = _events(text, backward)
-        nodes, log10, matched = ids, self.log10[ids].astype(np.float64), (ids > UNK).astype(np.int8)
-        scores = []
+        nodes, log10, matched = ids, taken(self.log10, ids).astype(np.float64), (ids > UNK).astype(np.int8)
+        scores, tables = [], (readable(self.log10), readable(self.backoff))
         for order in range(1, self.order + 1):
             if order > 1:
                 longer = self.trie.extend(nodes, ids, offsets)
-                _back_off(longer, nodes, self.log10, self.backoff, order, log10, matched)
+                _back_off(longer, nodes, *tables, order, log10, matched)
                 nodes = longer
             possible = np.minimum(place, order)
             backoff = (possible - matched)[at].astype(np.int8)
@@ -361,8 +363,8 @@ class _KenlmModel(LanguageModel):
     model: Any
     vocabulary: Vocabulary = field(init=False)
     trie: Trie = field(init=False)
-    log10: NDArray[np.float32] = field(init=False)
-    backoff: NDArray[np.float32] = field(init=False)
+    log10: Stored = field(init=False)
+    backoff: Stored = field(init=False)
 
     def __getattr__(self, name: str) -> Any:
         """Raises InputError for what our own models hold: KenLM does not tell it."""
@@ -426,6 +428,12 @@ def _open_kenlm(path: Path) -> Any:
         raise InputError(f"KenLM cannot read this file ({error})", where=path) from None
 
 
+def _check_values(log10: NDArray[np.float32], backoff: NDArray[np.float32]) -> None:
+    """Raises Damaged for values that are no logarithms of probabilities."""
+    finite("log10", log10, _LEAST, 1)
+    finite("backoff", backoff, -_MOST_BACKOFF, _MOST_BACKOFF)
+
+
 def _check_direction(direction: str) -> None:
     if direction not in ("forward", "backward"):
         raise InputError(f"direction must be 'forward' or 'backward', but got {direction!r}")
@@ -435,8 +443,8 @@ def _check_direction(direction: str) -> None:
 def _back_off(
     nodes: Ints,
     contexts: Ints,
-    model_log10: NDArray[np.float32],
-    model_backoff: NDArray[np.float32],
+    model_log10: Any,
+    model_backoff: Any,
     order: int,
     log10: NDArray[np.float64],
     matched: NDArray[np.int8],
@@ -444,10 +452,10 @@ def _back_off(
     """Takes the probabilities one order up: those of the longer n-grams, or the backoff weights."""
     for i in range(1, len(nodes)):
         if nodes[i] >= 0:
-            log10[i] = model_log10[nodes[i]]
+            log10[i] = at(model_log10, nodes[i])
             matched[i] = order
         elif contexts[i - 1] >= 0:
-            log10[i] += model_backoff[contexts[i - 1]]
+            log10[i] += at(model_backoff, contexts[i - 1])
 
 
 def _events(text: Tokens, backward: bool) -> tuple[NDArray[np.int64], Offsets]:

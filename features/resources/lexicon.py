@@ -21,7 +21,19 @@ from features.resources._pair_values import pair_values, value
 from features.resources._units import SAMPLE
 from features.resources.annotation import Annotation
 from features.resources.morphemes import Morphemes
-from features.storage.arrays import finite, rows
+from features.storage.arrays import finite, rising, typed, within
+from features.storage.compact import (
+    Stored,
+    at,
+    check,
+    coded,
+    length,
+    listed,
+    packed,
+    readable,
+    taken,
+    unpacked,
+)
 from features.storage.files import digest, read_lines
 from features.text.annotation import Layer
 from features.text.corpus import ParallelCorpus
@@ -39,6 +51,8 @@ NULL = BOS
 FLOOR = 1e-7
 # Pairs of the corpus that the quartiles of word scores are taken from.
 _SAMPLE = 10_000
+# Translations above these are counted: probabilities do not cross them when they are stored.
+ROUND = tuple(float(f"{digit}e-{place}") for place in range(1, 7) for digit in range(1, 10))
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,12 +180,14 @@ class Lexicon(Resource):
         **{f"morpheme_lexicon_{direction}": _of_morphemes(direction) for direction in _DIRECTIONS},
     }
     builder: ClassVar[type[Builder]] = LexiconBuilder
+    version: ClassVar[int] = 2
+    older: ClassVar[frozenset[int]] = frozenset({1})  # plain arrays
 
     source: Vocabulary
     target: Vocabulary
     offsets: NDArray[np.int64]
-    columns: Ids
-    values: NDArray[np.float32]
+    columns: Stored
+    values: Stored
     log_likelihoods: tuple[float, ...] = ()
     quartiles: tuple[float, ...] = ()
     _above: dict[tuple[float, str], NDArray[np.int64]] = field(default_factory=dict, repr=False)
@@ -210,8 +226,8 @@ class Lexicon(Resource):
             source,
             target,
             table.offsets,
-            table.columns,
-            table.values.astype(np.float32),
+            packed(table.columns),
+            coded(table.values.astype(np.float32), relative=True, edges=ROUND),
             tuple(likelihoods),
             settings=settings,
             corpus_fingerprint=digest(given.fingerprint, words.fingerprint)
@@ -227,9 +243,12 @@ class Lexicon(Resource):
         return replace(self, quartiles=tuple(np.quantile(scores.maximum, (0.25, 0.5, 0.75)).tolist()))
 
     def check_arrays(self) -> None:
-        values = (self.values, np.float32)
-        rows(self.offsets, len(self.source), self.columns, len(self.target), values=values)
-        finite("values", self.values, 0, 1)
+        typed("offsets", self.offsets, np.int64, len(self.source) + 1)
+        check("columns", self.columns, np.int32, None)
+        check("values", self.values, np.float32, length(self.columns))
+        rising("offsets", self.offsets, 0, length(self.columns))
+        within("columns", unpacked(self.columns), 0, len(self.target))
+        finite("values", listed(self.values), 0, 1)
 
     @classmethod
     def read_lex(
@@ -259,8 +278,8 @@ class Lexicon(Resource):
             source,
             target,
             offsets,
-            columns[by_row],
-            values,
+            packed(columns[by_row]),
+            coded(values, relative=True, edges=ROUND),
             settings=settings,
             corpus_fingerprint=fingerprint,
         )
@@ -274,7 +293,7 @@ class Lexicon(Resource):
         """
         left, right = np.broadcast_arrays(source_ids, target_ids)
         result = np.empty(left.size)
-        _lookup(left.ravel(), right.ravel(), self.offsets, self.columns, self.values, result)
+        _lookup(left.ravel(), right.ravel(), *self._table, result)
         return result.reshape(left.shape)
 
     def translations_above(
@@ -287,13 +306,18 @@ class Lexicon(Resource):
         """
         key = (threshold, side)
         if key not in self._above:
-            kept = np.flatnonzero(self.values > np.float32(threshold))
+            kept = np.flatnonzero(unpacked(self.values) > np.float32(threshold))
             rows = np.searchsorted(self.offsets, kept, side="right") - 1
             kept, rows = kept[rows != NULL], rows[rows != NULL]
-            ids = rows if side == "source" else self.columns[kept]
+            ids = rows if side == "source" else taken(self.columns, kept)
             size = len(self.source) if side == "source" else len(self.target)
             self._above[key] = np.bincount(ids, minlength=size)
         return self._above[key]
+
+    @property
+    def _table(self) -> tuple[Any, Any, Any]:
+        """Offsets, columns and values as compiled code reads them."""
+        return self.offsets, self.columns, readable(self.values)
 
     @cached_property
     def entropies(self) -> FloatArray:
@@ -304,7 +328,7 @@ class Lexicon(Resource):
         NaN for words without entries (`<unk>`, `</s>`).
         """
         result = np.empty(len(self.source))
-        _entropies(self.offsets, self.values, result)
+        _entropies(self.offsets, readable(self.values), result)
         return result
 
     def score(self, source: Tokens, target: Tokens) -> WordScores:
@@ -315,10 +339,9 @@ class Lexicon(Resource):
         given, words = source.lower().ids_in(self.source), target.lower().ids_in(self.target)
         probability, maximum = np.empty(len(words)), np.empty(len(words))
         given, given_offsets = _with_null(given, np.asarray(source.offsets))
-        table = (self.offsets, self.columns, self.values)
         word_offsets = np.asarray(target.offsets)
         for first, offsets, cells in pair_values(
-            table, len(self.target), given, given_offsets, words, word_offsets
+            self._table, len(self.target), given, given_offsets, words, word_offsets
         ):
             _score(first, offsets, cells, given_offsets, word_offsets, probability, maximum)
         return WordScores(probability, maximum, target.offsets)
@@ -362,9 +385,10 @@ def _entropies(offsets: Any, values: Any, result: Any) -> None:
     for row in range(len(offsets) - 1):
         total, weighted = 0.0, 0.0
         for e in range(offsets[row], offsets[row + 1]):
-            total += values[e]
-            if values[e] > 0:
-                weighted += values[e] * math.log(values[e])
+            t = at(values, e)
+            total += t
+            if t > 0:
+                weighted += t * math.log(t)
         result[row] = (math.log(total) - weighted / total) / math.log(2.0) if total > 0 else np.nan
 
 

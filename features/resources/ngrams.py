@@ -11,7 +11,8 @@ from features.basics.hints import Count
 from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
 from features.resources._units import SideBuilder
-from features.storage.arrays import typed, within
+from features.storage.arrays import within
+from features.storage.compact import Stored, check, counted, taken, unpacked
 from features.text.corpus import ParallelCorpus
 from features.text.ngram_tables import Case, Offsets, OrderTable, Trie, cased, encode, ngram_tables
 from features.text.tokens import Tokens
@@ -86,10 +87,12 @@ class NgramCounts(Resource):
         },
     }
     builder: ClassVar[type[Builder]] = NgramCountsBuilder
+    version: ClassVar[int] = 2
+    older: ClassVar[frozenset[int]] = frozenset({1})  # plain arrays
 
     vocabulary: Vocabulary = field(repr=False)
     trie: Trie = field(repr=False)
-    occurrences: NDArray[np.int32] = field(repr=False)
+    occurrences: Stored = field(repr=False)
     _cutoffs: dict[tuple[int, int], tuple[int, int, int]] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -118,8 +121,8 @@ class NgramCounts(Resource):
         occurrences = np.concatenate([table.counts for table in tables])
         return cls(
             vocabulary,
-            trie,
-            occurrences,
+            trie.compact(),
+            counted(occurrences),
             settings=settings,
             corpus_fingerprint=fingerprint or tokens.fingerprint,
         )
@@ -164,7 +167,7 @@ class NgramCounts(Resource):
     ) -> tuple[NDArray[np.int64], Offsets]:
         """From the nodes of the n-grams that end at each token."""
         there = _position(offsets) >= order - 1
-        counts = np.where(nodes >= 0, self.occurrences[nodes], 0).astype(np.int64)
+        counts = np.where(nodes >= 0, taken(self.occurrences, nodes), 0).astype(np.int64)
         n_ngrams = np.maximum(np.diff(offsets) - order + 1, 0)
         return counts[there], np.concatenate(([0], np.cumsum(n_ngrams))).astype(np.int64)
 
@@ -174,7 +177,8 @@ class NgramCounts(Resource):
         Raises InputError for an order that was not counted.
         """
         self._check(order)
-        counts = self.occurrences[self.trie.nodes(order)]
+        nodes = self.trie.nodes(order)
+        counts: NDArray[np.int32] = unpacked(self.occurrences, nodes.start, nodes.stop)
         return counts[counts > 0] if order == 1 else counts  # order 1 lists the markers too
 
     def quartile_cutoffs(self, order: int, minimum: int = QUEST_MINIMUM) -> tuple[int, int, int]:
@@ -209,8 +213,8 @@ class NgramCounts(Resource):
 
     def check_arrays(self) -> None:
         self.trie.check_arrays(len(self.vocabulary))
-        typed("occurrences", self.occurrences, np.int32, self.trie.begins[-1])
-        within("occurrences", self.occurrences, 0, 2**31)
+        check("occurrences", self.occurrences, np.int32, self.trie.begins[-1])
+        within("occurrences", unpacked(self.occurrences), 0, 2**31)
 
 
 def _position(offsets: Offsets) -> NDArray[np.int64]:

@@ -149,7 +149,7 @@ class PhraseTable(Resource):
         target_vocabulary, target = _encoded(corpus.target)
         text = _weighted(source, target, links)
         entries, keys, phrases = count_phrases(text, longest, minimum, progress)
-        table = assembled(entries, keys, phrases.totals)
+        table: dict[str, Any] = assembled(entries, keys, phrases.totals)
         starts, words = _words_of(phrases, target)
         return cls(
             source_vocabulary=source_vocabulary,

@@ -121,6 +121,8 @@ class TupleLM(Resource):
 
     parts: ClassVar[Parts] = {"tuple_lm": {"order": 3}}
     builder = TupleLMBuilder
+    version: ClassVar[int] = LanguageModel.version
+    older: ClassVar[frozenset[int]] = LanguageModel.older
 
     model: LanguageModel
 

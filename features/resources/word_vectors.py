@@ -12,6 +12,7 @@ from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
 from features.resources.ngrams import NgramCounts
 from features.storage.arrays import typed
+from features.storage.compact import unpacked
 from features.text.corpus import ParallelCorpus
 from features.text.tokens import Tokens
 from features.text.vocabulary import MARKERS, Vocabulary
@@ -85,11 +86,11 @@ class WordVectors(Resource):
 def _beside(ngrams: NgramCounts, words: int, contexts: int) -> Any:
     """(words, 2 contexts) how often each word has each context word to its right, to its left."""
     nodes = ngrams.trie.nodes(2)
-    second = np.asarray(ngrams.trie.words[nodes])
+    second = unpacked(ngrams.trie.words, nodes.start, nodes.stop)
     unigrams = ngrams.trie.sizes[0]
-    begins = np.asarray(ngrams.trie.first[: unigrams + 1], np.int64)
+    begins = unpacked(ngrams.trie.first, 0, unigrams + 1).astype(np.int64)
     first = np.repeat(np.arange(unigrams), begins[1:] - begins[:-1])
-    counts = np.asarray(ngrams.occurrences[nodes], np.float64)
+    counts = unpacked(ngrams.occurrences, nodes.start, nodes.stop).astype(np.float64)
     right, left = (first < words) & (second < contexts), (second < words) & (first < contexts)
     shape = words, contexts
     return sparse.hstack(

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from features.basics.errors import InputError
 from features.basics.threads import even_ranges, for_each, side_by_side
-from features.storage.arrays import rising, typed
+from features.storage.arrays import rising
+from features.storage.compact import Stored, at, check, packed, stepped, taken, unpacked
 from features.storage.damage import Damaged
 from features.text.tokens import Tokens
 from features.text.vocabulary import BOS, EOS, MARKERS, Vocabulary
@@ -257,11 +258,13 @@ class Trie:
     sizes  n-grams of each order; those of order 1 are the vocabulary, so that their nodes are word ids
     words  (nodes,) last word of each n-gram
     first  (nodes below order N + 1,) the children of node c are first[c]:first[c + 1]
+
+    `words` and `first` are plain arrays, or lie in fewer bytes (`features.storage.compact`).
     """
 
     sizes: tuple[int, ...]
-    words: Ints
-    first: Ints
+    words: Stored
+    first: Stored
 
     @classmethod
     def from_levels(cls, levels: list[tuple[Ints, Ints]]) -> "Trie":
@@ -282,16 +285,24 @@ class Trie:
         closed = np.concatenate([*first, begins[-1:].astype(np.int32)])
         return cls(sizes, np.concatenate([words for words, _ in levels]), closed)
 
+    def compact(self) -> "Trie":
+        """The same n-grams in fewer bytes."""
+        return Trie(self.sizes, packed(self.words), stepped(self.first))
+
+    def plain(self) -> "Trie":
+        """The same n-grams in plain arrays."""
+        return Trie(self.sizes, unpacked(self.words), unpacked(self.first))
+
     def check_arrays(self, vocabulary: int) -> None:
         """Raises Damaged if children are not of the next order, or there are not `vocabulary` words."""
         if not self.sizes or self.sizes[0] != vocabulary or any(size < 0 for size in self.sizes):
             raise Damaged(
                 f"the sizes {self.sizes} do not begin with the {vocabulary} words of the vocabulary"
             )
-        typed("words", self.words, np.int32, self.begins[-1])
-        typed("first", self.first, np.int32, self.begins[-2] + 1)
-        rising("first", self.first, self.sizes[0], self.begins[-1])
-        if (self.first[self.begins[:-1]] != self.begins[1:]).any():
+        check("words", self.words, np.int32, self.begins[-1])
+        check("first", self.first, np.int32, self.begins[-2] + 1)
+        rising("first", unpacked(self.first), self.sizes[0], self.begins[-1])
+        if (taken(self.first, self.begins[:-1]) != self.begins[1:]).any():
             raise Damaged("`first` gives n-grams children that are not one word longer")
 
     @property
@@ -323,24 +334,24 @@ class Trie:
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
-def child(words: Ints, low: int, high: int, word: int) -> int:
+def child(words: Any, low: int, high: int, word: int) -> int:
     """The node of `word` among the sorted siblings low:high, or -1."""
     end = high
     while low < high:
         middle = (low + high) >> 1
-        if words[middle] < word:
+        if at(words, middle) < word:
             low = middle + 1
         else:
             high = middle
-    return low if low < end and words[low] == word else -1
+    return low if low < end and at(words, low) == word else -1
 
 
 @numba.njit(cache=True, nogil=True)
-def _extend(contexts: Ints, ids: Ints, offsets: Offsets, words: Ints, first: Ints) -> Ints:
+def _extend(contexts: Ints, ids: Ints, offsets: Offsets, words: Any, first: Any) -> Ints:
     result = np.full(len(ids), -1, np.int32)
     for text in range(len(offsets) - 1):
         for i in range(offsets[text] + 1, offsets[text + 1]):
             context = contexts[i - 1]
             if context >= 0:
-                result[i] = child(words, first[context], first[context + 1], ids[i])
+                result[i] = child(words, at(first, context), at(first, context + 1), ids[i])
     return result

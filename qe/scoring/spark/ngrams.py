@@ -18,6 +18,7 @@ from features.basics.progress import Progress, silent
 from features.core.resource import Resource, With
 from features.resources.annotation import Annotation
 from features.resources.ngrams import NgramCounts, NgramCountsBuilder
+from features.storage.compact import counted
 from features.text.annotation import Layer
 from features.text.corpus import ParallelCorpus, Side
 from features.text.ngram_tables import Case, Trie, cased, encode, ngram_tables
@@ -78,8 +79,8 @@ def count(
     occurrences = np.concatenate([counts for _, _, counts in levels])
     return NgramCounts(
         vocabulary,
-        trie,
-        occurrences,
+        trie.compact(),
+        counted(occurrences),
         settings=settings,
         corpus_fingerprint=fingerprint or tokens.fingerprint,
     )

@@ -16,6 +16,7 @@ from features.resources.language_model import LanguageModel
 from features.resources.morphemes import Morphemes
 from features.resources.ngram_documents import NgramDocuments
 from features.resources.ngrams import NgramCounts
+from features.storage.compact import coded, length
 from features.storage.damage import Damaged
 from features.text.tokens import Tokens
 from features.word_level.columns import columns_in
@@ -77,17 +78,17 @@ def test_settings_that_the_builder_does_not_take(
 
 def wrong_counts() -> Resource:
     part = counts()
-    return replace(part, occurrences=np.full_like(part.occurrences, -1))
+    return replace(part, occurrences=np.full(length(part.occurrences), -1, np.int32))
 
 
 def wrong_probabilities() -> Resource:
     part = model()
-    return replace(part, log10=np.full_like(part.log10, -1e6))
+    return replace(part, log10=coded(np.full(length(part.log10), -1e6, np.float32)))
 
 
 def wrong_backoff() -> Resource:
     part = model()
-    return replace(part, backoff=np.full_like(part.backoff, 1e38))
+    return replace(part, backoff=coded(np.full(length(part.backoff), 1e38, np.float32)))
 
 
 @pytest.mark.parametrize(

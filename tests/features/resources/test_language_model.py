@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from features.basics.errors import InputError
 from features.resources._kneser_ney import discounts
 from features.resources.language_model import LanguageModel
+from features.storage.compact import decoded
 from features.storage.files import read_lines
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
@@ -152,7 +153,9 @@ def test_modified_values_worked_by_hand() -> None:
         "f": Fraction(3, 5) / 1,  # a 1
     }
     ids = [model.vocabulary.words.index(word) for word in gamma]
-    np.testing.assert_allclose(10.0 ** model.backoff[ids], [float(g) for g in gamma.values()], rtol=1e-6)
+    np.testing.assert_allclose(
+        10.0 ** decoded(model.backoff)[ids], [float(g) for g in gamma.values()], rtol=1e-6
+    )
     a_begins = (4 - Fraction(9, 5)) / 7 + gamma["<s>"] * Fraction(71, 480)  # p(a | <s>), counted 4
     expected = {  # of the words and of </s>
         "a b": [

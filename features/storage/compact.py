@@ -1,0 +1,381 @@
+"""Arrays in few bytes that compiled code reads where they lie, in a file mapped into memory.
+
+The type of an array says how its numbers are stored:
+
+uint64       whole numbers in as few bits as the largest needs: their number, the width, the bits
+uint32       whole numbers that never fall: their number, then 9 words for every 32 of them, the first number
+             and what each is larger by, in a byte; blocks that rise by more than 255 lie behind, as they are
+uint16       decimals as places in a list of at most 65,536: the length of the list, the list, the places
+uint8        whole numbers, most of them below 255: how many are not, their places, they; a byte for each
+any other    the numbers themselves, as parts were stored before
+
+`at` reads one number of any of them but uint8 in compiled code, `taken` many of them in NumPy.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numba
+import numpy as np
+from numba import types
+from numba.extending import overload
+from numpy.typing import NDArray
+
+from features.storage.damage import Damaged
+
+Stored = NDArray[Any]  # an array in one of these forms
+
+_HEAD: Final = 2  # words before the bits
+_BLOCK: Final = 32  # numbers of a rising array that share their first
+_WORDS: Final = 9  # of a block: the first number, and 32 bytes
+_START: Final = 8  # halves of words before a list of decimals
+_LARGE: Final = 255  # numbers from here on lie aside
+_COUNT: Final = 8  # bytes that tell how many these are
+_MOST: Final = 1 << 16  # decimals of a list
+
+
+def packed(values: NDArray[np.int32]) -> NDArray[np.uint64]:
+    """Whole numbers from 0 on in as few bits as the largest needs.
+
+    >>> numbers = packed(np.array([3, 0, 2], np.int32))
+    >>> len(numbers), unpacked(numbers).tolist()
+    (4, [3, 0, 2])
+    """
+    width = max(int(values.max()).bit_length(), 1) if len(values) else 1
+    result = np.zeros(_packed_size(len(values), width), np.uint64)
+    result[:_HEAD] = len(values), width
+    _pack(np.ascontiguousarray(values), width, result)
+    return result
+
+
+def _packed_size(length: int, width: int) -> int:
+    """Words of packed numbers: one more than the bits fill, so that two can always be read."""
+    return _HEAD + -(-length * width // 64) + 1
+
+
+@numba.njit(cache=True, nogil=True)
+def _pack(values: Any, width: int, result: Any) -> None:
+    for i in range(len(values)):
+        bit = i * width
+        place, shift = 2 + (bit >> 6), np.uint64(bit & 63)
+        result[place] |= np.uint64(values[i]) << shift
+        if shift + np.uint64(width) > np.uint64(64):
+            result[place + 1] |= np.uint64(values[i]) >> (np.uint64(64) - shift)
+
+
+def stepped(values: NDArray[np.int32]) -> NDArray[np.uint32]:
+    """Whole numbers from 0 on that never fall, in little more than a byte each.
+
+    >>> numbers = stepped(np.array([0, 2, 2, 900], np.int32))
+    >>> unpacked(numbers).tolist(), unpacked(numbers, 1, 3).tolist()
+    ([0, 2, 2, 900], [2, 2])
+    """
+    blocks = -(-len(values) // _BLOCK)
+    full = np.full(blocks * _BLOCK, values[-1] if len(values) else 0, np.int64)
+    full[: len(values)] = values
+    rows = full.reshape(blocks, _BLOCK)
+    steps = rows - rows[:, :1]
+    wide = np.flatnonzero(steps[:, -1:].ravel() > 255)
+    stored = np.zeros((blocks, _WORDS), np.uint32)
+    stored[:, 0] = rows[:, 0]
+    stored[:, 1:] = np.minimum(steps, 255).astype(np.uint8).view("<u4")
+    behind = 1 + blocks * _WORDS + _BLOCK * np.arange(len(wide))
+    stored[wide, 0] = behind | 1 << 31
+    head = np.array([len(values)], np.uint32)
+    return np.concatenate([head, stored.ravel(), rows[wide].ravel().astype(np.uint32)])
+
+
+def counted(values: NDArray[np.int32]) -> NDArray[np.uint8]:
+    """Whole numbers from 0 on, most of them small, in a byte each.
+
+    >>> unpacked(counted(np.array([1, 70_000, 254], np.int32))).tolist()
+    [1, 70000, 254]
+    """
+    places = np.flatnonzero(values >= _LARGE)
+    aside = np.array([len(places)], "<i8"), places.astype("<i4"), values[places].astype("<i4")
+    small = np.minimum(values, _LARGE).astype(np.uint8)
+    return np.concatenate([part.view(np.uint8) for part in (*aside, small)])
+
+
+def _aside(stored: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.int32], NDArray[np.int32]]:
+    """A byte for each number; places of the large ones; these."""
+    size = 4 * int(stored[:_COUNT].view("<i8")[0])
+    end = _COUNT + 2 * size
+    places, large = stored[_COUNT : _COUNT + size].view("<i4"), stored[_COUNT + size : end].view("<i4")
+    return stored[end:], places, large
+
+
+def coded(
+    values: NDArray[np.float32], *, relative: bool = False, edges: Sequence[float] = ()
+) -> NDArray[np.uint16]:
+    """Decimals as places in a list of them: as they are if at most 65,536 differ.
+
+    Else neighbours share the middle of the span that they lie in. All spans have the same width, the smallest
+    for which 65,536 are enough; if `relative`, that of their logarithms.
+
+    values  (n,) finite if more than 65,536 differ, and from 0 on if `relative`
+    edges   a value that is above one of these stays above it, and one that is not does not rise above it
+
+    >>> decoded(coded(np.array([0.5, -3, 0.5], np.float32))).tolist()
+    [0.5, -3.0, 0.5]
+    """
+    distinct = np.unique(values)
+    starts = kept = distinct
+    if len(distinct) > _MOST:
+        with np.errstate(divide="ignore"):
+            scale = np.log(distinct, dtype=np.float64) if relative else distinct.astype(np.float64)
+        apart = np.searchsorted(distinct, np.sort(np.array(edges, np.float32)), side="right")
+        begins = _spans(scale, apart)
+        ends = np.append(begins[1:], len(scale)) - 1
+        middle = (scale[begins] + scale[ends]) / 2
+        middle = (np.exp(middle) if relative else middle).astype(np.float32)
+        starts, kept = distinct[begins], np.clip(middle, distinct[begins], distinct[ends])
+    result = np.empty(_START + 2 * len(kept) + len(values), np.uint16)
+    result[:_START] = 0
+    result[:2] = np.array([len(kept)], "<u4").view(np.uint16)
+    result[_START : _START + 2 * len(kept)] = kept.view(np.uint16)
+    _place(np.ascontiguousarray(values), starts, result[_START + 2 * len(kept) :])
+    return result
+
+
+def _spans(ascending: NDArray[np.float64], apart: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where each of at most 65,536 spans of distinct numbers begins, as narrow as can be.
+
+    One begins at each of the places `apart`.
+    """
+    low, high = 0.0, float(ascending[-1] - ascending[np.isfinite(ascending).argmax()])
+    for _ in range(40):
+        middle = (low + high) / 2
+        if _begins(ascending, apart, middle, np.empty(0, np.int64)) > _MOST:
+            low = middle
+        else:
+            high = middle
+    result = np.empty(_begins(ascending, apart, high, np.empty(0, np.int64)), np.int64)
+    _begins(ascending, apart, high, result)
+    return result
+
+
+@numba.njit(cache=True, nogil=True)
+def _begins(ascending: Any, apart: Any, width: float, result: Any) -> int:
+    """The number of spans of that width; where each begins, if there is room in `result`."""
+    spans, start, edge = 0, 0.0, 0
+    for i in range(len(ascending)):
+        forced = False
+        while edge < len(apart) and apart[edge] <= i:
+            forced = forced or apart[edge] == i
+            edge += 1
+        if i == 0 or forced or ascending[i] - start > width:
+            start = ascending[i]
+            if len(result):
+                result[spans] = i
+            spans += 1
+    return spans
+
+
+@numba.njit(cache=True, nogil=True)
+def _place(values: Any, starts: Any, result: Any) -> None:
+    """The span that each value lies in; values that are no numbers lie in the last."""
+    for i in range(len(values)):
+        low, high = 0, len(starts) - 1
+        while low < high:
+            middle = (low + high + 1) >> 1
+            if starts[middle] > values[i]:
+                high = middle - 1
+            else:
+                low = middle
+        result[i] = low
+
+
+def readable(stored: Stored) -> Any:
+    """What `at` reads: (places, list) of decimals in a list, else the array."""
+    if stored.dtype != np.uint16:
+        return stored
+    size = _START + 2 * _listed(stored)
+    return stored[size:], stored[_START:size].view(np.float32)
+
+
+def _listed(stored: NDArray[np.uint16]) -> int:
+    return int(stored[:2].view("<u4")[0])
+
+
+def length(stored: Stored) -> int:
+    """How many numbers there are."""
+    if stored.dtype == np.uint16:
+        return len(stored) - _START - 2 * _listed(stored)
+    if stored.dtype == np.uint8:
+        return len(_aside(stored)[0])
+    return int(stored[0]) if stored.dtype in (np.uint64, np.uint32) else len(stored)
+
+
+def at(stored: Any, i: int) -> Any:
+    """The number at place i; `stored` is what `readable` gives. In compiled code alone."""
+    raise NotImplementedError
+
+
+@overload(at, inline="never", jit_options={"nogil": True, "_nrt": False})
+def _at(stored: Any, i: Any) -> Any:
+    if isinstance(stored, types.BaseTuple):
+        return _listed_at
+    if stored.dtype == types.uint64:
+        return _bits_at
+    if stored.dtype == types.uint32:
+        return _rising_at
+    return _plain_at
+
+
+def _plain_at(stored: Any, i: Any) -> Any:
+    return stored[i]
+
+
+def _listed_at(stored: Any, i: Any) -> Any:
+    return stored[1][stored[0][i]]
+
+
+def _bits_at(stored: Any, i: Any) -> Any:
+    width = stored[1]
+    bit = np.uint64(i) * width
+    place, shift = np.int64(bit >> np.uint64(6)) + 2, bit & np.uint64(63)
+    low, high = stored[place] >> shift, (stored[place + 1] << np.uint64(1)) << (np.uint64(63) - shift)
+    return np.int64((low | high) & ((np.uint64(1) << width) - np.uint64(1)))
+
+
+def _rising_at(stored: Any, i: Any) -> Any:
+    block = 1 + (i >> 5) * 9
+    first, place = np.int64(stored[block]), i & 31
+    if first >= 1 << 31:
+        return np.int64(stored[first - (1 << 31) + place])
+    return first + ((np.int64(stored[block + 1 + (place >> 2)]) >> (8 * (place & 3))) & 255)
+
+
+def taken(stored: Stored, places: NDArray[np.integer[Any]]) -> NDArray[Any]:
+    """The numbers at these places."""
+    if stored.dtype == np.uint16:
+        codes, values = readable(stored)
+        return np.asarray(values[codes[places]])
+    if stored.dtype == np.uint8:
+        small, wide, large = _aside(stored)
+        counts = np.empty(len(places), np.int32)
+        _take_counts(small, wide, large, places, counts)
+        return counts
+    if stored.dtype not in (np.uint64, np.uint32):
+        return np.asarray(stored[places])
+    result = np.empty(len(places), np.int32)
+    _take(stored, places, result)
+    return result
+
+
+@numba.njit(cache=True, nogil=True)
+def _take(stored: Any, places: Any, result: Any) -> None:
+    for i in range(len(places)):
+        result[i] = at(stored, places[i])
+
+
+@numba.njit(cache=True, nogil=True)
+def _take_counts(small: Any, wide: Any, large: Any, places: Any, result: Any) -> None:
+    for i in range(len(places)):
+        result[i] = small[places[i]]
+        if result[i] == 255:
+            low, high = 0, len(wide) - 1
+            while low < high:
+                middle = (low + high) >> 1
+                if wide[middle] < places[i]:
+                    low = middle + 1
+                else:
+                    high = middle
+            result[i] = large[low]
+
+
+def unpacked(stored: Stored, start: int = 0, stop: int | None = None) -> NDArray[Any]:
+    """The numbers start:stop as they are."""
+    stop = length(stored) if stop is None else stop
+    if stored.dtype == np.uint16:
+        codes, values = readable(stored)
+        return np.asarray(values[codes[start:stop]])
+    if stored.dtype == np.uint8:
+        small, wide, large = _aside(stored)
+        result: NDArray[Any] = small[start:stop].astype(np.int32)
+        begin, end = np.searchsorted(wide, (start, stop))
+        result[wide[begin:end] - start] = large[begin:end]
+        return result
+    if stored.dtype not in (np.uint64, np.uint32):
+        return np.asarray(stored[start:stop])
+    result = np.empty(max(stop - start, 0), np.int32)
+    _unpack(stored, start, result)
+    return result
+
+
+@numba.njit(cache=True, nogil=True)
+def _unpack(stored: Any, start: int, result: Any) -> None:
+    for i in range(len(result)):
+        result[i] = at(stored, start + i)
+
+
+def decoded(stored: Stored) -> NDArray[np.float32]:
+    """All decimals, as they are read."""
+    return np.asarray(unpacked(stored), np.float32)
+
+
+def listed(stored: Stored) -> NDArray[Any]:
+    """The list of decimals in a list, else the numbers: all that can be read are among them."""
+    return np.asarray(readable(stored)[1]) if stored.dtype == np.uint16 else stored
+
+
+def check(name: str, stored: Stored, dtype: Any, size: int | None) -> None:
+    """Raises Damaged unless there are `size` numbers, stored as `dtype`, as it was before, or in few bytes.
+
+    Compiled code reads nothing outside of an array that passes. None stands for any number.
+
+    >>> check("words", packed(np.array([1, 2], np.int32)), np.int32, 3)
+    Traceback (most recent call last):
+    features.storage.damage.Damaged: `words` must hold 3 numbers, but holds 2
+    """
+    kinds = (np.uint16,) if np.dtype(dtype).kind == "f" else (np.uint64, np.uint32, np.uint8)
+    if stored.ndim != 1 or stored.dtype not in (np.dtype(dtype), *kinds) or not stored.dtype.isnative:
+        raise Damaged(f"`{name}` must hold {np.dtype(dtype)} in a row, but is {stored.dtype} {stored.shape}")
+    if stored.dtype == np.dtype(dtype):
+        held, sound = len(stored), True
+    elif stored.dtype == np.uint16:
+        held, sound = _check_list(stored)
+    elif stored.dtype == np.uint8:
+        held, sound = _check_aside(stored)
+    elif stored.dtype == np.uint64:
+        held, sound = _check_packed(stored)
+    else:
+        held, sound = _check_rising(stored)
+    if not sound:
+        raise Damaged(f"`{name}` points outside of what it holds")
+    if size is not None and held != size:
+        raise Damaged(f"`{name}` must hold {size} numbers, but holds {held}")
+
+
+def _check_list(stored: NDArray[np.uint16]) -> tuple[int, bool]:
+    if len(stored) < _START or length(stored) < 0 or _listed(stored) > _MOST:
+        return 0, False
+    codes, values = readable(stored)
+    return len(codes), not len(codes) or int(codes.max()) < len(values)
+
+
+def _check_aside(stored: NDArray[np.uint8]) -> tuple[int, bool]:
+    if len(stored) < _COUNT or not 0 <= 8 * int(stored[:_COUNT].view("<i8")[0]) <= len(stored) - _COUNT:
+        return 0, False
+    small, places, _ = _aside(stored)
+    return len(small), bool(np.array_equal(places, np.flatnonzero(small == _LARGE)))
+
+
+def _check_packed(stored: NDArray[np.uint64]) -> tuple[int, bool]:
+    if len(stored) < _HEAD:
+        return 0, False
+    held, width = int(stored[0]), int(stored[1])
+    return held, 1 <= width <= 31 and len(stored) == _packed_size(held, width)
+
+
+def _check_rising(stored: NDArray[np.uint32]) -> tuple[int, bool]:
+    if not len(stored):
+        return 0, False
+    held, blocks = int(stored[0]), -(-int(stored[0]) // _BLOCK)
+    behind = 1 + blocks * _WORDS
+    if len(stored) < behind:
+        return held, False
+    first = stored[1:behind:_WORDS].astype(np.int64)
+    wide = first[first >= 1 << 31] - (1 << 31)
+    return held, bool(((wide >= behind) & (wide + _BLOCK <= len(stored))).all())
