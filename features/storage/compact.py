@@ -139,7 +139,7 @@ def coded(
 
 
 def _spans(ascending: NDArray[np.float64], apart: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where each of at most 65,536 spans of distinct numbers begins, as narrow as can be.
+    """The beginnings of at most 65,536 spans of distinct numbers, as narrow as can be.
 
     One begins at each of the places `apart`.
     """
@@ -321,7 +321,7 @@ def listed(stored: Stored) -> NDArray[Any]:
 
 
 def check(name: str, stored: Stored, dtype: Any, size: int | None) -> None:
-    """Raises Damaged unless there are `size` numbers, stored as `dtype`, as it was before, or in few bytes.
+    """Raises Damaged unless `size` numbers are stored, in `dtype` or in fewer bytes.
 
     Compiled code reads nothing outside of an array that passes. None stands for any number.
 
