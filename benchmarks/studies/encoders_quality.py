@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def encoded(data: Path, model: str, pair: str, layers: list[int]) -> dict[str, np.ndarray]:
-    """The vectors of all layers, matches, the decoder's mean log-probability and labels, train and dev."""
+    """The vectors of all layers, matches, log-probabilities and labels of train and dev."""
     dataset = make_format("mlqe_pe", {"pair": pair, "label": "da", "text": "tokenised"}).read(
         data / "mlqe-pe"
     )
