@@ -1,6 +1,6 @@
 """Resources in few bytes beside plain arrays: size, speed, features and scores.
 
-python benchmarks/studies/size_resources.py BUNDLE  # of WMT12's corpus, built by af1e994f or before
+python benchmarks/studies/speed_stored_resources.py BUNDLE  # of WMT12's corpus, built by af1e994f or before
 
 Stores every language model, n-gram count and lexicon of BUNDLE anew in a temporary folder, and compares both
 in turn, in one process: bytes, log10 of `target_lm` and of the lexicon on WMT12's segments, the 17 baseline
