@@ -102,7 +102,7 @@ def effort(
         _track(report, title, languages)
     if as_json:
         print_json("effort", report.to_json())
-    elif not quiet:
+    else:
         _print(report, output)
 
 

@@ -145,12 +145,12 @@ def select(
             _write(output, translations, selection.preferences, unit, selection)
     if as_json:
         print_json("select", selection.to_json())
-    elif not quiet:
+    else:
         show(*selection_tables(selection, list(chosen)))
     verdicts = {(c.system, c.metric): _verdict(c, chosen) for c in selection.comparisons}
     first = next(iter(chosen))
     better = [name for name in selection.preferences if verdicts[name, first] == 1]
-    if not (quiet or as_json):
+    if not as_json:
         _print_verdict(selection, first, better, verdicts)
     if not better:
         raise typer.Exit(1)

@@ -196,7 +196,7 @@ def test_command_line_with_conllu(
     # Lemmas that the file leaves out are simplemma's: casas and casa are one.
     assert content["sets"]["high TER, high score"]["shares"]["noun"]["form_changed"] == 1
     assert content["recipe"]["tagger"] == "CoNLL-U"
-    code, out, _ = run(*files)
+    code, out, _ = run(*files, "--quiet")
     assert code == 0 and "Spearman with the score" in out and "high TER, high score" in out
 
 
