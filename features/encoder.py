@@ -115,6 +115,13 @@ class Encoder(FittedExtractor):
     _learned: "_Learned | None" = field(default=None, init=False, repr=False)
     _copy: Path | None = field(default=None, init=False, repr=False)
 
+    def __post_init__(self) -> None:
+        if self.layers and not self.prediction:
+            raise InputError(
+                "`layers` are read for the prediction alone, but `prediction` is off",
+                remedy="leave `layers` out, or leave `prediction` on",
+            )
+
     @property
     def features(self) -> Sequence[Feature]:
         return list(self._features())
@@ -177,7 +184,7 @@ class Encoder(FittedExtractor):
     @property
     def _encoder(self) -> TextEncoder:
         if self._loaded.encoder is None:
-            layers = tuple(self.layers) if self.prediction else ()
+            layers = tuple(self.layers)
             settings = EncoderSettings(self.pooling, self.longest, self.threads, self.batch, layers)
             self._loaded.encoder = self._folder.load(settings)
         return self._loaded.encoder

@@ -249,8 +249,8 @@ class LanguageModel(Resource):
         return cls(
             arpa.vocabulary,
             arpa.trie.compact(),
-            coded(arpa.log10),
-            coded(arpa.backoff),
+            arpa.log10,  # what a file says is kept as it is
+            arpa.backoff,
             settings=settings,
             corpus_fingerprint=sha256(path),
         )

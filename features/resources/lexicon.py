@@ -279,7 +279,7 @@ class Lexicon(Resource):
             target,
             offsets,
             packed(columns[by_row]),
-            coded(values, relative=True, edges=ROUND),
+            values,  # what a file says is kept as it is
             settings=settings,
             corpus_fingerprint=fingerprint,
         )

@@ -206,12 +206,17 @@ def test_the_prediction_by_layers_is_the_mean_of_a_ridge_on_each(tmp_path: Path)
     ]
     expected = [ridge.fit(parts(train, k), labels).predict(parts(other, k)) for k, ridge in enumerate(ridges)]
     got = column(extractor, "encoder_prediction", other)
-    np.testing.assert_allclose(got, np.mean(expected, axis=0), atol=2e-3)
+    np.testing.assert_allclose(got, np.mean(expected, axis=0), atol=1e-3)
     saved = tmp_path / "saved"
     saved.mkdir()
     extractor.save(saved)
     restored = Encoder(tmp_path / "e", layers=[1, 2]).restore(saved)
     assert np.array_equal(restored.extract(other), extractor.extract(other))
+
+
+def test_layers_without_a_prediction_are_refused(folder: Path) -> None:
+    with pytest.raises(InputError, match="`prediction` is off"):
+        Encoder(folder, layers=[1], prediction=False)
 
 
 def prompted(folder: Path, content: dict[str, Any]) -> Path:

@@ -235,7 +235,7 @@ def test_the_claim_is_named_and_the_other_claims_are_told(example: SystemsCompar
 
 @pytest.mark.parametrize("unit", ["segment", "segment-run"])
 def test_tukey_of_several_runs_claims_what_it_exchanges(example: SystemsComparison, unit: str) -> None:
-    """Of two systems it is the randomization test of the same unit."""
+    """Tukey's test of two systems is the randomization test of the same unit."""
     settings = ResamplingSettings("tukey", unit, samples=2000, seed=1)
     built = compare(example.systems, example.references, metrics("bleu", "length"), settings=settings)
     for one in built.comparisons:

@@ -2,9 +2,10 @@
 
 import json
 import string
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,8 +80,7 @@ def onnx_folder(
     longest: int | None = None,
 ) -> Path:  # fmt: skip
     """As exporters write it. `sentence`: with an output for texts, the first vector doubled."""
-    import onnx
-    from onnx import TensorProto, helper, numpy_helper
+    from onnx import TensorProto, helper
 
     node = helper.make_node
     nodes = [
@@ -110,18 +110,7 @@ def onnx_folder(
         outputs.append(value("last_hidden_state", TensorProto.FLOAT, ["batch", "length", WIDTH]))
     if sentence:
         outputs.append(value("sentence_embedding", TensorProto.FLOAT, ["batch", WIDTH]))
-    graph = helper.make_graph(
-        nodes,
-        "tiny",
-        [value(name, TensorProto.INT64, ["batch", "length"]) for name in ("input_ids", "attention_mask")],
-        outputs,
-        [numpy_helper.from_array(table, name) for name, table in tables.items()],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    onnx.checker.check_model(model)
-    folder.mkdir(parents=True)
-    write_tokenizer(folder / "tokenizer.json", longest)
-    onnx.save(model, folder / "model.onnx")
+    _write(folder, nodes, ("input_ids", "attention_mask"), outputs, tables, longest)
     if cls:
         (folder / "1_Pooling").mkdir()
         (folder / "1_Pooling" / "config.json").write_text(json.dumps({"pooling_mode_cls_token": True}))
@@ -157,11 +146,10 @@ def _normalised(x: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def layered_folder(folder: Path, layered: Layered, *, longest: int | None = None) -> Path:
-    """As exporters write it: the last layer is its one output."""
-    import onnx
-    from onnx import TensorProto, helper, numpy_helper
+    """A folder as exporters write it: its one output is the last layer."""
+    from onnx import TensorProto, helper
 
-    node, value = helper.make_node, helper.make_tensor_value_info
+    node = helper.make_node
     tables = {"vectors": layered.vectors, "ones": np.ones(WIDTH, np.float32)}
     nodes = [
         node("Gather", ["vectors", "input_ids"], ["read"]),
@@ -180,11 +168,25 @@ def layered_folder(folder: Path, layered: Layered, *, longest: int | None = None
             node("LayerNormalization", [f"outer{k}", "ones"], [f"state{k + 1}"]),
         ]
     nodes.append(node("Identity", [f"state{len(layered.maps)}"], ["last_hidden_state"]))
+    output = helper.make_tensor_value_info("last_hidden_state", TensorProto.FLOAT, ["batch", "length", WIDTH])
+    _write(folder, nodes, ("input_ids",), [output], tables, longest)
+    return folder
+
+
+def _write(
+    folder: Path, nodes: list[Any], inputs: Sequence[str], outputs: list[Any],
+    tables: Mapping[str, NDArray[np.generic]], longest: int | None,
+) -> None:  # fmt: skip
+    """A new folder with the graph of these nodes, and the tokenizer."""
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+
+    value = helper.make_tensor_value_info
     graph = helper.make_graph(
         nodes,
-        "layered",
-        [value("input_ids", TensorProto.INT64, ["batch", "length"])],
-        [value("last_hidden_state", TensorProto.FLOAT, ["batch", "length", WIDTH])],
+        "made",
+        [value(name, TensorProto.INT64, ["batch", "length"]) for name in inputs],
+        outputs,
         [numpy_helper.from_array(table, name) for name, table in tables.items()],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
@@ -192,4 +194,3 @@ def layered_folder(folder: Path, layered: Layered, *, longest: int | None = None
     folder.mkdir(parents=True)
     write_tokenizer(folder / "tokenizer.json", longest)
     onnx.save(model, folder / "model.onnx")
-    return folder
