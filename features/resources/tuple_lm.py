@@ -91,11 +91,15 @@ def _numbered(words: Any, given: Any, types: int, size: int, index: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class TupleLMBuilder(Builder):
-    """Aligns the corpus and counts; units seen fewer than `minimum` times are unknown."""
+    """Aligns the corpus and counts; units seen fewer than `minimum` times are unknown.
+
+    prune  drop n-grams of order 3 and more that occur once
+    """
 
     aligner: Aligner
     order: Count = 3
     minimum: Count = 2
+    prune: bool = False
 
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "TupleLM":
         links = self.aligner.align(corpus.source, corpus.target, "source-target", progress=progress)
@@ -104,6 +108,7 @@ class TupleLMBuilder(Builder):
             links,
             order=self.order,
             minimum=self.minimum,
+            prune=self.prune,
             provenance={"aligner": self.aligner.fingerprint},
             progress=progress,
         )
@@ -134,6 +139,7 @@ class TupleLM(Resource):
         *,
         order: int = 3,
         minimum: int = 2,
+        prune: bool = False,
         provenance: Mapping[str, Any] | None = None,
         progress: Progress = silent,
     ) -> Self:
@@ -150,10 +156,11 @@ class TupleLM(Resource):
             order=order,
             case="true",
             minimum=minimum,
+            prune=prune,
             progress=progress,
             corpus_fingerprint=digest(corpus.fingerprint, *(provenance or {}).values()),
         )
-        settings = {"order": order, "minimum": minimum, "ngrams": model.settings["ngrams"]}
+        settings = {"order": order, "minimum": minimum, "prune": prune, "ngrams": model.settings["ngrams"]}
         settings |= provenance or {}
         return cls(model, settings=settings, corpus_fingerprint=corpus.fingerprint)
 

@@ -198,7 +198,7 @@ def consistency(
         found.write(output)
     if as_json:
         print_json("features-consistency", found.summary())
-    elif not quiet:
+    else:
         from qe.display.terminal import show
 
         show(found.table())

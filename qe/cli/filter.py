@@ -133,7 +133,7 @@ def filter_(
             rejected=rejected,
             progress=progress,
         )
-    _print(summary, quiet, as_json)
+    _print(summary, as_json)
     if not summary.kept:
         raise typer.Exit(1)
 
@@ -160,10 +160,10 @@ def _threshold(
     return Threshold(worst, scorer.model.scale.higher_is_better, scorer)
 
 
-def _print(summary: "Filtered", quiet: bool, as_json: bool) -> None:
+def _print(summary: "Filtered", as_json: bool) -> None:
     if as_json:
         print_json("filter", asdict(summary))
-    elif not quiet:
+    else:
         share = f" ({percent(summary.kept / summary.pairs)})" if summary.pairs else ""
         print(f"{summary.kept:,} of {summary.pairs:,} pairs kept{share}")
         for check, count in sorted(summary.refused.items(), key=lambda item: -item[1]):

@@ -57,7 +57,7 @@ def promote(
         demoted, champion = promotion.rollback(name)
         if as_json:
             print_json("promote-rollback", {"name": name, "demoted": demoted, "champion": champion})
-        elif not quiet:
+        else:
             print(f"{name}: version {champion} is champion again; version {demoted} is not")
         return
     if data is None:
@@ -78,7 +78,7 @@ def promote(
     )
     if as_json:
         print_json("promote", decision.to_json())
-    elif not quiet:
+    else:
         print_decision(decision)
     if not decision.promoted:
         raise typer.Exit(1)

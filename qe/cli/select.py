@@ -109,9 +109,7 @@ def select(
     folder = held(output, "select", files)
     if model is not None:
         with folder:
-            _apply(
-                model, translations, unit, output, quiet, as_json, given=bool(references or features or new)
-            )
+            _apply(model, translations, unit, output, as_json, given=bool(references or features or new))
         return
     if not references or not features:
         raise InputError("--references and --features are needed to learn a choice", remedy="or give --model")
@@ -230,7 +228,7 @@ def _choosers(given: Sequence[str] | None) -> dict[str, Any]:
 
 def _apply(
     model: str, translations: "Translations", by: Literal["segment", "document"], output: Path | None,
-    quiet: bool, as_json: bool, *, given: bool,
+    as_json: bool, *, given: bool,
 ) -> None:  # fmt: skip
     """Chooses by a trained scoring model."""
     from qe.api.models import model_folder
@@ -250,7 +248,7 @@ def _apply(
     if as_json:
         told = {"segments": len(translations), "shares": shares_of, "output": str(output)}
         print_json("select-model", told)
-    elif not quiet:
+    else:
         parts = ", ".join(f"{name} {percent(share)}" for name, share in shares_of.items())
         say(f"{len(translations):,} segments: {parts}; chosen translations in {output}")
 

@@ -179,7 +179,7 @@ def score(
     ordered = dict(sorted(means.items(), key=lambda item: -item[1]))
     if as_json:
         print_json("terrorcat-score", {"systems": ordered, "segments": n})
-    elif not quiet:
+    else:
         for system, mean in ordered.items():
             typer.echo(f"{number(mean, 4)}  {system}")
         typer.echo(f"per segment: {output}")

@@ -115,7 +115,7 @@ def train(
         _print_resolved(plans, as_json)
         return
     if only_check:
-        _print_plans(plans, as_json, quiet)
+        _print_plans(plans, as_json)
         return
     from qe.cli._summary import print_outcome, print_reports
     from qe.cli.promote import print_decision
@@ -236,7 +236,7 @@ def _without_missing(plans: "Sequence[Plan]") -> "list[Plan]":
     return left
 
 
-def _print_plans(plans: "Sequence[Plan]", as_json: bool, quiet: bool) -> None:
+def _print_plans(plans: "Sequence[Plan]", as_json: bool) -> None:
     """What would be run, and the programs and packages that it needs."""
 
     from qe.training.requirements import needed
@@ -244,7 +244,7 @@ def _print_plans(plans: "Sequence[Plan]", as_json: bool, quiet: bool) -> None:
     if as_json:
         told = [{**plan.to_json(), "needs": [vars(each) for each in needed(plan)]} for plan in plans]
         print_json("train-check", {"experiments": told})
-    elif not quiet:
+    else:
         for plan in plans:
             print(plan)
             print(*(f"  needs     {each}" for each in needed(plan)), sep="\n", end="\n" * bool(needed(plan)))

@@ -96,7 +96,7 @@ def triage(
     if as_json:
         by = {} if told is None else {"model": told["model"]}
         print_json("triage", {**decision.to_json(), **by})
-    elif not quiet:
+    else:
         if told is not None:
             print(f"scores by {told['model']['name']}, fingerprint {told['model']['fingerprint'][:12]}")
         show(*triage_tables(decision, scale.higher_is_better))

@@ -206,11 +206,16 @@ def test_the_command(
     assert content["n"] == 300 and 3 < content["publish"] < 5 and len(content["cost"]["ci"]) == 2
 
 
-def test_the_command_says_no_where_nothing_is_saved(files: list[str], tmp_path: Path) -> None:
+def test_the_command_says_no_where_nothing_is_saved(
+    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "costs.yaml").write_text(
         "good: 4\npublish_bad: 0\npost_edit: 1\npost_edit_worst: 5\nretranslate: 4\n"
     )
+    assert run([*files]) == 1
+    printed = capsys.readouterr().out
     assert run([*files, "--quiet"]) == 1
+    assert capsys.readouterr().out == printed and "post-edit" in printed
 
 
 @pytest.mark.parametrize(

@@ -145,7 +145,9 @@ def test_scores_of_a_column(tmp_path: Path) -> None:
         )
 
 
-def test_a_models_scores_are_those_of_qe_score(demo_model: Path, tmp_path: Path) -> None:
+def test_a_models_scores_are_those_of_qe_score(
+    demo_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     rows = demo_model.parent / "data" / "new.tsv"
     score_file(demo_model, [rows], tmp_path / "scores.tsv", workers=1)
     scores = pd.read_csv(tmp_path / "scores.tsv", sep="\t")
@@ -155,6 +157,7 @@ def test_a_models_scores_are_those_of_qe_score(demo_model: Path, tmp_path: Path)
         main(command)
     assert ended.value.code == 0
     kept = [row["id"] for row, _ in read_rows(tmp_path / "o.tsv")]
+    assert f"{len(kept):,} of {len(scores):,} pairs kept" in capsys.readouterr().out
     assert kept == scores["id"][scores["score"] >= 3.4].tolist() and 0 < len(kept) < len(scores)
 
 

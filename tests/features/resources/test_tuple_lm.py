@@ -65,6 +65,20 @@ def test_usual_translations_are_likelier(corpus: ParallelCorpus, aligner: Aligne
     assert scores.token_matched.tolist()[4:] != scores.token_matched.tolist()[:4]
 
 
+def test_pruned_it_keeps_no_trigram_that_occurs_once(aligner: Aligner) -> None:
+    once = ("the red table is a house", "la mesa roja es una casa")
+    corpus = ParallelCorpus.from_lines([*LINES, once])
+    whole = TupleLM.build(corpus, aligner=aligner, minimum=1)
+    pruned = TupleLM.build(corpus, aligner=aligner, minimum=1, prune=True)
+    links = aligner.align(corpus.source, corpus.target, "source-target")
+    text = units(corpus.source, corpus.target, links)
+    own = LanguageModel.from_tokens(text, order=3, case="true", prune=True).score(text)
+    scores = pruned.score(corpus.source, corpus.target, links)
+    np.testing.assert_allclose(scores.log10, own.log10, rtol=1e-6)
+    assert pruned.settings["ngrams"][:2] == whole.settings["ngrams"][:2]
+    assert 0 < pruned.settings["ngrams"][2] < whole.settings["ngrams"][2]
+
+
 def test_links_must_fit(corpus: ParallelCorpus, aligner: Aligner) -> None:
     built = TupleLM.build(corpus, aligner=aligner)
     pair = Tokens.from_lists([["a"]]), Tokens.from_lists([["una"]])
