@@ -71,7 +71,11 @@ def compare(
         list[str] | None, input_option(metavar="METRIC...", help="Metrics of --scores that are errors.")
     ] = None,
     annotator: Annotated[
-        str | None, input_option(metavar="NAME", help="Adds dependency_f: F of dependencies by this parser.")
+        str | None,
+        input_option(
+            metavar="NAME",
+            help="Adds dependency_f: F of dependencies by this parser, of `qe annotate train`.",
+        ),
     ] = None,
     baseline: Annotated[str | None, test_option(help="What to test against. (default: the first)")] = None,
     dev: Annotated[
@@ -260,12 +264,12 @@ def _dependency_f(
     annotator: str, tokenize: str | None, language: str | None, lines: list[str]
 ) -> "TextMetric":
     """F of dependencies. Raises InputError for an unknown annotator, or one of another language."""
-    from qe.language.programs.taggers import tagger
+    from qe.language.programs.taggers import language_said, tagger
     from qe.resources.cache import default_cache
     from qe.systems.dependency_f import DependencyF
     from qe.systems.usual_tokens import language_of, usual_tokenization
 
-    code = language_of(language, lines)
+    code = language_of(language or language_said(annotator), lines)
     by = tagger(annotator, code, "es" if code == "en" else "en", together=2000)
     tokens: Any = tokenize or usual_tokenization(code)
     return DependencyF(by, annotator, tokens, code, default_cache())

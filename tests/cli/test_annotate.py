@@ -86,6 +86,23 @@ def test_figures_are_json_on_request(annotators: Path, capsys: Any) -> None:
     assert "las" in capsys.readouterr().out
 
 
+@pytest.mark.slow
+def test_a_trained_parser_compares_systems(annotators: Path, tmp_path: Path, capsys: Any) -> None:
+    """`qe compare` takes the language from the folder, and tells another one."""
+    said = "la luna busca el gato .\nel gato busca la luna .\n"
+    for name, text in (("ref", said), ("same", said), ("other", "gato el .\nluna la .\n")):
+        (tmp_path / name).write_text(text)
+    command = ["compare", "--references", tmp_path / "ref", "--annotator", annotators, "--metrics", "bleu"]
+    for name in ("same", "other"):
+        command += ["--system", f"{name}={tmp_path / name}"]
+    assert run(*command, "--samples", "20", "--json") == 0
+    comparisons = json.loads(capsys.readouterr().out)["comparisons"]
+    (found,) = (each for each in comparisons if each["metric"] == "dependency_f")
+    assert found["system"] == "other" and -100 <= found["difference"] < -50
+    assert run(*command, "--language", "en") == 2
+    assert "holds annotators of 'es', but the text is 'en'" in capsys.readouterr().err
+
+
 def test_mistakes_are_one_message(annotators: Path, tmp_path: Path, capsys: Any) -> None:
     train = [
         "annotate",

@@ -283,14 +283,24 @@ def _tagger(name: str, language: str, other: str, together: int) -> Tagger:
         return TAGGERS[name](language, other, together=together)
     if kind in MODELS and model:
         return _of_user(kind, model)
-    if (Path(name) / MANIFEST).is_file():
-        folder = _trained(Path(name), (Path(name) / MANIFEST).stat().st_mtime_ns)
+    if folder := _folder(name):
         if folder.language != language:
             raise InputError(
                 f"holds annotators of '{folder.language}', but the text is '{language}'", where=Path(name)
             )
         return folder
     raise InputError(f"unknown annotator '{name}'", remedy=f"known: {KNOWN}")
+
+
+def language_said(name: str) -> str | None:
+    """The language of a folder of annotators; None for a program's name."""
+    folder = _folder(_parts(name)[0])
+    return folder.language if folder else None
+
+
+def _folder(name: str) -> AnnotatorFolder | None:
+    manifest = Path(name) / MANIFEST
+    return _trained(Path(name), manifest.stat().st_mtime_ns) if manifest.is_file() else None
 
 
 @lru_cache(maxsize=4)
