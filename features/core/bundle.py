@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from types import NoneType
 from typing import Any, get_args, get_type_hints
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from features.basics.brief import brief
 from features.basics.catalogue import Catalogue
@@ -268,7 +268,7 @@ def build(
             f"cannot be made a folder ({error.strerror})", where=directory, remedy="choose another output"
         ) from None
     # One process builds; others that want the same directory wait and find the parts there.
-    with FileLock(directory / LOCK):
+    with _alone(directory, progress):
         _clear(directory)
         try:
             manifest = _open_manifest(directory, provenance or {}, corpus, progress)
@@ -287,6 +287,23 @@ def build(
                 corpus_there, directory, building, manifest, progress, builders or {}, settings or {}
             )
     return Bundle(directory)
+
+
+@contextmanager
+def _alone(directory: Path, progress: Progress) -> Iterator[None]:
+    """Holds the lock of `directory`, and says so while another process has it."""
+    lock = FileLock(directory / LOCK)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        waiting = f"waiting for another process that builds {directory}"
+        progress(waiting, 0, None)
+        lock.acquire()
+        progress(waiting, 1, 1)
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _missing(

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from features.basics.errors import InputError
 from features.core import bundle as bundles
@@ -48,6 +49,23 @@ def test_the_manifest_says_what_and_from_what(tmp_path: Path) -> None:
     for name in ORDER:
         part = manifest["parts"][name]
         assert part["bytes"] > 0 and part["settings"] and part["fingerprint"] == bundle.part(name).fingerprint
+
+
+def test_who_waits_for_another_build_says_so(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    other = FileLock(tmp_path / "b" / bundles.LOCK)
+    told: list[tuple[str, int, int | None]] = []
+
+    def progress(stage: str, done: int, total: int | None) -> None:
+        told.append((stage, done, total))
+        other.release()
+
+    other.acquire()
+    bundles.build(corpus, tmp_path / "b", ORDER[:1], progress=progress)
+    waiting = f"waiting for another process that builds {tmp_path / 'b'}"
+    assert told[:2] == [(waiting, 0, None), (waiting, 1, 1)]
+    bundles.build(corpus, tmp_path / "b", ORDER[:1], progress=progress)
+    assert [stage for stage, *_ in told].count(waiting) == 2
 
 
 @pytest.mark.slow
