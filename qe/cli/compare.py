@@ -74,7 +74,7 @@ def compare(
         str | None,
         input_option(
             metavar="NAME",
-            help="Adds dependency_f: F of dependencies by this parser, of `qe annotate train`.",
+            help="Adds dependency_f: F of dependencies by a parser (qe annotate train; spacy:NAME).",
         ),
     ] = None,
     baseline: Annotated[str | None, test_option(help="What to test against. (default: the first)")] = None,

@@ -114,6 +114,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     capsys.readouterr()
     assert run(*command, "--doc-ids", tmp_path / "d.txt", "--json") == 0
     assert set(json.loads(capsys.readouterr().out)) == {"schema", *found(DOCUMENTS).summary()}
+    assert run(*command, "--doc-ids", tmp_path / "d.txt", "--overwrite") == 0
+    assert f"5 segments: {output}" in capsys.readouterr().out
     header, *rows = output.read_text("utf-8").splitlines()
     assert header.split("\t") == list(COLUMNS) and len(rows) == 5
     assert all(len(row.split("\t")) == 5 for row in rows)

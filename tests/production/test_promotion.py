@@ -241,7 +241,7 @@ def test_the_commands(
     table.write_text("source\ttarget\tscore\n" + "\n".join(lines) + "\n")
     capsys.readouterr()
     command = ["promote", two, "--data", str(table), "--samples", "500"]
-    assert run([*command, "--margin", "9"]) == 1
+    assert run([*command, "--margin", "9", "--quiet"]) == 1
     assert "not promoted: version 2 is not shown to be better" in capsys.readouterr().out
     assert run([*command, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["promoted"] is True
@@ -251,7 +251,7 @@ def test_the_commands(
     assert run(["models", "--json"]) == 0
     versions = [v for v in json.loads(capsys.readouterr().out)["models"] if v["name"] == two]
     assert [v["aliases"] for v in versions] == [[], ["champion"]] and versions[1]["tags"]["model"] == "ridge"
-    assert run(["promote", two, "--rollback"]) == 0
+    assert run(["promote", two, "--rollback", "--quiet"]) == 0
     assert "version 1 is champion again; version 2 is not" in capsys.readouterr().out
     assert run(["promote", two]) == 2
     assert "--data is needed" in capsys.readouterr().err

@@ -311,7 +311,9 @@ def test_the_command_chooses_and_says_whether_it_paid(
     assert not (out / "new" / "report.json").exists()
 
 
-def test_a_trained_model_chooses_the_translation_it_scores_higher(demo_model: Path, tmp_path: Path) -> None:
+def test_a_trained_model_chooses_the_translation_it_scores_higher(
+    demo_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     from qe.models.model import Model
 
     model = Model.load(demo_model)
@@ -323,7 +325,8 @@ def test_a_trained_model_chooses_the_translation_it_scores_higher(demo_model: Pa
     files = write(tmp_path, s=source, a=target, b=(*other[:-1], ""))
     arguments = ["--model", str(demo_model), "--source", files["s"], "--system", f"a={files['a']}"]
     main_arguments = [*arguments, "--system", f"b={files['b']}", "--output", str(tmp_path / "out")]
-    assert run(main_arguments) == 0
+    assert run([*main_arguments, "--quiet"]) == 0
+    assert "40 segments: a " in capsys.readouterr().out
     data = Translations(source, {"a": target, "b": (*other[:-1], "")}, blocks(40))
     preferences = choose_by_model(model, data)
     expected = model.scale.sign * model.predict(model.segments({"source": source, "target": target}))

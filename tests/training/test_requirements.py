@@ -128,7 +128,7 @@ def test_the_check_lists_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         "features: [{kind: surface}, {kind: link_grammar}]\nlearner: {kind: ridge}\n"
     )
     with pytest.raises(SystemExit):
-        main(["train", str(file), "--check"])
+        main(["train", str(file), "--check", "--quiet"])
     assert (
         f"needs     apertium (annotations.source): the program apertium-tagger is not installed; {APERTIUM}"
         in (capsys.readouterr().out)

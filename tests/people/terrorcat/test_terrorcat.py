@@ -192,7 +192,8 @@ def test_from_rankings_to_correlations(story: tuple[Path, list[str]], tmp_path: 
          "-o", tmp_path / "model", "--json"], capsys).out)  # fmt: skip
     assert told["segments"] == 80 and told["pairs"] == 480 and told["held_out_accuracy"] > 0.8
     scored = ["terrorcat", "score", "--model", tmp_path / "model", *texts]
-    run([*scored, "-o", tmp_path / "t.tsv"], capsys)
+    printed = run([*scored, "-o", tmp_path / "t.tsv", "--quiet"], capsys).out.splitlines()
+    assert sorted(line.split()[-1] for line in printed[:-1]) == ["s0", "s1", "s2", "s3"]
     sums = []
     for k in range(4):
         run(["labels", "--target", folder / f"s{k}.en", "--post-edit", folder / "ref.en", "--target-language",
