@@ -1,6 +1,6 @@
 """Similarity of each word to the other side in an encoder's space, and its state."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +10,7 @@ import numpy as np
 from annotated_types import Ge
 from numpy.typing import NDArray
 
+from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.hints import Count
 from features.core.segments import Segments
@@ -30,6 +31,7 @@ from features.word_level.tokens import TokenTable
 _FOLDER: Final = "encoder"  # in what is saved
 _KINDS: Final = ("state", "difference")
 _LEARNED_FROM: Final = 40_000  # words at most that components are learned from
+_BLOCK: Final = 2048  # segments whose states are held at a time
 _OF_GAPS: Final = ("encoder_best", "encoder_partner")
 
 _OfWords = Callable[[tuple[str, ...], Tokens], Floats]  # texts and their words -> states of the words
@@ -64,13 +66,21 @@ class EncoderKnowledge(LearnedKnowledge):
         return digest(*sorted(self._folder.checksums().values()))
 
     def fit(self, segments: Segments, aligner: Aligner) -> Self:
-        states = _States.of(self._words, segments, aligner)
-        learned = {kind: self._projection(rows) for kind, rows in states.by_kind().items()}
+        step = int(segments.target_tokens.offsets[-1]) // _LEARNED_FROM + 1
+        some: dict[str, list[Floats]] = {kind: [] for kind in _KINDS}
+        first = 0  # of the words of a block that is learned from
+        for states in _States.blocks(self._words, segments, aligner):
+            for kind, rows in states.by_kind().items():
+                some[kind].append(rows[first::step])
+            first = (first - len(states.target)) % step
+        learned = {kind: fit_pca(_defined(rows), self.components, 0) for kind, rows in some.items()}
         return self._with(_projections=learned)
 
     def extended(self, table: TokenTable, seen: Seen) -> TokenTable:
-        states = _States.of(self._words, seen.segments, seen.aligner)
-        words = {**_cosines(states, table), **self._components(states)}
+        parts = [self._numbers(each) for each in _States.blocks(self._words, seen.segments, seen.aligner)]
+        numbers = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        free = numbers.pop("free")
+        words = {**_cosines(numbers.pop("best"), numbers.pop("partner"), free, table.offsets), **numbers}
         return table.with_columns(words, table.beside_gaps({name: words[name] for name in _OF_GAPS}))
 
     def save(self, path: Path) -> None:
@@ -102,13 +112,9 @@ class EncoderKnowledge(LearnedKnowledge):
         """(n_tokens, d) states of the words of texts."""
         return self._states.of(tuple(map(as_read, texts)) if self.normalise else texts, tokens)
 
-    def _projection(self, rows: Floats) -> Projection:
-        defined = rows[np.isfinite(rows).all(axis=1)]
-        some = defined[:: len(defined) // _LEARNED_FROM + 1].astype(np.float64)
-        return fit_pca(some, self.components, 0)
-
-    def _components(self, states: "_States") -> Columns:
-        columns: Columns = {}
+    def _numbers(self, states: "_States") -> Columns:
+        """Cosines (`best` and `partner` of words, `free` of segments), and components of words."""
+        columns: Columns = {"best": states.best, "partner": states.partners(), "free": states.free}
         for kind, rows in states.by_kind().items():
             values = self._learned[kind].apply(rows.astype(np.float64))
             columns |= {f"encoder_{kind}_{k + 1}": values[:, k] for k in range(self.components)}
@@ -145,15 +151,26 @@ class _States:
     free: NDArray[np.float64]
 
     @classmethod
-    def of(cls, states: _OfWords, segments: Segments, aligner: Aligner) -> "_States":
-        target = states(segments.target, segments.target_tokens)
-        source = states(segments.source, segments.source_tokens)
-        if target.shape[1] != source.shape[1]:  # one side has no word that the encoder knows
-            source, target = (np.full((len(x), 1), np.nan, np.float32) for x in (source, target))
+    def blocks(cls, words: _OfWords, segments: Segments, aligner: Aligner) -> Iterator["_States"]:
+        """States of some thousand segments at a time, at least one block."""
         links = aligned_links(segments, aligner).best
-        partner = np.full_like(target, np.nan)
-        partner[links >= 0] = source[links[links >= 0]]
-        return cls(target, partner, *_best(target, source, segments.target_tokens, segments.source_tokens))
+        for begin in range(0, max(1, len(segments)), _BLOCK):
+            rows = np.arange(begin, min(begin + _BLOCK, len(segments)))
+            sources, targets = segments.source_tokens.take(rows), segments.target_tokens.take(rows)
+            source = words(segments.source[begin : begin + _BLOCK], sources)
+            target = words(segments.target[begin : begin + _BLOCK], targets)
+            if target.shape[1] != source.shape[1]:  # one side has no word that the encoder knows
+                source, target = (np.full((len(x), 1), np.nan, np.float32) for x in (source, target))
+            first = segments.target_tokens.offsets[begin]
+            own = links[first : first + len(target)]
+            partner = np.full_like(target, np.nan)
+            partner[own >= 0] = source[own[own >= 0] - segments.source_tokens.offsets[begin]]
+            yield cls(target, partner, *_best(target, source, targets, sources))
+
+    def partners(self) -> NDArray[np.float64]:
+        """(n_tokens,) cosines with the source words aligned."""
+        cosines = np.einsum("nd,nd->n", self.target, self.partner)
+        return np.asarray(cosines, np.float64)
 
     def by_kind(self) -> dict[str, Floats]:
         return {"state": self.target, "difference": self.target - self.partner}
@@ -175,17 +192,22 @@ def _best(
     return np.where(np.isfinite(best), best, np.nan), np.where(np.isfinite(free), free, np.nan)
 
 
-def _cosines(states: _States, table: TokenTable) -> Columns:
+def _defined(parts: list[Floats]) -> NDArray[np.float64]:
+    """The rows without NaN; no columns if there are none."""
+    whole = [part[np.isfinite(part).all(axis=1)] for part in parts]
+    width = max(part.shape[1] for part in whole)
+    return np.concatenate([part for part in whole if part.shape[1] == width]).astype(np.float64)
+
+
+def _cosines(best: FloatArray, partner: FloatArray, free: FloatArray, offsets: NDArray[np.int64]) -> Columns:
     """Cosines of words, and what their neighbours and their text have."""
-    partner = np.einsum("nd,nd->n", states.target, states.partner).astype(np.float64)
-    offsets = table.offsets
-    columns: Columns = {"encoder_best": states.best, "encoder_partner": partner}
+    columns: Columns = {"encoder_best": best, "encoder_partner": partner}
     for by in (-1, 1):
-        columns[f"encoder_best_{by:+d}"] = shifted(states.best, offsets, by)
+        columns[f"encoder_best_{by:+d}"] = shifted(best, offsets, by)
         columns[f"encoder_partner_{by:+d}"] = shifted(partner, offsets, by)
-    columns["encoder_text_best"] = spread(_text_mean(states.best, offsets), offsets)
-    columns["encoder_text_free"] = spread(states.free, offsets)
-    columns["encoder_contrast"] = states.best - columns["encoder_text_best"]
+    columns["encoder_text_best"] = spread(_text_mean(best, offsets), offsets)
+    columns["encoder_text_free"] = spread(free, offsets)
+    columns["encoder_contrast"] = best - columns["encoder_text_best"]
     return columns
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,9 @@ class ScoringModel:
     version: tuple[str, str] | None = None
     signed_by: Path | None = None
 
-    @property
+    @cached_property
     def name(self) -> str:
-        """The name that it was trained by."""
+        """The name that it was trained by, read once: checksums are compared every time."""
         return description.read(self.folder).name
 
     @property

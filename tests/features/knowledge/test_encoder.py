@@ -142,3 +142,13 @@ def test_texts_without_a_known_token_are_undefined(folder: Path) -> None:
     segments = Segments(("", "abc"), ("abc", ""), PLAIN, PLAIN)
     got = described(fitted(folder, components=2), segments)
     assert np.isnan(got.words[:, got.word_names.index("encoder_best")]).all()
+
+
+def test_blocks_of_segments_say_what_one_does(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every third word is learned from, wherever a block begins."""
+    monkeypatch.setattr("features.knowledge.encoder._LEARNED_FROM", 60)
+    whole = described(fitted(folder, components=2))
+    monkeypatch.setattr("features.knowledge.encoder._BLOCK", 7)
+    blocks = described(fitted(folder, components=2))
+    np.testing.assert_allclose(blocks.words, whole.words, atol=1e-6)
+    np.testing.assert_allclose(blocks.gaps, whole.gaps, atol=1e-6)
