@@ -25,6 +25,7 @@ from qe.data.dataset import Split
 from qe.data.splits import Fold, make_folds
 from qe.training.auxiliary_labels import AuxiliaryLabels
 from qe.training.clock import Clock
+from qe.training.kept_fits import kept_fit
 from qe.training.sharing import Sharing
 
 Rows = NDArray[np.int64]
@@ -154,10 +155,18 @@ class Extraction:
     def _alone(self, i: int, extractor: FittedExtractor, split: Split) -> FittedExtractor:
         """Extractor i fitted on all rows.
 
-        Rows that the model scores are all looked up in the model's own resources.
+        Rows that the model scores are all looked up in the model's own resources. It is kept in the cache.
         """
-        fitted = self._fitted(i, extractor, split)
+
+        def fit() -> FittedExtractor:
+            return self._fitted(i, extractor, split)
+
+        fitted = kept_fit(path, extractor, fit) if (path := self._place_of_fit(i, split)) else fit()
         return fitted.looked_up(None) if isinstance(fitted, LookedUp) else fitted
+
+    def _place_of_fit(self, i: int, split: Split) -> Path | None:
+        name = f"{self.feature_set.configs[i]['kind']}-{digest(self._key(i), split.fingerprint)}"
+        return self.cache / "fitted" / name if self.cache else None
 
     def _cross_fitted(self, i: int, extractor: FittedExtractor, fitting: Split) -> FloatArray:
         key = digest(self._key(i), fitting.fingerprint, self.by, self.block, self.seed, self.cross_fit)
