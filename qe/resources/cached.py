@@ -14,6 +14,7 @@ from qe.display.table import Column, Table
 KINDS = {
     "resources": "bundles built from corpora",
     "features": "columns of features",
+    "fitted": "families fitted on all rows",
     "annotations": "texts that programs annotated",
     "translations": "texts that programs translated",
     "numba": "compiled code",
