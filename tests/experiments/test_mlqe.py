@@ -15,7 +15,7 @@ FILES = sorted(FOLDER.glob("*.yaml"))
 
 def test_there_is_one_per_pair_and_label() -> None:
     assert [f.stem for f in FILES] == [
-        "en-de-da", "en-de-hter-encoder", "en-de-hter", "ro-en-da-encoder", "ro-en-da",
+        "en-de-da-encoder", "en-de-da", "en-de-hter-encoder", "en-de-hter", "ro-en-da-encoder", "ro-en-da",
         "ro-en-hter-encoder", "ro-en-hter",
     ]  # fmt: skip
 
