@@ -56,8 +56,7 @@ def fit_ridge(rows: FloatArray, labels: FloatArray) -> Ridge:
     means, deviations = rows.mean(axis=0), rows.std(axis=0)
     scales = np.where(deviations > _CONSTANT, deviations, np.inf)
     standard, centred = (rows - means) / scales, labels - labels.mean()
-    values, vectors = np.linalg.eigh(standard.T @ standard)
-    values = np.maximum(values, 0.0)
+    values, vectors = _axes(standard)
     turned = standard @ vectors
     moment = turned.T @ centred
     penalties = len(rows) * np.array(_PENALTIES)
@@ -65,6 +64,16 @@ def fit_ridge(rows: FloatArray, labels: FloatArray) -> Ridge:
     best = penalties[int(np.argmin(errors))]
     slopes = vectors @ (moment / (values + best)) / scales
     return Ridge(slopes, float(labels.mean() - means @ slopes))
+
+
+def _axes(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """(k,) squared lengths and (d, k) directions of the principal axes of (n, d) rows."""
+    if len(rows) >= rows.shape[1]:
+        values, directions = np.linalg.eigh(rows.T @ rows)
+        return np.maximum(values, 0.0), directions
+    values, places = np.linalg.eigh(rows @ rows.T)
+    kept = values > _CONSTANT * values[-1]
+    return values[kept], rows.T @ (places[:, kept] / np.sqrt(values[kept]))
 
 
 def _press(
