@@ -1,16 +1,18 @@
 """Kept fits: a family fitted on all rows is kept in the cache, for the same model once more."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
 from features.core.extractor import FittedExtractor
 from features.storage.checksums import checksums, verify
 from features.storage.damage import whole
-from features.storage.files import atomic_directory
+from features.storage.files import atomic_directory, link_or_copy
 
 _FILES = "files.json"  # their checksums
+_LARGE = 1 << 20  # bytes
 Family = TypeVar("Family", bound=FittedExtractor)
 
 
@@ -27,5 +29,25 @@ def kept_fit(path: Path, family: Family, fit: Callable[[], Family]) -> Family:
     fitted = fit()
     with atomic_directory(path) as temporary:
         fitted.save(temporary)
-        (temporary / _FILES).write_text(json.dumps(checksums(temporary)), "utf-8")
+        files = checksums(temporary)
+        _share(temporary, files)
+        (temporary / _FILES).write_text(json.dumps(files), "utf-8")
     return fitted
+
+
+def _share(folder: Path, files: Mapping[str, str]) -> None:
+    """Large files that another kept fit has, too, become further names of these.
+
+    An encoder is kept once, however many families were fitted with it.
+    """
+    there: dict[str, Path] = {}
+    for kept in folder.parent.glob(f"*/{_FILES}"):
+        with suppress(OSError, ValueError):  # pruned just now, or damaged
+            there |= {value: kept.parent / name for name, value in json.loads(kept.read_text()).items()}
+    for name, value in files.items():
+        own, same = folder / name, there.get(value)
+        if same is not None and own.stat().st_size >= _LARGE:
+            other = own.with_name(f"{own.name}.same")
+            with suppress(OSError):
+                link_or_copy(same, other)
+                other.replace(own)

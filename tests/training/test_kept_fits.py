@@ -40,6 +40,7 @@ class _Highest(FittedExtractor):
 
     def save(self, path: Path) -> None:
         (path / "highest.txt").write_text(str(self.highest))
+        (path / "encoder.bin").write_bytes(bytes(1 << 20))
 
     def restore(self, path: Path) -> Self:
         return replace(self, highest=float((path / "highest.txt").read_text()))
@@ -79,3 +80,13 @@ def test_a_changed_file_is_named(tmp_path: Path) -> None:
     file.write_text("6.0")
     with pytest.raises(InputError, match=r"highest\.txt has changed.*delete this folder"):
         fitted(tmp_path)
+
+
+def test_large_files_that_are_equal_take_space_once(tmp_path: Path) -> None:
+    fitted(tmp_path)
+    fitted(tmp_path, replace(SPLIT, scores=np.array([1.0, 4.0, 2.0])))
+    one, other = sorted(tmp_path.glob("fitted/*/encoder.bin"))
+    assert one.samefile(other)
+    one, other = sorted(tmp_path.glob("fitted/*/highest.txt"))
+    assert not one.samefile(other)
+    assert fitted(tmp_path).fits == []
