@@ -14,7 +14,7 @@ from features.text.spelling import overlaps
 from features.text.tokens import Tokens
 
 _CHUNK: Final = 1024  # texts whose subwords are held at a time
-_LIMIT: Final = 500_000_000  # numbers remembered, 1 GB
+_LIMIT: Final = 200_000_000  # numbers remembered, 400 MB
 
 _Key = tuple[str, tuple[str, ...]]  # a text, and its words
 

@@ -10,7 +10,6 @@ import numpy as np
 from annotated_types import Ge
 from numpy.typing import NDArray
 
-from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.hints import Count
 from features.core.segments import Segments
@@ -77,10 +76,9 @@ class EncoderKnowledge(LearnedKnowledge):
         return self._with(_projections=learned)
 
     def extended(self, table: TokenTable, seen: Seen) -> TokenTable:
-        parts = [self._numbers(each) for each in _States.blocks(self._words, seen.segments, seen.aligner)]
-        numbers = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        free = numbers.pop("free")
-        words = {**_cosines(numbers.pop("best"), numbers.pop("partner"), free, table.offsets), **numbers}
+        blocks = _States.blocks(self._words, seen.segments, seen.aligner)
+        parts = [{**_cosines(states), **self._components(states)} for states in blocks]
+        words = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         return table.with_columns(words, table.beside_gaps({name: words[name] for name in _OF_GAPS}))
 
     def save(self, path: Path) -> None:
@@ -112,9 +110,8 @@ class EncoderKnowledge(LearnedKnowledge):
         """(n_tokens, d) states of the words of texts."""
         return self._states.of(tuple(map(as_read, texts)) if self.normalise else texts, tokens)
 
-    def _numbers(self, states: "_States") -> Columns:
-        """Cosines (`best` and `partner` of words, `free` of segments), and components of words."""
-        columns: Columns = {"best": states.best, "partner": states.partners(), "free": states.free}
+    def _components(self, states: "_States") -> Columns:
+        columns: Columns = {}
         for kind, rows in states.by_kind().items():
             values = self._learned[kind].apply(rows.astype(np.float64))
             columns |= {f"encoder_{kind}_{k + 1}": values[:, k] for k in range(self.components)}
@@ -138,13 +135,15 @@ class _Loaded:
 
 @dataclass(frozen=True, eq=False)
 class _States:
-    """States of target words and aligned source words, and highest cosines.
+    """States of target words and aligned source words of some segments, and highest cosines.
 
+    offsets          (n_segments + 1,) where the words of each segment begin
     target, partner  (n_tokens, d) states of target words, and of the source words aligned with them
     best             (n_tokens,) highest cosine with a source word
     free             (n_segments,) lowest of the highest cosines of source words
     """
 
+    offsets: NDArray[np.int64]
     target: Floats
     partner: Floats
     best: NDArray[np.float64]
@@ -165,12 +164,7 @@ class _States:
             own = links[first : first + len(target)]
             partner = np.full_like(target, np.nan)
             partner[own >= 0] = source[own[own >= 0] - segments.source_tokens.offsets[begin]]
-            yield cls(target, partner, *_best(target, source, targets, sources))
-
-    def partners(self) -> NDArray[np.float64]:
-        """(n_tokens,) cosines with the source words aligned."""
-        cosines = np.einsum("nd,nd->n", self.target, self.partner)
-        return np.asarray(cosines, np.float64)
+            yield cls(targets.offsets, target, partner, *_best(target, source, targets, sources))
 
     def by_kind(self) -> dict[str, Floats]:
         return {"state": self.target, "difference": self.target - self.partner}
@@ -199,15 +193,16 @@ def _defined(parts: list[Floats]) -> NDArray[np.float64]:
     return np.concatenate([part for part in whole if part.shape[1] == width]).astype(np.float64)
 
 
-def _cosines(best: FloatArray, partner: FloatArray, free: FloatArray, offsets: NDArray[np.int64]) -> Columns:
+def _cosines(states: _States) -> Columns:
     """Cosines of words, and what their neighbours and their text have."""
-    columns: Columns = {"encoder_best": best, "encoder_partner": partner}
+    partner = np.einsum("nd,nd->n", states.target, states.partner).astype(np.float64)
+    columns: Columns = {"encoder_best": states.best, "encoder_partner": partner}
     for by in (-1, 1):
-        columns[f"encoder_best_{by:+d}"] = shifted(best, offsets, by)
-        columns[f"encoder_partner_{by:+d}"] = shifted(partner, offsets, by)
-    columns["encoder_text_best"] = spread(_text_mean(best, offsets), offsets)
-    columns["encoder_text_free"] = spread(free, offsets)
-    columns["encoder_contrast"] = best - columns["encoder_text_best"]
+        columns[f"encoder_best_{by:+d}"] = shifted(states.best, states.offsets, by)
+        columns[f"encoder_partner_{by:+d}"] = shifted(partner, states.offsets, by)
+    columns["encoder_text_best"] = spread(_text_mean(states.best, states.offsets), states.offsets)
+    columns["encoder_text_free"] = spread(states.free, states.offsets)
+    columns["encoder_contrast"] = states.best - columns["encoder_text_best"]
     return columns
 
 

@@ -28,7 +28,7 @@ class ScoringModel:
 
     @cached_property
     def name(self) -> str:
-        """The name that it was trained by, read once: checksums are compared every time."""
+        """The name that it was trained by; read once, for that compares all checksums."""
         return description.read(self.folder).name
 
     @property

@@ -4,6 +4,7 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -157,16 +158,10 @@ class Extraction:
 
         Rows that the model scores are all looked up in the model's own resources. It is kept in the cache.
         """
-
-        def fit() -> FittedExtractor:
-            return self._fitted(i, extractor, split)
-
-        fitted = kept_fit(path, extractor, fit) if (path := self._place_of_fit(i, split)) else fit()
-        return fitted.looked_up(None) if isinstance(fitted, LookedUp) else fitted
-
-    def _place_of_fit(self, i: int, split: Split) -> Path | None:
         name = f"{self.feature_set.configs[i]['kind']}-{digest(self._key(i), split.fingerprint)}"
-        return self.cache / "fitted" / name if self.cache else None
+        path = self.cache / "fitted" / name if self.cache else None
+        fitted = kept_fit(path, extractor, partial(self._fitted, i, extractor, split))
+        return fitted.looked_up(None) if isinstance(fitted, LookedUp) else fitted
 
     def _cross_fitted(self, i: int, extractor: FittedExtractor, fitting: Split) -> FloatArray:
         key = digest(self._key(i), fitting.fingerprint, self.by, self.block, self.seed, self.cross_fit)

@@ -16,11 +16,13 @@ _LARGE = 1 << 20  # bytes
 Family = TypeVar("Family", bound=FittedExtractor)
 
 
-def kept_fit(path: Path, family: Family, fit: Callable[[], Family]) -> Family:
+def kept_fit(path: Path | None, family: Family, fit: Callable[[], Family]) -> Family:
     """The fitted family in the folder `path`; what `fit` gives is put there if there is none.
 
-    Raises InputError if files are not those that were saved.
+    Without a path nothing is kept. Raises InputError if files are not those that were saved.
     """
+    if path is None:
+        return fit()
     recorded = path / _FILES
     if recorded.is_file():
         with whole("a fitted family", path, "delete this folder: it is made again"):

@@ -1,47 +1,18 @@
 """Extraction: no label reaches its own row; what is fitted on the same rows is fitted once."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Literal
 
 import numpy as np
 import pytest
 
-from features.basics.array_types import FloatArray
-from features.core.extractor import Feature, FittedExtractor
 from features.core.feature_set import FeatureSet
 from features.core.segments import Segments
 from qe.data.dataset import Split
 from qe.data.splits import make_folds
 from qe.training.extraction import Extraction
-
-
-@dataclass(frozen=True)
-class _Mean(FittedExtractor):
-    """The mean label of the rows it was fitted on; counts its fits."""
-
-    fits: list[int] = field(default_factory=list)
-    mean: float = np.nan
-
-    @property
-    def features(self) -> list[Feature]:
-        return [Feature("mean", "mean label", "test", "label")]
-
-    def labels_used(self) -> tuple[str, ...]:
-        return ("scores",)
-
-    def fit(self, segments: Segments, labels: Mapping[str, Any]) -> Self:
-        self.fits.append(len(segments))
-        return replace(self, mean=float(np.mean(labels["scores"])))
-
-    def extract(self, segments: Segments) -> FloatArray:
-        return np.full((len(segments), 1), self.mean)
-
-    def save(self, path: Any) -> None: ...
-
-    def restore(self, path: Any) -> Self:
-        return self
+from tests.training.mean import Mean
 
 
 def split(name: str, size: int) -> Split:
@@ -50,7 +21,7 @@ def split(name: str, size: int) -> Split:
 
 
 def test_one_fit_serves_every_other_split_and_the_model(tmp_path: Path) -> None:
-    extractor = _Mean()
+    extractor = Mean()
     extraction = Extraction(FeatureSet(({"kind": "mean"},), (extractor,)), tmp_path, cross_fit=3)
     training = split("train", 9)
     model = extraction.fitted_extractors(training)
@@ -64,7 +35,7 @@ def test_one_fit_serves_every_other_split_and_the_model(tmp_path: Path) -> None:
 @pytest.mark.parametrize("by", ["block", "document"])
 def test_training_rows_have_values_of_fits_without_their_fold(by: Literal["block", "document"]) -> None:
     """Labels 0 .. 8 in folds 012, 345 and 678: the mean of the other six is 33/6, 24/6, 15/6."""
-    extraction = Extraction(FeatureSet(({"kind": "mean"},), (_Mean(),)), None, by=by, block=3, cross_fit=3)
+    extraction = Extraction(FeatureSet(({"kind": "mean"},), (Mean(),)), None, by=by, block=3, cross_fit=3)
     training = split("train", 9)
     documents = replace(training.segments, doc_id=tuple("aaabbbccc"))
     training = replace(training, segments=documents)
@@ -77,7 +48,7 @@ def test_training_rows_have_values_of_fits_without_their_fold(by: Literal["block
 def test_held_out_rows_have_values_of_the_training_rows_alone() -> None:
     """Labels 0 .. 5 and 100, 200, 300: the latter are held out, and reach nothing."""
     extraction = Extraction(
-        FeatureSet(({"kind": "mean"},), (_Mean(),)), None, by="block", block=3, cross_fit=2
+        FeatureSet(({"kind": "mean"},), (Mean(),)), None, by="block", block=3, cross_fit=2
     )
     scores = np.array([0, 1, 2, 3, 4, 5, 100.0, 200, 300])
     trained, applied = extraction.fold(replace(split("all", 9), scores=scores), np.arange(6), np.arange(6, 9))
@@ -86,7 +57,7 @@ def test_held_out_rows_have_values_of_the_training_rows_alone() -> None:
 
 
 def test_other_rows_are_fitted_anew() -> None:
-    extractor = _Mean()
+    extractor = Mean()
     extraction = Extraction(FeatureSet(({"kind": "mean"},), (extractor,)), None)
     assert [checked_mean(extraction.fitted_extractors(split("a", n))) for n in (3, 5, 3)] == [1.0, 2.0, 1.0]
 
@@ -99,7 +70,7 @@ def checked_mean(fitted: FeatureSet) -> float:
 @pytest.mark.slow
 def test_folds_share_fits_and_see_no_label_that_is_held_out() -> None:
     """Ten folds of two rows: 28 fits, and one for each of the six folds that share a group with another."""
-    extractor = _Mean()
+    extractor = Mean()
     extraction = Extraction(FeatureSet(({"kind": "mean"},), (extractor,)), None)
     rows = split("all", 20)
     folds = make_folds(20, 10, seed=0, by="block", block=2)
@@ -117,7 +88,7 @@ def test_folds_share_fits_and_see_no_label_that_is_held_out() -> None:
 
 @pytest.mark.slow
 def test_training_rows_have_values_of_the_fits_that_folds_share(tmp_path: Path) -> None:
-    extractor = _Mean()
+    extractor = Mean()
     extraction = Extraction(FeatureSet(({"kind": "mean"},), (extractor,)), tmp_path)
     rows, folds = split("all", 15), make_folds(15, 5, seed=0, by="block", block=3)
     extraction.folds(rows, folds)
