@@ -53,6 +53,8 @@ FLOOR = 1e-7
 _SAMPLE = 10_000
 # Translations above these are counted: probabilities do not cross them when they are stored.
 ROUND = tuple(float(f"{digit}e-{place}") for place in range(1, 7) for digit in range(1, 10))
+# Entries above this are kept beside the table once translations are counted: a small part of all.
+_LIKELY = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +133,14 @@ class LexiconBuilder(Builder):
         source, target = sides[0].units(corpus.source.take(rows)), sides[1].units(corpus.target.take(rows))
         recorded = {"sample": len(rows), "morphemes": [side.fingerprint for side in sides]}
         return _Text(source, target, " of morphemes", recorded)
+
+
+class _Entries(NamedTuple):
+    """Some entries of a lexicon: ids of both words, and t."""
+
+    source: NDArray[np.integer[Any]]
+    target: NDArray[np.integer[Any]]
+    values: NDArray[np.float32]
 
 
 class _Text(NamedTuple):
@@ -306,13 +316,22 @@ class Lexicon(Resource):
         """
         key = (threshold, side)
         if key not in self._above:
-            kept = np.flatnonzero(unpacked(self.values) > np.float32(threshold))
-            rows = np.searchsorted(self.offsets, kept, side="right") - 1
-            kept, rows = kept[rows != NULL], rows[rows != NULL]
-            ids = rows if side == "source" else taken(self.columns, kept)
+            entries = self._likely if threshold >= _LIKELY else self._entries_above(threshold)
+            ids = entries.source if side == "source" else entries.target
             size = len(self.source) if side == "source" else len(self.target)
-            self._above[key] = np.bincount(ids, minlength=size)
+            self._above[key] = np.bincount(ids[entries.values > np.float32(threshold)], minlength=size)
         return self._above[key]
+
+    @cached_property
+    def _likely(self) -> "_Entries":
+        return self._entries_above(_LIKELY)
+
+    def _entries_above(self, threshold: float) -> "_Entries":
+        """Entries with t > threshold, without those of NULL."""
+        kept = np.flatnonzero(unpacked(self.values) > np.float32(threshold))
+        kept = kept[(kept < self.offsets[NULL]) | (kept >= self.offsets[NULL + 1])]
+        rows = np.searchsorted(self.offsets, kept, side="right") - 1
+        return _Entries(rows.astype(np.int32), taken(self.columns, kept), taken(self.values, kept))
 
     @property
     def _table(self) -> tuple[Any, Any, Any]:

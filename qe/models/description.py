@@ -149,8 +149,18 @@ def read(folder: Path, *, anew: bool = False) -> Description:
 
     `anew`: without the remembered checksums.
 
-    Raises InputError if there is no model.json, if it is damaged or of a newer version, or if files
-    are not those that it lists.
+    Raises InputError as `alone`, and if files are not those that it lists.
+    """
+    described = alone(folder)
+    with whole("the model", folder, REMEDY):
+        verify(folder, described.files, (NAME, SIGNATURE), anew=anew)
+    return described
+
+
+def alone(folder: Path) -> Description:
+    """What model.json says, whatever the other files hold.
+
+    Raises InputError if there is no model.json, or if it is damaged or of a newer version.
     """
     path = folder / NAME
     if not path.is_file():
@@ -166,8 +176,6 @@ def read(folder: Path, *, anew: bool = False) -> Description:
         described = from_json(Description, content)
         if not is_sealed(content):
             raise Damaged("its content does not go with its checksum")
-    with whole("the model", folder, REMEDY):
-        verify(folder, described.files, (NAME, SIGNATURE), anew=anew)
     return described
 
 

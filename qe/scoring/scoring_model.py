@@ -28,8 +28,8 @@ class ScoringModel:
 
     @cached_property
     def name(self) -> str:
-        """The name that it was trained by; read once, for that compares all checksums."""
-        return description.read(self.folder).name
+        """The name that it was trained by, as model.json says."""
+        return description.alone(self.folder).name
 
     @property
     def label(self) -> str:

@@ -81,7 +81,7 @@ def test_save_and_load(golden: Lexicon, tmp_path: Path) -> None:
 def test_translations_above_by_hand(tmp_path: Path) -> None:
     path = tmp_path / "lex"
     path.write_text(
-        "NULL la .5\nhouse casa .8\nhouse hogar .2\nthe la .6\nthe el .4\nThe EL .1\nhome hogar .7\n"
+        "NULL la .5\nhouse casa .8\nhouse hogar .2\nhouse vivienda .005\nthe la .6\nthe el .4\nThe EL .1\nhome hogar .7\n"
     )
     lexicon = Lexicon.read_lex(path)
     counts = lexicon.translations_above(0.2)
@@ -90,6 +90,8 @@ def test_translations_above_by_hand(tmp_path: Path) -> None:
     by_target = lexicon.translations_above(0.15, side="target")
     assert [by_target[lexicon.target.index[w]] for w in ("hogar", "casa", "la", "el")] == [2, 1, 1, 1]
     assert lexicon.translations_above(0.2) is counts
+    rare = [lexicon.translations_above(t)[lexicon.source.index["house"]] for t in (0.01, 0.004, 0.005)]
+    assert rare == [2, 3, 2]  # below .01, too; an equal t is not above
 
 
 @pytest.mark.slow
