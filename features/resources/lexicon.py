@@ -138,8 +138,8 @@ class LexiconBuilder(Builder):
 class _Entries(NamedTuple):
     """Some entries of a lexicon: ids of both words, and t."""
 
-    source: NDArray[np.integer[Any]]
-    target: NDArray[np.integer[Any]]
+    source: Ids
+    target: Ids
     values: NDArray[np.float32]
 
 
@@ -323,10 +323,10 @@ class Lexicon(Resource):
         return self._above[key]
 
     @cached_property
-    def _likely(self) -> "_Entries":
+    def _likely(self) -> _Entries:
         return self._entries_above(_LIKELY)
 
-    def _entries_above(self, threshold: float) -> "_Entries":
+    def _entries_above(self, threshold: float) -> _Entries:
         """Entries with t > threshold, without those of NULL."""
         kept = np.flatnonzero(unpacked(self.values) > np.float32(threshold))
         kept = kept[(kept < self.offsets[NULL]) | (kept >= self.offsets[NULL + 1])]

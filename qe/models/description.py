@@ -149,15 +149,15 @@ def read(folder: Path, *, anew: bool = False) -> Description:
 
     `anew`: without the remembered checksums.
 
-    Raises InputError as `alone`, and if files are not those that it lists.
+    Raises InputError as `read_unverified`, and if files are not those that it lists.
     """
-    described = alone(folder)
+    described = read_unverified(folder)
     with whole("the model", folder, REMEDY):
         verify(folder, described.files, (NAME, SIGNATURE), anew=anew)
     return described
 
 
-def alone(folder: Path) -> Description:
+def read_unverified(folder: Path) -> Description:
     """What model.json says, whatever the other files hold.
 
     Raises InputError if there is no model.json, or if it is damaged or of a newer version.

@@ -29,7 +29,7 @@ class ScoringModel:
     @cached_property
     def name(self) -> str:
         """The name that it was trained by, as model.json says."""
-        return description.alone(self.folder).name
+        return description.read_unverified(self.folder).name
 
     @property
     def label(self) -> str:

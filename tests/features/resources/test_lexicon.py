@@ -81,7 +81,8 @@ def test_save_and_load(golden: Lexicon, tmp_path: Path) -> None:
 def test_translations_above_by_hand(tmp_path: Path) -> None:
     path = tmp_path / "lex"
     path.write_text(
-        "NULL la .5\nhouse casa .8\nhouse hogar .2\nhouse vivienda .005\nthe la .6\nthe el .4\nThe EL .1\nhome hogar .7\n"
+        "NULL la .5\nhouse casa .8\nhouse hogar .2\nhouse vivienda .005\n"
+        "the la .6\nthe el .4\nThe EL .1\nhome hogar .7\n"
     )
     lexicon = Lexicon.read_lex(path)
     counts = lexicon.translations_above(0.2)
