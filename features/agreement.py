@@ -99,17 +99,12 @@ def _of_subjects(words: Sequence[Word], below: Sequence[Sequence[int]]) -> Itera
 
 
 def _says_its_number(words: Sequence[Word], below: Sequence[Sequence[int]], place: int) -> bool:
-    """Whether a subject is a noun or pronoun of its own: not coordinated, not relative."""
     coordinated = any(words[k].relation == "conj" for k in below[place])
     kind = words[place].feats.get("PronType", frozenset())
     return words[place].upos in ("NOUN", "PROPN", "PRON") and not coordinated and not kind & {"Rel", "Int"}
 
 
 def _is_predicative(words: Sequence[Word], below: Sequence[Sequence[int]], predicate: int) -> bool:
-    """Whether a predicate is an adjective with a copula, or a participle that agrees.
-
-    A participle after `ha` does not agree.
-    """
     word, helpers = words[predicate], [words[k] for k in below[predicate]]
     if word.has("VerbForm", "Part"):
         return any(h.relation in ("aux", "cop") and h.lemma in ("ser", "estar") for h in helpers)
@@ -117,7 +112,6 @@ def _is_predicative(words: Sequence[Word], below: Sequence[Sequence[int]], predi
 
 
 def _clauses(words: Sequence[Word], below: Sequence[Sequence[int]]) -> dict[int, int]:
-    """Place of a word in the phrase of a subject -> place of the subject's predicate."""
     result = {}
     for predicate, _ in predicates(words, below):
         subject = subject_of(words, below, predicate)
@@ -197,7 +191,6 @@ def _share_of_category(compared: Pairs, relation: str, category: str) -> float:
 
 
 def _of_clauses(compared: Pairs) -> list[bool]:
-    """Whether anything of its subject disagrees, of every clause where anything can be compared."""
     result: dict[int, bool] = {}
     for pair in compared:
         if pair.clause is not None:

@@ -84,14 +84,11 @@ class AlignmentFeatures(Extractor):
 
 @dataclass(frozen=True, eq=False)
 class _Words:
-    """One side of the links: positions of the linked tokens in the batch, degrees of all tokens."""
-
     tokens: Tokens
     linked: Counts
 
     @cached_property
     def degrees(self) -> Counts:
-        """(n_tokens,) links of each token."""
         return np.bincount(self.linked, minlength=len(self.tokens.ids))
 
     def share(self, mask: NDArray[np.bool_]) -> FloatArray:
@@ -100,8 +97,6 @@ class _Words:
 
 @dataclass(frozen=True, eq=False)
 class _Given:
-    """What several features share."""
-
     segments: Segments
     links: Links
     posteriors: Posteriors
@@ -126,7 +121,6 @@ class _Given:
         return self.source if name == "source" else self.target
 
     def kinds(self, side: str) -> NDArray[np.int64]:
-        """(n_tokens,) the kind of alignment of each token of a side."""
         if side not in self._kinds:
             own = self.side(side)
             other = self.side("target" if side == "source" else "source")
@@ -145,28 +139,24 @@ class _Given:
 
     @cached_property
     def pairs_in_order(self) -> tuple[FloatArray, FloatArray]:
-        """(crossing pairs of links, pairs of links with different words on both sides) per segment."""
         crossing, pairs = np.zeros(len(self.links)), np.zeros(len(self.links))
         _crossings(self.links.offsets, self.links.source, self.links.target, crossing, pairs)
         return crossing, pairs
 
     @cached_property
     def jumps(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Per segment: mean width, greatest width, share of monotone steps; NaN without steps."""
         result = np.full((3, len(self.links)), np.nan)
         _jumps(self.links.offsets, self.links.source, self.links.target, self.target.tokens.lengths, result)
         return result[0], result[1], result[2]
 
     @cached_property
     def distances(self) -> FloatArray:
-        """(n_links,) distance of each link from the diagonal, in shares of the segment."""
         k = self.segment_of_link
         vertical = (self.links.source + 0.5) / self.source.tokens.lengths[k]
         return np.asarray(np.abs(vertical - (self.links.target + 0.5) / self.target.tokens.lengths[k]))
 
     @cached_property
     def best(self) -> dict[str, FloatArray]:
-        """Per side, (n_tokens,) the largest posterior of each token's links in its own direction."""
         p = self.posteriors
         source = np.zeros(len(self.source.tokens.ids))
         target = np.zeros(len(self.target.tokens.ids))
@@ -175,26 +165,17 @@ class _Given:
 
     @cached_property
     def agreement(self) -> FloatArray:
-        """Links that both directions choose, as a share of links that either chooses.
-
-        NaN without links.
-        """
         both, either = (np.diff(self.posteriors.links(method).offsets) for method in _INTERSECTION_AND_UNION)
         return ratio(both, either)
 
     @cached_property
     def link_probability(self) -> FloatArray:
-        """(n_links,) geometric mean of both directions' posteriors."""
         k = self.segment_of_link
         cell = self.posteriors.offsets[k] + self.links.source * self.posteriors.widths[k] + self.links.target
         return self.posteriors.link_probability()[cell].astype(np.float64)
 
     @cached_property
     def agreeing(self) -> FloatArray:
-        """(n,) one-to-one links of words with the same universal part of speech.
-
-        NaN without annotation.
-        """
         parts = [
             _parts_of_speech(column, tokens, COARSE if self.coarse else {})
             for column, tokens in (
@@ -219,7 +200,6 @@ COARSE: Mapping[str, str] = {"PROPN": "NOUN", "AUX": "VERB"}
 def _parts_of_speech(
     column: tuple[str, ...] | None, tokens: Tokens, joined: Mapping[str, str]
 ) -> tuple[NDArray[np.str_], NDArray[np.bool_]]:
-    """(n_tokens,) UPOS tags, or tags joined with them; which segments have a tag for each token."""
     tags = np.full(len(tokens.ids), "", dtype="U8")
     known = np.zeros(len(tokens), bool)
     for k, text in enumerate(column or ()):
@@ -243,7 +223,6 @@ def _crossings(offsets: Any, source: Any, target: Any, crossing: Any, pairs: Any
 
 @numba.njit(cache=True, nogil=True)
 def _jumps(offsets: Any, source: Any, target: Any, widths: Any, result: Any) -> None:
-    """Steps of the mean source position from one aligned target word to the next."""
     for k in range(len(offsets) - 1):
         total, count = np.zeros(widths[k]), np.zeros(widths[k])
         for e in range(offsets[k], offsets[k + 1]):

@@ -37,4 +37,4 @@ class BackTranslation(WithBackTranslation, SecondTranslation):
 
 @dataclass(frozen=True)
 class _ByDecoder(ByDecoder, BackTranslation):
-    """The same of what our own decoder makes of the translation."""
+    pass

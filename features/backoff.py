@@ -26,15 +26,6 @@ _OWN = "LORIA at WMT12, section 4, as a distribution"
 
 @dataclass(frozen=True)
 class _Words:
-    """What one model says of the words of a batch, `</s>` left out.
-
-    probability  of each word
-    matched      order of the longest n-gram that ends in the word; as if sentences began with enough `<s>`,
-                 so that a word whose whole sentence so far was matched has the model's order
-    steps        backoff steps
-    score        matched share of the longest order possible there: 1 without backoff, 0 for unknown words
-    """
-
     tokens: Tokens
     probability: FloatArray
     matched: NDArray[np.int64]
@@ -159,7 +150,6 @@ class Backoff(Extractor):
         return np.hstack([self._of_model(segments, *model) for model in MODELS])
 
     def _of_model(self, segments: Segments, part: str, side: str, direction: str) -> FloatArray:
-        """(n, columns) of one model, which is not looked at where no column of it is wanted."""
         columns = _columns(side, direction)
         if not wanted(column.name for column in columns):
             return unwanted(len(segments), len(columns))
@@ -175,8 +165,6 @@ def _columns(side: str, direction: str) -> list[Column[_Words]]:
 
 @dataclass(frozen=True)
 class _OfNumbers(Extractor):
-    """The mean length of the longest n-gram, all numbers one word."""
-
     source_number_lm: NumberLanguageModel
     target_number_lm: NumberLanguageModel
     numbers: bool = True

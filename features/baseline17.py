@@ -64,8 +64,6 @@ class Baseline17(Extractor):
 
 @dataclass(frozen=True, eq=False)
 class _Given:
-    """What several features share: the batch, and what the resources say of its words."""
-
     resources: Baseline17
     segments: Segments
 
@@ -83,16 +81,13 @@ class _Given:
 
     @cached_property
     def word_counts(self) -> NDArray[np.int64]:
-        """(n_source_tokens,) occurrences in the source side of the corpus."""
         return self.resources.source_ngrams.counts(self.source, 1)[0]
 
     @property
     def seen(self) -> int:
-        """Fewest occurrences of an n-gram that counts as seen."""
         return QUEST_MINIMUM if self.quest else 1
 
     def translations(self, threshold: float) -> NDArray[np.int64]:
-        """(n_source_tokens,) translations of each source token with probability above the threshold."""
         lexicon = self.resources.lexicon_source_to_target
         return lexicon.translations_above(threshold)[self.source.lower().ids_in(lexicon.source)]
 

@@ -57,7 +57,6 @@ class Casing(Extractor):
 
 
 def _columns(truecaser: Truecaser, tokens: Tokens) -> FloatArray:
-    """(n, 3) unusual tokens, their share, names."""
     usual = truecaser.usual(tokens.types)
     pairs = list(zip(tokens.types, usual, strict=True))
     differs: NDArray[np.bool_] = np.array([form is not None and form != word for word, form in pairs], bool)

@@ -42,8 +42,6 @@ _PUNCTUATION: Final = regex.compile(r"[\p{P}\p{S}]+")
 
 @dataclass(frozen=True, eq=False)
 class _Values:
-    """(n_tokens,) log-probabilities of subwords or words, and where each text begins."""
-
     values: FloatArray
     offsets: NDArray[np.int64]
 
@@ -54,8 +52,6 @@ class _Values:
 
 @dataclass(frozen=True, eq=False)
 class _Batch:
-    """What the columns are computed from: subwords, the words they make, and the texts."""
-
     segments: Segments
     decoder: DecoderTokens
 
@@ -81,41 +77,34 @@ class _Batch:
 
     @cached_property
     def pieces(self) -> FloatArray:
-        """(n_words,) subwords of each word."""
         return np.diff(self.decoder.word_offsets).astype(np.float64)
 
     @cached_property
     def characters(self) -> FloatArray:
-        """(n,) characters of all words."""
         by_type = np.array([len(t) for t in self.words.types], np.float64)
         return segment_sum(by_type[self.words.ids], self.words.offsets)
 
     @cached_property
     def total(self) -> FloatArray:
-        """(n,) sum over subwords and the end of the sentence; NaN if the decoder said nothing."""
         return segment_sum(self.values, self.offsets) + self.decoder.end
 
     def where(self, pattern: "regex.Pattern[str]", *, whole: bool = False) -> BoolArray:
-        """(n_words,) the words in which the pattern is found (that it matches whole)."""
         match = pattern.fullmatch if whole else pattern.search
         return np.array([match(t) is not None for t in self.words.types], bool)[self.words.ids]
 
     def mean_where(self, flags: BoolArray) -> FloatArray:
-        """(n,) mean log-probability of the flagged words; NaN if there are none."""
         offsets = self.words.offsets
         return ratio(
             segment_sum(np.where(flags, self.by_word.values, 0.0), offsets), segment_sum(flags, offsets)
         )
 
     def edge(self, at: int) -> FloatArray:
-        """(n,) the log-probability of the first (0) or last (-1) subword; NaN if there is none."""
         full = self.decoder.subwords.lengths > 0
         result = np.full(len(full), np.nan)
         result[full] = self.values[(self.offsets[:-1] if at == 0 else self.offsets[1:] - 1)[full]]
         return result
 
     def halves(self) -> FloatArray:
-        """(n,) mean of the second half minus mean of the first; NaN for fewer than 2 subwords."""
         lengths = np.diff(self.offsets)
         place = np.arange(len(self.values)) - np.repeat(self.offsets[:-1], lengths)
         second = place >= np.repeat(lengths // 2, lengths)
@@ -124,10 +113,6 @@ class _Batch:
         return late - early
 
     def model_score(self) -> FloatArray:
-        """(n,) the column `model_score`; NaN if it is missing or empty.
-
-        Raises InputError for text that is not a finite number.
-        """
         if self.segments.model_score is None:
             return np.full(len(self.segments), np.nan)
         return np.array(
@@ -146,7 +131,6 @@ def _column(
 
 
 def _whole() -> list[Column[_Batch]]:
-    """The sentence as a whole."""
     return [
         _column("log_probability", "sum over subwords and the end of the sentence", "nats",
                 lambda b: b.total),
@@ -187,7 +171,6 @@ def _whole() -> list[Column[_Batch]]:
 
 
 def _spread(view: View, noun: str, prefix: str) -> list[Column[_Batch]]:
-    """Lowest values, quantiles, windows and thresholds of the subwords, or of the words."""
     fewer = "of all if there are fewer"
     columns = [
         _column(f"{prefix}minimum", f"lowest of the {noun}", "nats",
@@ -235,7 +218,6 @@ def _count(batch: _Batch, view: View, below: float) -> FloatArray:
 
 
 def _words() -> list[Column[_Batch]]:
-    """Words: the sum of a word's subwords is its log-probability."""
     return [
         _column("word_mean", "mean over words", "nats per word",
                 lambda b: segment_mean(b.by_word.values, b.words.offsets), FOMICHEVA_WORDS),
@@ -256,7 +238,6 @@ def _words() -> list[Column[_Batch]]:
 
 
 def _segmentation() -> list[Column[_Batch]]:
-    """How the system cut its words: rare words have many pieces."""
     return [
         _column("subwords", "subwords of the translation", "subwords",
                 lambda b: b.decoder.subwords.lengths.astype(np.float64)),

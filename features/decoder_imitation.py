@@ -28,8 +28,6 @@ _NONE = "; NaN if no phrase pair applies"
 
 @dataclass(frozen=True, eq=False)
 class _Costs:
-    """Model scores of a batch: the decoder's; bilingual units and phrases of the translation."""
-
     decoder: FloatArray
     decoded: Tokens
     source: Tokens
@@ -40,7 +38,6 @@ class _Costs:
 
     @property
     def covered(self) -> FloatArray:
-        """Target tokens that the forced segmentation makes."""
         return self.target.lengths - self.forced.uncovered
 
     def mean(self, values: FloatArray) -> FloatArray:

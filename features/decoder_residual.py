@@ -28,8 +28,6 @@ Longs = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class _Residuals:
-    """Residuals of subwords and (summed) of words, and how often training text has the subwords."""
-
     decoder: DecoderTokens
     values: FloatArray
     seen: FloatArray

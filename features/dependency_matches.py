@@ -70,7 +70,6 @@ class DependencyMatches(Extractor):
         return block(COLUMNS, pairs)
 
     def _same(self, source: Tokens, target: Tokens, i: int) -> Flags:
-        """(source words, target words) of segment i: whether they are equal or translate each other."""
         forward, backward = self.lexicon_source_to_target, self.lexicon_target_to_source
         left, right = source.words(i), target.words(i)
         likely = np.zeros((len(left), len(right)), bool)
@@ -84,8 +83,6 @@ class DependencyMatches(Extractor):
 
 
 class _Pair:
-    """The dependencies of a segment and of its translation, and the matches of every relation."""
-
     def __init__(self, source: Edges, target: Edges, same: Flags) -> None:
         self.sides = {"source": source, "target": target}
         self.matches = {r: matches(source.get(r, []), target.get(r, []), same) for r in RELATIONS}

@@ -74,7 +74,6 @@ class EditDistance(Extractor):
         return np.hstack(sides)
 
     def _distances(self, index: CorpusIndex, tokens: Tokens) -> FloatArray:
-        """(n, 2) by words, by characters."""
         nearest = index.nearest(tokens, by_characters=self.characters == "nearest")
         values = np.column_stack(
             [ratio(nearest.word_edits, tokens.lengths), ratio(nearest.character_edits, nearest.characters)]

@@ -69,7 +69,6 @@ class EditsByWordClass(Extractor):
 
 
 def _annotated(segments: Segments, side: str) -> tuple[Tokens, Tokens, Tokens]:
-    """Words, lemmas and word classes of a side, lower-cased."""
     column = f"annotation_{side}"
     tokens: Tokens = getattr(segments, f"{side}_tokens")
     lemma, upos = layers(segments.require(column), tokens, ("lemma", "upos"), column)

@@ -30,8 +30,6 @@ Side = Literal["source", "target"]  # whose language a text has
 
 
 class _Pair(NamedTuple):
-    """The columns of two texts, the sides whose languages they have, and what is compared."""
-
     columns: tuple[str, str]
     sides: tuple[Side, Side]
     what: str
@@ -237,7 +235,6 @@ class Encoder(FittedExtractor):
         return np.hstack([np.column_stack(columns), *projected])
 
     def _compared(self, pair: str, segments: Segments) -> EncodedPairs:
-        """Vectors of the two texts, and how well their tokens match."""
         (first, second), sides, _ = _PAIRS[pair]
         if pair not in self._loaded.memories:
             prompts = self._prompts
@@ -246,12 +243,10 @@ class Encoder(FittedExtractor):
         return memory.pairs(self._encoder, *(self._texts(segments.require(name)) for name in (first, second)))
 
     def _texts(self, texts: Sequence[str]) -> Sequence[str]:
-        """What the encoder reads."""
         return [as_read(text) for text in texts] if self.normalise else texts
 
     @property
     def _prompts(self) -> Mapping[Side, str]:
-        """What goes before the texts of each side."""
         if isinstance(self.prompt, str):
             return {"source": self.prompt, "target": self.prompt}
         own, given = self._folder.prompt, self.prompt or {}
@@ -268,17 +263,11 @@ class Encoder(FittedExtractor):
 
 @dataclass(frozen=True, eq=False)
 class _Predictor:
-    """A ridge on vectors of one layer, less the means of their languages.
-
-    centres  side -> (d,) the mean of its texts' vectors of length 1
-    """
-
     centres: "_Centres"
     ridge: Ridge
 
     @classmethod
     def fitted(cls, pairs: EncodedPairs, scores: FloatArray, rows: NDArray[np.bool_]) -> "_Predictor":
-        """Learns the scores of these rows."""
         centres = _centres(pairs)
         return cls(centres, fit_ridge(_joint(pairs, centres)[rows], scores))
 
@@ -286,26 +275,17 @@ class _Predictor:
         return self.ridge.predict(_joint(pairs, self.centres))
 
     def save(self, path: Path) -> None:
-        """Writes into the new folder `path`."""
         path.mkdir()
         _save_centres(self.centres, path)
         self.ridge.save(path / "ridge")
 
     @classmethod
     def load(cls, path: Path) -> "_Predictor":
-        """What `save` wrote. Raises Damaged for something else."""
         return cls(_load_centres(path), Ridge.load(path / "ridge"))
 
 
 @dataclass(frozen=True, eq=False)
 class _Learned:
-    """What a fit learns: centres, projections and what predicts the label.
-
-    centres      side -> (d,) the mean of its texts' vectors of length 1
-    projections  kind -> what its columns are
-    predictors   of the last layer, then of the inner ones; none without
-    """
-
     centres: "_Centres"
     projections: Mapping[str, Projection]
     predictors: Sequence[_Predictor]
@@ -321,7 +301,6 @@ class _Learned:
 
     @classmethod
     def load(cls, path: Path, widths: Mapping[str, int], predictors: int) -> "_Learned":
-        """What `save` wrote. Raises Damaged for something else."""
         centres = _load_centres(path)
         loaded = {kind: Projection.load(path / kind, width) for kind, width in widths.items()}
         last = [_Predictor(centres, Ridge.load(path / "ridge"))] if predictors else []
@@ -333,7 +312,6 @@ _Centres = Mapping[str, FloatArray]
 
 
 def _centres(pairs: EncodedPairs) -> _Centres:
-    """The mean vectors of translations and of their sources."""
     return {"target": _mean_unit(pairs.first), "source": _mean_unit(pairs.second)}
 
 
@@ -342,7 +320,6 @@ def _save_centres(centres: _Centres, path: Path) -> None:
 
 
 def _load_centres(path: Path) -> _Centres:
-    """Raises Damaged for something else than what was saved."""
     centres = np.load(path / "centres.npy", allow_pickle=False)
     typed("centres", centres, np.float64, len(_SIDES), None)
     finite("centres", centres)
@@ -351,8 +328,6 @@ def _load_centres(path: Path) -> _Centres:
 
 @dataclass(eq=False)
 class _Loaded:
-    """The encoder and its results, shared by all that is fitted; not copied or pickled."""
-
     encoder: TextEncoder | None = None
     memories: dict[str, PairMemory] = field(default_factory=dict)
 
@@ -361,7 +336,6 @@ class _Loaded:
 
 
 def _joint(pairs: EncodedPairs, centres: Mapping[str, FloatArray]) -> FloatArray:
-    """(n, 4 d) source, target, |difference| and product of centred vectors of length 1."""
     if not pairs.first.shape[1]:  # nothing was encoded: no text has words
         return np.full((len(pairs.first), 4 * len(centres["target"])), np.nan)
     target = _unit(_unit(pairs.first) - centres["target"])
@@ -374,7 +348,6 @@ def _unit(vectors: FloatArray) -> FloatArray:
 
 
 def _norms(vectors: FloatArray) -> FloatArray:
-    """(n,) Euclidean lengths; NaN of vectors of no dimension, which nothing defines."""
     if not vectors.shape[1]:
         return np.full(len(vectors), np.nan)
     return np.asarray(np.sqrt(np.einsum("nd,nd->n", vectors, vectors)), np.float64)
@@ -386,14 +359,12 @@ def _cosines(first: FloatArray, second: FloatArray) -> FloatArray:
 
 
 def _centred_cosines(pairs: EncodedPairs, first: FloatArray, second: FloatArray) -> FloatArray:
-    """Cosines of vectors of length 1 less the two means; NaN of vectors of no dimension."""
     if not pairs.first.shape[1]:
         return np.full(len(pairs.first), np.nan)
     return _cosines(_unit(pairs.first) - first, _unit(pairs.second) - second)
 
 
 def _mean_unit(vectors: FloatArray) -> FloatArray:
-    """(d,) the mean of the vectors that are defined, each of length 1; 0 if none is."""
     units = _unit(vectors)
     defined = units[np.isfinite(units).all(axis=1)]
     return np.asarray(defined.mean(axis=0) if len(defined) else np.zeros(units.shape[1]), np.float64)

@@ -143,7 +143,6 @@ def _across(sides: Sides) -> Iterator[Column[_Batch]]:
 
 
 def _indicators(sides: Sides) -> Iterator[Column[_Batch]]:
-    """Several entities of a type are as one."""
     for side in sides_of(sides):
         for kind in TYPES:
             yield Column(

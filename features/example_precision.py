@@ -89,8 +89,6 @@ class ExamplePrecision(FittedExtractor):
 
 @dataclass(frozen=True, eq=False)
 class _OfDevelopmentSet(Extractor):
-    """The same against the quarters of `development_set`."""
-
     development_set: DevelopmentSet
     corpus: Corpus = "development"
 
@@ -122,7 +120,6 @@ def _features(stem: str, what: str) -> list[Feature]:
 
 
 def _examples(source: Tokens, translations: Tokens, references: Tokens) -> Examples:
-    """The n-grams of sources, and of references, by quarter."""
     ranking = ranked(translations, references)
     size = -(-len(ranking) // 4)
     quarters = {"best": np.sort(ranking[:size]), "worst": np.sort(ranking[-size:])}

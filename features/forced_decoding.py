@@ -60,8 +60,6 @@ class ForcedDecoding(Extractor):
 
 @dataclass(frozen=True, eq=False)
 class _Given:
-    """The derivations of a batch, its texts, and the model that reads the translations."""
-
     forced: Forced
     source: Tokens
     tokens: Tokens
@@ -69,13 +67,11 @@ class _Given:
 
     @property
     def lm(self) -> FloatArray:
-        """(n,) natural logarithm of the probability of each translation, end of sentence included."""
         scores = self.model.score(self.tokens)
         return np.asarray(segment_sum(scores.log10, scores.offsets) * np.log(10))
 
     @property
     def phrases(self) -> FloatArray:
-        """(n,) pairs, and the words that none makes."""
         return self.forced.phrases + self.forced.uncovered
 
 

@@ -50,7 +50,6 @@ class FunctionWords(Extractor):
 
 
 def _share(tokens: Tokens, listed: StopWords) -> FloatArray:
-    """(n,)"""
     lowered, words = tokens.lower(), frozenset(listed.words)
     by_type = np.fromiter((word in words for word in lowered.types), bool, len(lowered.types))
     return segment_mean(by_type[lowered.ids], lowered.offsets)

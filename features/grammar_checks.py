@@ -82,12 +82,10 @@ class GrammarChecks(Extractor):
 
     @property
     def _endings(self) -> Mapping[Side, str]:
-        """What the names of the columns of a side end in."""
         return {"target": "", "source": "_source"} if self.sides == "both" else {"target": ""}
 
 
 def _checked(segments: Segments, side: Side) -> list["_Checked"]:
-    """The texts of a side. Raises InputError for a language without rules."""
     language = getattr(segments, f"{side}_tokenizer").language
     if language not in ("en", "es"):
         raise InputError(
@@ -100,8 +98,6 @@ def _checked(segments: Segments, side: Side) -> list["_Checked"]:
 
 
 class _Checked:
-    """The words of a text, and what every rule found."""
-
     def __init__(self, words: Words, text: str, language: str) -> None:
         self.words = words
         self.spaces = [match.group() for match in _MISPLACED_SPACE.finditer(text)]
@@ -113,13 +109,11 @@ class _Checked:
         return len(self.mistakes[name])
 
     def touched(self, name: str) -> int:
-        """Characters of the words that a rule matches, each once."""
         places = {k for low, high in self.mistakes[name] for k in range(low, high)}
         return sum(len(self.words[k].form) for k in places)
 
     @property
     def characters(self) -> int:
-        """Characters of the words that any rule matches, each once."""
         places = {k for spans in self.mistakes.values() for low, high in spans for k in range(low, high)}
         return sum(len(self.words[k].form) for k in places)
 
@@ -136,17 +130,14 @@ class Rule:
 
 
 def _neighbours(words: Words, wrong: Callable[[Word, Word], bool]) -> Mistakes:
-    """Places of two words side by side that are wrong together."""
     return [(k, k + 2) for k, (one, other) in enumerate(pairwise(words)) if wrong(one, other)]
 
 
 def _is(word: Word, category: str, value: str) -> bool:
-    """Whether the word has this value alone."""
     return word.feats.get(category) == frozenset((value,))
 
 
 def _differs(word: Word, category: str, value: str) -> bool:
-    """Whether the word has the category, and not this value."""
     return category in word.feats and value not in word.feats[category]
 
 
@@ -186,7 +177,6 @@ def _is_subject_form(word: Word) -> bool:
 
 
 def _preposition_verb(one: Word, other: Word) -> bool:
-    """`de` before `dijo`: an infinitive is due there."""
     return one.upos == "ADP" and is_finite(other)
 
 
@@ -220,7 +210,6 @@ def _repeated(one: Word, other: Word) -> bool:
 
 
 def _double_punctuation(one: Word, other: Word) -> bool:
-    """Commas, full stops and their like twice; `...` and `?!` are none."""
     pair = one.form, other.form
     return set(pair) <= _DOUBLES and (one.form == other.form or "," in pair) and pair[0] not in "¿¡"
 

@@ -55,8 +55,6 @@ class IBM1Features(Extractor):
 
 @dataclass(frozen=True, eq=False)
 class _Side:
-    """The words of one side: what the other side says of them, what the lexicons know of them."""
-
     resources: IBM1Features
     segments: Segments
     side: str
@@ -71,13 +69,11 @@ class _Side:
 
     @property
     def generating(self) -> Lexicon:
-        """t(word of this side | word of the other side)."""
         r = self.resources
         return r.lexicon_target_to_source if self.side == "source" else r.lexicon_source_to_target
 
     @property
     def translating(self) -> Lexicon:
-        """t(word of the other side | word of this side)."""
         r = self.resources
         return r.lexicon_source_to_target if self.side == "source" else r.lexicon_target_to_source
 
@@ -91,19 +87,16 @@ class _Side:
 
     @cached_property
     def ordered(self) -> FloatArray:
-        """Word confidences, ascending in each segment."""
         order = np.lexsort((self.scores.maximum, self.words.text_index))
         return np.asarray(self.scores.maximum[order], np.float64)
 
     @cached_property
     def frequency(self) -> NDArray[np.int64]:
-        """(n_tokens,) occurrences in the corpus."""
         r = self.resources
         return (r.source_ngrams if self.side == "source" else r.target_ngrams).counts(self.words, 1)[0]
 
     @cached_property
     def entropy(self) -> tuple[FloatArray, FloatArray]:
-        """Per segment the sum of the known words' translation entropies and their number."""
         values = self.translating.entropies[self.words.lower().ids_in(self.translating.source)]
         known = ~np.isnan(values)
         return (
@@ -112,7 +105,6 @@ class _Side:
         )
 
     def translations(self, threshold: float, table: str = "translating") -> NDArray[np.int64]:
-        """(n_tokens,) entries above the threshold; 0 for words that the lexicon lacks."""
         lowered = self.words.lower()
         if table == "translating":
             lexicon = self.translating
@@ -146,7 +138,6 @@ def _highest_confidence(given: _Side) -> FloatArray:
 
 
 def _confidence_quantile(given: _Side, q: float) -> FloatArray:
-    """Linear interpolation between the ordered confidences of a segment."""
     lengths, starts = given.words.lengths, given.words.offsets[:-1]
     result = np.full(len(lengths), np.nan)
     filled = lengths > 0
@@ -198,7 +189,6 @@ def _entropy_mean(given: _Side) -> FloatArray:
 
 
 def _columns(side: str, other: str) -> Iterator[Column[_Side]]:
-    """Every column about one side's words."""
     yield Column("log10", f"log10 p({side} | {other})", _DFKI, "log10", lambda g: g.log10)
     yield Column(
         f"log10_per_{side}_token",
@@ -293,7 +283,6 @@ def _translation_columns(other: str) -> Iterator[Column[_Side]]:
 
 
 def _credit(origin: str, side: str) -> str:
-    """The source of a column; it names the side if it describes the column of the other side."""
     described = _OF_ONE_SIDE.get(origin, side)
     return origin if described == side else f"{origin}, there of the {described}"
 

@@ -91,12 +91,10 @@ class InvertedScores(WithBackTranslation):
             yield Words(tokens.words(i), stems.words(i), functional[here].tolist(), own)
 
     def _functional(self, tokens: Tokens) -> BoolArray:
-        """(n_tokens,) whether a token is a function word."""
         counts, _ = self.source_ngrams5.counts(tokens, 1)
         return np.asarray(counts > FUNCTION_WORDS * self.source_ngrams5.total(1))
 
     def _nist(self, back: Tokens, source: Tokens) -> FloatArray:
-        """(n,)"""
         ids = common_ids(back, source)
         matched = matched_ngrams((ids[0], back.offsets), [(ids[1], source.offsets)], ORDER)
         bits = segment_counts(matched * self._information(back), back.offsets)
@@ -104,10 +102,6 @@ class InvertedScores(WithBackTranslation):
         return nist(bits, counts, back.lengths.astype(np.float64), source.lengths.astype(np.float64))
 
     def _information(self, tokens: Tokens) -> FloatArray:
-        """(ORDER, n_tokens) bits of the n-gram that starts at each token, by corpus counts.
-
-        All counts are one more: a matched n-gram stands in the source of its segment, if nowhere else.
-        """
         total = self.source_ngrams5.total(1)
         before = np.full(len(tokens.ids), total)
         bits = np.zeros((ORDER, len(tokens.ids)))
@@ -122,4 +116,4 @@ class InvertedScores(WithBackTranslation):
 
 @dataclass(frozen=True)
 class _ByDecoder(ByDecoder, InvertedScores):
-    """The same of what our own decoder makes of the translation."""
+    pass

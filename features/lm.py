@@ -30,15 +30,12 @@ _BACKWARD = "this project: the forward measure, read from the end"
 
 @dataclass(frozen=True)
 class _Scored:
-    """What one model, cut to one order, says of a batch; and what it says cut to order 1."""
-
     scores: LMScores
     unigrams: LMScores
     tokens: Tokens
 
     @property
     def text(self) -> FloatArray:
-        """(n,) log10 probability with `</s>`; NaN for an empty text."""
         return np.where(self.tokens.lengths > 0, segment_sum(self.scores.log10, self.scores.offsets), np.nan)
 
     def per_token(self, log10: FloatArray) -> FloatArray:
@@ -56,12 +53,6 @@ class _Scored:
 
 @dataclass(frozen=True)
 class _Statistic(Column[_Scored]):
-    """A column of every model; `origin` describes it of a whole model, read from the start.
-
-    lower     who describes it of a model of lower order
-    backward  of a model that reads from the end
-    """
-
     lower: str = _PRHLT
     backward: str = _BACKWARD
 
@@ -171,15 +162,12 @@ _EVERY: _Lower = tuple((order, GRID) for order in range(1, ORDER))
 
 @dataclass(frozen=True)
 class _Model:
-    """A model: its field, the side it reads, and the lower orders that papers use."""
-
     part: str
     side: str
     direction: str
     papers: _Lower
 
     def columns(self, orders: str, probabilities: bool) -> list[tuple[int, Column[_Scored]]]:
-        """(order, column) of every column."""
         forward = probabilities and self.direction == "forward"
         whole = (*WHOLE, PROBABILITY, PROBABILITY_PER_TOKEN) if forward else WHOLE
         lower = _EVERY if orders == "all" else self.papers
@@ -244,7 +232,6 @@ class LanguageModelScores(Extractor):
         return np.hstack([self._of_model(model, segments) for model in MODELS])
 
     def _of_model(self, model: _Model, segments: Segments) -> FloatArray:
-        """(n, columns) of one model, which is not looked at where no column of it is wanted."""
         columns = self._columns(model)
         if not wanted(column.name for _, column in columns):
             return unwanted(len(segments), len(columns))

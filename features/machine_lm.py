@@ -152,8 +152,6 @@ COLUMNS_OF_CORPUS = tuple(
 
 @dataclass(frozen=True)
 class _OfTranslatedCorpus(Extractor):
-    """The same by models of `translated_corpus`."""
-
     machine_text_lm: TranslatedLanguageModel
     human_text_lm: TranslatedLanguageModel
     corpus: Corpus = "translated"

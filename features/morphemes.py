@@ -74,8 +74,6 @@ class MorphemeFeatures(Extractor):
 
 @dataclass(frozen=True, eq=False)
 class _Batch:
-    """Words and morphemes of a batch by side, and their scores by model and lexicon."""
-
     words: Mapping[str, Tokens]
     morphemes: Mapping[str, Tokens]
     models: Mapping[str, LMScores]

@@ -33,8 +33,6 @@ _PHRASE: Final = ("PhrasePenalty",)
 
 @dataclass(frozen=True, eq=False)
 class _List:
-    """The hypotheses of one segment, the tokens of each, and the length of the source."""
-
     items: Sequence[Hypothesis]
     words: Sequence[Sequence[str]]
     source_length: int
@@ -53,7 +51,6 @@ class _List:
 
     @cached_property
     def posteriors(self) -> FloatArray:
-        """Share of each hypothesis: softmax of the scores; all alike where scores are not known."""
         if np.isnan(self.scores).any():
             return np.full(len(self.items), 1 / len(self.items))
         exponent = np.exp(self.scores - self.scores.max())
@@ -61,7 +58,6 @@ class _List:
 
     @cached_property
     def distances(self) -> FloatArray:
-        """Edit distance of each other hypothesis from the best, by tokens of the longer."""
         first = self.words[0]
         return np.array(
             [Levenshtein.distance(first, w) / max(len(first), len(w), 1) for w in self.words[1:]], np.float64
@@ -69,7 +65,6 @@ class _List:
 
     @cached_property
     def support(self) -> FloatArray:
-        """Per token of the best hypothesis the posterior of the hypotheses that have it (as often)."""
         counts = [Counter(words) for words in self.words]
         seen: Counter[str] = Counter()
         result = []
@@ -81,14 +76,9 @@ class _List:
 
     @cached_property
     def phrases(self) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
-        """(n_phrases, 4) of the best hypothesis."""
         return np.array(self.best.phrases, np.int64).reshape(-1, 4)
 
     def model(self, labels: tuple[str, ...], index: int | None = None) -> float:
-        """Sum of the numbers of the models with these labels in the best hypothesis.
-
-        With `index`, the number at that place alone.
-        """
         groups = [
             values for label, values in self.best.scores.items() if label.rstrip("0123456789") in labels
         ]
@@ -106,7 +96,6 @@ def _mean(values: FloatArray) -> float:
 
 
 def _distortion(n: _List) -> float:
-    """`Distortion0=`, or the first number of the older `d:` (lexical reordering follows there)."""
     new = n.model(_DISTORTION)
     return new if not np.isnan(new) else n.model(("d",), 0)
 
@@ -120,7 +109,6 @@ def _reordering(n: _List) -> float:
 
 
 def _phrase_penalty(n: _List) -> float:
-    """`PhrasePenalty0=`, or the fifth number of the older translation model."""
     new = n.model(_PHRASE)
     return new if not np.isnan(new) else n.model(_TM, 4)
 
@@ -133,7 +121,6 @@ def _entropy(n: _List) -> float:
 
 
 def _jumps(n: _List) -> FloatArray:
-    """Source words jumped over (either way) between phrases in the order of the target."""
     before = np.concatenate(([-1], n.phrases[:-1, 1]))
     return np.abs(n.phrases[:, 0] - before - 1).astype(np.float64)
 
@@ -143,7 +130,6 @@ def _sizes(n: _List, side: int) -> FloatArray:
 
 
 def _phrases(of: Callable[[_List], float]) -> Callable[[_List], float]:
-    """NaN if the segmentation into phrases is not known."""
     return lambda n: of(n) if len(n.phrases) else NAN
 
 

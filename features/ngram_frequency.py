@@ -26,8 +26,6 @@ _LIMSI = "LIMSI at WMT12, appendix A"
 
 @dataclass(frozen=True)
 class _Found:
-    """The corpus counts of the n-grams of each text, and what counts as rare, seen and unseen."""
-
     counts: NDArray[np.int64]
     offsets: NDArray[np.int64]
     cutoffs: tuple[int, int, int] | None
@@ -40,15 +38,9 @@ class _Found:
 
 @dataclass(frozen=True)
 class _Statistic(Column[_Found]):
-    """A column of every side and order; `origin` describes it of the source.
-
-    target_origin  who describes it of the target; empty: nobody
-    """
-
     target_origin: str = ""
 
     def column(self, side: str, order: int) -> Column[_Found]:
-        """The column of a side; order 0 if there is no other."""
         name = f"ngrams_{side}_{self.name}" + (f"_{order}" if order else "")
         of_target = self.target_origin or f"{self.origin}, there of the source"
         origin = of_target if side == "target" else self.origin
@@ -157,7 +149,6 @@ class NgramFrequency(Extractor):
         ]
 
     def _columns(self) -> list[tuple[int, _Statistic]]:
-        """(order, statistic) of each column of a side; order 0 for the one that is of words alone."""
         by_order = [(order, s) for order in range(1, self.orders + 1) for s in STATISTICS]
         return [(0, UNSEEN_WORDS), *by_order]
 
@@ -185,5 +176,4 @@ class NgramFrequency(Extractor):
 
 
 def _cutoffs(ngrams: NgramCounts, order: int, minimum: int) -> tuple[int, int, int] | None:
-    """None if the corpus is too small to have types that frequent."""
     return ngrams.quartile_cutoffs(order, minimum) if ngrams.has_types(order, minimum) else None

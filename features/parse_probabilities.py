@@ -106,7 +106,6 @@ def _spread(parses: Parses) -> float:
 
 
 def _shares(parses: Parses) -> FloatArray:
-    """The share of each parse in the probability of all of them."""
     weights = np.exp(parses.log - parses.log.max(initial=-np.inf))
     return np.asarray(weights / weights.sum())
 

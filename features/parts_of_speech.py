@@ -68,13 +68,10 @@ class PartsOfSpeech(Extractor):
 
 @dataclass(frozen=True, eq=False)
 class _Side:
-    """The tags of one side."""
-
     tags: Tokens
 
     @cached_property
     def by_tag(self) -> FloatArray:
-        """(n, 17) words of each universal part of speech."""
         known = {tag: i for i, tag in enumerate(UPOS)}
         size = len(UPOS) + 1  # the last: other tags
         by_type = np.array([known.get(tag, len(UPOS)) for tag in self.tags.types], np.int64)
@@ -83,7 +80,6 @@ class _Side:
         return counts[:, :-1].astype(np.float64)
 
     def count(self, group: str) -> FloatArray:
-        """(n,) words of a group."""
         return np.asarray(self.by_tag[:, [UPOS.index(tag) for tag in GROUPS[group]]].sum(axis=1), np.float64)
 
     def share(self, group: str) -> FloatArray:

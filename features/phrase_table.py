@@ -107,7 +107,6 @@ class PhraseTableFeatures(Extractor):
         return matching_block(self.columns, Matches(self.phrase_table, source.tokens, target.tokens))
 
     def _tags(self, segments: Segments) -> tuple[Tokens | None, Tokens | None]:
-        """The entity tags of both sides, if they are looked at; raises InputError for words without."""
         if self.units != "entity":
             return None, None
         return segments.source_annotated.entity_tags, segments.target_annotated.entity_tags
@@ -130,7 +129,6 @@ def _phrase_length(given: Matches, side: str) -> FloatArray:
 
 
 def _longest_match(given: Matches, side: str) -> FloatArray:
-    """Mean over the tokens of the longest matching phrase that starts there."""
     own = given.sides[side]
     longest = (own.matching * np.arange(1, LONGEST + 1)).max(axis=1)
     return segment_mean(longest, own.tokens.offsets)

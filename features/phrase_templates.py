@@ -189,7 +189,6 @@ class PhraseTemplates(WithBackTranslation, FittedExtractor):
         return self.with_learned(model=Learned(templates, weights, sizes, float(model.intercept_[0])))
 
     def _templates(self, patterns: Mapping[str, Set[Pattern]]) -> Templates:
-        """With the phrases that are like patterns."""
         if not self.expanded:
             return Templates(patterns, {name: {} for name in _NGRAMS})
         phrases = {"source": self.source_phrases, "target": self.target_phrases}
@@ -200,7 +199,6 @@ class PhraseTemplates(WithBackTranslation, FittedExtractor):
     def _patterns(
         self, rows: Sequence["_Row"], scores: FloatArray, references: Sequence[Words], edits: Sequence[Words]
     ) -> dict[str, set[Pattern]]:
-        """Template -> its patterns, of those that training rows make."""
         sign = 1 if self.bad < self.good else -1
         below, above = sign * scores < sign * self.bad, sign * scores > sign * self.good
         made = {"reference": _joined(map(ngrams, references))}
@@ -229,7 +227,6 @@ class PhraseTemplates(WithBackTranslation, FittedExtractor):
         return values
 
     def _rows(self, segments: Segments) -> Iterator[tuple[Words, Words, Words, set[Pattern], set[Pattern]]]:
-        """Source, target, back-translation, split bigrams, unusual bigrams with function words."""
         source, target = segments.source_tokens.lower(), segments.target_tokens.lower()
         back = self.back(segments).lower()
         split = self.source_splits.split(segments.source_tokens)
@@ -273,7 +270,7 @@ class PhraseTemplates(WithBackTranslation, FittedExtractor):
 
 @dataclass(frozen=True)
 class _ByDecoder(ByDecoder, PhraseTemplates):
-    """The same with what our own decoder makes of the translation."""
+    pass
 
 
 def _word_lists(tokens: Tokens) -> list[Words]:
@@ -282,8 +279,6 @@ def _word_lists(tokens: Tokens) -> list[Words]:
 
 
 class _Row:
-    """The words of a segment, and the n-grams that several templates ask for."""
-
     def __init__(
         self, source: Words, target: Words, back: Words, splits: set[Pattern], unusual: set[Pattern]
     ) -> None:
@@ -297,7 +292,6 @@ def _matrix(
     index: Mapping[tuple[str, Pattern], int],
     sizes: Mapping[str, int],
 ) -> Any:
-    """(n, patterns) sparse: 1 / (size of the template) where a row matches a pattern."""
     rows, columns, values = list[int](), list[int](), list[float]()
     for i, matched in enumerate(matches):
         for name in TEMPLATES:
@@ -310,6 +304,5 @@ def _matrix(
 
 
 def _mean_length(matrix: Any) -> float:
-    """The mean Euclidean length of rows; 1 if all are empty."""
     lengths = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
     return float(lengths.mean()) or 1.0

@@ -92,15 +92,12 @@ class PosSequences(Extractor):
 
 @dataclass(frozen=True, eq=False)
 class _Batch:
-    """The tags of a batch by side and layer, and what the resources say of them."""
-
     resources: PosSequences
     tags: Mapping[str, Mapping[Layer, Tokens]]
     made: dict[tuple[str, Layer, int], Tokens] = field(default_factory=dict)
 
     @cached_property
     def models(self) -> Mapping[str, tuple[Tokens, tuple[LMScores, ...]]]:
-        """Part -> the tags it reads, and its scores cut to every order."""
         values = {}
         for part in [f.name for f in fields(self.resources) if f.name.endswith("_lm")]:
             model: LanguageModel = getattr(self.resources, part)
@@ -113,7 +110,6 @@ class _Batch:
 
     @cached_property
     def counts(self) -> Mapping[str, list[tuple[np.ndarray, np.ndarray]]]:
-        """Side -> per order the corpus counts of the n-grams of each text, and the texts' offsets."""
         orders = max(*SHARES, *LEAST)
         return {s: self.counter(s).counts_by_order(self._counted(s), orders) for s in SIDES}
 
@@ -122,7 +118,6 @@ class _Batch:
 
     @cached_property
     def lexical(self) -> Mapping[str, WordScores]:
-        """Side -> what the n-grams of the other side say of its own."""
         r = self.resources
         lexicons: dict[str, Lexicon] = {
             "target": r.pos_lexicon_source_to_target,
@@ -137,14 +132,12 @@ class _Batch:
         return values
 
     def _units(self, side: str, layer: Layer, order: int) -> Tokens:
-        """N-grams of tags, made once for both directions."""
         if (side, layer, order) not in self.made:
             self.made[side, layer, order] = unit_ngrams(self.tags[side][layer], order)
         return self.made[side, layer, order]
 
 
 def _modelled(batch: _Batch, part: str, order: int) -> Modelled:
-    """By the model cut to an order; 0: as it is."""
     tags, orders = batch.models[part]
     if len(orders) < CUT:
         raise InputError(f"{part} must be of order {CUT} or more, but it is of order {len(orders)}")

@@ -99,7 +99,6 @@ class Precomputed(Extractor):
         return result
 
     def _place(self, identifier: str) -> tuple[str, int]:
-        """Split and row of a segment; InputError where no file has it."""
         match = _ID.fullmatch(identifier)
         if match is None or match[1] not in self.files:
             raise InputError(
@@ -110,7 +109,6 @@ class Precomputed(Extractor):
         return match[1], int(match[2]) - 1
 
     def _table(self, split: str) -> FloatArray:
-        """(n_rows, n_features) the file of a split, read once."""
         if split not in self._tables:
             path = Path(self.files[split])
             rows = list(_rows(path, len(self.names), skip=int(self.columns == "header")))

@@ -96,8 +96,6 @@ class ProjectedDependencies(FittedExtractor):
 
 @dataclass(frozen=True)
 class _OfTranslatedCorpus(Extractor):
-    """The same by the edges of `translated_corpus`."""
-
     edge_counts: EdgeCounts
     aligner: Aligner
     corpus: Corpus = "translated"
@@ -114,6 +112,5 @@ class _OfTranslatedCorpus(Extractor):
 
 
 def _projected(aligner: Aligner, segments: Segments, tokens: Tokens) -> Iterator[Projection]:
-    """The dependencies of the sources on other texts."""
     links = aligner.align(segments.source_tokens, tokens)
     return projections(parsed(segments.source_annotated), links, tokens, segments.target_tokenizer.language)

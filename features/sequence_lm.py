@@ -92,7 +92,6 @@ class SequenceLanguageModels(FittedExtractor):
         return perplexities(self._sequences(segments, segments.target_tokens), models)
 
     def _sequences(self, segments: Segments, tokens: Tokens) -> dict[str, Tokens]:
-        """Name -> the sequences of translations, or references, of the segments."""
         return _sequences(self.aligner, self.target_stop_words, segments, tokens)
 
     def save(self, path: Path) -> None:
@@ -104,8 +103,6 @@ class SequenceLanguageModels(FittedExtractor):
 
 @dataclass(frozen=True)
 class _OfTranslatedCorpus(Extractor):
-    """The same by models of `translated_corpus`."""
-
     sequence_models: SequenceModels
     target_stop_words: StopWords
     aligner: Aligner
@@ -126,7 +123,6 @@ class _OfTranslatedCorpus(Extractor):
 def _sequences(
     aligner: Aligner, stop_words: StopWords, segments: Segments, tokens: Tokens
 ) -> dict[str, Tokens]:
-    """Name -> the sequences of translations, or references, of the segments."""
     annotation = segments.require("annotation_source")
     tags = layer_tokens(annotation, segments.source_tokens, "xpos", "annotation_source")
     links = aligner.align(segments.source_tokens, tokens)

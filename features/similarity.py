@@ -41,8 +41,6 @@ _WEIGHTED = {
 
 @dataclass(frozen=True)
 class _Measure:
-    """One column of a side."""
-
     kind: Literal["okapi", "okapi_segment", "matching"]
     order: int
     boundaries: bool
@@ -140,13 +138,10 @@ class Similarity(Extractor):
 
 @dataclass(frozen=True, eq=False)
 class _Compared:
-    """A column of texts looked up in the corpus."""
-
     documents: NgramDocuments
     padded: Padded
 
     def okapi(self, measure: _Measure) -> FloatArray:
-        """(n,) cosine of the text's and the corpus's weights."""
         order, boundaries = measure.order, measure.boundaries
         there = self.padded.ends(order, boundaries)
         nodes, text = self.padded.nodes[order - 1][there].astype(np.int64), self.padded.text[there]
@@ -168,12 +163,10 @@ class _Compared:
         return np.where((norm == 0) & (squares > 0), 0.0, cosine)
 
     def _saturated(self, frequency: NDArray[np.int64] | int, text: NDArray[np.int64]) -> FloatArray:
-        """BM25's frequency part of n-grams of the texts `text`."""
         relative = self.padded.lengths[text] / self.documents.settings["mean_length"]
         return np.asarray(frequency * (K1 + 1) / (frequency + K1 * (1 - B + B * relative)), np.float64)
 
     def matching(self, measure: _Measure, penalty: float) -> FloatArray:
-        """(n,) multi-level matching; the longest order that the text has, to measure.order."""
         result = np.full(len(self.padded.lengths), np.nan)
         values: FloatArray = np.zeros(len(self.padded.ids))
         for order in range(1, measure.order + 1):
@@ -191,7 +184,6 @@ class _Compared:
         return result
 
     def _weights(self, order: int, weighting: str) -> tuple[FloatArray, FloatArray]:
-        """What an n-gram that is found scores, and what it counts in the mean, at every place."""
         nodes = self.padded.nodes[order - 1]
         seen = nodes >= 0
         frequency = np.where(seen, self.documents.occurrences[nodes], 0)

@@ -90,7 +90,6 @@ class SkipGrams(Extractor):
     def _add(
         self, values: dict[str, FloatArray], pattern: str, documents: NgramDocuments, padded: Padded
     ) -> None:
-        """Adds the value of the pattern at every place to `values`, and of what it falls back to."""
         if pattern in values:
             return
         lower: FloatArray = np.zeros(len(padded.ids))
@@ -103,7 +102,6 @@ class SkipGrams(Extractor):
 
 
 def _parts(pattern: str) -> list[tuple[str, int]]:
-    """Patterns with one word less, and how many places before the whole's end each ends."""
     kept = [place for place, mark in enumerate(pattern) if mark == "1"]
     parts = []
     for left_out in kept if len(kept) > 1 else ():

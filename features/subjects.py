@@ -108,7 +108,6 @@ def _kind(labels: Sequence[str], below: Sequence[range], phrase: int) -> str:
 
 
 def _tags(labels: Sequence[str], below: Sequence[range], node: int) -> Iterator[str]:
-    """The tags of the words of a phrase."""
     for child in below[node]:
         if not len(below[child]):
             yield labels[node]  # its word is below it
@@ -136,7 +135,6 @@ def kinds(words: Sequence[Word]) -> list[str]:
 
 
 def _is_personal(word: Word) -> bool:
-    """Whether it is a pronoun that is not relative, or asks for something."""
     kind = word.feats.get("PronType", frozenset())
     return word.upos == "PRON" and not kind & {"Rel", "Int"}
 

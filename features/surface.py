@@ -178,7 +178,6 @@ def _overlap(source: Tokens, target: Tokens, key: Key) -> Overlap:
 
 
 def _keyed(tokens: Tokens, key: Key, index: dict[str, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Text and key number of the tokens that have a key; new keys go into `index`."""
     keys = [key(token) for token in tokens.types]
     by_type = np.array([-1 if k is None else index.setdefault(k, len(index)) for k in keys], np.int64)
     keys_of = by_type[tokens.ids] if keys else np.empty(0, np.int64)
@@ -282,7 +281,6 @@ def counted(what: str, side: Side) -> str:
 
 
 def _sides(name: str, description: str, origin: str, unit: str, function: OfText) -> Columns:
-    """The feature on both sides."""
     for side in get_args(Side):
         plain = counted(description, side) if unit in COUNTED else ""
         of = _of_side(side, function)
@@ -449,10 +447,6 @@ def _uber(text: Text) -> FloatArray:
 
 
 def _log(values: FloatArray) -> FloatArray:
-    """Natural logarithm; 0 for 0.
-
-    Only empty texts have 0, and their ratios are undefined anyway.
-    """
     return np.log(np.maximum(values, 1.0))
 
 
@@ -511,7 +505,6 @@ def _brackets(text: Text) -> FloatArray:
 
 
 def _nested(text: Text) -> FloatArray:
-    """(n,) 1 if every bracket closes the last one opened."""
     suspects = np.flatnonzero(_brackets(text) > 0)
     result = np.ones(len(text.tokens))
     for i in suspects.tolist():
@@ -535,20 +528,12 @@ def is_nested(tokens: Iterable[str]) -> bool:
 
 
 def _same_end(pair: Pair) -> FloatArray:
-    """(n,) 1 if the last tokens are the same final mark, or neither is one.
-
-    NaN if a side is empty.
-    """
     source, target = _final_marks(pair.source.tokens), _final_marks(pair.target.tokens)
     both = zip(source, target, strict=True)
     return np.array([np.nan if None in (a, b) else float(a == b) for a, b in both], np.float64)
 
 
 def _final_marks(tokens: Tokens) -> list[str | None]:
-    """The last token of each text if it is a final mark, else an empty string.
-
-    None for an empty text.
-    """
     by_type = [token if token in FINAL_MARKS else "" for token in tokens.types]
     last = zip(tokens.lengths.tolist(), tokens.offsets[1:].tolist(), strict=True)
     return [by_type[tokens.ids[end - 1]] if length else None for length, end in last]
@@ -596,7 +581,6 @@ def _forms() -> Columns:
 
 
 def _digits(token: str) -> str | None:
-    """What makes a number, whatever its separators: `1,000` and `1.000` are equal."""
     return "".join(filter(str.isdigit, token)) or None
 
 

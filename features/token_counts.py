@@ -60,7 +60,6 @@ def _types(tokens: Tokens) -> FloatArray:
 
 
 def _diversity(tokens: Tokens) -> FloatArray:
-    """(n,) D of `diversity`."""
     return diversity(tokens.lengths.astype(np.float64), _types(tokens))
 
 
@@ -104,7 +103,6 @@ def _quotes(tokens: Tokens) -> FloatArray:
 
 
 def _where(tokens: Tokens, rule: Callable[[str], bool]) -> FloatArray:
-    """(n,) tokens of each text that a rule holds for."""
     by_type = np.array([rule(token) for token in tokens.types], bool)
     return segment_sum(by_type[tokens.ids], tokens.offsets)
 
@@ -166,7 +164,6 @@ def _ratio(function: OfTokens, above: Side, below: Side, sides: dict[str, Tokens
 
 
 def _ratios() -> Iterator[Column[dict[str, Tokens]]]:
-    """Both ways; `surface` has the punctuation marks of the source by those of the target."""
     both: tuple[tuple[Side, Side], ...] = (("target", "source"), ("source", "target"))
     for name, what, function, names in (
         ("punctuation", "punctuation marks", _punctuation, ("inverse_ratio",)),
@@ -188,7 +185,6 @@ def _absolute(rule: Callable[[str], bool], sides: dict[str, Tokens]) -> FloatArr
 
 
 def _marks() -> Iterator[Column[dict[str, Tokens]]]:
-    """Columns of the marks whose differences by target tokens `surface` has."""
     for name in MARK_KINDS:
         what, rule, _ = OTHER_PATTERNS[name]
         yield Column(

@@ -32,7 +32,6 @@ def _euclidean(left: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def _jensen_shannon(left: FloatArray, right: FloatArray) -> FloatArray:
-    """In bits: 0 for equal distributions, 1 for disjoint ones."""
     middle = (left + right) / 2
     values: FloatArray = (
         (left * np.log2(left / middle)).sum(axis=1) + (right * np.log2(right / middle)).sum(axis=1)

@@ -126,8 +126,6 @@ class WordConfidence(FittedExtractor):
 
 @dataclass(frozen=True, eq=False)
 class _OfDevelopmentSet(Extractor):
-    """The same, learned from `development_set`, with the smoothing that does best there."""
-
     development_set: DevelopmentSet
     lexicon_source_to_target: Lexicon
     target_lm: LanguageModel
@@ -146,7 +144,6 @@ class _OfDevelopmentSet(Extractor):
 
     @cached_property
     def _tuned(self) -> tuple[NaiveBayes, FloatArray]:
-        """The model, and (criteria,) its smoothing."""
         texts = self.development_set
         units = _units(texts.machine, self.order)
         evidence = _windows(texts.evidence, texts.machine, self.order).mean(axis=-1)
@@ -170,7 +167,6 @@ def _features(stem: str, order: int, text: str) -> list[Feature]:
 def _columns(
     model: NaiveBayes, segments: Segments, evidence: FloatArray, order: int, smoothing: FloatArray
 ) -> FloatArray:
-    """(n, criteria * 5) mean confidence, and shares of the quarters, of each criterion."""
     units = _units(segments.target_tokens.lower(), order)
     columns = []
     confidences = model.confidences(units, evidence, smoothing)
@@ -182,12 +178,10 @@ def _columns(
 
 
 def _units(words: Tokens, order: int) -> Tokens:
-    """The words of the translations, or their n-grams."""
     return words if order == 1 else unit_ngrams(words, order)
 
 
 def _evidence(lexicon: Lexicon, model: LanguageModel, segments: Segments, order: int) -> FloatArray:
-    """(kinds, n_units) of words, or the means of the words of n-grams."""
     target = segments.target_tokens
     known = evidence_of(lexicon, model, segments.source_tokens, target)
     return np.asarray(_windows(known, target, order).mean(axis=-1))
@@ -207,7 +201,6 @@ def _windows(values: NDArray[Any], tokens: Tokens, order: int) -> NDArray[Any]:
 
 
 def _right(target: Tokens, post_edit: Tokens, order: int = 1) -> Iterator[Flags]:
-    """(n_units,) by every criterion, whether a word or n-gram is right."""
     kept = _windows(~post_edit_labels(target, post_edit).words, target, order)
     yield np.asarray(kept.all(axis=-1))
     if order > 1:

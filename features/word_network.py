@@ -152,7 +152,6 @@ class WordNetwork(TwoSides):
         return self._restored_sides(path).with_learned(_models=models)
 
     def _beginnings(self, name: str, side: Side, outcomes: Matrix) -> Sequence[Parameters]:
-        """Initial parameters of the networks of a side; none: random ones."""
         known = (each for each in self.knowledge if isinstance(each, TokenKnowledge))
         begun = (each.beginnings(name, side.names, side.inputs.width, outcomes) for each in known)
         return next(filter(None, begun), ())
@@ -162,7 +161,6 @@ class WordNetwork(TwoSides):
         return _SIDES if self.sides == "both" else ("target",)
 
     def _by_name(self, segments: Segments, *, own: bool = False) -> tuple[dict[str, Side], Links | None]:
-        """Sides whose words are pooled, and the links between both if known."""
         if self.sides == "target":
             return {"target": self._target_side(segments, own=own)}, None
         both = self._sides(segments, own=own)

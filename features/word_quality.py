@@ -153,7 +153,6 @@ class WordQuality(Knowing, LookedUp, WordLevelExtractor):
 
     @property
     def _reads(self) -> frozenset[str]:
-        """The optional columns in `use`, or those that the training segments had."""
         return self._used if self.use == "auto" else frozenset(self.use)
 
     def labels_used(self) -> tuple[str, ...]:
@@ -196,7 +195,6 @@ class WordQuality(Knowing, LookedUp, WordLevelExtractor):
         return TokenQuality(words, table.offsets, gaps, table.gap_offsets)
 
     def _inputs(self, table: TokenTable) -> tuple[Inputs, Inputs]:
-        """What the models of words and of gaps see."""
         if not self.networks:
             return table.inputs_of_trees()
         return table.word_inputs(self), table.gap_inputs(self)

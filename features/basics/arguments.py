@@ -57,7 +57,6 @@ def _refused(key: str, value: Any, hint: Any, where: str) -> InputError:
 
 @functools.cache
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    """The hints that can be resolved: a module may import some types for type checkers alone."""
     hints: dict[str, Any] = {}
     for name, annotation in inspect.get_annotations(function).items():
         alone = SimpleNamespace(__annotations__={name: annotation})
@@ -107,7 +106,6 @@ def worded(hint: Any) -> str:
 
 
 def _is_list(value: Any) -> bool:
-    """Whether a value is a collection in order, and no text."""
     return (
         isinstance(value, Iterable)
         and hasattr(value, "__len__")
@@ -116,6 +114,5 @@ def _is_list(value: Any) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """A number of NumPy as Python's."""
     item = getattr(value, "item", None)
     return item() if callable(item) and getattr(value, "ndim", None) == 0 else value

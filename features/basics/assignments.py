@@ -48,7 +48,6 @@ def numbers(texts: Iterable[str], form: str, where: object, *, above: float = -m
 
 
 def _number(text: str, form: str, where: object, above: float) -> tuple[str, float]:
-    """Name and number; the name may hold `=`, as `chrf:word_order=2` does."""
     name, _, value = text.rpartition("=")
     try:
         number = real(value)

@@ -57,7 +57,6 @@ class Catalogue(Generic[T]):
 
     @property
     def _homes(self) -> dict[str, str]:
-        """Name -> the package that holds its file; folders are listed again after a change."""
         folders = [(package, list(importlib.import_module(package).__path__)) for package in self.packages]
         state = tuple((path, Path(path).stat().st_mtime_ns) for _, paths in folders for path in paths)
         if self._listed[0] != state:
@@ -93,7 +92,6 @@ class Catalogue(Generic[T]):
         return {self._statement(name).name: name for name in self.names}
 
     def _statement(self, name: str) -> ast.ClassDef:
-        """The class statement of the file `name`."""
         classes = [
             node for node in ast.parse(self._path(name).read_bytes()).body if isinstance(node, ast.ClassDef)
         ]
@@ -105,10 +103,6 @@ class Catalogue(Generic[T]):
         return Path(importlib.import_module(self._home(name)).__path__[0]) / f"{name}.py"
 
     def _is_base(self, node: ast.expr) -> bool:
-        """Whether a class statement names the base, or a class made from it.
-
-        For Extractor, a FittedExtractor is one.
-        """
         return isinstance(node, ast.Name) and node.id.endswith(self.base.__name__)
 
     def _home(self, name: str) -> str:

@@ -57,7 +57,6 @@ def door(package: str, *families: str) -> tuple[Callable[[str], Any], Callable[[
 
 
 def _imported_for_types(package: str) -> Iterator[tuple[str, str]]:
-    """Name -> module, of everything that a package's file imports for type checkers."""
     spec = importlib.util.find_spec(package)
     source = getattr(spec.loader, "get_source", lambda name: "")(package) if spec else ""
     for node in ast.parse(source or "").body:

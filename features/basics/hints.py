@@ -105,7 +105,6 @@ def _wrong(value: Any, hint: Any, place: str) -> Iterator[Mistake]:
 
 
 def _plainly(value: Any, hint: Any, origin: Any, arguments: tuple[Any, ...]) -> bool:
-    """Whether a value is of a type that has no parts."""
     if origin is Literal:  # 1 equals true, but is no truth value
         return any(
             value == known and isinstance(value, bool) == isinstance(known, bool) for known in arguments
@@ -120,7 +119,6 @@ def _plainly(value: Any, hint: Any, origin: Any, arguments: tuple[Any, ...]) -> 
 
 
 def _of_shape(value: Any, hint: Any) -> bool:
-    """Whether a value is a list or mapping where the hint says so."""
     origin = get_origin(get_args(hint)[0] if get_origin(hint) is Annotated else hint)
     if origin in _SEQUENCES:
         return isinstance(value, list | tuple)
@@ -141,7 +139,6 @@ def _annotated(value: Any, hint: Any, place: str) -> Iterator[Mistake]:
 
 
 def _within(value: Any, note: Any) -> bool:
-    """Whether a value keeps a bound; true of other notes."""
     match note:
         case Ge(least):
             return bool(value >= least)

@@ -42,10 +42,6 @@ def intern_chunks(texts: Sequence[str]) -> tuple[list[str], Longs, Longs]:
 
 
 def _bounds(data: Bytes) -> tuple[Longs, Longs, Longs]:
-    """First and one-past-last byte of each chunk; number of chunks before each line feed.
-
-    `data` begins and ends with a line feed.
-    """
     blank = _is_blank(data)
     change = np.flatnonzero(blank[1:] != blank[:-1]) + 1
     starts, ends = change[::2], change[1::2]
@@ -53,7 +49,6 @@ def _bounds(data: Bytes) -> tuple[Longs, Longs, Longs]:
 
 
 def _is_blank(data: Bytes) -> NDArray[np.bool_]:
-    """(n,) whether a byte of UTF-8 text belongs to white space, as `str.isspace` has it."""
     blank = _ASCII_BLANK[data]
     lead = np.flatnonzero(_WIDE_LEAD[data])
     lead = lead[lead < len(data) - 2]
@@ -68,7 +63,6 @@ def _is_blank(data: Bytes) -> NDArray[np.bool_]:
 
 @numba.njit(cache=True, nogil=True)
 def _number(data: Any, starts: Any, ends: Any) -> Any:
-    """The id of every chunk, by first occurrence; for every id the first chunk that has it."""
     size = 1024
     while size < 2 * len(starts):
         size *= 2

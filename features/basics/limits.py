@@ -55,14 +55,12 @@ def _available(root: Path) -> int | None:
 
 
 def _cached(folder: Path) -> float:
-    """Bytes of cached files that nobody is at."""
     pairs = (line.split() for line in _text(folder / "memory.stat").splitlines())
     values = {pair[0]: float(pair[1]) for pair in pairs if len(pair) == 2}
     return values.get("total_inactive_file", values.get("inactive_file", 0.0))
 
 
 def _groups(controller: str, root: Path) -> Iterator[Path]:
-    """The folders of the group of this process and of those above it, of both versions."""
     for line in _text(root / "proc/self/cgroup").splitlines():
         number, names, path = line.split(":", 2)
         if number == "0" and not names:
@@ -73,7 +71,6 @@ def _groups(controller: str, root: Path) -> Iterator[Path]:
 
 
 def _upwards(mount: Path, path: str) -> Iterator[Path]:
-    """In a container the path may be that of the host, and the group itself be what is mounted."""
     folder = mount / path.strip("/")
     while folder != mount and mount in folder.parents:
         yield folder
@@ -82,14 +79,12 @@ def _upwards(mount: Path, path: str) -> Iterator[Path]:
 
 
 def _lines(path: Path) -> dict[str, str]:
-    """Name -> text, of lines `name: text`."""
     return {
         name: text.strip() for name, _, text in (line.partition(":") for line in _text(path).splitlines())
     }
 
 
 def _number(path: Path) -> float:
-    """0 for what is not there, or no number (`max`)."""
     text = _text(path).strip()
     return float(text) if text.lstrip("-").isdigit() else 0.0
 

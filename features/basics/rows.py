@@ -79,12 +79,6 @@ def single_row_products(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.f
 
 @lru_cache
 def _alike(width: int, columns: int, in_rows: bool) -> bool:
-    """Whether single-precision products round a row alike at all places.
-
-    Found by moving rows.
-
-    Of many columns as many are looked at as show the blocks that BLAS makes of them, and what is left over.
-    """
     rng = np.random.default_rng(0)
     shape = width, min(columns, 512 + columns % 512)
     left = rng.standard_normal((_ROWS, width), np.float32)

@@ -73,8 +73,6 @@ class WorkerPool:
 
 
 class _Process:
-    """An interpreter that imports what its parent can import, and calls what it is asked to."""
-
     def __init__(self) -> None:
         asked, self._calls = mp.Pipe(duplex=False)
         self._answers, answered = mp.Pipe(duplex=False)
@@ -97,7 +95,6 @@ class _Process:
         return result
 
     def end(self) -> None:
-        """It is idle, or nobody waits for its work any more."""
         self._process.kill()
 
     def close(self) -> None:
@@ -122,10 +119,6 @@ def serve() -> None:
 
 
 def _listen(stream: Connection, calls: "SimpleQueue[_Call]") -> None:
-    """Reads calls, also while one is answered.
-
-    The stream ends with the parent, even by SIGKILL, and this process ends with it.
-    """
     try:
         while True:
             calls.put(stream.recv())

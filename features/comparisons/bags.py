@@ -87,7 +87,6 @@ def characters(tokens: Tokens, longest: int = 4) -> Bag:
 
 
 def _code_points(texts: Sequence[str]) -> tuple[NDArray[np.uint32], Longs]:
-    """The characters of texts, one after the other, and (n + 1,) offsets."""
     points = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.uint32)
     return points, np.cumsum([0, *map(len, texts)], dtype=np.int64)
 
@@ -111,7 +110,6 @@ def _word_hashes(points: Any, starts: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _gram_hashes(points: Any, starts: Any, longest: int, places: Any) -> Any:
-    """Hashes of the n-grams of each text, from places[text] on."""
     result = np.empty(places[-1], np.uint64)
     for text in range(len(starts) - 1):
         place = places[text]
@@ -163,7 +161,6 @@ class BagRegression:
         return result
 
     def _rows(self, bag: Bag) -> Any:
-        """(n, k) sparse tf-idf rows (1 + log of the count, times the inverse frequency) of length 1."""
         counts = bag.counts(self._columns(bag), len(self.keys))
         counts.data = (1 + np.log(counts.data)) * self.inverse_frequency[counts.indices]
         lengths = np.sqrt(np.asarray(counts.multiply(counts).sum(axis=1)).ravel())
@@ -171,7 +168,6 @@ class BagRegression:
         return sparse.diags_array(scale) @ counts
 
     def _columns(self, bag: Bag) -> Longs:
-        """Places of the bag's keys among ours; -1 for others."""
         place = np.searchsorted(self.keys, bag.keys)
         place[place == len(self.keys)] = -1
         if len(self.keys):
@@ -202,10 +198,6 @@ class BagRegression:
 def _predict(
     ids: Any, offsets: Any, columns: Any, inverse_frequency: Any, coefficients: Any, result: Any
 ) -> None:
-    """Adds to each text's result the product of its tf-idf row and the coefficients.
-
-    The row has length 1.
-    """
     counts = np.zeros(len(coefficients), np.int32)
     for text in range(len(result)):
         items = ids[offsets[text] : offsets[text + 1]]

@@ -148,12 +148,10 @@ def _matches(
     right: tuple[NDArray[np.int32], NDArray[np.int64]],
     order: int,
 ) -> FloatArray:
-    """(n, order) n-grams of the left texts credited by the right ones."""
     return segment_counts(matched_ngrams(left, [right], order), left[1])
 
 
 def _characters(tokens: Tokens) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Code points of each text without blanks, and (n + 1,) offsets."""
     points = np.frombuffer("".join(tokens.types).encode("utf-32-le", "surrogatepass"), np.int32)
     starts = np.cumsum([0, *map(len, tokens.types)], dtype=np.int64)
     sizes = np.diff(starts)[tokens.ids] if len(tokens.types) else np.zeros(0, np.int64)
@@ -165,7 +163,6 @@ def _characters(tokens: Tokens) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
 def _edits(
     left: Sequence[Sequence[int]] | Sequence[str], right: Sequence[Sequence[int]] | Sequence[str]
 ) -> FloatArray:
-    """(n,) Levenshtein distances."""
     from rapidfuzz.distance import Levenshtein
 
     return np.array([Levenshtein.distance(a, b) for a, b in zip(left, right, strict=True)], np.float64)

@@ -145,8 +145,6 @@ class Consistency:
 
 @dataclass(frozen=True, eq=False)
 class _Texts:
-    """Both sides, and what the table says of their n-grams."""
-
     source: Tokens
     target: Tokens
     links: Links
@@ -170,7 +168,6 @@ class _Texts:
         return content_words(self.target, self.table.target_vocabulary, self.function_words)
 
     def phrases(self) -> Iterator[tuple[int, int, int, int]]:
-        """(segment, first token in it, words, phrase) of all with a content word."""
         offsets = self.source.offsets
         for segment in range(len(self.source)):
             start = offsets[segment]
@@ -185,7 +182,6 @@ class _Texts:
         return Occurrence(segment, first, words, self._content(*span) if known and span else None)
 
     def _span(self, segment: int, first: int, words: int) -> tuple[int, int] | None:
-        """(first token of the batch, words) of the target that is linked to this phrase alone."""
         low, high = self.links.offsets[segment], self.links.offsets[segment + 1]
         source, target = self.links.source[low:high], self.links.target[low:high]
         inside = (source >= first) & (source < first + words)

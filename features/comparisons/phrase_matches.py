@@ -96,7 +96,6 @@ class Matches:
         return number, words
 
     def _translations(self, row: int) -> tuple[int, int]:
-        """Number of translations considered for a phrase, and their words; 0 for row -1."""
         if row < 0:
             return 0, 0
         entries = slice(self.table.offsets[row], self.table.offsets[row + 1])
@@ -107,7 +106,6 @@ class Matches:
 
 
 def _padded(values: NDArray[Any], missing: Any) -> NDArray[Any]:
-    """Exactly LONGEST columns, whatever the table's longest phrases."""
     wide = np.full((len(values), LONGEST), missing, values.dtype)
     n = min(LONGEST, values.shape[1])
     wide[:, :n] = values[:, :n]
@@ -119,7 +117,6 @@ def _match(
     source_offsets: Any, target_offsets: Any, left: Any, right: Any, offsets: Any, columns: Any,
     forward: Any, backward: Any, left_best: Any, right_best: Any,
 ) -> None:  # fmt: skip
-    """Best log p(target|source) of source n-grams whose translation occurs; the reverse."""
     marks = np.zeros(_MARKS, np.bool_)
     for k in range(len(source_offsets) - 1):
         there = right[target_offsets[k] : target_offsets[k + 1]].ravel()
@@ -153,7 +150,6 @@ def _match_long(
     there: Any, first: int, order: Any, columns: Any, low: int, end: int, forward: Any, backward: Any,
     left_best: Any, n: int, best: Any,
 ) -> None:  # fmt: skip
-    """Searches the translations of a phrase with very many for the phrases of the other side."""
     for place in range(first, len(there)):
         low = _first_at_least(columns, low, end, there[place])
         if low == end:
@@ -164,14 +160,12 @@ def _match_long(
 
 @numba.njit(cache=True, nogil=True)
 def _keep(forward: Any, backward: Any, e: int, left_best: Any, n: int, best: Any, cell: int) -> None:
-    """The larger log probabilities, of entry `e` or of those before."""
     left_best[n] = max(left_best[n], np.log(forward[e]))
     best[cell] = max(best[cell], np.log(backward[e]))
 
 
 @numba.njit(cache=True, nogil=True)
 def _first_at_least(columns: Any, low: Any, high: Any, wanted: Any) -> Any:
-    """Galloping search: the first place from `low` on that holds `wanted` or more."""
     step = 1
     while low + step < high and columns[low + step] < wanted:
         low += step
@@ -187,7 +181,6 @@ def _first_at_least(columns: Any, low: Any, high: Any, wanted: Any) -> Any:
 
 
 def _segmented(tokens: Tokens, best: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Phrases, uncovered words and log probability of the segmentation into fewest phrases."""
     result = np.zeros((3, len(tokens)))
     _segment(tokens.offsets, best, result)
     return result[0], result[1], result[2]
@@ -195,10 +188,6 @@ def _segmented(tokens: Tokens, best: FloatArray) -> tuple[FloatArray, FloatArray
 
 @numba.njit(cache=True, nogil=True)
 def _segment(offsets: Any, best: Any, result: Any) -> None:
-    """Finds the best segmentation by dynamic programming.
-
-    Fewest uncovered words, then fewest pieces, then the largest log probability.
-    """
     for k in range(len(offsets) - 1):
         m = offsets[k + 1] - offsets[k]
         pieces = np.full(m + 1, np.inf)

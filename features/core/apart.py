@@ -88,7 +88,6 @@ class LookedUp(FittedExtractor):
         return self.with_learned(_apart=apart)
 
     def _groups(self, segments: Segments) -> list[tuple[Self, Longs]]:
-        """Extractors to look up in, and the rows to look up there."""
         if self._apart is None:
             return [(self, np.arange(len(segments)))]
         groups: list[tuple[Self, Longs]] = self._apart.groups(self, segments)

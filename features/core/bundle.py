@@ -291,7 +291,6 @@ def build(
 
 @contextmanager
 def _alone(directory: Path, progress: Progress) -> Iterator[None]:
-    """Holds the lock of `directory`, and says so while another process has it."""
     lock = FileLock(directory / LOCK)
     try:
         lock.acquire(timeout=0)
@@ -313,7 +312,6 @@ def _missing(
     settings: Mapping[str, Mapping[str, Any]],
     parts: Mapping[str, Part],
 ) -> list[str]:
-    """The parts to build: not there, out of date, or built from such."""
     missing: list[str] = []
     for name in order:
         needs = parts[name].needs.values()
@@ -326,7 +324,6 @@ def _missing(
 def _up_to_date(
     name: str, built: Mapping[str, Any], wanted: Mapping[str, Any], settings: Mapping[str, Any]
 ) -> bool:
-    """Whether a part is up to date: settings, version of its kind, parts it is built from."""
     if name not in built or built[name]["kind"] not in RESOURCES.names:
         return False
     if built[name].get("version") != RESOURCES.get(built[name]["kind"]).version:
@@ -350,7 +347,6 @@ def _build_parts(
     builders: Builders,
     settings: Mapping[str, Mapping[str, Any]],
 ) -> None:
-    """Builds parts in order; the manifest names each as soon as it lies there whole."""
     bundle = Bundle(directory)
     for done, part in enumerate(parts):
         name = part.name
@@ -382,7 +378,6 @@ def _build_parts(
 
 @contextmanager
 def _scratch(make: Callable[..., Resource], directory: Path) -> Iterator[dict[str, Path]]:
-    """An empty folder in the bundle's own, as argument `scratch`, for a `build` that takes one."""
     if "scratch" not in inspect.signature(declaration(make)).parameters:
         yield {}
         return
@@ -392,10 +387,6 @@ def _scratch(make: Callable[..., Resource], directory: Path) -> Iterator[dict[st
 
 @contextmanager
 def _possible(settings: Mapping[str, Any]) -> Iterator[None]:
-    """Raises InputError if the block fails on values.
-
-    The block is a build with settings of the user's choice.
-    """
     try:
         yield
     except (ValueError, ArithmeticError, IndexError) as error:
@@ -419,13 +410,11 @@ def stranger(directory: Path) -> str | None:
 
 
 def _left_over(directory: Path) -> list[Path]:
-    """What killed builds left half done."""
     names = (*known_parts(), _SCRATCH, _CORPUS, MANIFEST)
     return [left for name in names for left in sorted(directory.glob(f".{name}.*"))]
 
 
 def _clear(directory: Path) -> None:
-    """Removes what killed builds left half done; nobody else builds here while the lock is held."""
     for left in _left_over(directory):
         if left.is_dir():
             shutil.rmtree(left, ignore_errors=True)
@@ -436,7 +425,6 @@ def _clear(directory: Path) -> None:
 def _open_manifest(
     directory: Path, provenance: Mapping[str, Any], corpus: Callable[[], ParallelCorpus], progress: Progress
 ) -> dict[str, Any]:
-    """The manifest of `directory`; for a new directory, reads and keeps the corpus first."""
     if (directory / MANIFEST).is_file():
         manifest = _read_manifest(directory)
         if dict(provenance) != manifest["provenance"]:
@@ -469,7 +457,6 @@ def _open_manifest(
 
 
 def _corpus(folder: Path, recorded: Mapping[str, str]) -> ParallelCorpus:
-    """The encoded corpus, its files compared with their checksums and its arrays checked."""
     verify(folder, recorded)
     corpus = ParallelCorpus.load(folder)
     corpus.check_arrays()

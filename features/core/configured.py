@@ -86,7 +86,6 @@ class Configured:
         return tuple(getattr(self._unmade(), "requires", tuple)())
 
     def _unmade(self) -> Any:
-        """The object by its settings, without parts: it can only say what it requires."""
         unmade = object.__new__(self.kind)
         for entry in self._fields:
             default = entry.default_factory() if entry.default_factory is not MISSING else entry.default
@@ -174,7 +173,6 @@ class Configured:
                 yield from inner.errors()
 
     def _part(self, name: str) -> str:
-        """The part that fills a parameter."""
         note: PartName | None = _note(self._hints[name], PartName)
         if name in self.settings or note is None:
             return str(self.settings.get(name, name))
@@ -192,7 +190,6 @@ class Configured:
         return resource
 
     def _check_part(self, parameter: str, part: str, actual: type[Resource]) -> None:
-        """Raises InputError if a part is of another kind than the parameter takes."""
         wanted = get_type_hints(self.kind)[parameter]
         if not issubclass(actual, wanted):
             fitting = [name for name, p in known_parts().items() if RESOURCES.get(p.kind) is wanted]
@@ -222,11 +219,9 @@ def type_errors(value: Any, hint: Any, name: str, where: str) -> Iterator[InputE
 
 
 def _as_mapping(entry: Any) -> Mapping[str, Any]:
-    """An entry of a list; a bare name is short for `{kind: NAME}`."""
     return entry if isinstance(entry, Mapping) else {"kind": entry}
 
 
 def _note(hint: Any, kind: type[Any]) -> Any:
-    """The note of a class on a hint; None without one."""
     notes = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
     return next((note for note in notes if isinstance(note, kind)), None)

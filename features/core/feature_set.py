@@ -113,7 +113,6 @@ def make_extractor(config: Mapping[str, Any], bundle: Bundle | None) -> Extracto
 
 
 def _right(config: Mapping[str, Any]) -> Configured:
-    """The class of extractors with its settings. Raises InputError for the first that is wrong."""
     for error in setting_errors(config):
         raise error
     return configured(config)
@@ -132,7 +131,6 @@ def setting_errors(config: Mapping[str, Any]) -> Iterator[InputError]:
 
 
 def _check_type(value: Any, hint: Any, name: str, where: str) -> None:
-    """Raises InputError for a setting that is not of the type of its field."""
     for error in type_errors(value, hint, name, where):
         raise error
 
@@ -181,12 +179,10 @@ class FeatureSet:
 
     @cached_property
     def _indices(self) -> list[list[int]]:
-        """Per extractor, which of its columns are kept."""
         return [_chosen(c, e.names) for c, e in zip(self.configs, self.extractors, strict=True)]
 
     @cached_property
     def _left_out(self) -> list[frozenset[str]]:
-        """Per extractor, the names of the columns that are not kept."""
         kept = [{feature.name for feature in self.kept(i)} for i in range(len(self.extractors))]
         return [frozenset(e.names) - names for e, names in zip(self.extractors, kept, strict=True)]
 
@@ -290,7 +286,6 @@ class FeatureSet:
 
 
 def _chosen(config: Mapping[str, Any], names: Sequence[str]) -> list[int]:
-    """The indices of the columns that a config's `only` keeps."""
     patterns = config.get("only")
     if patterns is None:
         return list(range(len(names)))
@@ -347,7 +342,6 @@ def expand(configs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _members(name: str, without: list[str]) -> list[dict[str, Any]]:
-    """The extractors of a set but those of the kinds in `without`."""
     entries = [{"kind": e} if isinstance(e, str) else e for e in set_content(name)["features"]]
     _check_type(without, list[str], "without", f"set '{name}'")
     kinds = [entry["kind"] for entry in entries]

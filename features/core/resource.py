@@ -133,7 +133,6 @@ class Resource(ABC):
 
 
 def _setting_hints(builder: type[Any]) -> Iterator[tuple[str, Any]]:
-    """(name, type) of the settings of a builder, those of its dataclasses among them."""
     hints = get_type_hints(builder, include_extras=True)
     for entry in fields(builder):
         hint = hints[entry.name]

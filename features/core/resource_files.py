@@ -88,7 +88,6 @@ def _read(path: Path, kind: type[T], meta: Mapping[str, Any], arrays: Mapping[st
 
 
 def _entry(name: str, value: Any, hint: Any) -> Any:
-    """An entry of meta.json as its field has it."""
     for place, mistake in mistakes(value, hint, name):
         raise Damaged(f"`{place}` in {_META} {mistake}")
     origin = get_origin(hint)
@@ -98,7 +97,6 @@ def _entry(name: str, value: Any, hint: Any) -> Any:
 
 
 def _stored(kind: Any) -> Iterator[tuple[str, str, Any]]:
-    """(field, the name it is stored under, its type) of every field that is saved."""
     hints = get_type_hints(kind)
     for entry in fields(kind):
         if not entry.name.startswith("_"):

@@ -60,7 +60,6 @@ class SubwordMeans:
         return np.asarray((sums + PRIOR * self.mean) / (counts + PRIOR), np.float64)
 
     def _of(self, decoder: DecoderTokens) -> tuple[FloatArray, FloatArray]:
-        """(n_subwords,) sums and counts of each one's type; 0 where it was never seen."""
         places = np.array([self._index.get(t, -1) for t in decoder.subwords.types], np.int64)
         places = places[decoder.subwords.ids]
         known = places >= 0
@@ -89,7 +88,6 @@ class SubwordMeans:
 
 
 def _within_text(decoder: DecoderTokens) -> tuple[FloatArray, FloatArray]:
-    """(n_subwords,) sums and counts of each one's type within its own text."""
     subwords = decoder.subwords
     keys = subwords.text_index * max(len(subwords.types), 1) + subwords.ids
     _, inverse = np.unique(keys, return_inverse=True)

@@ -116,8 +116,6 @@ def with_search(column: Sequence[str], path: Path) -> tuple[str, ...]:
 
 @dataclass
 class _Graph:
-    """Hypotheses of one segment: source words covered, successor, recombination, step scores."""
-
     stacks: list[int]
     forward: list[int]
     recombined: int
@@ -143,7 +141,6 @@ class _Graph:
 
 
 def _head(rest: str) -> Iterator[str]:
-    """The `key=value` items before the words of the hypothesis."""
     for item in rest.split():
         if item.startswith(("out=", "scorebreakdown", "scores=")):
             return

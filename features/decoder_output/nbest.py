@@ -94,5 +94,4 @@ def _check_search(search: Any, where: str) -> None:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether it is a finite number that a float holds."""
     return type(value) in (int, float) and abs(value) <= 1e300

@@ -141,10 +141,6 @@ def _plain(subword: str, marker: Marker) -> str:
 
 
 def _place(pieces: list[str], tokens: list[str], start: int) -> Longs:
-    """(n_pieces,) the token that holds the first character of each piece; -1: none.
-
-    Counted from `start`.
-    """
     if not tokens:
         return np.full(len(pieces), -1, np.int64)
     owner = np.repeat(np.arange(len(tokens)), [len(token) for token in tokens]) + start

@@ -81,10 +81,6 @@ class ClassErrors:
         return rates
 
     def _rate_counts(self) -> Counts:
-        """(n, 10) counts behind the rates.
-
-        Missing words are counted in the reference, all others in the hypothesis.
-        """
         words, blocks = self.counts("hypothesis"), self.blocks("hypothesis")
         missing = CLASSES.index("missing")
         words[:, missing] = self.counts("reference")[:, missing]
@@ -168,7 +164,6 @@ def _label_batch(
 
 @numba.njit(cache=True, nogil=True)
 def _pair(hyp: Any, ref: Any, hyp_match: Any, ref_match: Any, mark: int) -> None:
-    """Pairs equal words that are unmatched, from left to right, and marks them."""
     for i in range(len(ref)):
         if ref_match[i] == _UNMATCHED:
             for j in range(len(hyp)):
@@ -179,10 +174,6 @@ def _pair(hyp: Any, ref: Any, hyp_match: Any, ref_match: Any, mark: int) -> None
 
 @numba.njit(cache=True, nogil=True)
 def _classify(edits: Any, matches: Any, unpaired: int, out: Any) -> None:
-    """Class of each word, reordering left out.
-
-    `unpaired` is the class of a deletion or insertion.
-    """
     for p in range(len(edits)):
         if matches[p] == _SAME_BASE:
             out[p] = _INFLECTION
@@ -194,7 +185,6 @@ def _classify(edits: Any, matches: Any, unpaired: int, out: Any) -> None:
 
 @numba.njit(cache=True, nogil=True)
 def _edits(hyp: Any, ref: Any) -> Any:
-    """The edit of each hypothesis word and of each reference word on the preferred best path."""
     back = np.empty((len(ref) + 1, len(hyp) + 1), np.uint8)
     back[0, :], back[:, 0] = _INSERTION, _DELETION
     above, row = np.arange(len(hyp) + 1), np.empty(len(hyp) + 1, np.int64)
@@ -231,7 +221,6 @@ def _best_path(back: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _count(labels: Any, offsets: Any, blocks: bool) -> Any:
-    """(n, 5) words, or first words of groups, of each class."""
     counts = np.zeros((len(offsets) - 1, 5), np.int64)
     for k in range(len(counts)):
         before = _RIGHT

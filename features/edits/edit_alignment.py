@@ -96,10 +96,6 @@ def _align_batch(
 
 @numba.njit(cache=True, nogil=True)
 def _expected(aligned: Any, places: Any) -> Any:
-    """(H,) twice the reference position where TER puts each word.
-
-    An inserted word stands between two.
-    """
     order = np.argsort(places)
     expected = np.empty(len(aligned), np.int64)
     last = -2  # before the first reference word, which is at 0
@@ -114,10 +110,6 @@ def _expected(aligned: Any, places: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _pair_equal(hyp: Any, ref: Any, expected: Any, partners: Any, taken: Any) -> None:
-    """Pairs equal words without partner, closest to the expected place first.
-
-    Equally close ones from left to right.
-    """
     for j in range(len(hyp)):  # most words are where they are expected
         i = expected[j] // 2
         if partners[j] < 0 and expected[j] == 2 * i and not taken[i] and hyp[j] == ref[i]:
@@ -140,7 +132,6 @@ def _pair_equal(hyp: Any, ref: Any, expected: Any, partners: Any, taken: Any) ->
 
 @numba.njit(cache=True, nogil=True)
 def _substitute(hyp_class: Any, ref_class: Any, places: Any, partners: Any, taken: Any) -> None:
-    """Pairs what is left in each gap between the pairs that go up in TER's order."""
     order = np.argsort(places)
     paired = np.array([j for j in order if partners[j] >= 0], np.int64)
     chain = paired[_longest_rise(partners[paired])]
@@ -163,10 +154,6 @@ def _substitute(hyp_class: Any, ref_class: Any, places: Any, partners: Any, take
 
 @numba.njit(cache=True, nogil=True)
 def _longest_rise(values: Any) -> Any:
-    """(n,) bool: a longest strictly rising subsequence of distinct values.
-
-    The furthest left of several.
-    """
     n = len(values)
     lengths = np.ones(n, np.int64)  # of the longest rise that starts here
     for i in range(n - 1, -1, -1):
@@ -183,10 +170,6 @@ def _longest_rise(values: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _best_pairs(few: Any, many: Any) -> Any:
-    """(k,) rising: which of the m >= k `many` each of the `few` gets.
-
-    The choice has the most equal pairs, then the earliest.
-    """
     k, m = len(few), len(many)
     best = np.zeros((k + 1, m + 1), np.int64)  # equal pairs of few[a:] with many[b:]
     for a in range(k - 1, -1, -1):

@@ -86,7 +86,6 @@ def word_groups(classes: Tokens) -> NDArray[np.int64]:
 
 
 def _shares(counts: Counts) -> FloatArray:
-    """(n, 11) counts -> shares: edits of all words, orders of the pairs."""
     edits, orders = counts[:, : len(EDITS)], counts[:, len(EDITS) :]
     pairs = orders[:, :3].sum(axis=1, keepdims=True)  # kept, or moved in one of two ways
     return np.hstack([ratio(edits, edits.sum(axis=1, keepdims=True)), ratio(orders, pairs)])

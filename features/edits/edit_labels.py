@@ -112,7 +112,6 @@ def _equal(
 def _differ(
     classes: tuple[Tokens, Tokens], left: NDArray[np.int64], right: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Whether both classes are known and differ."""
     known = [
         np.array([name != UNKNOWN for name in side.types], bool)[side.ids[rows]]
         for side, rows in zip(classes, (left, right), strict=True)

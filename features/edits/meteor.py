@@ -42,8 +42,6 @@ class Words:
 
 @dataclass(frozen=True)
 class _Partial:
-    """An alignment of the first words of the hypothesis; the lower its cost, the better it is."""
-
     used: int  # bits: places of the reference
     last: int  # partner of the last word
     cost: tuple[int, int, int, float]  # words without a match, chunks, distance, weight below the highest
@@ -117,14 +115,12 @@ def aligned(hypothesis: Words, reference: Words) -> list[Pair]:
 
 
 def _partners(hypothesis: Words, reference: Words, place: int) -> dict[int, float]:
-    """Places of the reference that a word matches -> weight; the nearest first."""
     each = ((other, _weight(hypothesis, reference, place, other)) for other in range(len(reference.words)))
     weights = {other: weight for other, weight in each if weight}
     return dict(sorted(weights.items(), key=lambda entry: abs(entry[0] - place)))
 
 
 def _weight(hypothesis: Words, reference: Words, place: int, other: int) -> float:
-    """The weight of the first stage that matches two words; 0 if none does."""
     if hypothesis.words[place] == reference.words[other]:
         return EXACT
     if hypothesis.stems[place] == reference.stems[other]:
@@ -135,7 +131,6 @@ def _weight(hypothesis: Words, reference: Words, place: int, other: int) -> floa
 
 
 def _longer(partial: _Partial, place: int, partners: dict[int, float]) -> Iterator[_Partial]:
-    """Alignments with one more word of the hypothesis, unmatched or matched to a partner."""
     alone, chunks, distance, missed = partial.cost
     yield _Partial(partial.used, _NOWHERE, (alone + 1, chunks, distance, missed), None, partial)
     tried = list(islice((other for other in partners if not partial.used >> other & 1), _NEAREST))

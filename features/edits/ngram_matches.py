@@ -60,7 +60,6 @@ def _match_batch(hyp: Any, hyp_offsets: Any, ref: Any, ref_offsets: Any, matched
 
 @numba.njit(cache=True, nogil=True)
 def _slots(total: int) -> int:
-    """Slots of a hash table that is at most half full."""
     size = 16
     while size < 2 * total:
         size *= 2
@@ -69,12 +68,6 @@ def _slots(total: int) -> int:
 
 @numba.njit(cache=True, nogil=True)
 def _match_segment(hyp: Any, ref: Any, spans: Any, keys: Any, numbers: Any, room: Any, matched: Any) -> None:
-    """Matches order after order.
-
-    An n-gram is its (n - 1)-gram, already numbered, and one more token.
-
-    Only n-grams of references have numbers; `room` holds those of both sides, and counts by number.
-    """
     hyp_ids, ref_ids, allowed, seen = room[0], room[1], room[2], room[3]
     hyp_ids[: len(hyp)] = 0
     ref_ids[: (spans[:, 1] - spans[:, 0]).sum()] = 0
@@ -100,7 +93,6 @@ def _match_segment(hyp: Any, ref: Any, spans: Any, keys: Any, numbers: Any, room
 
 @numba.njit(cache=True, nogil=True)
 def _slot(key: Any, keys: Any) -> Any:
-    """Slot of the key, or the free slot that it would take."""
     mask = len(keys) - 1
     slot = ((key * 0x9E3779B97F4A7C1) >> 20) & mask
     while keys[slot] != key and keys[slot] != -1:
@@ -110,10 +102,6 @@ def _slot(key: Any, keys: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _number(text: Any, n: int, ids: Any, keys: Any, numbers: Any, distinct: int) -> int:
-    """Replaces ids of n-grams by ids of (n + 1)-grams in one text.
-
-    Returns the number of ids so far.
-    """
     for i in range(len(text) - n):
         key = (ids[i] << 32) | text[i + n]
         slot = _slot(key, keys)
@@ -126,7 +114,6 @@ def _number(text: Any, n: int, ids: Any, keys: Any, numbers: Any, distinct: int)
 
 @numba.njit(cache=True, nogil=True)
 def _raise_to_counts(ids: Any, allowed: Any, seen: Any) -> None:
-    """Raises allowed[id] to the number of times id occurs; leaves seen zero as it was."""
     for i in range(len(ids)):
         seen[ids[i]] += 1
     for i in range(len(ids)):

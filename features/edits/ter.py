@@ -158,7 +158,6 @@ def _score_batch(hyp: Any, hyp_offsets: Any, ref: Any, ref_offsets: Any, limits:
 
 @numba.njit(cache=True, nogil=True)
 def _score_pair(original: Any, ref: Any, limits: Any, counts: Any) -> None:
-    """Fills counts (4,): shifts, insertions, deletions, substitutions."""
     shifts, _, back = shifted(original, ref, limits)
     counts[0] = shifts
     _count_operations(back, counts)
@@ -194,13 +193,6 @@ def shifted(original: Any, ref: Any, limits: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _beam_distance(hyp: Any, ref: Any, beam: int, back: Any) -> int:
-    """Edit distance within the beam.
-
-    back[i, j] tells how cell (reference i, hypothesis j) was reached.
-
-    Ties go to match or substitution, then insertion, then deletion. A cell is expanded only if it costs
-    at most `beam` more than the best diagonal step into its column (the last column is always expanded).
-    """
     rows, columns = len(ref), len(hyp)
     now, after = np.full(rows + 1, _UNREACHED), np.full(rows + 1, _UNREACHED)
     now[0] = 0
@@ -236,7 +228,6 @@ def _beam_distance(hyp: Any, ref: Any, beam: int, back: Any) -> int:
 
 @numba.njit(cache=True, nogil=True)
 def _count_operations(back: Any, counts: Any) -> None:
-    """Walks the best path and adds up insertions, deletions and substitutions."""
     i, j = back.shape[0] - 1, back.shape[1] - 1
     while i > 0 or j > 0:
         operation = back[i, j]
@@ -255,11 +246,6 @@ def _count_operations(back: Any, counts: Any) -> None:
 
 @numba.njit(cache=True, nogil=True)
 def _align(back: Any, aligned: Any, hyp_errors: Any, ref_errors: Any) -> None:
-    """Reads the best path.
-
-    aligned (R,): hypothesis position of each reference word; a deleted word has that of the word before
-    it (-1 at the start). The errors are cumulative: errors[p] counts the wrong words before position p.
-    """
     i, j = back.shape[0] - 1, back.shape[1] - 1
     hyp_errors[:], ref_errors[:] = 0, 0
     while i > 0 or j > 0:
@@ -279,10 +265,6 @@ def _align(back: Any, aligned: Any, hyp_errors: Any, ref_errors: Any) -> None:
 
 @numba.njit(cache=True, nogil=True)
 def _common_runs(hyp: Any, ref: Any, size: int) -> Any:
-    """Rows (start in hyp, start in ref, length) of all equal stretches, in order.
-
-    They are cut at `size` words.
-    """
     run = np.zeros((len(hyp) + 1, len(ref) + 1), np.int64)
     runs = 0
     for p in range(len(hyp) - 1, -1, -1):
@@ -304,13 +286,6 @@ def _common_runs(hyp: Any, ref: Any, size: int) -> Any:
 def _best_shift(
     hyp: Any, ref: Any, order: Any, masks: Any, back: Any, edits: int, limits: Any, best: Any, best_order: Any
 ) -> int:
-    """Writes the best shift of the hypothesis to best; returns its edit distance.
-
-    Returns -1 if there is no good shift.
-
-    A shift must lower the distance by at least its own cost, 1, and a later candidate must be strictly
-    better. `_bit_parallel` (no beam) bounds the distance from below and rejects nearly all candidates.
-    """
     aligned = np.empty(len(ref), np.int64)
     hyp_errors, ref_errors = np.empty(len(hyp) + 1, np.int64), np.empty(len(ref) + 1, np.int64)
     _align(back, aligned, hyp_errors, ref_errors)
@@ -347,10 +322,6 @@ def _best_shift(
 
 @numba.njit(cache=True, nogil=True)
 def _candidates(hyp: Any, ref: Any, back: Any, limits: Any) -> int:
-    """Number of shifts that sacreBLEU looks at in one round.
-
-    It looks at all, in its order; our search passes over hopeless ones.
-    """
     aligned = np.empty(len(ref), np.int64)
     hyp_errors, ref_errors = np.empty(len(hyp) + 1, np.int64), np.empty(len(ref) + 1, np.int64)
     _align(back, aligned, hyp_errors, ref_errors)
@@ -375,13 +346,6 @@ def _candidates(hyp: Any, ref: Any, back: Any, limits: Any) -> int:
 
 @numba.njit(cache=True, nogil=True)
 def _shift(words: Any, start: int, length: int, place: int, out: Any) -> int:
-    """Moves words[start : start + length] behind position `place`.
-
-    Returns the first position changed.
-
-    With `place` inside the block, the block moves right by `place - start` words: tercom's reading
-    (sacrebleu 2.6.0 moves it one word further, and bounds its beam by the diagonal instead of by cost).
-    """
     end = start + length
     if place < start:
         low, middle, high = place + 1, start, end
@@ -402,7 +366,6 @@ def _shift(words: Any, start: int, length: int, place: int, out: Any) -> int:
 
 @numba.njit(cache=True, nogil=True)
 def _equality_masks(hyp: Any, ref: Any) -> Any:
-    """(H, blocks) uint64; bit i of row p: reference word i equals hypothesis word p."""
     masks = np.zeros((len(hyp), (len(ref) + 63) // 64), np.uint64)
     for p in range(len(hyp)):
         for i in range(len(ref)):
@@ -413,7 +376,6 @@ def _equality_masks(hyp: Any, ref: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _next_column(above: Any, below: Any, equal: Any, last_bit: Any) -> int:
-    """Advances the two bit columns by one word; returns the bottom cell's change (-1, 0, 1)."""
     carry = 1  # the top row counts insertions: always one more
     for b in range(len(equal)):
         eq, up, down = equal[b], above[b], below[b]
@@ -436,7 +398,6 @@ def _next_column(above: Any, below: Any, equal: Any, last_bit: Any) -> int:
 
 @numba.njit(cache=True, nogil=True)
 def _distance_columns(order: Any, masks: Any, rows: int) -> Any:
-    """All columns of the current hypothesis: ((H + 1, 2, blocks) bits, (H + 1,) bottom cells)."""
     blocks = masks.shape[1]
     bits, bottom = np.zeros((len(order) + 1, 2, blocks), np.uint64), np.empty(len(order) + 1, np.int64)
     bits[0, 0, :], bottom[0] = _ALL, rows
@@ -449,10 +410,6 @@ def _distance_columns(order: Any, masks: Any, rows: int) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _bit_parallel(order: Any, masks: Any, rows: int, columns: Any, changed: int, target: int) -> int:
-    """Edit distance of a changed order, from its first changed position on.
-
-    It may stop as soon as the distance is over `target`.
-    """
     bits, bottom = columns
     above, below = bits[changed, 0].copy(), bits[changed, 1].copy()
     cost = bottom[changed]

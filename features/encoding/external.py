@@ -44,7 +44,6 @@ def external_files(weights: Path) -> tuple[str, ...]:
 
 
 def _check_beside(weights: Path, name: str) -> None:
-    """Raises InputError unless the file lies in the model's folder, or in a folder there."""
     parts, wrong = PurePosixPath(name).parts, ""
     places = [weights.parent.joinpath(*parts[: i + 1]) for i in range(len(parts))]
     if not parts or name.startswith("/") or ".." in parts or any(c in "\\:*\0" for c in name):
@@ -62,7 +61,6 @@ def _check_beside(weights: Path, name: str) -> None:
 
 
 def _locations(content: memoryview, message: str, depth: int) -> Iterator[str]:
-    """The locations of tensors in a message."""
     if depth > _DEEPEST:
         raise Damaged(f"more than {_DEEPEST} messages within each other")
     for field, value in fields(content):

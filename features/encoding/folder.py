@@ -154,10 +154,6 @@ class EncoderFolder:
 
 
 def _pooling_of(content: Mapping[str, Any], where: Path) -> Pooling:
-    """The pooling that the settings of sentence-transformers name.
-
-    Raises InputError for another way than mean and cls.
-    """
     modes = {name for name, on in content.items() if name.startswith("pooling_mode_") and on is True}
     if modes == {"pooling_mode_cls_token"}:
         return "cls"

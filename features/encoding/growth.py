@@ -63,7 +63,6 @@ def growth_of(tokenizer: Any) -> Growth:
 
 
 def _rules(part: Any) -> Sequence[Mapping[str, Any]]:
-    """The rules of a part of a tokenizer, nested ones included, one after the other."""
     return [] if part is None else _flat(json.loads(part.__getstate__()))
 
 
@@ -85,10 +84,6 @@ def _of_normalizer(rule: Mapping[str, Any]) -> float:
 
 
 def _longest(charsmap: bytes) -> int:
-    """Length of the longest replacement, in characters.
-
-    Replacements follow the size of a trie and the trie; each ends with NUL.
-    """
     size = int.from_bytes(charsmap[:4], "little")
     return max(
         (len(text.decode("utf-8", "replace")) for text in charsmap[4 + size :].split(b"\0")), default=1
@@ -96,6 +91,5 @@ def _longest(charsmap: bytes) -> int:
 
 
 def _of_processor(rule: Mapping[str, Any]) -> int:
-    """How often a template repeats the text; marks are added once."""
     template = rule.get("single", ())
     return max(1, sum("Sequence" in piece for piece in template)) + len(template) // _SPARE

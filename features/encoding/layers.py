@@ -48,7 +48,6 @@ def with_outputs(weights: Path, names: Sequence[str]) -> bytes:
 
 
 def _normalised(graph: memoryview) -> Iterator[str]:
-    """What normalisations of a graph give, in its order."""
     for node in _of(graph, _NODE):
         parts = dict(reversed(list(fields(node))))  # the first of several results
         if bytes(parts.get(_OPERATION, b"")) == _NORMALISATION:
@@ -56,5 +55,4 @@ def _normalised(graph: memoryview) -> Iterator[str]:
 
 
 def _of(content: memoryview, field: int) -> Iterator[memoryview]:
-    """The values of a field."""
     return (value for number, value in fields(content) if number == field)

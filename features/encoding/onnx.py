@@ -26,11 +26,6 @@ _ERRORS_ONLY: Final = 3  # of onnxruntime's levels of logging
 
 @dataclass(frozen=True, eq=False)
 class _Piece:
-    """At most `longest` tokens of a text, with marks of begin and end.
-
-    content  (k,) whether a token is of the text: no mark, and not of the prompt
-    """
-
     text: int
     ids: list[int]
     types: list[int]
@@ -39,8 +34,6 @@ class _Piece:
 
 
 class _Read(NamedTuple):
-    """Vector, token vectors with their spans, vectors by inner layers, and weight of a piece."""
-
     vector: Floats
     tokens: Floats
     spans: Spans
@@ -124,10 +117,6 @@ class OnnxEncoder:
         return [_joined(parts) for parts in read]
 
     def _pieces(self, texts: Sequence[str], prompt: str) -> Iterator[_Piece]:
-        """Pieces in the order of the texts; a text without tokens has one, of marks alone.
-
-        Only the first piece of a text has the prompt.
-        """
         for text, encoding in enumerate(self.tokenizer.encode_batch([prompt + text for text in texts])):
             for part in (encoding, *encoding.overflowing):
                 spans = within_text(part.offsets, prompt)
@@ -135,7 +124,6 @@ class OnnxEncoder:
                 yield _Piece(text, part.ids, part.type_ids, own, spans)
 
     def _read(self, pieces: Sequence[_Piece], read: list[list[_Read]]) -> None:
-        """Adds what was read of every piece to its text."""
         content = np.array([piece.content for piece in pieces])
         outputs = self._outputs(pieces) if content.size else {}
         states = outputs.get(self.tokens)
@@ -154,7 +142,6 @@ class OnnxEncoder:
             read[piece.text].append(_Read(pooled[i], tokens, spans, layers, weight))
 
     def _outputs(self, pieces: Sequence[_Piece]) -> dict[str | None, Floats]:
-        """Output -> its values of every piece."""
         ids = np.array([piece.ids for piece in pieces], np.int64)
         types = np.array([piece.types for piece in pieces], np.int64)
         rows = len(ids)
@@ -170,7 +157,6 @@ class OnnxEncoder:
 
 
 def _layer(weights: Path, number: int) -> str:
-    """The value behind an inner layer. Raises InputError for a layer that the encoder has not."""
     outputs = layer_outputs(weights)
     if not 1 <= number < len(outputs):
         raise InputError(
@@ -182,10 +168,6 @@ def _layer(weights: Path, number: int) -> str:
 
 
 def _session(weights: Path, threads: int, inner: tuple[str, ...]) -> Any:
-    """On the CPU, one operation after the other, each on so many threads.
-
-    Values in `inner` are given, too.
-    """
     runtime = package("onnxruntime")
     options = runtime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
@@ -202,13 +184,11 @@ def _session(weights: Path, threads: int, inner: tuple[str, ...]) -> Any:
 
 
 def _quantizes(weights: Path) -> bool:
-    """Whether the graph has nodes that quantize operands while it runs."""
     with weights.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
         return content.find(b"DynamicQuantize") >= 0
 
 
 def _outputs(session: Any, inner: Collection[str]) -> tuple[str | None, str | None]:
-    """The names of the outputs with vectors of tokens, and with vectors of whole texts."""
     own = [entry for entry in session.get_outputs() if entry.name not in inner]
     ranks: Mapping[str, int] = {entry.name: len(entry.shape) for entry in own}
     tokens = next((name for name, rank in ranks.items() if rank == 3), None)
@@ -220,14 +200,12 @@ def _outputs(session: Any, inner: Collection[str]) -> tuple[str | None, str | No
 
 
 def _pooled(hidden: Floats | None, pooling: Pooling) -> Floats | None:
-    """(n, d) of (n, length, d)."""
     if hidden is None:
         return None
     return np.asarray(hidden[:, 0] if pooling == "cls" else hidden.mean(axis=1), np.float32)
 
 
 def _joined(parts: Sequence[_Read]) -> EncodedText:
-    """A text of its pieces."""
     if not parts:
         return EncodedText(None, np.empty((0, 0), np.float32), NO_SPANS)
     if len(parts) == 1:

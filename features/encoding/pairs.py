@@ -64,7 +64,6 @@ class PairMemory:
     def _chunk(
         self, encoder: TextEncoder, rows: list[Pair]
     ) -> tuple[list[Floats | None], list[Floats | None], list[Match]]:
-        """Vectors and matches of a few pairs."""
         new = [pair for pair in dict.fromkeys(rows) if pair not in self._matches]
         encoded = encode_prompted(encoder, [each for pair in new for each in self._prompted(pair)])
         matches = {pair: _match(*(encoded[each] for each in self._prompted(pair))) for pair in new}
@@ -114,14 +113,12 @@ def _match(first: EncodedText, second: EncodedText) -> Match:
 
 
 def _vectors(encoded: EncodedText) -> Floats | None:
-    """(1 + l, d) the vector of a text, then those by inner layers."""
     if encoded.vector is None:
         return None
     return np.concatenate([encoded.vector[np.newaxis], *([encoded.layers] if encoded.layers.size else [])])
 
 
 def _table(vectors: list[Floats | None], shape: tuple[int, ...]) -> FloatArray:
-    """(n, 1 + l, d) with NaN for what is undefined."""
     nothing: NDArray[np.float64] = np.full(shape, np.nan)
     rows = [nothing if vector is None else vector for vector in vectors]
     return np.array(rows, np.float64).reshape(len(rows), *shape)

@@ -101,7 +101,6 @@ def fit_pls(rows: FloatArray, labels: FloatArray, components: int) -> Projection
 
 
 def _rotations(weights: list[FloatArray], loadings: list[FloatArray], width: int) -> FloatArray:
-    """W (P' W)^-1: what centred rows are multiplied with to get the components."""
     if not weights:
         return np.empty((width, 0))
     w, p = np.array(weights).T, np.array(loadings).T

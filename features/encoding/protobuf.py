@@ -30,7 +30,6 @@ def fields(content: memoryview) -> Iterator[tuple[int, memoryview]]:
 
 
 def _varint(content: memoryview, at: int) -> tuple[int, int]:
-    """A number, seven bits a byte, and where the next one begins."""
     value = shift = 0
     while at < len(content) and shift < 64:
         byte = content[at]
@@ -46,6 +45,5 @@ def message(field: int, content: bytes) -> bytes:
 
 
 def _number(value: int) -> bytes:
-    """Seven bits a byte, the lowest first."""
     low, rest = value & 127, value >> 7
     return bytes([low | 128]) + _number(rest) if rest else bytes([low])

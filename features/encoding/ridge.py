@@ -67,7 +67,6 @@ def fit_ridge(rows: FloatArray, labels: FloatArray) -> Ridge:
 
 
 def _axes(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """(k,) squared lengths and (d, k) directions of the principal axes of (n, d) rows."""
     if len(rows) >= rows.shape[1]:
         values, directions = np.linalg.eigh(rows.T @ rows)
         return np.maximum(values, 0.0), directions
@@ -79,7 +78,6 @@ def _axes(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
 def _press(
     turned: FloatArray, labels: FloatArray, moment: FloatArray, values: FloatArray, penalty: float
 ) -> float:
-    """The mean squared error of rows left out, columns turned to the principal axes."""
     shrunk = values + penalty
     residuals = labels - turned @ (moment / shrunk)
     leverage = np.square(turned) @ (1 / shrunk) + 1 / len(labels)

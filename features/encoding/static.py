@@ -57,7 +57,6 @@ class StaticEncoder:
 
 
 def _table(tensors: dict[str, NDArray[Any]]) -> Floats:
-    """(v, d) float32 rows, ordered by `mapping` and multiplied with `weights` if present."""
     table = next((tensors[name] for name in TABLES if name in tensors), None)
     if table is None or table.ndim != 2 or not table.size:
         raise Damaged(f"no table named {' or '.join(TABLES)} among {', '.join(tensors) or 'no tensors'}")
@@ -77,6 +76,5 @@ def _table(tensors: dict[str, NDArray[Any]]) -> Floats:
 
 
 def _unknown(tokenizer: Any) -> int | None:
-    """The id of what stands for unknown tokens, if there is one."""
     token = getattr(tokenizer.model, "unk_token", None)
     return None if token is None else tokenizer.token_to_id(token)

@@ -60,7 +60,6 @@ def _undefined(rows: int, width: int) -> NDArray[np.float16]:
 
 
 def _state(text: str, words: tuple[str, ...], encoded: EncodedText) -> NDArray[np.float16]:
-    """(n_words, d) the mean of the subwords that share a character with a word, of length 1."""
     tokens = encoded.tokens
     pieces = ["".join(text[begin:end].split()) for begin, end in encoded.spans.tolist()]
     piece, word = overlaps(pieces, list(words)).T

@@ -107,7 +107,6 @@ class EncoderKnowledge(LearnedKnowledge):
         return self._loaded.states
 
     def _words(self, texts: tuple[str, ...], tokens: Tokens) -> Floats:
-        """(n_tokens, d) states of the words of texts."""
         return self._states.of(tuple(map(as_read, texts)) if self.normalise else texts, tokens)
 
     def _components(self, states: "_States") -> Columns:
@@ -125,8 +124,6 @@ class EncoderKnowledge(LearnedKnowledge):
 
 @dataclass(eq=False)
 class _Loaded:
-    """States that copies share; neither copied nor pickled."""
-
     states: WordStates | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -135,14 +132,6 @@ class _Loaded:
 
 @dataclass(frozen=True, eq=False)
 class _States:
-    """States of target words and aligned source words of some segments, and highest cosines.
-
-    offsets          (n_segments + 1,) where the words of each segment begin
-    target, partner  (n_tokens, d) states of target words, and of the source words aligned with them
-    best             (n_tokens,) highest cosine with a source word
-    free             (n_segments,) lowest of the highest cosines of source words
-    """
-
     offsets: NDArray[np.int64]
     target: Floats
     partner: Floats
@@ -151,7 +140,6 @@ class _States:
 
     @classmethod
     def blocks(cls, words: _OfWords, segments: Segments, aligner: Aligner) -> Iterator["_States"]:
-        """States of some thousand segments at a time, at least one block."""
         links = aligned_links(segments, aligner).best
         for begin in range(0, max(1, len(segments)), _BLOCK):
             rows = np.arange(begin, min(begin + _BLOCK, len(segments)))
@@ -173,7 +161,6 @@ class _States:
 def _best(
     target: Floats, source: Floats, targets: Tokens, sources: Tokens
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The highest cosine of each target word; per segment the lowest of source words' highest."""
     best, free = np.full(len(target), np.nan), np.full(len(targets), np.nan)
     for i in range(len(targets)):
         a, b = targets.offsets[i : i + 2].tolist()
@@ -187,14 +174,12 @@ def _best(
 
 
 def _defined(parts: list[Floats]) -> NDArray[np.float64]:
-    """The rows without NaN; no columns if there are none."""
     whole = [part[np.isfinite(part).all(axis=1)] for part in parts]
     width = max(part.shape[1] for part in whole)
     return np.concatenate([part for part in whole if part.shape[1] == width]).astype(np.float64)
 
 
 def _cosines(states: _States) -> Columns:
-    """Cosines of words, and what their neighbours and their text have."""
     partner = np.einsum("nd,nd->n", states.target, states.partner).astype(np.float64)
     columns: Columns = {"encoder_best": states.best, "encoder_partner": partner}
     for by in (-1, 1):
@@ -207,7 +192,6 @@ def _cosines(states: _States) -> Columns:
 
 
 def _text_mean(values: NDArray[np.float64], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
-    """(n_segments,) means of what is defined; NaN if nothing is."""
     segment = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     defined = np.isfinite(values)
     counts = np.bincount(segment[defined], minlength=len(offsets) - 1)

@@ -38,8 +38,6 @@ def reduced(
 
 
 def _given(resource: Resource) -> Callable[..., Resource]:
-    """A builder of a part that is there already."""
-
     def make(corpus: ParallelCorpus, progress: Progress = silent, **settings: Any) -> Resource:
         return resource
 

@@ -44,7 +44,6 @@ class EdgeCountsBuilder(Builder):
         return EdgeCounts(counts, settings=dict(self.settings), corpus_fingerprint=corpus.fingerprint)
 
     def _sources(self, progress: Progress) -> Iterator[list[Word]]:
-        """The words of every source, of which heads and relations are known."""
         rows = self.translated_corpus.rows
         for low in range(0, len(rows), _BATCH):
             batch = rows[low : low + _BATCH]

@@ -110,7 +110,6 @@ class SyntheticWordQualityBuilder(Builder):
         held_out: NDArray[np.int64],
         progress: Progress,
     ) -> Examples:
-        """Described and labelled by resources of the rows that are left; these are gone afterwards."""
         report = _named(progress)
         names = [field.name for field in fields(TokenResources)]
         whole: dict[str, Any] = {name: getattr(self, name) for name in bundle.resource_parameters(type(self))}

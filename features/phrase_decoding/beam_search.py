@@ -37,7 +37,6 @@ _LN10 = math.log(10)
 def _lm(
     context: Any, before: int, last: int, word: int, words: Any, first: Any, log10: Any, backoff: Any
 ) -> float:
-    """log10 p(word|before, last); `context` is the node of (before, last), -1 if none."""
     weight = 0.0
     if context >= 0:
         node = child(words, at(first, context), at(first, context + 1), word)
@@ -52,17 +51,11 @@ def _lm(
 
 @numba.njit(**UNCOUNTED)
 def _node(before: int, last: int, model: Any) -> int:
-    """The node of two words, -1 if there is none."""
     return int(child(model[0], at(model[1], before), at(model[1], before + 1), last))
 
 
 @numba.njit(**UNCOUNTED)
 def _phrase(begin: int, end: int, words: Any, model: Any) -> Any:
-    """Scores of the words begin .. end that hold for any words before them.
-
-    What they add to a score from the third on, with what each counts; log10 p(second|first); the node of
-    the last two.
-    """
     total, second, node = 0.0, 0.0, -1
     for w in range(begin + 1, end):
         if w == begin + 1:
@@ -78,10 +71,6 @@ def _span_options(
     row: int, entries: Any, target: Any, forward: Any, backward: Any, forward_weight: Any,
     backward_weight: Any, starts: Any, words: Any, model: Any, best: Any, scores: Any,
 ) -> int:  # fmt: skip
-    """The best entries of one source phrase, and how many.
-
-    By table scores and the language model of their own words.
-    """
     options = 0
     for e in range(entries[row], entries[row + 1]):
         score = (
@@ -136,11 +125,6 @@ def _followed(
     score: float, lowest: float, node: int, before: int, last: int, row: int, k: int, copied: int,
     options: Any, entries: Any, model: Any,
 ) -> Any:  # fmt: skip
-    """Score and state of a hypothesis followed by an option.
-
-    The given score has the option's gain already; a state is (node, last but one, last). The result is
-    -inf as soon as it cannot exceed `lowest`, since the language model only lowers it.
-    """
     words, first, log10, backoff = model
     weight = _LM * _LN10
     begin, end, word = 0, 1, copied
@@ -173,7 +157,6 @@ def _followed(
 
 @numba.njit(**UNCOUNTED)
 def _place(stack: int, before: int, last: int, scores: Any, states: Any) -> int:
-    """Place for a hypothesis: that of one with the same state, a free one, or that of the worst."""
     place = 0
     for slot in range(_BEAM):
         same = states[stack, slot, 1] == before and states[stack, slot, 2] == last
@@ -188,10 +171,6 @@ def _place(stack: int, before: int, last: int, scores: Any, states: Any) -> int:
 def _keep(
     stack: int, score: float, state: Any, origin: Any, scores: Any, states: Any, origins: Any
 ) -> float:  # fmt: skip
-    """Puts a hypothesis into its stack if it beats the one it would replace.
-
-    Returns the lowest score then.
-    """
     place = _place(stack, state[1], state[2], scores, states)
     if score > scores[stack, place]:
         scores[stack, place] = score
@@ -204,7 +183,6 @@ def _keep(
 
 @numba.njit(**UNCOUNTED)
 def _lowest(stack: int, scores: Any) -> float:
-    """What others must exceed to come into the stack."""
     result = np.inf
     for slot in range(_BEAM):
         result = min(result, scores[stack, slot])
@@ -215,11 +193,6 @@ def _lowest(stack: int, scores: Any) -> float:
 def _search(
     rows: Any, copied: Any, options: Any, entries: Any, model: Any, scores: Any, states: Any, origins: Any
 ) -> None:
-    """Fills the stacks 0 .. length.
-
-    A stack is filled from those before it, the nearest first and swaps last, so that its lowest score is soon
-    high, and what cannot exceed it is given up.
-    """
     scores[:] = -np.inf
     scores[0, 0] = 0.0
     states[0, 0, 0], states[0, 0, 1], states[0, 0, 2] = -1, UNK, BOS
@@ -236,7 +209,6 @@ def _straight(
     stack: int, m: int, rows: Any, copied: Any, options: Any, entries: Any, model: Any, scores: Any,
     states: Any, origins: Any,
 ) -> None:  # fmt: skip
-    """Hypotheses of stack i, followed by the words i .. i + m before `stack`."""
     i = stack - m - 1
     row = rows[i, m]
     if row < 0:
@@ -262,10 +234,6 @@ def _swapped(
     stack: int, m: int, n: int, rows: Any, copied: Any, options: Any, entries: Any, model: Any, scores: Any,
     states: Any, origins: Any,
 ) -> None:  # fmt: skip
-    """Follows hypotheses of stack i by the words j .. j + n, then by i .. i + m.
-
-    The first words end before `stack`, the second before j.
-    """
     j = stack - n - 1
     i = j - m - 1
     row, other = rows[j, n], rows[i, m]
@@ -333,7 +301,6 @@ def translate(
 def _write(
     stack: int, slot: int, first: int, rows: Any, best: Any, origins: Any, entries: Any, own: Any, result: Any
 ) -> int:
-    """The words of a hypothesis, traced back; how many, -1 if there is no room."""
     size = 0
     while stack > 0:
         origin = origins[stack, slot]

@@ -53,10 +53,6 @@ def decode(source: Tokens, table: PhraseTable, model: LanguageModel) -> Decoded:
 
 
 def _trigrams(model: LanguageModel) -> tuple[Any, ...]:
-    """The model's words, first children, log10 probabilities and backoff weights.
-
-    The longest n-grams of a model below trigrams are given no children and the weight 1.
-    """
     first, backoff = model.trie.first, readable(model.backoff)
     if model.order < 3:
         longest = (0, model.trie.sizes[-1])
@@ -68,14 +64,12 @@ def _trigrams(model: LanguageModel) -> tuple[Any, ...]:
 
 
 def _lm_words(table: PhraseTable, model: LanguageModel) -> NDArray[np.int32]:
-    """Language model ids of the phrase table's target words."""
     return model.vocabulary.lookup(table.target_vocabulary.words)
 
 
 def _as_tokens(
     words: NDArray[np.int64], offsets: NDArray[np.int64], source: Tokens, table: PhraseTable
 ) -> Tokens:
-    """From (word of the table, copied source token), one of them -1."""
     lowered = source.lower()
     size = len(table.target_vocabulary)
     own = words[:, 0] >= 0

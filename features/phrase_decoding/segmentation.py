@@ -86,12 +86,6 @@ def _force(
 
 @numba.njit(cache=True, nogil=True)
 def _pairs(left: Any, right: Any, entries: Any, columns: Any) -> Any:
-    """(n, 5) phrase pairs of the table that the segment holds.
-
-    Columns: source start and end, target start and end, entry.
-
-    By source start, then target end.
-    """
     width = right.shape[1]
     flat = right.ravel()
     order = np.argsort(flat, kind="mergesort")
@@ -122,7 +116,6 @@ def _pairs(left: Any, right: Any, entries: Any, columns: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _derive(length: int, width: int, spans: Any, costs: Any, result: Any) -> None:
-    """Dynamic programming over (source tokens left behind, target tokens made or left out)."""
     best = np.full((length + 1, width + 1, len(result)), np.inf)
     best[0, 0] = 0.0
     gap, skip, both = np.zeros(len(result)), np.zeros(len(result)), np.zeros(len(result))
@@ -155,7 +148,6 @@ def _derive(length: int, width: int, spans: Any, costs: Any, result: Any) -> Non
 
 @numba.njit(cache=True, nogil=True)
 def _offer(old: Any, step: Any, new: Any) -> None:
-    """Takes the step from `old` to `new` where that is better than what `new` holds."""
     for f in range(_COMPARED):
         value = old[f] + step[f]
         if value > new[f]:

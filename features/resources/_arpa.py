@@ -61,22 +61,15 @@ def write_arpa(path: Path, model: Arpa, *, gzipped: bool) -> None:
 
 
 def _gzipped(text: bytes) -> bytes:
-    """One gzip member: members written one after the other are one file."""
     return gzip.compress(text, compresslevel=1, mtime=0)
 
 
 def _in_parallel(work: Callable[[int, int], bytes], section: slice) -> Iterator[bytes]:
-    """Results of work(low, high) over chunks of a range, in order, on all cores.
-
-    Few results wait at a time.
-    """
     lows = range(section.start, section.stop, _NODES_PER_CHUNK)
     return side_by_side(work, lows, [min(low + _NODES_PER_CHUNK, section.stop) for low in lows])
 
 
 class _Lines:
-    """Formats n-grams, many at once, and compresses the text."""
-
     def __init__(self, model: Arpa, compress: Callable[[bytes], bytes]) -> None:
         self.compress = compress
         words = [word.encode() for word in model.vocabulary.words]
@@ -88,7 +81,6 @@ class _Lines:
         self.parents = np.concatenate((np.full(model.trie.sizes[0], -1, np.int32), above))
 
     def __call__(self, order: int, low: int, high: int) -> bytes:
-        """The lines of the nodes low:high, all of one order."""
         model = self.model
         backoff = model.backoff if order < model.trie.order else model.backoff[:0]
         buffer, size = _format(
@@ -109,7 +101,6 @@ def _format(
     log10: NDArray[np.float32],
     backoff: NDArray[np.float32],
 ) -> tuple[Bytes, int]:
-    """`log10 TAB word ... word [TAB backoff]` lines; the buffer and how much of it is used."""
     path = np.empty(order, np.int64)
     room = 0
     for node in range(low, high):
@@ -137,7 +128,6 @@ def _format(
 
 @numba.njit(cache=True, nogil=True)
 def _words_of(node: int, words: Ints, parents: Ints, path: NDArray[np.int64]) -> None:
-    """The words of an n-gram, first to last, into `path`."""
     for k in range(len(path) - 1, -1, -1):
         path[k] = words[node]
         node = parents[node]
@@ -145,7 +135,6 @@ def _words_of(node: int, words: Ints, parents: Ints, path: NDArray[np.int64]) ->
 
 @numba.njit(cache=True, nogil=True)
 def _put_number(buffer: Bytes, at: int, value: float) -> int:
-    """Writes a number with six decimals (none if they are zeros); returns the place after it."""
     scaled = np.int64(np.rint(abs(np.float64(value)) * 1e6))
     if value < 0 and scaled > 0:
         buffer[at] = 45
@@ -185,7 +174,6 @@ def read_arpa(path: Path) -> Arpa:
 
 
 def _read_header(path: Path, stream: IO[bytes]) -> list[int]:
-    """The announced numbers of n-grams, by order."""
     sizes: list[int] = []
     for line in stream:
         if line.strip() == b"\\data\\":
@@ -205,8 +193,6 @@ def _read_header(path: Path, stream: IO[bytes]) -> list[int]:
 
 
 class _Sections:
-    """Reads the n-gram sections in turn and grows the trie."""
-
     def __init__(self, path: Path, stream: IO[bytes], sizes: list[int]) -> None:
         self.path, self.stream, self.sizes = path, stream, sizes
         self.levels: list[tuple[Ints, Ints]] = []
@@ -241,7 +227,6 @@ class _Sections:
         return vocabulary, log10, backoff
 
     def _ngrams(self, order: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Adds the n-grams of one order to the trie; log10 and backoff in its order."""
         frame = self._section(order)
         columns = [self._ids(frame[f"w{k}"]) for k in range(order)]
         context = columns[0]
@@ -272,7 +257,6 @@ class _Sections:
             raise InputError(f"the n-gram '{ngram}' cannot be used: {what}", where=self.path, remedy=remedy)
 
     def _section(self, order: int) -> pd.DataFrame:
-        """Columns log10, w0 .. w(order - 1), backoff (0 if there is none)."""
         title = f"\\{order}-grams:".encode()
         for line in self.stream:
             if line.strip() == title:
@@ -316,7 +300,6 @@ class _Sections:
 
 @numba.njit(cache=True, nogil=True)
 def _find(contexts: Ints, ids: Ints, words: Ints, first: Ints) -> Ints:
-    """The n-grams contexts[i] + ids[i], -1 if there is none."""
     result = np.full(len(ids), -1, np.int32)
     for i in range(len(ids)):
         if contexts[i] >= 0:

@@ -108,7 +108,6 @@ class Learning:
             self._descend(name, [part[name] for part in pieces], np.float32(rate))
 
     def _descend(self, name: str, pieces: Sequence[Gradient], rate: Any) -> None:
-        """One step of Adagrad, by the sum of the gradients of all pieces."""
         p, squares = self.parameters[name], self.squares[name]
         if pieces[0][0] is None:
             gradient = sum(values for _, values in pieces)
@@ -146,7 +145,6 @@ class Learning:
     def _told_apart(
         self, units: Singles, words: Ints, sampled: Ints, size: int
     ) -> tuple[Singles, Singles, Singles]:
-        """Gradients: of biases of words and samples, of units, of vectors of words and samples."""
         vectors, biases = self.parameters["output"], self.parameters["output_bias"] - self._corrections
         right, others = vectors[words], vectors[sampled]
         own = np.einsum("ij,ij->i", units, right) + biases[words]
@@ -167,7 +165,6 @@ class Learning:
 
 
 def _sample(rng: np.random.Generator, size: int) -> Ints:
-    """Words drawn by rank of frequency, rising: p(k) is about 1 / k."""
     drawn = np.exp(rng.random(_SAMPLES) * np.log(size + 1)) - 1
     return np.unique(np.minimum(drawn.astype(np.int32), size - 1))
 
@@ -178,10 +175,6 @@ def _wide(array: Singles) -> Singles:
 
 @numba.njit(cache=True, nogil=True)
 def _descend_rows(parameters: Any, squares: Any, rows: Any, gradient: Any, places: Any, rate: Any) -> None:
-    """One step for `rows`; gradients of equal rows are added up.
-
-    `places` is -1 before and after it.
-    """
     width, distinct = gradient.shape[1], 0
     total = np.empty_like(gradient)
     for i in range(len(rows)):

@@ -32,7 +32,6 @@ def initial_jumps() -> np.ndarray[Any, np.dtype[np.float64]]:
 
 @numba.njit(cache=True, nogil=True, fastmath={"contract"})
 def _normalisers(jumps: Any, length: int, result: Any) -> None:
-    """result[p] = sum of the weights of jumps from p to 1 .. length; 0: before the first word."""
     for p in range(length + 1):
         total = 0.0
         for q in range(max(1, p - WINDOW), min(length, p + WINDOW) + 1):
@@ -43,7 +42,6 @@ def _normalisers(jumps: Any, length: int, result: Any) -> None:
 
 @numba.njit(cache=True, nogil=True, fastmath={"contract"})
 def _spread(values: Any, length: int, jumps: Any, sign: int, sums: Any, result: Any) -> None:
-    """result[p] = sum_q c(sign * (p - q)) values[q]; `values` has WINDOW zeros on both sides."""
     sums[0] = 0.0
     for p in range(length + 1):
         sums[p + 1] = sums[p] + values[WINDOW + p]
@@ -62,12 +60,6 @@ def _spread(values: Any, length: int, jumps: Any, sign: int, sums: Any, result: 
 
 @numba.njit(cache=True, nogil=True, fastmath={"contract"})
 def _meet(departures: Any, arrivals: Any, length: int, sums: Any, met: Any) -> None:
-    """met[jump, p] += departures from p times arrivals at p + jump, for each jump.
-
-    Far jumps are summed up.
-
-    `sums` are the prefix sums of the arrivals that `_spread` left.
-    """
     for d in range(-WINDOW, WINDOW + 1):
         row, there = met[d + WINDOW + 1], arrivals[WINDOW + d :]
         for p in range(length + 1):
@@ -83,7 +75,6 @@ def _meet(departures: Any, arrivals: Any, length: int, sums: Any, met: Any) -> N
 
 @numba.njit(cache=True, nogil=True, fastmath={"contract"})
 def _count_jumps(met: Any, jumps: Any, counts: Any) -> None:
-    """Adds the expected jumps."""
     for d in range(JUMPS):
         total = 0.0
         for p in range(met.shape[1]):
@@ -93,10 +84,6 @@ def _count_jumps(met: Any, jumps: Any, counts: Any) -> None:
 
 @numba.njit(cache=True, nogil=True, fastmath={"contract"})
 def _count_chances(visits: Any, length: int, chances: Any) -> None:
-    """Adds how often each jump was possible, weighted for the choice model's update.
-
-    Hunter 2004, MM.
-    """
     for p in range(length + 1):
         for q in range(max(1, p - WINDOW), min(length, p + WINDOW) + 1):
             chances[q - p + WINDOW + 1] += visits[p]

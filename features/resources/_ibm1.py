@@ -76,7 +76,6 @@ def train(
 
 
 def _postings(given: Encoded, null: int) -> tuple[Longs, Ints]:
-    """Per row the sentences its word occurs in, once per occurrence; NULL occurs once in each."""
     n = len(given.offsets) - 1
     counts = np.bincount(given.ids, minlength=given.size)
     counts[null] += n
@@ -97,7 +96,6 @@ def _fill_postings(ids: Any, offsets: Any, free: Any, sentences: Any, null: int)
 
 
 def _balanced(postings: Longs, sentences: Ints, lengths: Longs) -> list[tuple[int, int]]:
-    """Row ranges of about equal work."""
     work = np.concatenate(([0], np.cumsum(lengths[sentences])))[postings]
     cuts = np.searchsorted(work, np.linspace(0, work[-1], _RANGES + 1)[1:-1])
     edges = [0, *cuts.tolist(), len(postings) - 1]
@@ -107,7 +105,6 @@ def _balanced(postings: Longs, sentences: Ints, lengths: Longs) -> list[tuple[in
 def _empty_table(
     postings: Longs, sentences: Ints, words: Encoded, ranges: list[tuple[int, int]]
 ) -> SparseTable:
-    """The table of all pairs that occur together, its values not set."""
     sizes = np.zeros(len(postings) - 1, np.int64)
 
     def count(rows: tuple[int, int]) -> None:
@@ -174,11 +171,6 @@ def _iterate(
     reciprocals: Floats,
     ranges: list[tuple[int, int]],
 ) -> Floats:
-    """One EM iteration in place; the denominators of the new table.
-
-    Per token, the sum over its sentence.
-    """
-
     def update(part: int) -> Floats:
         denominators = np.zeros(len(reciprocals))
         for rows in ranges[part::_PARTS]:

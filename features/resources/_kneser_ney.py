@@ -111,10 +111,6 @@ def _kept(table: OrderTable, order: int, prune: bool) -> NDArray[np.bool_]:
 
 
 def _adjusted(tables: list[OrderTable], order: int) -> Ints:
-    """Continuation counts below the highest order.
-
-    Occurrences at the highest order, and for n-grams that begin with `<s>`.
-    """
     table = tables[order - 1]
     if order == len(tables):
         return table.counts.copy()
@@ -134,7 +130,6 @@ def _counts_of_counts(counts: Ints) -> tuple[int, int, int, int]:
 def _interpolated(
     first: Ints, counts: Ints, kept: NDArray[np.bool_], suffix: Ints, discount: Floats, lower: Floats
 ) -> tuple[Floats, Floats]:
-    """p(w | context) per n-gram and gamma(context) per context (Chen and Goodman eq. 27)."""
     p, gamma = np.empty(len(counts), np.float64), np.ones(len(first) - 1, np.float64)
 
     def work(contexts: tuple[int, int]) -> None:
@@ -157,7 +152,6 @@ def _interpolate(
     p: Floats,
     gamma: Floats,
 ) -> None:
-    """Sets p and gamma of the contexts low:high."""
     for context in range(low, high):
         total, left = 0.0, 0.0
         for g in range(first[context], first[context + 1]):
@@ -182,7 +176,6 @@ def _log10(values: Floats, kept: NDArray[np.bool_]) -> NDArray[np.float32]:
 
 
 def _pruned(tables: list[OrderTable], kept: list[NDArray[np.bool_]]) -> list[tuple[Ints, Ints]]:
-    """(words, first) per order of what is kept, renumbered."""
     levels = [(tables[0].words, tables[0].first)]
     for k in range(1, len(tables)):
         table, stays, contexts = tables[k], kept[k], kept[k - 1]

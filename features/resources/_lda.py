@@ -117,7 +117,6 @@ def infer(bags: Bags, expected: FloatArray, alpha: float) -> FloatArray:
 
 @numba.njit(cache=True, nogil=True)
 def _digamma(x: float) -> float:
-    """For x > 0: recurrence up to 6, then the asymptotic series."""
     result = 0.0
     while x < 6.0:
         result -= 1.0 / x
@@ -129,10 +128,6 @@ def _digamma(x: float) -> float:
 
 @numba.njit(cache=True, nogil=True)
 def _document(ids: Any, counts: Any, expected: Any, alpha: float, gamma: Any, theta: Any, norm: Any) -> None:
-    """Settles one document: its topic weights, exp E[log share], and words' normalisers.
-
-    They are `gamma`, `theta` and `norm`.
-    """
     topics = len(gamma)
     gamma[:] = alpha + counts.sum() / topics
     update = np.empty(topics)
@@ -179,10 +174,6 @@ def _settle(
 
 @numba.njit(cache=True, nogil=True)
 def _gather(ids: Any, counts: Any, offsets: Any, chosen: Any, theta: Any, norm: Any, gathered: Any) -> None:
-    """Adds the chosen documents' expected counts to `gathered` (vocabulary, topics).
-
-    They still lack the factor `expected`.
-    """
     at = 0
     for n in range(len(chosen)):
         for i in range(offsets[chosen[n]], offsets[chosen[n] + 1]):

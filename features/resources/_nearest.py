@@ -62,7 +62,6 @@ def _hashes(ids: Any, offsets: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _first_of_equals(ids: Any, offsets: Any, order: Any, keys: Any) -> Any:
-    """Whether a text, in the order of (length, hash), differs from all before it of its hash."""
     kept = np.ones(len(order), np.bool_)
     for k in range(len(order)):
         kept[k] = offsets[order[k] + 1] > offsets[order[k]]
@@ -124,7 +123,6 @@ def postings(ids: Any, offsets: Any, vocabulary: int) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _closed_up(places: Any, end: Any, segments: Any, counts: Any) -> Any:
-    """The lists without the room that repeated words left."""
     to = 0
     for word in range(len(end)):
         start = places[word]
@@ -185,7 +183,6 @@ def _largest(symbols: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _count_shared(query: Any, counted: Any, places: Any, segments: Any, counts: Any, shared: Any) -> None:
-    """The words that the query shares with each segment, as bags."""
     shared[:] = 0
     ordered = np.sort(query)
     i = 0
@@ -203,10 +200,6 @@ def _count_shared(query: Any, counted: Any, places: Any, segments: Any, counts: 
 
 @numba.njit(cache=True, nogil=True)
 def _set_bounds(size: int, lengths: Any, shared: Any, bound: Any, least: Any) -> None:
-    """The longer length minus the shared words.
-
-    Lengths are the query's `size` and the ascending `lengths`.
-    """
     longer = np.searchsorted(lengths, size)
     for s in range(longer):
         bound[s] = size - shared[s]
@@ -221,7 +214,6 @@ def _set_bounds(size: int, lengths: Any, shared: Any, bound: Any, least: Any) ->
 
 @numba.njit(cache=True, nogil=True)
 def _add_shared(counted: Any, n: int, shared: Any) -> None:
-    """A word that the query has n times; 255 stands for that many or more."""
     if n >= 255:
         for s in range(len(counted)):
             shared[s] += n if counted[s] == 255 else counted[s]
@@ -233,10 +225,6 @@ def _add_shared(counted: Any, n: int, shared: Any) -> None:
 
 @numba.njit(cache=True, nogil=True)
 def _search(query: Any, rows: Any, ids: Any, starts: Any, bound: Any, least: Any, room: Any) -> Any:
-    """The nearest segment and its distance.
-
-    Of several the one with the lowest bound, then the first.
-    """
     masks = _masks(query, rows)
     highest = max(len(query), starts[-1] - starts[-2])
     histogram = _histogram(bound, highest)
@@ -252,7 +240,6 @@ def _search(query: Any, rows: Any, ids: Any, starts: Any, bound: Any, least: Any
 
 @numba.njit(cache=True, nogil=True)
 def _histogram(bound: Any, highest: int) -> Any:
-    """(highest + 1,) about how many segments have each bound."""
     result = np.zeros(highest + 1, np.int64)
     for s in range(0, len(bound), _SAMPLED):
         result[bound[s]] += _SAMPLED
@@ -261,7 +248,6 @@ def _histogram(bound: Any, highest: int) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _reach(histogram: Any, low: int, size: int) -> int:
-    """The bound up to which, from `low` on, there are about `size` segments; at least low + 1."""
     high, total = low, 0
     while high < len(histogram) and (total == 0 or total + histogram[high] <= size):
         total += histogram[high]
@@ -271,7 +257,6 @@ def _reach(histogram: Any, low: int, size: int) -> int:
 
 @numba.njit(cache=True, nogil=True)
 def _candidates(bound: Any, least: Any, low: int, high: int, room: Any) -> Any:
-    """Segments with a bound in low .. high - 1, ascending by bound; equal ones as they come."""
     size = 0
     for b in range(len(least)):
         if least[b] < high:
@@ -294,7 +279,6 @@ def _closest(
     candidates: Any, nearest: int, best: int, ids: Any, starts: Any, bound: Any, rows: Any, masks: Any,
     size: int,
 ) -> Any:  # fmt: skip
-    """The first of the nearest candidates, and its distance, where it is below `best`."""
     distances, state = np.empty(_LANES, np.int64), np.empty((2, masks.shape[1]), np.uint64)
     for first in range(0, len(candidates), _LANES):
         group = candidates[first : first + _LANES]
@@ -316,10 +300,6 @@ def _closest(
 def _four_distances(
     group: Any, ids: Any, starts: Any, rows: Any, masks: Any, size: int, distances: Any
 ) -> None:
-    """Distances of four segments to a query of one block.
-
-    Their steps do not wait for each other.
-    """
     a, b = ids[starts[group[0]] : starts[group[0] + 1]], ids[starts[group[1]] : starts[group[1] + 1]]
     c, d = ids[starts[group[2]] : starts[group[2] + 1]], ids[starts[group[3]] : starts[group[3] + 1]]
     together = min(len(a), len(b), len(c), len(d))
@@ -338,10 +318,6 @@ def _four_distances(
 
 @numba.njit(cache=True, nogil=True)
 def _masks(text: Any, rows: Any) -> Any:
-    """(distinct symbols + 1, blocks) uint64: the places of each symbol; rows[symbol] is its row.
-
-    Row 0 has no places: it is that of all other symbols, and of symbol 0, which equals nothing.
-    """
     masks = np.zeros((len(text) + 1, (len(text) + 63) >> 6), np.uint64)
     n = 0
     for i in range(len(text)):
@@ -355,12 +331,6 @@ def _masks(text: Any, rows: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _distance(text: Any, rows: Any, masks: Any, size: int, limit: int, state: Any) -> Any:
-    """Levenshtein distance of `text` and the text of `masks`.
-
-    Myers 1999, in blocks as Hyyro 2003.
-
-    Anything above `limit` where the distance is. `state`: (2, blocks) room to work in.
-    """
     blocks = masks.shape[1]
     if blocks == 1:
         return _finished(text, 0, _ALL, _NONE, rows, masks[:, 0], size)
@@ -390,7 +360,6 @@ def _distance(text: Any, rows: Any, masks: Any, size: int, limit: int, state: An
 
 @numba.njit(cache=True, nogil=True)
 def _finished(text: Any, done: int, up: Any, down: Any, rows: Any, masks: Any, size: int) -> Any:
-    """The distance, of which `done` words of the text are accounted for."""
     for i in range(done, len(text)):
         up, down = _step(masks[rows[text[i]]], up, down)
     inside = _ALL >> np.uint64(64 - size)
@@ -399,10 +368,6 @@ def _finished(text: Any, done: int, up: Any, down: Any, rows: Any, masks: Any, s
 
 @numba.njit(cache=True, nogil=True)
 def _step(match: Any, up: Any, down: Any) -> Any:
-    """The next column of distances.
-
-    Bits: where a cell is one above, where one below the cell before it.
-    """
     zero = (((match & up) + up) ^ up) | match | down
     rise, fall = down | ~(zero | up), up & zero
     rise = (rise << _ONE) | _ONE
@@ -411,7 +376,6 @@ def _step(match: Any, up: Any, down: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _ones(bits: Any) -> Any:
-    """How many bits are set (Warren 2012, "Hacker's Delight", section 5-1)."""
     bits -= (bits >> _ONE) & _PAIRS
     bits = (bits & _FOURS) + ((bits >> np.uint64(2)) & _FOURS)
     bits = (bits + (bits >> np.uint64(4))) & _BYTES
@@ -420,7 +384,6 @@ def _ones(bits: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _spelled(ids: Any, letters: Any, offsets: Any) -> Any:
-    """The characters of words joined by blanks."""
     size = len(ids) - 1
     for word in ids:
         size += offsets[word + 1] - offsets[word]

@@ -50,7 +50,6 @@ def pair_values(
 
 
 def _blocks(sizes: Longs) -> Iterator[tuple[int, int]]:
-    """Ranges of texts of about `_CELLS` cells, at least one text each."""
     before = np.concatenate(([0], np.cumsum(sizes)))
     edges = np.searchsorted(before, np.arange(0, before[-1] + _CELLS, _CELLS))
     edges[-1] = len(sizes)
@@ -62,7 +61,6 @@ def _fill(
     order: Any, text: Any, left: Any, left_offsets: Any, right: Any, right_offsets: Any, rows: Any,
     columns: Any, values: Any, dense: Any, offsets: Any, first_text: int, cells: Any,
 ) -> None:  # fmt: skip
-    """Fills rows: spread over `dense` if many cells need the row, else by search for each."""
     first = 0
     while first < len(order):
         row, last, wanted = left[order[first]], first, 0

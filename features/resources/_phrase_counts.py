@@ -90,16 +90,11 @@ def _counted(text: AlignedText, longest: int, minimum: int, progress: Progress) 
 
 
 def _blocks(offsets: Longs) -> list[tuple[int, int]]:
-    """Ranges of sentences with about equally many tokens."""
     edges = np.searchsorted(offsets, np.linspace(0, offsets[-1], _BLOCKS + 1))
     return list(pairwise(np.unique([0, *edges.tolist(), len(offsets) - 1]).tolist()))
 
 
 def _sizes(text: AlignedText, longest: int, blocks: list[tuple[int, int]]) -> tuple[int, Longs]:
-    """log2 of the number of partitions; (blocks, partitions) occurrences of phrase pairs.
-
-    Counted in as many partitions as could be wanted, and brought together to as many as are.
-    """
     most = max(1, (len(text.source.ids) * longest * longest // _PARTITION).bit_length())
 
     def count(rows: tuple[int, int]) -> Longs:
@@ -113,10 +108,6 @@ def _sizes(text: AlignedText, longest: int, blocks: list[tuple[int, int]]) -> tu
 
 
 def _passes(sizes: Longs) -> Iterator[tuple[int, int]]:
-    """Ranges of partitions with at most `_HELD` occurrences together.
-
-    A range has at least one partition.
-    """
     first, held = 0, 0
     for part, size in enumerate(sizes.tolist()):
         if part > first and held + size > _HELD:
@@ -129,10 +120,6 @@ def _passes(sizes: Longs) -> Iterator[tuple[int, int]]:
 def _dealt(
     text: AlignedText, longest: int, blocks: list[tuple[int, int]], bits: int, low: int, sizes: Longs
 ) -> tuple[PhrasePairs, Longs]:
-    """The occurrences in some partitions, and the end of each.
-
-    Every block has its own places.
-    """
     ends = np.cumsum(sizes.sum(axis=0))
     free = ends - sizes.sum(axis=0) + np.cumsum(sizes, axis=0) - sizes
     pairs = PhrasePairs.empty(int(ends[-1]))
@@ -141,7 +128,6 @@ def _dealt(
 
 
 def _entries(text: AlignedText, pairs: PhrasePairs, part: slice, minimum: int) -> Entries:
-    """Counts one partition."""
     # Entries are at most the occurrences, and a total for each: never more than two thirds of the slots.
     slots = 1 << (3 * (part.stop - part.start) + 1).bit_length()
     sources, targets = np.zeros(slots, np.uint64), np.zeros(slots, np.uint64)
@@ -173,7 +159,6 @@ def _fill(
     source: Any, source_weights: Any, target: Any, target_weights: Any, firsts: Any, others: Any,
     shapes: Any, sources: Any, targets: Any, counts: Any, forwards: Any, backwards: Any,
 ) -> None:  # fmt: skip
-    """Counts pairs, and source phrases (target key 0) once for each; keeps the largest weights."""
     run, n = 0, 0
     a, backward = _U0, np.float32(0.0)
     for e in range(len(firsts)):
@@ -208,7 +193,6 @@ def _add(
 
 
 def _target_phrases(turned: AlignedText, longest: int, keys: Keys, progress: Progress) -> TargetPhrases:
-    """Looks up every extracted phrase of the text's first side among `keys`."""
     offsets = turned.source.offsets
     target_phrases = TargetPhrases(
         np.zeros(len(keys), np.int32), np.zeros(len(keys), np.int64), np.zeros(len(keys), np.int64)
@@ -274,7 +258,6 @@ def assembled(entries: list[Entries], targets: Keys, totals: Ints) -> dict[str, 
 
 
 def _place(part: Entries, where: slice, columns: Ints, totals: Ints, table: dict[str, NDArray[Any]]) -> None:
-    """A partition's entries into the table, in order."""
     order = np.argsort(part.rows.astype(np.int64) << 32 | columns)
     columns, counts = columns[order], part.counts[order]
     table["target"][where], table["counts"][where] = columns, counts

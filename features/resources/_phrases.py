@@ -91,7 +91,6 @@ def weighted_key(ids: Any, weights: Any, first: int, words: int) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _reach(first: int, last: int, own: Any, other: Any, low: Any, high: Any) -> None:
-    """Least and greatest linked position of every word; low > high for a word without links."""
     low[:], high[:] = 1 << 30, -1
     for e in range(first, last):
         low[own[e]] = min(low[own[e]], other[e])
@@ -100,13 +99,6 @@ def _reach(first: int, last: int, own: Any, other: Any, low: Any, high: Any) -> 
 
 @numba.njit(cache=True, nogil=True)
 def _spans(first: int, last: int, own: Any, other: Any, length: int, width: int, longest: int) -> Any:
-    """Spans of the other side linked to the n + 1 words from each word.
-
-    The links are first .. last.
-
-    (length, longest) least and greatest position, the greatest -1 where a link leaves the pair, or there is
-    none, or the span is too long; and which words of the other side are unaligned.
-    """
     low, high = np.empty(length, np.int32), np.empty(length, np.int32)
     back, front = np.empty(width, np.int32), np.empty(width, np.int32)
     _reach(first, last, own, other, low, high)
@@ -132,7 +124,6 @@ def _spans(first: int, last: int, own: Any, other: Any, length: int, width: int,
 
 @numba.njit(cache=True, nogil=True)
 def _partners(left: int, right: int, free: Any, longest: int) -> int:
-    """Number of phrases from `left` .. `right` on, with unaligned words before and behind."""
     partners, first = 0, left
     while first >= 0 and right - first < longest and (first == left or free[first]):
         last = right
@@ -181,7 +172,6 @@ def _deal(
     first: int, last: int, ids: Any, offsets: Any, others: Any, links: Any, own: Any, other: Any,
     longest: int, shift: Any, low: int, free_places: Any, sources: Any, targets: Any, shapes: Any,
 ) -> None:  # fmt: skip
-    """Writes each phrase pair of the partitions from `low` on to its partition's next place."""
     for k in range(first, last):
         length, width = offsets[k + 1] - offsets[k], others[k + 1] - others[k]
         lefts, rights, free = _spans(links[k], links[k + 1], own, other, length, width, longest)
@@ -248,7 +238,6 @@ def find(known: Keys, keys: Keys) -> Ints:
 
 @numba.njit(cache=True, nogil=True)
 def _search(known: Any, keys: Any, places: Any) -> None:
-    """Interpolates twice, as keys are spread evenly, and gallops from there; key 0 is nowhere."""
     half, last = np.uint64(32), len(known) - 1
     step = np.float64(len(known)) / 2.0**64
     for k in range(len(keys)):
@@ -267,7 +256,6 @@ def _search(known: Any, keys: Any, places: Any) -> None:
 
 @numba.njit(cache=True, nogil=True)
 def _gallop(known: Any, key: Any, place: int) -> Any:
-    """The first place that holds `key` or more, looked for around a guess."""
     low, high, step = place, place, 1
     while low > 0 and known[low - 1] >= key:
         high = low

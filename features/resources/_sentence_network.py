@@ -85,7 +85,6 @@ def _initial(inputs: int, target: Sets, hidden: int, rng: np.random.Generator) -
 
 
 def _step(network: SentenceNetwork, source: Sets, target: Singles, rate: float) -> None:
-    """One step against the gradient of the mean cross-entropy of a batch."""
     hidden = np.tanh(source @ network.into + network.hidden_bias)
     errors = (_logistic(hidden @ network.out + network.bias) - target) * np.float32(rate / len(target))
     back = (errors @ network.out.T) * (1 - hidden**2)
@@ -97,7 +96,6 @@ def _step(network: SentenceNetwork, source: Sets, target: Singles, rate: float) 
 
 
 def _logistic(values: NDArray[Any]) -> NDArray[Any]:
-    """Logistic function, in the type of the values."""
     return np.asarray(0.5 * (1 + np.tanh(0.5 * values)))
 
 

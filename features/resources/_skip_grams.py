@@ -57,7 +57,6 @@ class SkipGrams:
 
 
 def _words(trie: Trie, order: int, pattern: str) -> list[Ints]:
-    """Per position that the pattern keeps, the word there of every n-gram of that order."""
     columns: list[Ints] = []
     for n in range(1, order + 1):
         nodes = trie.nodes(n)

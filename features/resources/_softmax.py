@@ -20,10 +20,6 @@ _MATH: Final = {"reassoc", "contract", "nsz", "nnan", "ninf"}
 
 @numba.njit(cache=True, nogil=True, fastmath=_MATH)
 def _highest(logits: Any, bias: Any, parts: Any) -> Any:
-    """Adds the bias in place; the highest sum.
-
-    `parts` (64,) holds independent maxima: with a single one, each step would wait for the last.
-    """
     parts[:] = _LOWEST
     for first in range(0, len(logits), len(parts)):
         some, more = logits[first : first + len(parts)], bias[first : first + len(parts)]
@@ -35,10 +31,6 @@ def _highest(logits: Any, bias: Any, parts: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True, fastmath=_MATH)
 def _sums(logits: Any, highest: Any, own: Any, parts: Any, powers: Any) -> Any:
-    """The sums of e^x and of x e^x for x = logit - highest, and how many logits are above `own`.
-
-    parts, powers  (64,) of single precision and int32, to work in
-    """
     scales = powers.view(np.float32)
     total, weighted, above = 0.0, 0.0, 0
     for first in range(0, len(logits), len(parts)):

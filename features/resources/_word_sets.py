@@ -57,10 +57,6 @@ def _count(ids: Any, offsets: Any, types: int) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _distinct(ids: Any, offsets: Any, known: Any) -> Any:
-    """Distinct known words of all texts, ascending; occurrences; sizes of the sets.
-
-    The last array is the number of all distinct words of each text.
-    """
     distinct, counts, n = np.empty(len(ids), np.int32), np.zeros(len(ids), np.int32), 0
     lengths, sizes = np.zeros(len(offsets) - 1, np.int64), np.zeros(len(offsets) - 1, np.int64)
     for text in range(len(sizes)):

@@ -259,8 +259,6 @@ class Aligner(Resource):
 
 @dataclass(frozen=True, eq=False)
 class _Pairs:
-    """Segment pairs as ids of the aligner, and as common ids of equal strings."""
-
     source: _ibm1.Encoded
     target: _ibm1.Encoded
     source_strings: Ints
@@ -316,7 +314,6 @@ def align_lines(
 
 
 def _shortened(tokens: Tokens, prefix: int) -> Tokens:
-    """Lower-cased tokens cut to `prefix` letters."""
     index: dict[str, int] = {}
     end = prefix or None
     mapping = np.array([index.setdefault(t.lower()[:end], len(index)) for t in tokens.types], np.int32)
@@ -332,7 +329,6 @@ def _encode(tokens: Tokens, prefix: int) -> tuple[Vocabulary, _ibm1.Encoded]:
 def _start(
     source: _ibm1.Encoded, target: _ibm1.Encoded, iterations: int, prune: float, report: Any
 ) -> PairTable:
-    """IBM Model 1 in both directions, brought together."""
     one, _ = _ibm1.train(source, target, _NULL, iterations, report)
     forward, forward_null = _split_null(one, target.size)
     other, _ = _ibm1.train(target, source, _NULL, iterations, lambda n: report(iterations + n))
@@ -352,7 +348,6 @@ def _start(
 
 @numba.njit(cache=True)
 def _transpose(offsets: Any, columns: Any, values: Any, free: Any, result: Any) -> None:
-    """Values of the transposed table; `free` are the starts of its rows."""
     for row in range(len(offsets) - 1):
         for e in range(offsets[row], offsets[row + 1]):
             result[free[columns[e]]] = values[e]
@@ -360,7 +355,6 @@ def _transpose(offsets: Any, columns: Any, values: Any, free: Any, result: Any) 
 
 
 def _split_null(table: _ibm1.SparseTable, size: int) -> tuple[_ibm1.SparseTable, Singles]:
-    """The table without its NULL row, and that row as a dense array."""
     first, last = table.offsets[_NULL], table.offsets[_NULL + 1]
     null = np.full(size, _FLOOR, np.float32)
     null[table.columns[first:last]] = np.maximum(table.values[first:last], _FLOOR)
@@ -373,8 +367,6 @@ def _split_null(table: _ibm1.SparseTable, size: int) -> tuple[_ibm1.SparseTable,
 
 @dataclass
 class _Counts:
-    """Expected counts of a pass over some chunks."""
-
     pairs: Floats
     forward_null: Floats
     backward_null: Floats
@@ -402,7 +394,6 @@ def _iterate(
     alpha: float,
     report: Callable[[int, int], None],
 ) -> tuple[PairTable, Floats, float]:
-    """One EM iteration; chunks are dealt to the threads in a fixed way."""
     chunks = list(_chunks(source, target))
     parts = [_Counts.zero(table) for _ in range(_THREADS)]
 
@@ -445,7 +436,6 @@ def _iterate(
 
 
 def _chunks(source: _ibm1.Encoded, target: _ibm1.Encoded) -> Iterator[tuple[int, int]]:
-    """Ranges of sentence pairs with a bounded number of cells."""
     done = np.concatenate(([0], np.cumsum(np.diff(source.offsets) * np.diff(target.offsets))))
     number = max(_THREADS, int(-(-done[-1] // _CHUNK_CELLS)))
     edges = np.unique(np.searchsorted(done, np.linspace(0, done[-1], number + 1))).tolist()
@@ -458,7 +448,6 @@ def _slice(side: _ibm1.Encoded, first: int, last: int) -> _ibm1.Encoded:
 
 
 def _maximise(table: PairTable, counts: _Counts, alpha: float) -> tuple[PairTable, Floats]:
-    """The new table (variational Bayes, pairs that fell to the floor left out) and jump weights."""
     rows, columns = table.rows, table.columns
     forward = _normalised(counts.pairs, rows, len(table.backward_null), alpha)
     backward = _normalised(counts.pairs, columns, len(table.forward_null), alpha)
@@ -472,10 +461,6 @@ def _maximise(table: PairTable, counts: _Counts, alpha: float) -> tuple[PairTabl
 
 
 def _normalised(counts: Floats, group: Ints, groups: int, alpha: float) -> Singles:
-    """exp(digamma(count + alpha) - digamma(total + alpha * size)), at least the floor.
-
-    Dyer et al. 2013.
-    """
     total = np.bincount(group, weights=counts, minlength=groups)
     size = np.bincount(group, minlength=groups)
     below = digamma(np.maximum(total + alpha * size, 1e-30))
@@ -483,7 +468,6 @@ def _normalised(counts: Floats, group: Ints, groups: int, alpha: float) -> Singl
 
 
 def _common_ids(left: Tokens, right: Tokens) -> tuple[Ints, Ints]:
-    """Token ids of both sides in one common index."""
     index = {word: i for i, word in enumerate(left.types)}
     mapping = np.array([index.get(word, -1) for word in right.types], np.int32)
     return left.ids, mapping[right.ids] if len(mapping) else right.ids
@@ -493,7 +477,6 @@ def _common_ids(left: Tokens, right: Tokens) -> tuple[Ints, Ints]:
 def _mark_identical(
     source: Any, target: Any, source_offsets: Any, target_offsets: Any, offsets: Any, cells: Any
 ) -> None:
-    """Cells of equal strings that the table lacks become -2."""
     for k in range(len(source_offsets) - 1):
         e = offsets[k]
         for i in range(source_offsets[k], source_offsets[k + 1]):
@@ -507,7 +490,6 @@ def _mark_identical(
 def _best(
     offsets: Any, lengths: Any, widths: Any, posterior: Any, null: Any, mask: Any, by_target: bool
 ) -> None:
-    """Marks for every target (or source) word its best cell, unless NULL is more probable."""
     word = 0
     for k in range(len(lengths)):
         here = posterior[offsets[k] : offsets[k + 1]].reshape((lengths[k], widths[k]))

@@ -159,7 +159,6 @@ class Annotation(Resource):
 
 
 def _tagged(blocks: Iterable[str], where: str) -> Iterator[str]:
-    """The blocks; the first that has no entity tag at all ends it, before all others are made."""
     for number, block in enumerate(blocks, start=1):
         if "ner=" not in block.lower():
             raise InputError(f"block {number} has no entity tags", where=where, remedy=_REMEDIES["entities"])

@@ -156,6 +156,5 @@ class CorpusIndex(Resource):
 
 
 def _code_points(words: Sequence[str]) -> tuple[Ints, Longs]:
-    """The characters of words (code points plus one), one after the other, and (n + 1,) offsets."""
     ids = np.frombuffer("".join(words).encode("utf-32-le", "surrogatepass"), np.int32) + np.int32(1)
     return ids, np.cumsum([0, *map(len, words)], dtype=np.int64)

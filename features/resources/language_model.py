@@ -125,7 +125,6 @@ class LanguageModelBuilder(SideBuilder):
 
 
 def _of_tags(side: Side, layer: Layer) -> dict[str, Any]:
-    """Settings of a part of tags."""
     return {
         "side": side,
         "order": _UNIT_ORDER,
@@ -136,7 +135,6 @@ def _of_tags(side: Side, layer: Layer) -> dict[str, Any]:
 
 
 def _of_morphemes(side: Side) -> dict[str, Any]:
-    """Settings of a part of morphemes."""
     return {"side": side, "order": _UNIT_ORDER, "case": "true", "morphemes": f"{side}_morphemes"}
 
 
@@ -357,8 +355,6 @@ class LanguageModel(Resource):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _KenlmModel(LanguageModel):
-    """A model that KenLM holds: one call per text, so slower than our own."""
-
     path: Path
     model: Any
     vocabulary: Vocabulary = field(init=False)
@@ -367,7 +363,6 @@ class _KenlmModel(LanguageModel):
     backoff: Stored = field(init=False)
 
     def __getattr__(self, name: str) -> Any:
-        """Raises InputError for what our own models hold: KenLM does not tell it."""
         if name in ("vocabulary", "trie", "log10", "backoff"):
             raise InputError(
                 "a KenLM model can be scored with, but its n-grams are needed here",
@@ -377,7 +372,7 @@ class _KenlmModel(LanguageModel):
         raise AttributeError(name)
 
     def check_arrays(self) -> None:
-        """KenLM reads its file itself."""
+        pass
 
     def __repr__(self) -> str:
         return f"LanguageModel.read_kenlm({str(self.path)!r})"
@@ -387,7 +382,6 @@ class _KenlmModel(LanguageModel):
         return int(self.model.order)
 
     def score_orders(self, tokens: Tokens) -> tuple[LMScores, ...]:
-        """The model as it is, alone: KenLM does not cut models."""
         text = cased(tokens, self.settings["case"])
         rows: list[tuple[float, int, int]] = []
         for i in range(len(text)):
@@ -397,7 +391,6 @@ class _KenlmModel(LanguageModel):
         return (LMScores(log10, matched.astype(np.int8), backoff.astype(np.int8), offsets),)
 
     def _score_text(self, words: list[str]) -> list[tuple[float, int, int]]:
-        """(log10, matched order, backoff steps) of the words and, last, of `</s>`."""
         backward = self.settings["direction"] == "backward"
         rows = []
         scored = self.model.full_scores(" ".join(words[::-1] if backward else words))
@@ -429,7 +422,6 @@ def _open_kenlm(path: Path) -> Any:
 
 
 def _check_values(log10: NDArray[np.float32], backoff: NDArray[np.float32]) -> None:
-    """Raises Damaged for values that are no logarithms of probabilities."""
     finite("log10", log10, _LEAST, 1)
     finite("backoff", backoff, -_MOST_BACKOFF, _MOST_BACKOFF)
 
@@ -449,7 +441,6 @@ def _back_off(
     log10: NDArray[np.float64],
     matched: NDArray[np.int8],
 ) -> None:
-    """Takes the probabilities one order up: those of the longer n-grams, or the backoff weights."""
     for i in range(1, len(nodes)):
         if nodes[i] >= 0:
             log10[i] = at(model_log10, nodes[i])
@@ -459,7 +450,6 @@ def _back_off(
 
 
 def _events(text: Tokens, backward: bool) -> tuple[NDArray[np.int64], Offsets]:
-    """Places of the text's events among positions with markers, in text order; offsets."""
     n = len(text)
     marked = np.asarray(text.offsets) + 2 * np.arange(n + 1)
     events = np.asarray(text.offsets) + np.arange(n + 1)

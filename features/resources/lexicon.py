@@ -136,16 +136,12 @@ class LexiconBuilder(Builder):
 
 
 class _Entries(NamedTuple):
-    """Some entries of a lexicon: ids of both words, and t."""
-
     source: Ids
     target: Ids
     values: NDArray[np.float32]
 
 
 class _Text(NamedTuple):
-    """Both sides in their units; what messages call these, and what is recorded of them."""
-
     source: Tokens
     target: Tokens
     units: str
@@ -153,13 +149,11 @@ class _Text(NamedTuple):
 
 
 def _of_tags(direction: LexiconDirection) -> dict[str, Any]:
-    """Settings of a part of tags, whose units are 4-grams (Popovic 2012, section 2.1)."""
     sides = {f"{side}_annotation": f"{side}_annotation" for side in ("source", "target")}
     return {"direction": direction, "ngrams": 4, "prune": 1e-5, **sides}
 
 
 def _of_morphemes(direction: LexiconDirection) -> dict[str, Any]:
-    """Settings of a part of morphemes."""
     sides = {f"{side}_morphemes": f"{side}_morphemes" for side in ("source", "target")}
     return {"direction": direction, "prune": 1e-5, **sides}
 
@@ -327,7 +321,6 @@ class Lexicon(Resource):
         return self._entries_above(_LIKELY)
 
     def _entries_above(self, threshold: float) -> _Entries:
-        """Entries with t > threshold, without those of NULL."""
         kept = np.flatnonzero(unpacked(self.values) > np.float32(threshold))
         kept = kept[(kept < self.offsets[NULL]) | (kept >= self.offsets[NULL + 1])]
         rows = np.searchsorted(self.offsets, kept, side="right") - 1
@@ -335,7 +328,6 @@ class Lexicon(Resource):
 
     @property
     def _table(self) -> tuple[Any, Any, Any]:
-        """Offsets, columns and values as compiled code reads them."""
         return self.offsets, self.columns, readable(self.values)
 
     @cached_property
@@ -373,7 +365,6 @@ def _encode(tokens: Tokens) -> tuple[Vocabulary, Encoded]:
 
 
 def _read_entries(path: Path, order: str, null: str) -> dict[tuple[str, str], float]:
-    """(given, generated) -> probability."""
     entries: dict[tuple[str, str], float] = {}
     for number, line in enumerate(read_lines(path), start=1):
         columns = line.split()
@@ -412,7 +403,6 @@ def _entropies(offsets: Any, values: Any, result: Any) -> None:
 
 
 def _with_null(ids: Ids, offsets: NDArray[np.int64]) -> tuple[Ids, NDArray[np.int64]]:
-    """Texts with NULL before their first word."""
     return np.insert(ids, offsets[:-1], NULL), offsets + np.arange(len(offsets))
 
 
@@ -420,10 +410,6 @@ def _with_null(ids: Ids, offsets: NDArray[np.int64]) -> tuple[Ids, NDArray[np.in
 def _score(
     first: int, offsets: Any, cells: Any, given: Any, words: Any, probability: Any, maximum: Any
 ) -> None:
-    """Scores of the texts from the `first` on, from t of each of their word pairs.
-
-    `given`, `words`: offsets of the texts.
-    """
     for k in range(len(offsets) - 1):
         length = given[first + k + 1] - given[first + k]
         low, high = words[first + k], words[first + k + 1]

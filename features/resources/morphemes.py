@@ -85,7 +85,6 @@ class Morphemes(Resource):
 
     @cached_property
     def _costs(self) -> tuple[dict[str, float], float]:
-        """Morpheme -> negative log probability; log of all morphemes and word ends in training."""
         total = math.log(int(self.counts.sum()) + self.words)
         costs = total - np.log(np.asarray(self.counts, np.float64))
         return dict(zip(self.morphemes, costs.tolist(), strict=True)), total
@@ -164,7 +163,6 @@ def _traced(word: str, start: Sequence[int]) -> tuple[str, ...]:
 
 
 def _trained(words: Sequence[str], seed: int) -> dict[str, int]:
-    """Morpheme -> count, by Morfessor's recursive batch training, every word counted once."""
     morfessor = _load()
     # The package draws from Python's own generator, and prints dots.
     state, shown = random.getstate(), morfessor.utils.show_progress_bar

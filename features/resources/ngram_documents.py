@@ -250,7 +250,6 @@ def _as_seen(tokens: Tokens, case: Case, punctuation: bool) -> Tokens:
 
 
 def _repeated(ids: Ints, offsets: Offsets, trie: Trie) -> Ints:
-    """(nodes,) how often each n-gram stands behind an equal one of the same text."""
     repeated = side_by_side(
         lambda texts: _repeats(*texts, ids, offsets, trie.words, trie.first, trie.order),
         even_ranges(np.diff(offsets) ** 2, _SMALLEST),
@@ -261,7 +260,6 @@ def _repeated(ids: Ints, offsets: Offsets, trie: Trie) -> Ints:
 
 @numba.njit(cache=True, nogil=True)
 def _repeats(low: int, high: int, ids: Any, offsets: Any, words: Any, first: Any, order: int) -> Any:
-    """The n-grams of the texts low:high that stand earlier in the same text, each time."""
     places, n = np.empty(1024, np.int32), 0
     for text in range(low, high):
         begin = offsets[text]
@@ -282,7 +280,6 @@ def _repeats(low: int, high: int, ids: Any, offsets: Any, words: Any, first: Any
 
 @numba.njit(cache=True, nogil=True)
 def _node(ngram: Any, words: Any, first: Any) -> Any:
-    """The node of an n-gram that the trie has."""
     node = np.int64(ngram[0])
     for word in ngram[1:]:
         node = first[node] + np.searchsorted(words[first[node] : first[node + 1]], word)
@@ -290,7 +287,6 @@ def _node(ngram: Any, words: Any, first: Any) -> Any:
 
 
 def _with_marks(trie: Trie, order: int) -> NDArray[np.bool_]:
-    """(n-grams of that order,) whether a boundary mark is among the words."""
     marked = np.isin(trie.words[trie.nodes(1)], (BOS, EOS))
     for n in range(2, order + 1):
         nodes, below = trie.nodes(n), trie.nodes(n - 1)

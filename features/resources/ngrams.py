@@ -158,14 +158,12 @@ class NgramCounts(Resource):
         return counts
 
     def _known(self, tokens: Tokens) -> NDArray[np.int32]:
-        """Ids of the tokens; -1, which is in no n-gram, for unknown words."""
         ids = cased(tokens, self.settings["case"]).ids_in(self.vocabulary)
         return np.where(ids == UNK, np.int32(-1), ids)
 
     def _counts(
         self, nodes: NDArray[np.int32], offsets: Offsets, order: int
     ) -> tuple[NDArray[np.int64], Offsets]:
-        """From the nodes of the n-grams that end at each token."""
         there = _position(offsets) >= order - 1
         counts = np.where(nodes >= 0, taken(self.occurrences, nodes), 0).astype(np.int64)
         n_ngrams = np.maximum(np.diff(offsets) - order + 1, 0)
@@ -218,5 +216,4 @@ class NgramCounts(Resource):
 
 
 def _position(offsets: Offsets) -> NDArray[np.int64]:
-    """(n_tokens,) place of each token in its text, from 0."""
     return np.asarray(np.arange(offsets[-1]) - np.repeat(offsets[:-1], np.diff(offsets)), np.int64)

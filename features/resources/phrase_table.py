@@ -218,7 +218,6 @@ def entities_of(source: Annotation | None, target: Annotation | None) -> Entitie
 def _in_units(
     corpus: ParallelCorpus, links: Links, units: Units, entities: Entities | None
 ) -> tuple[ParallelCorpus, Links]:
-    """The corpus in the units that phrases are made of, and their links."""
     tags = (None, None) if entities is None else (entities[0].layer("entity"), entities[1].layer("entity"))
     source = in_units(corpus.source, units, corpus.source_tokenizer.language, tags[0])
     target = in_units(corpus.target, units, corpus.target_tokenizer.language, tags[1])
@@ -233,13 +232,6 @@ def _encoded(tokens: Tokens) -> tuple[Vocabulary, Tokens]:
 
 
 def _weighted(source: Tokens, target: Tokens, links: Links) -> AlignedText:
-    """Adds lexical weights: w(t|s) is the share of s's links that go to t.
-
-    Unaligned words get w(t|NULL).
-
-    A target word's factor in any phrase pair is the mean over its links (Koehn et al. 2003, section 3.4): as
-    a consistent pair holds all links of its words, the factor is the same in all of them.
-    """
     counts = np.diff(links.offsets)
     s = np.repeat(source.offsets[:-1].astype(np.int32), counts) + links.source
     t = np.repeat(target.offsets[:-1].astype(np.int32), counts) + links.target
@@ -251,10 +243,6 @@ def _weighted(source: Tokens, target: Tokens, links: Links) -> AlignedText:
 
 
 def _token_weights(given: Tokens, words: Tokens, links_given: Ints, links_words: Ints) -> Singles:
-    """(n_tokens of `words`,) log mean w(word|given) over the links.
-
-    w(word|NULL) without any.
-    """
     size = len(words.types)
     means = np.zeros(len(words.ids))
     own = np.bincount(links_words, minlength=len(words.ids))
@@ -270,7 +258,6 @@ def _token_weights(given: Tokens, words: Tokens, links_given: Ints, links_words:
 def _mean_shares(
     given: Any, words: Any, links_given: Any, links_words: Any, starts: Any, size: int, own: Any, means: Any
 ) -> None:
-    """means[token]: mean over its links of the share of the given word's links to the word."""
     free, order = starts[:-1].copy(), np.empty(len(links_given), np.int32)
     for e in range(len(links_given)):
         order[free[given[links_given[e]]]] = e
@@ -291,7 +278,6 @@ def _mean_shares(
 
 
 def _words_of(phrases: TargetPhrases, tokens: Tokens) -> tuple[Longs, Ints]:
-    """The words of all phrases, from where they occur first: (m + 1,) starts and word ids."""
     starts = np.concatenate(([0], np.cumsum(phrases.lengths))).astype(np.int64)
     index = np.arange(starts[-1]) + np.repeat(phrases.places - starts[:-1], phrases.lengths)
     return starts, tokens.ids[index]

@@ -97,7 +97,6 @@ class PhraseWords(Resource):
         return {pattern: self._known[pattern] for pattern in longer if self._known[pattern]}
 
     def _look_up(self, patterns: Sequence[Phrase]) -> None:
-        """Folds of the same rows ask for the same patterns."""
         begins = np.cumsum([0, *map(len, patterns)], dtype=np.int64)
         ids = self.vocabulary.lookup([word for pattern in patterns for word in pattern])
         ends, found = _similar(ids, begins, np.asarray(self.words), np.asarray(self.starts), self._trigrams)
@@ -106,7 +105,6 @@ class PhraseWords(Resource):
 
     @cached_property
     def _trigrams(self) -> Trigrams:
-        """The keys of the trigrams of all phrases, ascending, and the phrase of each."""
         keys = _trigram_keys(np.asarray(self.words), np.asarray(self.starts))
         phrases = np.repeat(np.arange(len(self), dtype=np.int32), np.diff(self.starts))
         phrases, keys = phrases[keys > 0], keys[keys > 0]
@@ -115,17 +113,12 @@ class PhraseWords(Resource):
 
 
 def _trigram_keys(ids: Ints, starts: Longs) -> Keys:
-    """(n_words,) keys of the three words from each word.
-
-    0 where the phrase ends, or a word is unknown.
-    """
     return np.asarray(keys_of(ids, starts, SEGMENT)[:, SEGMENT - 1])
 
 
 def _similar(
     patterns: Ints, begins: Longs, words: Ints, starts: Longs, trigrams: Trigrams
 ) -> tuple[Longs, Ints]:
-    """(n + 1,) offsets and the phrases that are like each pattern, ascending."""
     keys, phrases = trigrams
     own = _trigram_keys(patterns, begins)
     low, high = np.searchsorted(keys, own, "left"), np.searchsorted(keys, own, "right")
@@ -142,7 +135,6 @@ def _gather(
     patterns: Any, begins: Any, words: Any, starts: Any, phrases: Any, low: Any, high: Any,
     found: Any, counts: Any,
 ) -> None:  # fmt: skip
-    """Writes the phrases that share a trigram with each pattern and are like it; how many."""
     seen = np.full(len(starts) - 1, -1, np.int64)
     room = np.zeros(
         (2, (begins[1:] - begins[:-1]).max() + 1 if len(begins) > 1 else 1, LONGEST + 1), np.int64
@@ -167,10 +159,6 @@ def _gather(
 
 @numba.njit(cache=True, nogil=True)
 def _alike(ones: Any, one: int, m: int, others: Any, other: int, n: int, room: Any) -> bool:
-    """Whether m words from `one` and n words from `other` are alike: equations 2 and 3.
-
-    No phrase is like itself.
-    """
     sequence, segment = room  # of the words before; of those that end there
     longest = 0
     for i in range(m):

@@ -150,7 +150,6 @@ class Predictor(Resource):
 def _contexts(
     source: Tokens, target: Tokens, links: Links, source_words: Vocabulary, target_words: Vocabulary
 ) -> Ints:
-    """(n_target_tokens, slots) words beside each target token, and around its source token."""
     own, other = target.lower().ids_in(target_words), source.lower().ids_in(source_words)
     result = np.empty((len(own), 2 * (_BESIDE + _AROUND) + 1), np.int32)
     _fill(own, target.offsets, other, source.offsets, links.offsets, links.source, links.target, result)
@@ -188,7 +187,6 @@ def _fill(
 
 @numba.njit(cache=True, nogil=True)
 def _word(ids: Any, start: int, size: int, place: int) -> int:
-    """The word at a place of a text; the markers before and after it."""
     if place < 0:
         return BOS
     return int(ids[start + place]) if place < size else EOS
@@ -196,7 +194,6 @@ def _word(ids: Any, start: int, size: int, place: int) -> int:
 
 @numba.njit(cache=True, nogil=True)
 def _nearest(place: Any, j: int) -> int:
-    """The place that word j is aligned with, else the nearest aligned word (the later of two)."""
     for by in range(len(place)):
         if j + by < len(place) and place[j + by] >= 0:
             return int(place[j + by])

@@ -75,7 +75,6 @@ class TagDictionary(Resource):
         return segment_mean(self._counts(tokens) == 0, tokens.offsets)
 
     def _counts(self, tokens: Tokens) -> NDArray[np.int64]:
-        """(tokens,) tags of every token's word; 0 for unknown words."""
         places = self.words.lookup(tokens.types)
         first = len(self.words) - len(self.tags)  # the markers come before the words
         by_type = (

@@ -147,7 +147,6 @@ def joined(left: Bags, right: Bags, shift: int) -> Bags:
 
 @numba.njit(cache=True, nogil=True)
 def _count(ids: Any, offsets: Any) -> Any:
-    """The distinct known words of every text, ascending; how often each; how many of each text."""
     size = offsets[-1] - offsets[0]
     words, counts = np.empty(size, np.int32), np.zeros(size, np.int32)
     sizes, n = np.zeros(len(offsets) - 1, np.int32), 0

@@ -126,7 +126,6 @@ class Triggers(Resource):
         return ratio(self._sums(left, right), given.lengths * other.lengths)
 
     def _sums(self, left: WordSets, right: WordSets) -> FloatArray:
-        """(n,) sum of I over all pairs of a left and a right word, each as often as it stands."""
         result = np.zeros(len(left.sizes))
         table = (self.offsets, self.columns, self.values)
         for first, offsets, cells in pair_values(
@@ -147,7 +146,6 @@ def mutual_information(together: FloatArray, left: FloatArray, right: FloatArray
 
 
 def _vocabulary(tokens: Tokens, minimum: int) -> tuple[Vocabulary, WordSets]:
-    """The words in at least `minimum` segments, those in most segments first."""
     lowered = tokens.lower()
     segments = segments_with(lowered)
     order = np.argsort(-segments, kind="stable")
@@ -159,7 +157,6 @@ def _vocabulary(tokens: Tokens, minimum: int) -> tuple[Vocabulary, WordSets]:
 def _count_rows(
     start: int, stop: int, places: Any, segments: Any, ids: Any, offsets: Any, width: int, minimum: int
 ) -> Any:
-    """Frequent partners of the words start .. stop - 1: how many, which, their counts."""
     count, sizes = np.zeros(width, np.int32), np.zeros(stop - start, np.int64)
     columns, together, n = np.empty(1 << 16, np.int32), np.empty(1 << 16, np.int32), 0
     for word in range(start, stop):
@@ -189,10 +186,6 @@ def _add_up(
     result: Any,
     offsets: Any,
 ) -> None:
-    """Cells times occurrences of their words, added one by one.
-
-    A sum does not depend on its batch.
-    """
     for k in range(len(offsets) - 1):
         text, c = first + k, offsets[k]
         for i in range(left_offsets[text], left_offsets[text + 1]):

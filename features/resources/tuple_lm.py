@@ -50,7 +50,6 @@ def units(source: Tokens, target: Tokens, links: Links) -> Tokens:
 def _first_links(
     links: Any, positions: Any, others: Any, ids: Any, offsets: Any, places: Any, given: Any
 ) -> None:
-    """given[target token] = the source word of its first link."""
     for k in range(len(links) - 1):
         for e in range(links[k + 1] - 1, links[k] - 1, -1):
             given[places[k] + others[e]] = ids[offsets[k] + positions[e]]
@@ -58,10 +57,6 @@ def _first_links(
 
 @numba.njit(cache=True, nogil=True)
 def _numbered(words: Any, given: Any, types: int, size: int, index: Any) -> Any:
-    """Distinct pairs of a word and its given word, ascending; fills each token's index.
-
-    Words are sorted by counting: three numbers per token are all the memory.
-    """
     starts = np.zeros(types + 1, np.int64)
     for word in words:
         starts[word + 1] += 1

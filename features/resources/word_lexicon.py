@@ -153,7 +153,6 @@ def plain(tokens: Tokens) -> Tokens:
 
 
 def _frequent(tokens: Tokens, most: int, minimum: int) -> Vocabulary:
-    """The words in most segments, at most `most`, each in `minimum` segments or more."""
     segments = segments_with(tokens.lower())
     order = np.argsort(-segments, kind="stable")[:most]
     return Vocabulary([tokens.lower().types[i] for i in order[segments[order] >= minimum]])
@@ -176,7 +175,6 @@ def _train_rows(
     smallest: float,
     seed: int,
 ) -> Any:
-    """Weights of target words start .. stop - 1: number, source words, weights, intercepts."""
     weights, squares = np.zeros(width), np.zeros(width)
     has = np.full(len(offsets) - 1, -1, np.int32)
     sizes, intercepts = np.zeros(stop - start, np.int64), np.zeros(stop - start, np.float32)
@@ -208,10 +206,6 @@ def _train_rows(
 
 @numba.njit(cache=True, nogil=True)
 def _examples(with_word: Any, has: Any, word: int, positives: int, negatives: int) -> Any:
-    """Segments with the word, then some without; how many have it.
-
-    Segments with it are spread evenly if they are too many.
-    """
     n = min(len(with_word), positives)
     rest = len(has) - len(with_word)
     chosen = np.empty(n + min(n * negatives, rest), np.int32)
@@ -238,7 +232,6 @@ def _fit(
     rate: float,
     l1: float,
 ) -> float:
-    """AdaGrad with proximal steps on the logistic loss; fills `weights`, returns the intercept."""
     intercept, total = 0.0, 0.0
     for _ in range(epochs):
         for i in np.random.permutation(len(examples)):
@@ -259,10 +252,6 @@ def _fit(
 
 @numba.njit(cache=True, nogil=True)
 def _score(words: Any, offsets: Any, weights: Any, starts: Any, intercepts: Any, result: Any) -> None:
-    """Scores the texts at `offsets`.
-
-    weights[starts[k]:starts[k + 1]] belong to word k's source words.
-    """
     for k in range(len(starts) - 1):
         cell, size = starts[k], 0
         if offsets[k + 1] > offsets[k]:

@@ -125,7 +125,6 @@ def _words(kept: KeptWords | None) -> Vocabulary:
 
 
 def _vectors(tokens: Tokens, vocabulary: Vocabulary, hashed: bool) -> Sets:
-    """(n, dimensions) of texts that `plain` has gone through."""
     if not hashed:
         sets = WordSets.of(tokens, vocabulary)
         return _matrix(sets.ids, sets.offsets, len(vocabulary))

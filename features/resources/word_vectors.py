@@ -84,7 +84,6 @@ class WordVectors(Resource):
 
 
 def _beside(ngrams: NgramCounts, words: int, contexts: int) -> Any:
-    """(words, 2 contexts) how often each word has each context word to its right, to its left."""
     nodes = ngrams.trie.nodes(2)
     second = unpacked(ngrams.trie.words, nodes.start, nodes.stop)
     unigrams = ngrams.trie.sizes[0]
@@ -118,7 +117,6 @@ def _vectors(counts: Any, dimensions: int, seed: int) -> Singles:
 
 
 def _classes(vectors: Singles, classes: int, seed: int) -> Ids:
-    """k-means on the more frequent half of the words, so that names do not take the classes."""
     from sklearn.cluster import MiniBatchKMeans
 
     filled = np.flatnonzero(vectors.any(axis=1))

@@ -64,10 +64,6 @@ def _check_tree(number: int, keys: Mapping[bytes, bytes], width: int) -> None:
 
 
 def _check_children(number: int, left: NDArray[np.int64], right: NDArray[np.int64]) -> None:
-    """Raises Damaged unless each inner node but the first, and each leaf, has one parent.
-
-    Leaves are -1, -2, ...; a parent comes before its children.
-    """
     n = len(left)
     children = np.stack([left, right], axis=1)
     expected = np.concatenate([np.arange(-n - 1, 0), np.arange(1, n)])
@@ -87,7 +83,6 @@ def _check_children(number: int, left: NDArray[np.int64], right: NDArray[np.int6
 
 
 def _check_linear(number: int, keys: Mapping[bytes, bytes], leaves: int, width: int) -> None:
-    """Leaves that are linear functions of some features."""
     _check_numbers(keys, b"leaf_const", leaves)
     sizes = _integers(keys, b"num_features", leaves)
     within(f"num_features of tree {number}", sizes, 0, width + 1)
@@ -96,7 +91,6 @@ def _check_linear(number: int, keys: Mapping[bytes, bytes], leaves: int, width: 
 
 
 def _keys(part: bytes) -> dict[bytes, bytes]:
-    """`key=value` lines, every key once."""
     keys: dict[bytes, bytes] = {}
     for line in part.split(b"\n"):
         key, equals, value = line.partition(b"=")
@@ -108,7 +102,6 @@ def _keys(part: bytes) -> dict[bytes, bytes]:
 
 
 def _integers(keys: Mapping[bytes, bytes], name: bytes, size: int | None) -> NDArray[np.int64]:
-    """The whole numbers of a line."""
     return np.array(_value(keys, name, size, _WHOLE).split(), np.int64)
 
 
@@ -117,7 +110,6 @@ def _check_numbers(keys: Mapping[bytes, bytes], name: bytes, size: int) -> None:
 
 
 def _value(keys: Mapping[bytes, bytes], name: bytes, size: int | None, pattern: re.Pattern[bytes]) -> bytes:
-    """What stands behind a key: as many numbers as expected."""
     if name not in keys:
         raise Damaged(f"the trees lack '{name.decode()}'")
     value = keys[name]

@@ -59,16 +59,11 @@ def of_user_alone(folder: Path) -> bool:
 
 
 def _replaceable(place: os.stat_result) -> bool:
-    """Whether others could rename what lies there.
-
-    A sticky folder (/tmp) lets only owners do so.
-    """
     sticky = place.st_mode & stat.S_ISVTX
     return place.st_uid not in (0, os.geteuid()) or (_open(place) and not sticky)
 
 
 def _open(place: os.stat_result) -> bool:
-    """Whether others than the owner may write: a group that is the user's alone is nobody else."""
     if place.st_mode & stat.S_IWOTH:
         return True
     return bool(place.st_mode & stat.S_IWGRP) and not _own_group(place.st_gid)

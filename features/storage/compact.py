@@ -49,7 +49,6 @@ def packed(values: NDArray[np.int32]) -> NDArray[np.uint64]:
 
 
 def _packed_size(length: int, width: int) -> int:
-    """Words of packed numbers: one more than the bits fill, so that two can always be read."""
     return _HEAD + -(-length * width // 64) + 1
 
 
@@ -98,7 +97,6 @@ def counted(values: NDArray[np.int32]) -> NDArray[np.uint8]:
 
 
 def _aside(stored: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.int32], NDArray[np.int32]]:
-    """A byte for each number; places of the large ones; these."""
     size = 4 * int(stored[:_COUNT].view("<i8")[0])
     end = _COUNT + 2 * size
     places, large = stored[_COUNT : _COUNT + size].view("<i4"), stored[_COUNT + size : end].view("<i4")
@@ -139,10 +137,6 @@ def coded(
 
 
 def _spans(ascending: NDArray[np.float64], apart: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The beginnings of at most 65,536 spans of distinct numbers, as narrow as can be.
-
-    One begins at each of the places `apart`.
-    """
     low, high = 0.0, float(ascending[-1] - ascending[np.isfinite(ascending).argmax()])
     for _ in range(40):
         middle = (low + high) / 2
@@ -157,7 +151,6 @@ def _spans(ascending: NDArray[np.float64], apart: NDArray[np.int64]) -> NDArray[
 
 @numba.njit(cache=True, nogil=True)
 def _begins(ascending: Any, apart: Any, width: float, result: Any) -> int:
-    """The number of spans of that width; where each begins, if there is room in `result`."""
     spans, start, edge = 0, 0.0, 0
     for i in range(len(ascending)):
         forced = False
@@ -174,7 +167,6 @@ def _begins(ascending: Any, apart: Any, width: float, result: Any) -> int:
 
 @numba.njit(cache=True, nogil=True)
 def _place(values: Any, starts: Any, result: Any) -> None:
-    """The span that each value lies in; values that are no numbers lie in the last."""
     for i in range(len(values)):
         low, high = 0, len(starts) - 1
         while low < high:

@@ -34,7 +34,6 @@ def whole(what: str, path: Path, remedy: str = REBUILD) -> Iterator[None]:
 
 
 def _short(reason: str) -> str:
-    """One line of printable characters: the reason may quote what the file holds."""
     line = "".join(character if character.isprintable() else " " for character in reason)
     return line if len(line) <= 300 else f"{line[:300]}..."
 

@@ -76,7 +76,6 @@ def atomic_directory(path: Path) -> Iterator[Path]:
 
 
 def _put_in_place(new: Path, path: Path) -> None:
-    """The old directory, if there is one, is gone afterwards, or under the name of the new one."""
     if not path.exists():
         new.rename(path)
     elif not _exchanged(new, path):
@@ -87,17 +86,12 @@ def _put_in_place(new: Path, path: Path) -> None:
 
 
 def _exchanged(one: Path, other: Path) -> bool:
-    """Exchanges two names at once (renameat2 of Linux).
-
-    False if the system or the file system cannot.
-    """
     exchange = getattr(ctypes.CDLL(None), "renameat2", None)
     return exchange is not None and exchange(_HERE, bytes(one), _HERE, bytes(other), _EXCHANGE) == 0
 
 
 @contextmanager
 def _in_use(handle: int) -> Iterator[None]:
-    """Marks a temporary file or directory as one that a living process works on."""
     try:
         with suppress(OSError):  # a file system without locks
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -125,7 +119,6 @@ def tidy(path: Path) -> None:
 
 
 def _is_abandoned(left: Path) -> bool:
-    """Whether nobody works on it, or it is gone."""
     try:
         handle = os.open(left, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
@@ -153,7 +146,6 @@ def check_writable(path: Path) -> None:
 
 
 def _check_kind(path: Path) -> None:
-    """Only regular files are replaced: `/dev/null` would become one."""
     if path.exists() and not path.is_file():
         kind = "a directory" if path.is_dir() else "a device or a pipe"
         raise InputError(f"is {kind}, not a file", where=path, remedy=_ELSEWHERE)
@@ -161,7 +153,6 @@ def _check_kind(path: Path) -> None:
 
 @contextmanager
 def _refusals(path: Path) -> Iterator[None]:
-    """The system's refusals to write `path` as InputError."""
     try:
         yield
     except OSError as error:
@@ -170,7 +161,6 @@ def _refusals(path: Path) -> Iterator[None]:
 
 @contextmanager
 def _no_room(path: Path) -> Iterator[None]:
-    """A full disk as InputError; other errors of the block need not be about `path`."""
     try:
         yield
     except OSError as error:
@@ -253,12 +243,10 @@ def damage_of(error: Exception) -> str:
 
 
 class _DamagedZstd(OSError):
-    """What reading a damaged zstd file raises."""
+    pass
 
 
 class _Zstd(io.RawIOBase):
-    """The content of a zstd file (RFC 8878), which may have several frames."""
-
     def __init__(self, path: Path) -> None:
         import pyarrow as pa
 

@@ -143,7 +143,6 @@ def stranger(path: Path) -> str | None:
 
 
 def _is_lock(path: Path) -> bool:
-    """Locks are empty; one that a kill left behind is nobody's."""
     return path.name.startswith(".") and path.suffix == ".lock" and path.stat().st_size == 0
 
 
@@ -169,7 +168,6 @@ def _locked(lock: Path, output: Path, patience: float = _PATIENCE) -> Iterator[N
 
 @contextmanager
 def _made(folder: Path, output: Path) -> Iterator[None]:
-    """Makes a folder and its parents; removes new ones that are empty after the block."""
     new = [above for above in (folder, *folder.parents) if not above.exists()]
     with _refused(output):
         folder.mkdir(parents=True, exist_ok=True)
@@ -183,7 +181,6 @@ def _made(folder: Path, output: Path) -> Iterator[None]:
 
 @contextmanager
 def _refused(output: Path) -> Iterator[None]:
-    """The system's refusals as InputError."""
     try:
         yield
     except Timeout:

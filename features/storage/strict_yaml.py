@@ -22,11 +22,6 @@ _PLAIN: Final = tuple(_TAG + name for name in ("null", "bool", "int", "float", "
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """Safe YAML of plain values.
-
-    Dates are text, and the tags of others (sets, binary, ...) unknown.
-    """
-
     yaml_implicit_resolvers = {  # noqa: RUF012 (PyYAML's own name and type)
         first: [(tag, form) for tag, form in resolvers if tag in (*_PLAIN, _MERGE)]
         for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
@@ -119,10 +114,6 @@ def _number(loader: _StrictLoader, node: yaml.Node) -> float:
 
 
 def _as_written(node: yaml.Node) -> None:
-    """Refuses what YAML 1.1 reads as another number than a reader does.
-
-    1_0 is 10, 010 is 8, 1:30 is 90.
-    """
     if not _AS_WRITTEN.fullmatch(node.value):
         raise _refused(f"'{node.value}' is no plain number; text stands in quotes", node.start_mark)
 
@@ -132,7 +123,6 @@ def _truth(loader: _StrictLoader, node: yaml.Node) -> bool:
 
 
 def _plain(loader: _StrictLoader, node: yaml.Node, what: str, make: Any) -> Any:
-    """The value of a node that `make` reads, whatever tag stands before it."""
     if not isinstance(node, yaml.ScalarNode):
         raise _refused(f"this is not {what}", node.start_mark)
     if len(node.value) > _LONGEST_NUMBER:

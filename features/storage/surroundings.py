@@ -38,11 +38,6 @@ def keep_out() -> None:
 
 
 class _Apart(MetaPathFinder):
-    """Runs Numba and matplotlib elsewhere on import, since they read the working directory.
-
-    Others find the modules.
-    """
-
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         if name not in (_NUMBA, "matplotlib"):
             return None
@@ -69,10 +64,6 @@ def _apart(name: str, execute: Callable[[ModuleType], None]) -> Callable[[Module
 
 @contextmanager
 def _elsewhere() -> Iterator[None]:
-    """Runs the block in the interpreter's folder, which is trusted as its code is.
-
-    For moments: threads share it.
-    """
     here = None
     with suppress(OSError):  # a working directory that is gone holds no settings
         here = os.open(".", getattr(os, "O_PATH", os.O_RDONLY))
@@ -86,15 +77,10 @@ def _elsewhere() -> Iterator[None]:
 
 
 def _without_file(config: ModuleType) -> None:
-    """Numba looks for its file again whenever it compiles: now for one that is no file."""
     setattr(config, "_config_fname", os.devnull)  # noqa: B010
 
 
 def _own_cache() -> None:
-    """Sets a folder for code that Numba compiles, here and in processes started later.
-
-    A folder that is named stays.
-    """
     if not os.environ.get(_FOLDER):
         os.environ[_FOLDER] = str(compile_cache())
 
@@ -115,10 +101,6 @@ def compile_cache() -> Path:
 
 
 def _with_installed(folder: Path) -> Path:
-    """`folder`, filled first with the compiled code that was installed beside the interpreter.
-
-    That folder is trusted as the interpreter's code is. Another process may copy at the same time.
-    """
     installed = Path(sys.prefix) / "share" / "qe" / "numba"
     if installed.is_dir() and not any(folder.iterdir()):
         copy = Path(tempfile.mkdtemp(prefix="qe-numba-", dir=folder.parent))

@@ -80,7 +80,6 @@ def with_entities(tokens: Tokens, tags: Tokens) -> Labelled:
 
 
 def _of_types(tokens: Tokens, labels: list[int]) -> NDArray[np.int64]:
-    """(n_words,) the label of each word, from those of its type."""
     return np.array(labels, np.int64)[tokens.ids] if labels else np.empty(0, np.int64)
 
 

@@ -63,14 +63,12 @@ class TreeKernel(ABC):
         return values
 
     def _own(self, trees: Trees) -> "_Sorted":
-        """A batch with its own numbers of kinds."""
         sorted_nodes: _Sorted = trees.kept(
             (type(self), "sorted"), lambda: _sorted(trees, self.kinds(trees)[0].astype(np.int64))
         )
         return sorted_nodes
 
     def _kinds_of(self, trees: Trees, others: Trees) -> NDArray[np.int64]:
-        """(m,) the kind of each node as the other batch numbers it; -1 for one that it lacks."""
         numbers: dict[Hashable, int] = others.kept(
             (type(self), "numbers"), lambda: {kind: i for i, kind in enumerate(self.kinds(others)[1])}
         )
@@ -220,7 +218,6 @@ def _columns(ranges: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
 
 
 def _normalised(values: FloatArray, left: FloatArray, right: FloatArray) -> FloatArray:
-    """K / sqrt(K K); 0 where either tree has no fragment. Exactly 1 where all three are equal."""
     norms = np.sqrt(left[:, np.newaxis] * right[np.newaxis])
     return np.divide(values, norms, out=np.zeros_like(values), where=norms > 0)
 
@@ -229,7 +226,6 @@ def _normalised(values: FloatArray, left: FloatArray, right: FloatArray) -> Floa
 def _diagonal(
     trees: _Sorted, decays: tuple[bool, float, float], start: int, end: int, out: FloatArray
 ) -> None:
-    """out[i] = K(i, i) for start <= i < end."""
     room = _room(trees, trees)
     for i in range(start, end):
         out[i] = _value(trees, i, trees, i, decays, room)
@@ -239,7 +235,6 @@ def _diagonal(
 def _triangle(
     trees: _Sorted, decays: tuple[bool, float, float], start: int, end: int, out: FloatArray
 ) -> None:
-    """out[i, j] = out[j, i] = K(i, j) for start <= i < end, i < j."""
     room = _room(trees, trees)
     for i in range(start, end):
         for j in range(i + 1, len(out)):
@@ -250,7 +245,6 @@ def _triangle(
 def _rectangle(
     left: _Sorted, right: _Sorted, decays: tuple[bool, float, float], start: int, end: int, out: FloatArray
 ) -> None:
-    """out[i, j] = K(i, j) for start <= i < end."""
     room = _room(left, right)
     for i in range(start, end):
         for j in range(out.shape[1]):
@@ -270,10 +264,6 @@ def _room(left: _Sorted, right: _Sorted) -> _Room:
 def _value(
     left: _Sorted, i: int, right: _Sorted, j: int, decays: tuple[bool, float, float], room: _Room
 ) -> float:
-    """K of tree i of one batch and tree j of the other, not normalised.
-
-    Its sum is always in one order.
-    """
     if right[1][j] < left[1][i]:
         left, i, right, j = right, j, left, i
     value: float = _ordered(left, i, right, j, decays, room)
@@ -316,10 +306,6 @@ def _ordered(
 
 @numba.njit(cache=True, nogil=True)
 def _match(left: _Sorted, i: int, right: _Sorted, j: int, ranges: NDArray[np.int64]) -> None:
-    """ranges[a] = places of the nodes of tree j that have the kind of node a of tree i.
-
-    The places are in the right's order.
-    """
     start, right_end = right[0][j], right[0][j + 1]
     end = start
     kinds, order, right_kinds, right_order = left[4], left[5], right[4], right[5]
@@ -342,13 +328,6 @@ def _match(left: _Sorted, i: int, right: _Sorted, j: int, ranges: NDArray[np.int
 def _subsequences(
     delta: FloatArray, one: int, n: int, other: int, k: int, decay: float, row: FloatArray
 ) -> float:
-    """Sum over equally long subsequences J, J' of n and k children.
-
-    The terms are decay^(d(J) + d(J')) prod Delta.
-
-    S(x, y), of those that end with children x and y, is Delta(x, y) decay^2 (1 + D(x - 1, y - 1)), where
-    D(x, y) = sum over x' <= x, y' <= y of decay^(x - x' + y - y') S(x', y'); `row` holds D(x - 1, .).
-    """
     total = 0.0
     row[: k + 1] = 0.0
     for x in range(n):

@@ -136,7 +136,6 @@ class Trees:
 
     @classmethod
     def _from_nodes(cls, trees: Iterable[Sequence[Node]]) -> "Trees":
-        """From the nodes of every tree in pre-order."""
         index: dict[str, int] = {}
         labels: list[int] = []
         arities: list[int] = []
@@ -276,17 +275,12 @@ def gathered(column: Sequence[Tree]) -> tuple[Trees, NDArray[np.int64]]:
 
 
 def _level_order(nodes: Sequence[Node]) -> tuple[list[str], list[int]]:
-    """(labels, numbers of children) of a tree's nodes, level by level, from those in pre-order."""
     arities = Counter(_parents(nodes))
     order = sorted(range(len(nodes)), key=lambda node: nodes[node][1])  # keeps the order within a level
     return [nodes[node][0] for node in order], [arities[node] for node in order]
 
 
 def _bracketed(text: str, where: str) -> list[Node]:
-    """The nodes of a bracketed text in pre-order.
-
-    A bracket without a label is a node with the label "".
-    """
     nodes: list[Node] = []
     depth, opened = 0, False
     for token in _BRACKETS.findall(text):
@@ -315,7 +309,6 @@ def _bracketed(text: str, where: str) -> list[Node]:
 
 
 def _parents(nodes: Sequence[Node]) -> list[int]:
-    """For every node of a tree in pre-order its parent's place, -1 for a root."""
     parents: list[int] = []
     line: list[int] = []  # from the root to the node before
     for node, (_, depth) in enumerate(nodes):
@@ -326,7 +319,6 @@ def _parents(nodes: Sequence[Node]) -> list[int]:
 
 
 def _plain(nodes: Sequence[Node]) -> list[Node]:
-    """Without traces and the brackets that hold nothing else, and without functions."""
     parents = _parents(nodes)
     inner = set(parents)
     kept: set[int] = set()  # nodes that are kept, and those above them
@@ -351,10 +343,6 @@ def _without_function(label: str) -> str:
 
 
 def _rooted(nodes: Sequence[Node]) -> list[Node]:
-    """Nodes with one root.
-
-    Unlabelled brackets around one tree are dropped; several trees get a root with the label "".
-    """
     if sum(depth == 0 for _, depth in nodes) > 1:
         nodes = [("", 0), *((label, depth + 1) for label, depth in nodes)]
     while nodes and nodes[0] == ("", 0) and sum(depth == 1 for _, depth in nodes) <= 1:
@@ -363,7 +351,6 @@ def _rooted(nodes: Sequence[Node]) -> list[Node]:
 
 
 def _dependencies(rows: Sequence[Sequence[str]], tag: Tag, where: str) -> list[Node]:
-    """The nodes of a CoNLL-U block's words in pre-order, sentence after sentence."""
     starts = [k for k, row in enumerate(rows) if row[0] == "1"] or [0]
     nodes: list[Node] = []
     for start, end in zip(starts, [*starts[1:], len(rows)], strict=True):
@@ -397,7 +384,6 @@ def _sentence(rows: Sequence[Sequence[str]], tag: int, where: str) -> Iterator[N
 
 
 def _head(row: Sequence[str], words: int, where: str) -> int:
-    """The head of a word, 0 for a root."""
     text = row[_HEAD]
     if text == NOTHING:
         raise InputError(

@@ -57,7 +57,6 @@ class ChunkTokenizer:
         return _expand(expansions, row[codes], offsets)
 
     def _codes(self, clean: list[str], chunks: Longs, offsets: Longs) -> tuple[Longs, Longs]:
-        """(n_chunks,) chunk * 8 + variant; the lines that `split` must do whole."""
         first = np.fromiter([ord(c[0]) if c else 0 for c in clean], np.int64, len(clean))
         last = np.fromiter([ord(c[-1]) if c else 0 for c in clean], np.int64, len(clean))
         full = np.flatnonzero(np.diff(offsets))
@@ -90,7 +89,6 @@ def _offsets(lengths: Longs) -> Longs:
 
 
 def _replace_lines(codes: Longs, offsets: Longs, odd: Longs, base: int) -> tuple[Longs, Longs]:
-    """Every line in `odd` becomes the one code base + its rank in `odd`."""
     if not len(odd):
         return codes, offsets
     lengths = np.diff(offsets)
@@ -105,7 +103,6 @@ def _replace_lines(codes: Longs, offsets: Longs, odd: Longs, base: int) -> tuple
 def _expand(
     expansions: list[tuple[str, ...]], rows: Longs, offsets: Longs
 ) -> tuple[list[str], NDArray[np.int32], Longs]:
-    """Types, ids and offsets of lines whose chunks are `rows` of `expansions`."""
     counts = np.fromiter(map(len, expansions), np.int64, len(expansions))
     sizes = counts[rows]
     ends = _offsets(sizes)

@@ -63,10 +63,6 @@ class MosesRules:
         return [self.restore(token) for token in tokens] if dots else tokens
 
     def _full_stops(self, tokens: list[str]) -> list[str]:
-        """Splits the full stop off a token, abbreviations excepted.
-
-        It stays, too, if the text goes on in lower case.
-        """
         result: list[str] = []
         last = len(tokens) - 1
         for i, token in enumerate(tokens):

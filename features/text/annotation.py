@@ -317,7 +317,6 @@ def _inside(head: str, low: int, high: int) -> bool:
 def _rows(
     blocks: Sequence[str], tokens: Tokens, where: str, numbers: Iterable[int] | None
 ) -> Iterator[list[list[str]]]:
-    """The rows of every text's tokens; heads are counted through the sentences of a text."""
     lengths = np.diff(tokens.offsets).tolist()
     for k, block, length in zip(numbers or range(1, len(blocks) + 1), blocks, lengths, strict=True):
         rows = list(words_of(block, where, k))
@@ -327,7 +326,6 @@ def _rows(
 
 
 def _in_text(block: str, where: str, number: int, words: int, length: int) -> list[list[str]]:
-    """The rows of a block whose ranges count as one word each."""
     sentences: list[list[list[str]]] = [[]]
     for row in () if block.lstrip().startswith("(") else _lines(block, where, number):
         begins = row[0].startswith("1-") or (row[0] == "1" and not _ranged(sentences[-1]))
@@ -345,12 +343,10 @@ def _in_text(block: str, where: str, number: int, words: int, length: int) -> li
 
 
 def _ranged(rows: Sequence[list[str]]) -> bool:
-    """Whether nothing but a range from 1 has been read of a sentence."""
     return len(rows) == 1 and rows[0][0].startswith("1-")
 
 
 def _through(rows: list[list[str]], where: str) -> list[list[str]]:
-    """Rows whose heads count from the beginning of the text, where it has several sentences."""
     before, last = 0, 0
     for k, row in enumerate(rows):
         if row[0] == "1":
@@ -368,7 +364,6 @@ def _through(rows: list[list[str]], where: str) -> list[list[str]]:
 
 
 def _lines(block: str, where: str, number: int) -> Iterator[list[str]]:
-    """The rows of a CoNLL-U block: words, ranges, empty nodes."""
     for line in block.split("\n"):
         if not line.strip() or line.startswith("#"):
             continue
@@ -387,7 +382,6 @@ def _lines(block: str, where: str, number: int) -> Iterator[list[str]]:
 
 
 def _leaves(text: str) -> Iterator[list[str]]:
-    """The words of a bracketed parse as rows."""
     kept = (leaf for leaf in _LEAF.finditer(text) if leaf.group(1) not in _TRACES)
     for k, leaf in enumerate(kept, start=1):
         yield [str(k), leaf.group(2), NOTHING, NOTHING, leaf.group(1), *[NOTHING] * 5]
@@ -403,10 +397,6 @@ def _tree(block: str) -> str:
 
 
 def _entity_tags(cells: Sequence[str]) -> list[str]:
-    """MISC cells as `B-`, `I-` and `O`; `S-` becomes `B-`, `E-` becomes `I-`.
-
-    `S-` marks single words, `E-` last ones.
-    """
     tags = []
     for cell in cells:
         match = _ENTITY.search(cell)

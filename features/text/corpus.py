@@ -214,10 +214,6 @@ class ParallelCorpus:
 def _add_full(
     source: TokensBuilder, target: TokensBuilder, left: Tokens, right: Tokens, before: int
 ) -> NDArray[np.int64]:
-    """Adds the pairs with words on both sides; their rows.
-
-    Raises InputError for a pair that is too long.
-    """
     _refuse_long(np.maximum(left.lengths, right.lengths), before)
     full = np.flatnonzero((left.lengths > 0) & (right.lengths > 0))
     source.add(left.take(full))
@@ -226,10 +222,6 @@ def _add_full(
 
 
 def _refuse_long(words: NDArray[np.int64], before: int) -> None:
-    """Raises InputError for a pair with a side that is too long to be aligned.
-
-    `before` pairs came first.
-    """
     if (words > LONGEST).any():
         place = int((words > LONGEST).argmax())
         raise InputError(

@@ -115,7 +115,6 @@ def _tokens(
     corpus: ParallelCorpus | None,
     progress: Progress,
 ) -> tuple[Tokens, Tokens]:
-    """Both sides: the pairs, and after them those of the corpus."""
     source, target = TokensBuilder(), TokensBuilder()
     for batch in batches(pairs, 5000):
         for builder, tokenizer, texts in zip(
@@ -141,7 +140,6 @@ def _check_lengths(tokens: Tokens, side: str) -> None:
 
 
 def _write(eflomal: Any, tokens: Tokens, path: Path) -> None:
-    """The format of the program: ids, so that no blank within a token can split it."""
     sentences = tuple(tokens.ids[a:b].astype(np.uint32) for a, b in pairwise(tokens.offsets.tolist()))
     with path.open("wb") as stream:
         eflomal.write_text(stream, sentences, len(tokens.types))

@@ -80,7 +80,6 @@ def _of_fitting_length(corpus: ParallelCorpus, rows: Rows) -> NDArray[np.bool_]:
 
 
 def _unseen(corpus: ParallelCorpus, others: Rows, rows: Rows) -> NDArray[np.bool_]:
-    """Which of the `rows` share neither side with the others."""
     new = np.ones(len(rows), np.bool_)
     for side in _LENGTHS:
         tokens = corpus.side(side).lower()

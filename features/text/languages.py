@@ -79,7 +79,6 @@ def _has_only_three_letters(code: str) -> bool:
 
 
 def _language(tag: str) -> str | None:
-    """The standard code of a tag's language; None for what the registry does not know."""
     try:
         code = Language.get(standardize_tag(tag)).language
         return code if code and Language.get(code).is_valid() else None
@@ -88,7 +87,6 @@ def _language(tag: str) -> str | None:
 
 
 def _meant(given: str) -> str | None:
-    """The code of the language that lower-case text such as `pt-br` or `englsh` means."""
     code = _language(re.split("[-_.]", given.strip())[0])
     for same in (code, *(used for used in sorted(_IN_USE) if _language(used) == code)):
         if same in _names():
@@ -99,7 +97,6 @@ def _meant(given: str) -> str | None:
 
 @cache
 def _names() -> Mapping[str, str]:
-    """Two-letter code -> name of the language."""
     return {
         entry["Subtag"]: entry["Description"][0]
         for entry in parse_registry()  # type: ignore[no-untyped-call]

@@ -123,10 +123,6 @@ def ngram_tables(ids: Ints, offsets: Offsets, vocabulary: int, order: int) -> It
 
 
 def _numbered(places: list[Ints], counts: Ints, ranges: list[tuple[int, int]], numbers: Ints) -> Ints:
-    """(n-grams,) numbers of the n-grams' suffixes.
-
-    `numbers`, which held those, gets the n-grams' own.
-    """
     suffix = np.empty(len(counts), np.int32)
 
     def number(ends: Ints, own: tuple[int, int]) -> None:
@@ -147,7 +143,6 @@ def occurrences(ids: Ints, size: int) -> Ints:
 
 @numba.njit(cache=True, nogil=True)
 def _following(ids: Ints, offsets: Offsets) -> Ints:
-    """(n_tokens,) the word after each place, -1 where the text ends."""
     result = np.empty(len(ids), np.int32)
     for text in range(len(offsets) - 1):
         for place in range(offsets[text], offsets[text + 1]):
@@ -157,7 +152,6 @@ def _following(ids: Ints, offsets: Offsets) -> Ints:
 
 @numba.njit(cache=True, nogil=True)
 def _places(ids: Ints, counts: Ints, low: int, high: int) -> Ints:
-    """The places of the words low:high, word by word."""
     slot = np.zeros(high - low + 1, np.int64)
     for word in range(low, high):
         slot[word - low + 1] = slot[word - low] + counts[word]
@@ -172,11 +166,6 @@ def _places(ids: Ints, counts: Ints, low: int, high: int) -> Ints:
 
 @numba.njit(cache=True, nogil=True)
 def _one_word_on(places: Ints, counts: Ints, following: Ints) -> tuple[Ints, Ints, Ints, Ints]:
-    """The n-grams one word longer than those that end at `places`, and occur `counts` times.
-
-    Returns the places where they end, n-gram by n-gram; their last words and counts; and how many there are
-    of each context.
-    """
     after = following[places]
     words, times = np.empty(len(places), np.int32), np.empty(len(places), np.int32)
     children, result = np.zeros(len(counts), np.int32), np.empty(len(places), np.int32)
@@ -207,7 +196,6 @@ def _one_word_on(places: Ints, counts: Ints, following: Ints) -> tuple[Ints, Int
 
 @numba.njit(cache=True, nogil=True)
 def _sort(keys: Any, spare: Any, size: int) -> None:
-    """Sorts keys[:size], whose low halves ascend, by their high halves."""
     if size <= _FEW:
         for i in range(1, size):
             key = keys[i]
@@ -239,10 +227,6 @@ def _sort(keys: Any, spare: Any, size: int) -> None:
 
 @numba.njit(cache=True, nogil=True)
 def _number(places: Ints, counts: Ints, low: int, high: int, suffix: Ints, numbers: Ints) -> None:
-    """Writes the numbers low:high of the n-grams that end at `places`.
-
-    They replace the numbers of their suffixes.
-    """
     k = 0
     for ngram in range(low, high):
         suffix[ngram] = numbers[places[k]]

@@ -55,7 +55,6 @@ def truncated(tokens: Tokens, letters: int = LETTERS) -> Tokens:
 
 
 def _stemmer(language: str) -> Callable[[str], str]:
-    """Word -> stem, lower-cased."""
     name = SNOWBALL.get(language.lower().replace("_", "-").partition("-")[0])
     if name is None:
         return lambda word: _stem(word.lower(), LETTERS)
@@ -73,5 +72,4 @@ def _mapped(tokens: Tokens, stem: Callable[[str], str]) -> Tokens:
 
 
 def _stem(word: str, letters: int) -> str:
-    """Words with other characters than letters stay whole: two long numbers are not one."""
     return word[:letters] if word.isalpha() else word

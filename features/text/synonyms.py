@@ -82,10 +82,6 @@ def senses_of(words: Iterable[str], language: str) -> list[Senses]:
 
 
 def _sets(lines: Iterable[str], pos: str) -> Iterator[tuple[str, list[str]]]:
-    """(word, names of its sets) of lines of an index.
-
-    `lemma pos sets pointers [pointer ...] senses tagged set ...`.
-    """
     for line in lines:
         if line and not line.startswith(" "):  # the licence
             word, _, sets, pointers, *rest = line.split()
@@ -93,7 +89,6 @@ def _sets(lines: Iterable[str], pos: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _forms(lines: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
-    """(inflected form, base forms)"""
     for line in lines:
         word, *bases = line.split() or [""]
         if word:

@@ -118,7 +118,6 @@ class Tokenizer:
 
     @property
     def _by_chunks(self) -> bool:
-        """Whether Moses' rules split it: neither blanks alone nor a language without them."""
         return self.kind != "whitespace" and not without_blanks(self.language)
 
     @cached_property

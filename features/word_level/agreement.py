@@ -72,7 +72,6 @@ def _compare(
 
 @numba.njit(cache=True, nogil=True)
 def _longest(one: Any, i: int, other: Any, limit: int) -> int:
-    """Words before and at i that the other has in a row, up to a limit."""
     best = 0
     for j in range(len(other)):
         run = 0

@@ -31,7 +31,6 @@ def annotation_keys(
 
 
 def _layer(segments: Segments, side: str, layer: Layer) -> Tokens:
-    """The layer of one side; a word without base form is its own."""
     tokens = segments.source_tokens if side == "source" else segments.target_tokens
     annotated = segments.source_annotated if side == "source" else segments.target_annotated
     layer_column = annotated.layer(layer).lower()

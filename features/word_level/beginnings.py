@@ -110,7 +110,6 @@ def standardised(values: FloatArray) -> Matrix:
 
 
 def _correlations(outcomes: NDArray[np.float32]) -> FloatArray:
-    """(m,) of standardised outcomes with the last of them, which goes with itself."""
     products = (outcomes * outcomes[:, -1:]).mean(axis=0, dtype=np.float64)
     products[-1] = 1.0
     return np.asarray(products, np.float64)

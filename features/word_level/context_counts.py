@@ -96,7 +96,6 @@ def part_of(segment: Parts, n: int) -> Parts:
 
 
 def _outside(index: Parts, part: Parts, size: int) -> Counts:
-    """(size, 1 + PARTS) how often each index occurs: at all, and outside of each part."""
     inside = np.bincount(index * PARTS + part, minlength=size * PARTS).reshape(size, PARTS)
     total = inside.sum(axis=1, keepdims=True)
     return np.hstack([total, total - inside]).astype(np.int32)

@@ -70,7 +70,6 @@ def decoder_columns(tokens: Tokens, decoder: DecoderTokens, means: SubwordMeans,
 
 
 def _total(values: Floats, index: Longs, size: int) -> Floats:
-    """(size,) sums of the values at each place; NaN if there is none."""
     inside = index >= 0
     counts = np.bincount(index[inside], minlength=size)
     sums = np.bincount(index[inside], weights=values[inside], minlength=size)
@@ -78,7 +77,6 @@ def _total(values: Floats, index: Longs, size: int) -> Floats:
 
 
 def _first(values: Floats, index: Longs, size: int) -> Floats:
-    """(size,) the first value at each place; NaN if there is none."""
     result = np.full(size, np.nan)
     inside = np.flatnonzero(index >= 0)[::-1]
     result[index[inside]] = values[inside]  # the last assignment, that is the first value, stays
@@ -86,7 +84,6 @@ def _first(values: Floats, index: Longs, size: int) -> Floats:
 
 
 def _lowest(values: Floats, index: Longs, size: int) -> Floats:
-    """(size,) the lowest value at each place; NaN if there is none."""
     result = np.full(size, np.inf)
     inside = index >= 0
     np.minimum.at(result, index[inside], values[inside])
@@ -94,7 +91,6 @@ def _lowest(values: Floats, index: Longs, size: int) -> Floats:
 
 
 def _rank(values: Floats, offsets: Longs) -> Floats:
-    """(n,) share of the tokens of the same text with a lower value; NaN for NaN."""
     known = np.where(np.isnan(values), np.inf, values)
     rising = ascending(known, offsets)
     result = np.full(len(values), np.nan)
@@ -104,7 +100,6 @@ def _rank(values: Floats, offsets: Longs) -> Floats:
 
 
 def _mean_known(rows: Floats) -> Floats:
-    """(n,) means down the columns of what is not NaN; NaN if nothing is known."""
     known = ~np.isnan(rows)
     counts = known.sum(axis=0)
     sums = np.where(known, rows, 0.0).sum(axis=0)

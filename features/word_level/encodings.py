@@ -92,7 +92,6 @@ def left_out(keys: Mapping[str, Keys], bad: Bad, segment: Longs) -> Floats:
 
 
 def _elsewhere(keys: Keys, bad: Bad, part: Longs, share: Floats) -> tuple[Floats, Floats]:
-    """The two columns of `Encoding` for every token, counted in the other parts."""
     distinct, index = np.unique(keys, return_inverse=True)
     place = index * _FOLDS + part
     size = len(distinct) * _FOLDS

@@ -164,10 +164,6 @@ def places(known: Keys, wanted: Keys) -> tuple[Longs, NDArray[np.bool_]]:
 
 @numba.njit(cache=True, nogil=True)
 def _find(known: Any, wanted: Any, there: Any) -> None:
-    """Looks for each key at its expected place, then in growing steps.
-
-    Hashes spread evenly.
-    """
     last = len(known) - 1
     each = len(known) / 2.0**64
     for i in range(len(wanted)):

@@ -134,13 +134,11 @@ class Knowing(TokenResources):
         )
 
     def _knowledge_of(self, segments: Segments) -> tuple[LearnedKnowledge, ...]:
-        """What is learned from training segments."""
         return tuple(
             each.fit(segments, self.aligner) for each in self.knowledge if isinstance(each, LearnedKnowledge)
         )
 
     def _with_knowledge(self, table: TokenTable, segments: Segments, *, own: bool) -> TokenTable:
-        """The table with the columns that were learned."""
         for each in self._learned_knowledge:
             table = each.extended(table, Seen(segments, self.aligner, own))
         return table
@@ -151,7 +149,6 @@ class Knowing(TokenResources):
             each.save(path / each.kind)
 
     def _knowledge_in(self, path: Path) -> tuple[LearnedKnowledge, ...]:
-        """What `_save_knowledge` wrote."""
         learned = (each for each in self.knowledge if isinstance(each, LearnedKnowledge))
         return tuple(each.restore(path / each.kind) for each in learned)
 

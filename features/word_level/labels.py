@@ -185,7 +185,6 @@ def trace(left: Any, right: Any, costs: Any, partner: Any) -> None:
 
 @numba.njit(cache=True, nogil=True)
 def _inserted(left: Any, left_offsets: Any, right: Any, right_offsets: Any) -> int:
-    """Words of the right side that stand for no word of the left one."""
     count = len(right)
     for k in range(len(left_offsets) - 1):
         one = left[left_offsets[k] : left_offsets[k + 1]]

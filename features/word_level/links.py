@@ -90,7 +90,6 @@ def _aligned(segments: Segments, aligner: Aligner) -> TokenLinks:
 
 
 def _of(segments: Segments, links: Links, best: Longs | None, posterior: Columns) -> TokenLinks:
-    """`best` may name a token for unaligned words too: it is kept for aligned words only."""
     sources, targets = segments.source_tokens, segments.target_tokens
     segment = np.repeat(np.arange(len(links)), np.diff(links.offsets))
     source, target = sources.offsets[segment] + links.source, targets.offsets[segment] + links.target
@@ -141,12 +140,10 @@ def spread_share(offsets: Longs) -> Floats:
 
 
 def _mean(values: Any, offsets: Longs) -> Floats:
-    """(n_tokens,) the mean of the text of each token."""
     return _to_target(values, offsets, offsets)
 
 
 def _to_target(values: Any, offsets: Longs, target: Longs) -> Floats:
-    """(n_target_tokens,) the mean of the values of the same segment, NaN if it has none."""
     n = len(offsets) - 1
     totals = np.bincount(np.repeat(np.arange(n), np.diff(offsets)), weights=values, minlength=n)
     sizes = np.diff(offsets)
@@ -155,10 +152,6 @@ def _to_target(values: Any, offsets: Longs, target: Longs) -> Floats:
 
 
 def _shape(links: Links, offsets: Longs) -> tuple[Longs, Longs]:
-    """(n_target_tokens,) distance of the outermost source words; number of crossing links.
-
-    They are links of other words that cross its own.
-    """
     span, crossings = np.zeros(offsets[-1], np.int64), np.zeros(offsets[-1], np.int64)
     _shapes(links.offsets, links.source, links.target, offsets, span, crossings)
     return span, crossings
@@ -168,10 +161,6 @@ def _shape(links: Links, offsets: Longs) -> tuple[Longs, Longs]:
 def _most_probable(
     offsets: Any, lengths: Any, widths: Any, forward: Any, backward: Any, best: Any, values: Any
 ) -> None:
-    """The source token with the largest product of posteriors, and that product.
-
-    Source tokens are numbered through the batch.
-    """
     first_source = first_target = 0
     for k in range(len(lengths)):
         width = widths[k]

@@ -47,7 +47,6 @@ class TokenMemory:
         return _in_order(pieces)
 
     def _known(self, keys: list[_Key]) -> list[tuple[TokenTable, Longs]]:
-        """Tables of segments seen before, and which of `keys` they are of."""
         found = [(i, *self._places[key]) for i, key in enumerate(keys) if key in self._places]
         which, table, row = np.array(found).T
         pieces = []
@@ -121,7 +120,6 @@ def _keys(segments: Segments, use: frozenset[str]) -> list[_Key]:
 
 
 def _in_order(pieces: list[tuple[TokenTable, Longs]]) -> TokenTable:
-    """The tables together; every segment at the place that is given for it."""
     places = np.concatenate([places for _, places in pieces])
     table = pieces[0][0] if len(pieces) == 1 else joined([table for table, _ in pieces])
     ordered = np.array_equal(places, np.arange(len(places)))

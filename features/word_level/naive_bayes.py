@@ -105,8 +105,6 @@ def error_rate(confidences: FloatArray, right: Flags) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Data:
-    """Words to count: ids in their vocabulary, bins of their evidence, flags by criterion."""
-
     vocabulary: Vocabulary
     edges: NDArray[np.float64]
     ids: Ids
@@ -126,14 +124,12 @@ class _Data:
         return len(self.ids)
 
     def counts(self, rows: Flags) -> tuple[Longs, Longs]:
-        """`seen` and `evidence` of a model that learns from these words."""
         ids, binned = self.ids[rows], self.binned[:, rows]
         made = [_counted(ids, binned, flags[rows], len(self.vocabulary), self.bins) for flags in self.right]
         seen, evidence = (np.stack(parts) for parts in zip(*made, strict=True))
         return seen, evidence
 
     def cross_fitted(self, fold: Longs, grid: Sequence[float]) -> FloatArray:
-        """(grid, criteria, n) confidences in the words of each fold by the counts of all others."""
         result = np.empty((len(grid), len(self.right), self.n))
         for f in np.unique(fold):
             counts = self.counts(fold != f)
@@ -145,13 +141,11 @@ class _Data:
 
 
 def _binned(values: FloatArray, edges: FloatArray) -> Longs:
-    """(kinds, n_tokens) the bin of every value."""
     pairs = zip(values, edges, strict=True)
     return np.array([np.searchsorted(e, v, side="right") for v, e in pairs], np.int64).reshape(values.shape)
 
 
 def _counted(ids: Ids, binned: Longs, right: Flags, words: int, bins: int) -> tuple[Longs, Longs]:
-    """(words, 2) occurrences, (kinds, words, bins, 2) the same by bin; row 0 holds the sums."""
     classes = right.astype(np.int64)
     seen, evidence = np.zeros((words, 2), np.int64), np.zeros((len(binned), words, bins, 2), np.int64)
     for rows in (ids, np.full_like(ids, UNK)):
@@ -162,7 +156,6 @@ def _counted(ids: Ids, binned: Longs, right: Flags, words: int, bins: int) -> tu
 
 
 def _confidences(ids: Ids, binned: Longs, seen: Longs, evidence: Longs, smoothing: FloatArray) -> FloatArray:
-    """(criteria, n_tokens) P(right | word, evidence)."""
     result = np.empty((len(seen), len(ids)))
     for c, (of_words, of_bins) in enumerate(zip(seen, evidence, strict=True)):
         prior = (of_words[0] + 1) / (of_words[0].sum() + 2)

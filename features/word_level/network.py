@@ -105,7 +105,6 @@ def _epoch(
     slopes: Layers,
     state: State,
 ) -> None:
-    """Changes the parameters batch by batch, in place."""
     for i in range(len(rates)):
         rows = order[i * _BATCH : (i + 1) * _BATCH]
         batch_gradients(inputs[rows], bad[rows], layers, slopes)

@@ -105,5 +105,4 @@ def judges(extractors: Sequence[Extractor]) -> dict[Kind, int]:
 
 
 def _sees_more(one: WordLevelExtractor, other: WordLevelExtractor) -> bool:
-    """Whether one is of the other's family and has its knowledge, and more."""
     return isinstance(one, type(other)) and one.knows > other.knows

@@ -46,8 +46,6 @@ class Learned:
 
 @dataclass(frozen=True, eq=False)
 class _Pass:
-    """A text's way through the network: units of tokens, units of texts."""
-
     hidden: NDArray[Any]
     units: NDArray[Any]
 

@@ -94,7 +94,6 @@ def epoch(
 
 @numba.njit(cache=True, nogil=True)
 def _with_token(layers: Layers, token: Array) -> Layers:
-    """The layers with other weights of tokens."""
     return Layers(
         token,
         layers.token_bias,
@@ -110,7 +109,6 @@ def _with_token(layers: Layers, token: Array) -> Layers:
 
 @numba.njit(cache=True, nogil=True)
 def _batch(texts: LabelledTexts, rows: Longs, columns: Longs) -> LabelledTexts:
-    """Some texts, of whose tokens some inputs are seen."""
     offsets = np.zeros(len(rows) + 1, np.int64)
     for i in range(len(rows)):
         offsets[i + 1] = offsets[i] + texts.offsets[rows[i] + 1] - texts.offsets[rows[i]]
@@ -173,10 +171,6 @@ def batch_gradients(batch: LabelledTexts, layers: Layers, slopes: Layers, decay:
 
 @numba.njit(cache=True, nogil=True)
 def _pool(hidden: Array, score: Array, offsets: Longs, pooled: Array) -> None:
-    """Means of `hidden` (n_tokens, t) per text, plain and by attention: `pooled` (n, 2 t).
-
-    `score` becomes the attention: its softmax over the text.
-    """
     width = hidden.shape[1]
     pooled[:] = 0
     for text in range(len(offsets) - 1):
@@ -206,11 +200,6 @@ def _unpool(
     tokens: Array,
     score: Array,
 ) -> None:
-    """Gradients before the ReLU of tokens (`tokens`) and of their scores (`score`).
-
-    pooled, gradient  (n, 2 t) plain means and those by attention, and their gradients
-    wrong             (n_tokens,) errors of the guesses about tokens
-    """
     width = hidden.shape[1]
     zero = hidden.dtype.type(0)
     for text in range(len(offsets) - 1):

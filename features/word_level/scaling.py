@@ -38,7 +38,6 @@ def standardised_inputs(columns: Matrix, vectors: Matrix, mean: Matrix, deviatio
 
 @njit(cache=True, nogil=True)
 def _moments(columns: Matrix) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Means and mean squared deviations of what is defined; 0 where nothing is."""
     n, size = columns.shape
     count, mean, square = np.zeros(size), np.zeros(size), np.zeros(size)
     for i in range(n):

@@ -172,7 +172,6 @@ def projected(bad: Bad, links: tuple[Longs, Longs], size: int) -> Bad:
 
 
 def _own(segments: Segments, links: TokenLinks, resources: TokenResources) -> Columns:
-    """What the source alone says, how it is linked, and how well the target explains it."""
     source = segments.source_tokens
     free = links.source_fertility == 0
     return {
@@ -190,7 +189,6 @@ def _own(segments: Segments, links: TokenLinks, resources: TokenResources) -> Co
 
 
 def _lexicon(segments: Segments, resources: TokenResources) -> Columns:
-    """How well the target explains the word, and how many translations the word has."""
     source, target = segments.source_tokens, segments.target_tokens
     scores = resources.lexicon_target_to_source.score(target, source)
     forward = resources.lexicon_source_to_target
@@ -208,7 +206,6 @@ def _lexicon(segments: Segments, resources: TokenResources) -> Columns:
 
 
 def _linked(target: TokenTable, best: Longs, ends: tuple[Longs, Longs], offsets: Longs) -> Columns:
-    """The columns of the linked target token; lowest values of all linked ones; neighbours'."""
     columns: Columns = {name: at(target.words[:, k], best) for k, name in enumerate(target.word_names)}
     for name in _LOWEST:
         if name in target.word_names:
@@ -222,7 +219,6 @@ def _linked(target: TokenTable, best: Longs, ends: tuple[Longs, Longs], offsets:
 
 
 def _lowest(values: Floats, source: Longs, target: Longs, size: int) -> Floats:
-    """(size,) the lowest value among the linked target tokens; NaN if no link has one."""
     result = np.full(size, np.inf)
     known = ~np.isnan(values[target])
     np.minimum.at(result, source[known], values[target[known]])

@@ -37,7 +37,6 @@ def surface_columns(segments: Segments, links: TokenLinks) -> Columns:
 
 
 def _places(target: Tokens, source_lengths: NDArray[Any]) -> Columns:
-    """Place of the word, and lengths of the two texts in tokens: `PLACES`."""
     offsets = target.offsets
     place = places(offsets)
     return {
@@ -59,7 +58,6 @@ def _words(tokens: Tokens) -> Columns:
 
 
 def _copied(source: Tokens, target: Tokens) -> NDArray[Any]:
-    """(n_target_tokens,) whether the source segment has the same word, letters alike."""
     left, right = source.lower(), target.lower()
     index = {word: i for i, word in enumerate(left.types)}
     size = len(left.types) + 1
@@ -72,7 +70,6 @@ def _copied(source: Tokens, target: Tokens) -> NDArray[Any]:
 
 
 def _repeated(tokens: Tokens) -> NDArray[Any]:
-    """(n_tokens,) other occurrences of the word in its text."""
     lowered = tokens.lower()
     key = lowered.text_index * max(len(lowered.types), 1) + lowered.ids
     _, index, count = np.unique(key, return_inverse=True, return_counts=True)

@@ -73,7 +73,6 @@ def examples(pairs: ParallelCorpus, resources: TokenResources, progress: Progres
 def _of_pairs(
     pairs: ParallelCorpus, resources: TokenResources
 ) -> tuple[TokenTable, TokenLabels, SyntheticExamples]:
-    """What is known of our translations' tokens, what is BAD, what is seen of source tokens."""
     segments = _translated(pairs, resources)
     bad = post_edit_labels(segments.target_tokens.lower(), pairs.target.lower())
     table = describe(segments, resources, frozenset(), decoder=False)
@@ -120,7 +119,6 @@ def _source_examples(
 
 
 def _together(sides: list[SyntheticExamples]) -> SyntheticExamples:
-    """One after the other."""
     return SyntheticExamples(
         sides[0].names,
         np.concatenate([examples.columns for examples in sides]),
@@ -131,7 +129,6 @@ def _together(sides: list[SyntheticExamples]) -> SyntheticExamples:
 
 
 def _translated(pairs: ParallelCorpus, resources: TokenResources) -> Segments:
-    """Our translations of the sources, tokenized as they are."""
     tokenizers = [Tokenizer(t.language, "whitespace", normalise=False) for t in _tokenizers(pairs)]
     source = _texts(pairs.source)
     tokens = tokenizers[0].tokens(source)

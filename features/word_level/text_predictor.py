@@ -86,11 +86,9 @@ class TextPredictor:
 
 
 def _half(n: int) -> NDArray[np.int64]:
-    """(n,) the half of each training segment."""
     return np.asarray(np.arange(n) * _HALVES // max(n, 1), np.int64)
 
 
 def _corpus(sides: Sequence[Segments]) -> ParallelCorpus:
-    """The pairs of all texts that have words on both sides."""
     pairs = [(side.source_tokens, side.target_tokens) for side in sides]
     return ParallelCorpus.of_tokens(pairs, sides[0].source_tokenizer, sides[0].target_tokenizer)

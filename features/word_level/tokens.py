@@ -194,7 +194,6 @@ def joined(pieces: list[TokenTable]) -> TokenTable:
 def _described(
     segments: Segments, resources: TokenResources, use: frozenset[str], decoder: bool
 ) -> TokenTable:
-    """The table of a few segments."""
     links = given_links(segments) if "alignment" in use else aligned_links(segments, resources.aligner)
     target = segments.target_tokens
     columns: Columns = {
@@ -241,7 +240,6 @@ def _described(
 
 
 def _back_columns(segments: Segments, links: TokenLinks) -> Columns:
-    """Whether the back-translation agrees with each target word's aligned source word."""
     agreement = agreement_columns("back_", segments.source_tokens, segments.back_translation_tokens)
     return {name: at(column, links.best) for name, column in agreement.items()}
 

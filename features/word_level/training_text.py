@@ -105,7 +105,6 @@ def contexts(keys: Mapping[str, Keys], offsets: Longs) -> dict[str, Keys]:
 
 
 def _keys(segments: Segments, aligner: Aligner) -> dict[str, Keys]:
-    """Keys of `contexts`, and of the word itself, made by `word_keys`."""
     target, source = segments.target_tokens, segments.source_tokens
     best = aligned_links(segments, aligner).best
     word, original = hashes(target), hashes(source)
@@ -128,7 +127,6 @@ def _word_columns(table: TokenTable, text: TrainingText, part: Parts | None) -> 
 
 
 def _gap_columns(table: TokenTable, text: TrainingText, part: Parts | None) -> Columns:
-    """Whether its two words stand side by side in the text, or rather with another between them."""
     left, right = gap_sides(table.word_keys["word"], table.offsets, NOTHING)
     beside_each_other = text.counts["before"].columns(left, right, part)
     apart = text.counts["around"].columns(paired(left, right), left, part)

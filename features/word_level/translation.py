@@ -40,10 +40,6 @@ def translation_columns(
 def _pair(
     segments: Segments, links: TokenLinks, forward: Lexicon, backward: Lexicon
 ) -> tuple[Floats, Floats]:
-    """log10 t of each target token and its aligned source token, both ways.
-
-    NaN for unaligned words.
-    """
     source, target = segments.source_tokens.lower(), segments.target_tokens.lower()
     linked = np.flatnonzero(links.best >= 0)
     there = links.best[linked]

@@ -91,7 +91,6 @@ def _entries(part: str) -> list[tuple[str, str]]:
 
 
 def _tree(keys: Mapping[str, str]) -> dict[str, Any]:
-    """One tree's nodes level by level, so that the two children of a node are neighbours."""
     leaves = np.array(keys["leaf_value"].split(), np.float64)
     if keys.get("is_linear", "0") != "0":
         raise Damaged("trees have linear leaves")
@@ -131,7 +130,6 @@ def _tree(keys: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _at_most(exact: Floats) -> Matrix:
-    """The largest single-precision numbers that are not above: they part such numbers alike."""
     with np.errstate(over="ignore"):  # beyond the largest: infinite, then the largest
         rounded = exact.astype(np.float32)
         lower = np.nextafter(rounded, np.float32(-np.inf))
@@ -140,7 +138,6 @@ def _at_most(exact: Floats) -> Matrix:
 
 @numba.njit(cache=True, nogil=True)
 def _walk(rows: Any, roots: Any, depths: Any, nodes: Any, missing: bool, sums: Any) -> None:
-    """Adds the leaves tree by tree, as LightGBM does."""
     column, threshold, nan_second, below, value = nodes
     at = np.empty(_ROWS, np.int32)
     for first in range(0, len(rows), _ROWS):

@@ -112,7 +112,6 @@ class TwoSides(Knowing, LookedUp):
         return (*sorted(self._used), *(column for columns in known.values() for column in columns))
 
     def _prepared(self, segments: Segments, labels: Mapping[str, Any]) -> Self:
-        """A copy that knows the training segments' columns, texts and decoder subwords."""
         used = frozenset(name for name in OPTIONAL if getattr(segments, name) is not None)
         learned = self._knowledge_of(segments)
         if self._decoder is not None and all(getattr(segments, name) is not None for name in DECODER):
@@ -122,7 +121,6 @@ class TwoSides(Knowing, LookedUp):
 
     @property
     def _decoder(self) -> LearnedKnowledge | None:
-        """The decoder's knowledge that is used where it is there; None if it is asked for."""
         if any(each.kind == "decoder" for each in self.knowledge):
             return None
         kind: Any = KNOWLEDGE.get("decoder")
@@ -134,7 +132,6 @@ class TwoSides(Knowing, LookedUp):
         return Extras(tuple(self.texts), self.predict, self.triples)
 
     def _sides(self, segments: Segments, *, own: bool = False) -> Sides:
-        """`own`: these are the segments that was learned from."""
         table = self._target_table(segments, own)
 
         def sources_of(one: TwoSides, some: Segments, rows: Longs) -> SourceTable:
@@ -146,7 +143,6 @@ class TwoSides(Knowing, LookedUp):
         )
 
     def _target_side(self, segments: Segments, *, own: bool = False) -> Side:
-        """The target's tokens alone."""
         return self._side_of(self._target_table(segments, own))
 
     def _side_of(self, table: TokenTable) -> Side:
@@ -160,7 +156,6 @@ class TwoSides(Knowing, LookedUp):
         return self._with_knowledge(table, segments, own=own)
 
     def _bad_target(self, segments: Segments, labels: Mapping[str, Any]) -> TokenLabels | TokenProbabilities:
-        """Labels of words and gaps by post-edit, tags of the translation, or probabilities."""
         target = segments.target_tokens
         if self.labels == "word_tags":
             return learned_labels(labels, target)
@@ -170,10 +165,6 @@ class TwoSides(Knowing, LookedUp):
     def _bad_source(
         self, segments: Segments, labels: Mapping[str, Any], links: tuple[Longs, Longs] | None = None
     ) -> Bad:
-        """(n_source_tokens,) as tagged (also beside word tags), or as the linked target tokens are.
-
-        `links` are those of the segments, if they are known.
-        """
         source = segments.source_tokens
         if self.labels == "source_tags" or (self.labels == "word_tags" and "source_tags" in labels):
             return source_tag_labels(labels["source_tags"], source.lengths)

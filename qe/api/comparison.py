@@ -84,7 +84,6 @@ def compare(
 
 
 def _columns(texts: Sequence[str] | Sequence[Sequence[str]]) -> list[list[str]]:
-    """One column, or several, as several."""
     if texts and isinstance(texts[0], str):
         return [[str(text) for text in texts]]
     return [list(column) for column in texts]

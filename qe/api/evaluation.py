@@ -118,7 +118,6 @@ def evaluate(
 
 
 def _numbers(values: Any, what: str) -> FloatArray:
-    """Values as float64. Raises InputError for anything else."""
     try:
         array = np.asarray(values, np.float64)
     except (TypeError, ValueError):

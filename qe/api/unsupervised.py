@@ -84,7 +84,6 @@ def train_without_labels(
 
 
 def _columns(table: pd.DataFrame) -> dict[str, list[str]]:
-    """Source, target and, where both are there, the decoder's columns."""
     for name in ("source", "target"):
         if name not in table.columns:
             told = ", ".join(map(str, table.columns))

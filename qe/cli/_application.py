@@ -48,13 +48,7 @@ class Application(typer.Typer):
 
 
 class _Verb:
-    """What commands and groups of commands share."""
-
     def main(self, *settings: Any, **named: Any) -> Any:
-        """Runs the command with (arguments, name), and exits.
-
-        Raises InputError for arguments that the command does not take.
-        """
         try:
             code = super().main(*settings, **{**named, "standalone_mode": False})  # type: ignore[misc]
         except typer.TyperException as error:
@@ -66,12 +60,6 @@ class _Verb:
 
 
 class _Command(_Verb, TyperCommand):
-    """A command. Its options take several values if their metavar says so: `--metrics bleu ter`.
-
-    Every command has --threads, but for those that compute nothing, and --overwrite if it writes a file or a
-    folder that is looked after here.
-    """
-
     def get_params(self, ctx: Any) -> list[Any]:
         params = super().get_params(ctx)
         verb = ctx.command_path.split()[1:2]
@@ -84,7 +72,6 @@ class _Command(_Verb, TyperCommand):
         return output_options(" ".join(ctx.command_path.split()[1:]), self.params)
 
     def invoke(self, ctx: Any) -> Any:
-        """Runs the command, unless the same one has made its outputs already."""
         names = [option.name for option in self._outputs(ctx)]
         taken = any(option.name == "overwrite" for option in self.params)
         overwrite = bool(ctx.params.get("overwrite") if taken else ctx.params.pop("overwrite", False))
@@ -99,7 +86,6 @@ class _Command(_Verb, TyperCommand):
 
 
 def _read_plain_numbers(option: Any) -> None:
-    """Only ASCII digits without underscores are numbers; pydantic, which Typer asks, reads more."""
     kind = option.type_descriptor.annotation
     read = _NUMBERS.get(get_args(kind)[0] if get_args(kind) else kind)
     if read is None or hasattr(option.process_value, "plain"):
@@ -120,11 +106,6 @@ def _read_plain_numbers(option: Any) -> None:
 
 
 class _Group(_Verb, TyperGroup):
-    """Several commands under one verb.
-
-    The name of the default command is left out; its help is the help of the group.
-    """
-
     default = ""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -142,7 +123,6 @@ class _Group(_Verb, TyperGroup):
 
 @cache
 def _threads() -> Any:
-    """The option --threads, handed to no function."""
     help_text = "Threads and processes side by side; default: QE_THREADS, else the cores that it may use."
 
     def declared(
@@ -158,15 +138,12 @@ def _threads() -> Any:
 
 @cache
 def _overwrite() -> Any:
-    """The option --overwrite."""
-
     def declared(overwrite: Replace = False) -> None: ...
 
     return _option_of(declared, "overwrite")
 
 
 def _option_of(declared: Any, name: str) -> Any:
-    """An option as Typer makes it of a function's parameter."""
     application = typer.Typer(add_completion=False)
     application.command()(declared)
     command: Any = get_command(application)
@@ -174,7 +151,6 @@ def _option_of(declared: Any, name: str) -> Any:
 
 
 def _refused(error: typer.TyperException, given: Sequence[str], name: str) -> InputError:
-    """The mistake, the value seen, and the help to read, in one line."""
     told = " ".join(error.format_message().split()).removesuffix(".")
     what = _NOISE.sub("", told[:1].lower() + told[1:])
     seen = _value(given, getattr(getattr(error, "param", None), "opts", ()))
@@ -186,7 +162,6 @@ def _refused(error: typer.TyperException, given: Sequence[str], name: str) -> In
 
 
 def _value(given: Sequence[str], names: Sequence[str]) -> str | None:
-    """The last value that one of these options was given."""
     for place in reversed(range(len(given))):
         name, equals, value = given[place].partition("=")
         if name in names:

@@ -42,7 +42,6 @@ class BucketOptions:
         return [self._one(kind, files) for kind, files in self._asked()]
 
     def _asked(self) -> list[tuple[str, str]]:
-        """Every kind, and its files; none for a kind alone."""
         return [(kind, files) for kind, _, files in (text.partition("=") for text in self.kinds)]
 
     def _one(self, kind: str, rest: str) -> "Buckets":

@@ -88,7 +88,6 @@ def usage_words(context: Any) -> list[str]:
 
 
 def _commands(context: Any) -> list[tuple[str, str]]:
-    """The commands of a group, or those beside its default command, with what they do."""
     group = context.command if context.parent is None else context.parent.command
     if group is not context.command and group.default != context.command.name:
         return []
@@ -121,7 +120,6 @@ def _names(parameter: Any) -> str:
 
 
 def _value(parameter: Any) -> str:
-    """What stands for a value: the metavar, the choices, or the type; nothing for a flag."""
     if getattr(parameter, "is_flag", False):
         return ""
     if parameter.metavar:
@@ -134,7 +132,6 @@ def _value(parameter: Any) -> str:
 
 
 def _described(parameter: Any) -> str:
-    """An option's help, and its default unless that says it already."""
     text, default = filled(parameter.help or ""), parameter.default
     if parameter.required and parameter.param_type_name == "option":
         return f"{text} (required)"
@@ -162,7 +159,6 @@ def _files(package: str) -> tuple[str, ...]:
 
 
 def _row(name: str, text: str, column: int, width: int) -> Iterator[str]:
-    """A name, and what is said of it beside it, or below it if it is wider than its column."""
     indent = " " * (column + 4)
     lines = textwrap.wrap(text, width - len(indent), break_on_hyphens=False)
     beside = lines.pop(0) if lines and len(name) <= column else ""

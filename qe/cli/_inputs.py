@@ -25,7 +25,6 @@ def inputs_of(given: Mapping[str, Any]) -> Iterator[Path]:
 
 
 def _named(path: Path, root: Path | None) -> Iterator[Path]:
-    """The path, if it is there, the summary beside scores, and what an experiment names."""
     if not _exists(path):
         return
     yield path
@@ -50,7 +49,6 @@ def _content_of_yaml(path: Path) -> Any:
 
 
 def _model(text: str) -> Iterator[Path]:
-    """The folder of a model that MLflow knows by this address."""
     if ":/" in text:  # before much is imported
         from qe.api.models import is_uri, model_folder
 

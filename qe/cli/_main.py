@@ -58,7 +58,6 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _check_text(arguments: list[str]) -> None:
-    """Raises InputError for bytes that are no characters in this locale (surrogates in Python)."""
     for argument in arguments:
         if any("\ud800" <= character <= "\udfff" for character in argument):
             raise InputError(

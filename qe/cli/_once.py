@@ -141,7 +141,6 @@ class Asked:
 
     @property
     def _is_known(self) -> bool:
-        """Whether all inputs can be read twice: stdin and pipes cannot."""
         piped = any(text == "-" for value in self.given.values() for text in texts_of(value))
         return not piped and all(path.is_file() or path.is_dir() for path in self._inputs)
 
@@ -169,8 +168,6 @@ def _paths(value: Any) -> list[Path]:
 
 
 class _Tee:
-    """A stream whose text is kept, too."""
-
     def __init__(self, stream: TextIO, kept: StringIO) -> None:
         self._stream, self._kept = stream, kept
 
@@ -189,7 +186,6 @@ class _Tee:
 
 @contextmanager
 def _heard() -> Iterator[StringIO]:
-    """What the block writes to stdout, which it does."""
     stream, kept = sys.stdout, StringIO()
     sys.stdout = cast(TextIO, _Tee(stream, kept))
     try:

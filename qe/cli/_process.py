@@ -104,11 +104,6 @@ _HARMLESS = re.compile("(\x1b\\[[0-9;]*m|\r)")
 
 
 class _Watched:
-    """A text stream that remembers that its reader is gone.
-
-    A terminal gets nothing but text and colours: names and segments come from files of others.
-    """
-
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._terminal = stream.isatty()
@@ -163,7 +158,6 @@ def _flush(stream: _Watched) -> None:
 
 
 def _drain(stream: _Watched) -> None:
-    """Lets what is left go nowhere: Python would try once more at the end, and complain."""
     with suppress(OSError, UnsupportedOperation):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
@@ -172,10 +166,6 @@ def _drain(stream: _Watched) -> None:
 
 @contextmanager
 def _open_streams() -> Iterator[None]:
-    """Replace standard streams that were closed.
-
-    The next file opened must not become stdout.
-    """
     closed = [name for name in ("stdin", "stdout", "stderr") if getattr(sys, name) is None]
     # Written to stdout, an error tells; messages for a closed stderr are for nobody.
     modes = {"stdin": os.O_RDONLY, "stdout": os.O_RDONLY, "stderr": os.O_WRONLY}
@@ -264,8 +254,6 @@ def store_named(name: str, arguments: Sequence[str]) -> Iterator[None]:
 
 
 class _Named(logging.Handler):
-    """Prints every message once."""
-
     def __init__(self, name: str) -> None:
         super().__init__(logging.INFO)
         self._verb, self._told = name, set[str]()

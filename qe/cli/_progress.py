@@ -64,15 +64,11 @@ class Begun:
 
 
 class _LateBars(Progress):
-    """Bars of stages that have lasted two seconds."""
-
     def get_renderables(self) -> Iterable[RenderableType]:
         yield self.make_tasks_table([task for task in self.tasks if (task.elapsed or 0.0) > QUIET])
 
 
 class _Bars:
-    """One bar per stage."""
-
     def __init__(self, bars: Progress) -> None:
         self.bars = bars
         self.tasks: dict[str, Any] = {}
@@ -88,8 +84,6 @@ class _Bars:
 
 
 class _Pace(ProgressColumn):
-    """Rate and remaining time, as of the last report."""
-
     def render(self, task: Task) -> Text:
         return Text(task.fields["pace"], style="progress.remaining")
 
@@ -157,7 +151,6 @@ class Lines:
 
 @contextmanager
 def _ticking(lines: Lines) -> Iterator[Lines]:
-    """Looks every second for stages that report nothing."""
     ended = threading.Event()
 
     def watch() -> None:

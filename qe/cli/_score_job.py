@@ -106,7 +106,6 @@ class ScoreJob:
         rules.check_documents(self.doc_ids, self.documents)
 
     def _begin(self) -> None:
-        """Reads standard input, if it is one; opens the log; finds the models."""
         self.begun = datetime.now(UTC)
         self.conditions = [Condition.parsed(text) for text in self.fail_if or ()]
         self.log: Log = log_of("score", self.log_form)
@@ -120,7 +119,6 @@ class ScoreJob:
         return "-" in (*self.input_, self.output)
 
     def _as_files(self, piped: Piped | None) -> tuple[list[Path], Path]:
-        """The inputs and the output, as files."""
         if piped is None:
             return [Path(name) for name in self.input_], Path(self.output)
         inputs = [piped.read(sys.stdin.buffer) if name == "-" else Path(name) for name in self.input_]
@@ -132,12 +130,10 @@ class ScoreJob:
 
     @property
     def _in_place(self) -> bool:
-        """Whether the output is a file of translators."""
         return rules.is_translation_file(str(self.destination))
 
     @cached_property
     def _of_files(self) -> bool:
-        """Whether the input is a file of translators."""
         return any(rules.is_translation_file(str(name)) for name in self.inputs)
 
     @cached_property
@@ -145,7 +141,6 @@ class ScoreJob:
         return on_spark(self.engine, self.master)
 
     def _check_kinds(self) -> None:
-        """Raises InputError for options that the kind of input, or the engine, does not take."""
         if not self._of_files:
             rules.only_of_files({
                 "--sheet": self.sheet, "--header-row": self.header_row != 1, "--languages": self.languages,
@@ -162,10 +157,6 @@ class ScoreJob:
             })  # fmt: skip
 
     def _open(self) -> None:
-        """Open thresholds, options for each model, headers and the table's layout.
-
-        All this is done before any row is read.
-        """
         if self.triage is not None and not self._on_spark:
             check_output(self.destination, [self.triage])
         self.thresholds = self._thresholds_of_each()
@@ -185,7 +176,6 @@ class ScoreJob:
         ]
 
     def _thresholds_of_each(self) -> list[Thresholds | None]:
-        """Raises InputError for thresholds of one model where there are several."""
         path = self.triage
         if path is None:
             return [None] * len(self.by)
@@ -254,26 +244,22 @@ class ScoreJob:
 
     @cached_property
     def _sources(self) -> list[Path]:
-        """The files of a folder or a pattern, of which there are none for a file of translators."""
         return [] if self._of_files else files_of(self.inputs)
 
     @cached_property
     def _read(self) -> list[Path]:
-        """All files that the job reads, and its output."""
         models = [one.folder for one in self.by]
         given = [path for path in (self.triage, self.known, self.models) if path]
         return [*self.inputs, *self._sources, self.destination, *models, *given]
 
     @cached_property
     def _place(self) -> Path | None:
-        """The file that the summary is written to, if it is written."""
         rules.check_summary(self.summary, self.no_summary)
         if self.no_summary or (self.output == "-" and self.summary is None):
             return None
         return self.summary or beside(self.destination)
 
     def _check_files(self) -> None:
-        """Raises InputError for outputs that are read, or that are each other."""
         read = self._read
         if self.models is not None:
             check_output(self.destination, [self.models])
@@ -292,7 +278,6 @@ class ScoreJob:
                 check_place(self._place)
 
     def _document_ids(self) -> DocumentIds | None:
-        """Raises InputError before any row is scored if nothing says which document a row is of."""
         layout = self.layout
         if self.documents is None:
             return None
@@ -320,7 +305,6 @@ class ScoreJob:
 
     @property
     def _given(self) -> dict[str, object]:
-        """The options that are given, as the summary holds them."""
         given = {
             "columns": self.columns, "delimiter": self.delimiter, "quoting": self.quoting,
             "encoding": self.encoding, "decimal": self.decimal, "sheet": self.sheet,
@@ -359,10 +343,6 @@ class ScoreJob:
 
     @property
     def _unsaid(self) -> bool:
-        """Whether people are told nothing.
-
-        Where stdout has the rows, a log in JSON has stderr for itself.
-        """
         return self.quiet or (self.output == "-" and isinstance(self.log, JsonLog))
 
     @property
@@ -399,7 +379,6 @@ class ScoreJob:
             show_scored(done, self.output)
 
     def _end(self, rows: int, scored: int, drift: Sequence[str]) -> None:
-        """Ends with exit code 1, and why, if no row was scored or a condition holds."""
         told = list(failures(self.conditions, rows, scored, drift))
         for sentence in told:
             self.log.tell("failed", f"failed: {sentence}")

@@ -72,13 +72,11 @@ def notes(report: Mapping[str, Any]) -> list[str]:
 
 
 def _failure_lines(failures: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Why trials failed, a line for each reason."""
     reasons = [failure["reason"] for failure in failures]
     return [f"{reasons.count(reason)} of the trials failed: {reason}" for reason in dict.fromkeys(reasons)]
 
 
 def _word_lines(words: Mapping[str, Any]) -> list[str]:
-    """What the folds say of words, gaps and source words, a line each."""
     return [
         f"{part} (out of fold): "
         + ", ".join(_word_figure(section["tagged_by"][metric], metric) for metric in ("f1_mult", "mcc"))

@@ -106,7 +106,6 @@ _Part = tuple[TagFile, dict[str, TagFile]]
 
 
 def _parts(gold: Path, systems: Sequence[str], layout: Layout) -> dict[str, _Part]:
-    """Part -> gold tags, and what every system says."""
     labels = _read_gold(gold)
     files = _named(systems, layout)
     for file in files.values():
@@ -119,7 +118,6 @@ def _parts(gold: Path, systems: Sequence[str], layout: Layout) -> dict[str, _Par
 
 
 def _of_source(systems: Sequence[str], sources: Sequence[str]) -> list[str]:
-    """The files of source words: those named, and of the other systems the files of scored rows."""
     named, names = _files(sources, "--source-predictions"), _files(systems)
     unknown = sorted(named.keys() - names.keys())
     if unknown:
@@ -134,7 +132,6 @@ def _of_source(systems: Sequence[str], sources: Sequence[str]) -> list[str]:
 
 
 def _read_gold(path: Path) -> TagFile:
-    """Raises InputError for a file of probabilities."""
     gold = read_tags(path)
     if gold.probabilities:
         raise InputError("holds probabilities, but gold tags are OK and BAD", where=gold.path)
@@ -142,10 +139,6 @@ def _read_gold(path: Path) -> TagFile:
 
 
 def _files(arguments: Sequence[str], option: str = "--predictions") -> dict[str, Path]:
-    """The file of each system.
-
-    A system without a name is named by its file, without the ending.
-    """
     return named_files(arguments, option, lambda path: path.stem)
 
 
@@ -154,17 +147,12 @@ def _named(arguments: Sequence[str], layout: Layout) -> dict[str, TagFile]:
 
 
 def _tags_of(path: Path, layout: Layout) -> TagFile:
-    """Tags from a file.
-
-    It holds rows that `qe score --tokens` wrote, a submission to a WMT task, or tags.
-    """
     if is_scored(path):
         return read_scored(path, layout)
     return read_word_submission(path, layout) if is_word_submission(path) else read_tags(path)
 
 
 def _tuning(systems: Sequence[str], options: WordOptions) -> dict[tuple[str, str], float]:
-    """(system, part) -> the threshold that is best on the development set."""
     if options.tune_gold is None:
         return {}
     files, tuned = _named(systems, options.layout), _named(options.tune, options.layout)
@@ -184,7 +172,6 @@ def _tuning(systems: Sequence[str], options: WordOptions) -> dict[tuple[str, str
 
 
 def _tags(name: str, file: TagFile, gold: TagFile, tuned: float | None, options: WordOptions) -> BoolArray:
-    """(t,) whether a tag is BAD: by a threshold if one is asked for, else as the file says."""
     if not file.probabilities:
         return np.asarray(file.bad == 1)
     if options.folds is not None:

@@ -98,7 +98,6 @@ def _sizes(
     experiment: "Experiment", file: Path, sizes: list[int], draws: int, plot: Path | None,
     samples: int | None, cache: Path, quiet: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """The learning curve at given sizes: measured, drawn, printed."""
     from features.storage.outputs import check_output
     from qe.display.drawing import save
     from qe.display.terminal import show

@@ -248,10 +248,6 @@ def compare(
 
 
 def _doubt(metrics: Mapping[str, Any], lines: list[str]) -> None:
-    """Warn on stderr if texts do not fit the metrics' tokenization.
-
-    One line says that text is tokenized already, or is not.
-    """
     from qe.systems.metric_options import tokenizations_of
     from qe.systems.usual_tokens import doubt
 
@@ -263,7 +259,6 @@ def _doubt(metrics: Mapping[str, Any], lines: list[str]) -> None:
 def _dependency_f(
     annotator: str, tokenize: str | None, language: str | None, lines: list[str]
 ) -> "TextMetric":
-    """F of dependencies. Raises InputError for an unknown annotator, or one of another language."""
     from qe.language.programs.taggers import language_said, tagger
     from qe.resources.cache import default_cache
     from qe.systems.dependency_f import DependencyF
@@ -276,14 +271,12 @@ def _dependency_f(
 
 
 def _text(source: "Texts | None", references: "list[Texts]") -> tuple[str, tuple[str, ...]] | None:
-    """What buckets by length and rare words look at: the source, or the first reference."""
     if source is not None:
         return "source", source.lines
     return ("reference", references[0].lines) if references else None
 
 
 def _score_metrics(scores: list[str], lower: list[str], others: list[str]) -> "dict[str, TextMetric]":
-    """The metrics that --scores names."""
     from qe.systems.segment_scores import SegmentErrors, SegmentScores
 
     names = dict.fromkeys(_scored(text)[0] for text in scores)
@@ -297,7 +290,6 @@ def _score_metrics(scores: list[str], lower: list[str], others: list[str]) -> "d
 
 
 def _scored(text: str) -> tuple[str, str, list[str]]:
-    """Metric, system and files of METRIC:SYSTEM=RUN[,RUN...]."""
     form = "METRIC:SYSTEM=RUN[,RUN...]"
     name, runs = _named(text, "--scores", form)
     metric, _, system = name.partition(":")
@@ -307,7 +299,6 @@ def _scored(text: str) -> tuple[str, str, list[str]]:
 
 
 def _score_files(scores: list[str], systems: list[str]) -> "dict[str, dict[str, tuple[Texts, ...]]]":
-    """System -> metric -> a column of scores per run."""
     files: dict[str, dict[str, tuple[Texts, ...]]] = {name: {} for name in systems}
     for metric, system, runs in map(_scored, scores):
         if system not in files:

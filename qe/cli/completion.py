@@ -59,10 +59,6 @@ def completion(
 
 
 def _script() -> str:
-    """The script for bash.
-
-    It has cases for each command, the longest names first, and for each option that has choices.
-    """
     from qe.cli._verbs import GROUPS, commands, verbs
 
     pairs = [pair for verb in verbs() for pair in commands(verb)]
@@ -84,7 +80,6 @@ def _script() -> str:
 
 
 def _words(command: Any) -> list[str]:
-    """What can follow a command: choices of its arguments, then its options."""
     arguments = [one for one in command.params if one.param_type_name == "argument"]
     options = [
         name for one in command.params for name in (*one.opts, *one.secondary_opts) if name.startswith("--")
@@ -93,17 +88,12 @@ def _words(command: Any) -> list[str]:
 
 
 def _choices(command: Any) -> Iterator[tuple[str, list[str]]]:
-    """Options that have choices, and these."""
     for option in command.params:
         if option.param_type_name == "option" and (choices := _of(option)):
             yield from ((name, choices) for name in option.opts)
 
 
 def _of(parameter: Any) -> list[str]:
-    """The values of a parameter.
-
-    They come from a metavar such as `a|b`, or from the names of the catalogue in its help.
-    """
     from qe.cli._help import named_in
 
     metavar = parameter.metavar or ""

@@ -164,10 +164,6 @@ def correlate(
 
 
 def _correlations(names: list[str] | None, seed: int) -> "dict[str, Correlation]":
-    """The requested correlations, by the text that asks for them.
-
-    By default every correlation, acc_eq in both groupings.
-    """
     from features.basics.options import configured
     from qe.people.correlation import CORRELATIONS
 

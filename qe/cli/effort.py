@@ -115,7 +115,6 @@ def _texts(
     cache: Path | None,
     progress: "Progress",
 ) -> "tuple[tuple[AnnotatedTexts, AnnotatedTexts], str]":
-    """Both sides with their annotation, and what annotated them."""
     from features.basics.errors import InputError
     from features.text.languages import check_language
     from qe.data.reading import Reading, equal_lengths

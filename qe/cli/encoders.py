@@ -149,13 +149,11 @@ def quantize(
 
 
 def _say_made(command: str, folder: Path, new: bool) -> None:
-    """Says that there was nothing to do, in the words of other verbs."""
     if not new:
         tell_made(f"encoders {command}", folder)
 
 
 def _told(command: str, folder: Path, new: bool, as_json: bool) -> None:
-    """What was made, and its licence."""
     from qe.resources.encoders.listed import entry
 
     _say_made(command, folder, new)

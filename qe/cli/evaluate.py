@@ -277,7 +277,6 @@ def _print_bayes(probabilities: "list[BayesianComparison]") -> None:
 
 
 def _systems(arguments: list[str], column: str | None) -> "dict[str, ScoreFile]":
-    """NAME=FILE, or FILE named by its method or its file name."""
     from features.basics.assignments import named_file, once
     from qe.data.score_files import read_scores
 

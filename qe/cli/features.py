@@ -94,7 +94,6 @@ def describe(
 
 
 def _text(subject: "Family | Set") -> str:
-    """What there is to say of a family or a set before its features."""
     from qe.display.numbers import count
     from qe.getting_started.catalogue.features import Set
 

@@ -135,7 +135,6 @@ def init(
 
 
 def _print(made: "Beginning") -> None:
-    """What was read as what, and what comes next."""
     what = made.to_json()
     columns = ", ".join(f"{role} = {header}" for role, header in what["columns"].items())
     direction = "higher is better" if what["label"]["higher_is_better"] else "lower is better"

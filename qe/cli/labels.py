@@ -78,7 +78,6 @@ def _from_post_edits(
     output: Path | None,
     quiet: bool,
 ) -> "Mapping[str, Any]":
-    """Figures of the corpus; the table of segments is written."""
     from qe.data.labels import from_post_edits, save_table
     from qe.data.reading import Reading, equal_lengths
 
@@ -96,7 +95,6 @@ def _from_post_edits(
 
 
 def _judged(path: Path, max_difference: float, output: Path | None) -> "Mapping[str, Any]":
-    """Figures of the judges; the table of segments is written."""
     from qe.data.judges import judged_labels
     from qe.data.labels import save_table
     from qe.data.reading import Reading

@@ -163,7 +163,6 @@ def _draw(name: str) -> "Draw":
 
 
 def _check_systems(names: Iterable[str], judged: "Mapping[str, JudgedPair]") -> None:
-    """Raises InputError for a name that no language pair has."""
     from features.basics.errors import unknown_name
 
     known = sorted({system for pair in judged.values() for system in pair.counts.systems})

@@ -9,7 +9,6 @@ from qe.cli._options import Quiet, Signed, input_option, output_option
 
 
 def _usual(target: Path) -> Path:
-    """The page of a run lies in its folder, that of a scored file beside it."""
     return target / "report.html" if target.is_dir() else target.with_suffix(".html")
 
 

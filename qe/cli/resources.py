@@ -208,7 +208,6 @@ def list_parts(as_json: Json = False) -> None:
 
 
 def _tokenizer(name: str) -> Any:
-    """The name of a tokenizer, checked. Raises InputError for an unknown one."""
     from features.basics.errors import unknown_name
 
     kinds = ("moses", "moses-2012", "whitespace")
@@ -220,10 +219,6 @@ def _tokenizer(name: str) -> Any:
 def _built(
     everything: bool, parts: Sequence[str], progress: "Progress", asked: Sequence[str], build: "Build"
 ) -> "Bundle":
-    """The bundle.
-
-    With --all, what cannot be built is said on stderr, also with --quiet, and left out.
-    """
     import sys
 
     from qe.resources.partial import build_named, build_possible

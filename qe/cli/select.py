@@ -155,10 +155,6 @@ def select(
 
 
 def _verdict(comparison: Any, metrics: Mapping[str, Any]) -> int:
-    """1 if a method is significantly better than the best single system, -1 if worse.
-
-    Else 0.
-    """
     sign = -1 if metrics[comparison.metric].higher_is_better is False else 1
     if not comparison.p_corrected <= 0.05 or not comparison.result.difference:
         return 0
@@ -205,7 +201,6 @@ def _named(given: Sequence[str], option: str) -> dict[str, Path]:
 
 
 def _features(given: Sequence[str]) -> list[dict[str, Any]]:
-    """Configurations from names of sets or families, or YAML files."""
     from features.core.feature_set import set_names
     from features.storage.strict_yaml import read_mapping
     from qe.config.families import feature_configs
@@ -230,7 +225,6 @@ def _apply(
     model: str, translations: "Translations", by: Literal["segment", "document"], output: Path | None,
     as_json: bool, *, given: bool,
 ) -> None:  # fmt: skip
-    """Chooses by a trained scoring model."""
     from qe.api.models import model_folder
     from qe.display.numbers import percent
     from qe.display.terminal import say

@@ -97,10 +97,6 @@ def suggest(
 
 
 def _languages(options: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The languages of a dataset, if its keys say them.
-
-    XLIFF and TMX must have the same ones.
-    """
     if "pair" in options:
         source, _, target = str(options["pair"]).partition("-")
         return source, target

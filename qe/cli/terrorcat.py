@@ -228,7 +228,6 @@ def confusion(
 
 
 def _judged(rankings: list[Path], pair: str | None) -> "tuple[Collection, JudgedPair]":
-    """What was judged, and the language pair that was asked for, or the only one."""
     from features.basics.errors import InputError
     from qe.people.judgements.collection import Collection
     from qe.people.judgements.reading import chosen_pairs, format_of
@@ -268,10 +267,6 @@ def _tagger(name: str | None, language: str) -> "Tagger | None":
 
 
 def _same_tagger(about: dict[str, Any], named: str | None, language: str) -> "Tagger | None":
-    """The tagger that a model counts with.
-
-    Raises InputError for any other tagger, and if the model has none.
-    """
     from features.basics.errors import InputError
 
     trained = about.get("tagger")
@@ -288,7 +283,6 @@ def _same_tagger(about: dict[str, Any], named: str | None, language: str) -> "Ta
 
 
 def _systems(outputs: list[str]) -> dict[str, Path]:
-    """System -> its translations."""
     from features.basics.assignments import assignments
 
     named = assignments(outputs, "SYSTEM=FILE", "--outputs")

@@ -176,7 +176,6 @@ def train(
 
 
 def _checked(paths: "Sequence[Path]", data_root: Path | None, settings: "Sequence[str]") -> "list[Plan]":
-    """The plans of the files. Raises InputError with the mistakes of all of them."""
     from features.basics.errors import InputError
     from qe.training.check import load
 
@@ -198,7 +197,6 @@ def _checked(paths: "Sequence[Path]", data_root: Path | None, settings: "Sequenc
 def _swept(
     path: Path, each: "Sequence[str]", data_root: Path | None, settings: "Sequence[str]"
 ) -> "list[tuple[Setting, Plan]]":
-    """The plans of a sweep, each with what it sets."""
     from qe.training.sweep import plans_of
 
     return plans_of(path, each, data_root=data_root, overrides=settings)
@@ -214,8 +212,6 @@ def _show_spread(outcomes: "Sequence[tuple[Setting, Outcome]]") -> None:
 
 
 def _print_resolved(plans: "Sequence[Plan]", as_json: bool) -> None:
-    """Files that say the same without `extends`, one YAML document each."""
-
     from features.storage.strict_yaml import written
 
     files = [plan.experiment.written() for plan in plans]
@@ -226,7 +222,6 @@ def _print_resolved(plans: "Sequence[Plan]", as_json: bool) -> None:
 
 
 def _without_missing(plans: "Sequence[Plan]") -> "list[Plan]":
-    """The plans without what needs missing programs; says what is left out."""
     from qe.training.requirements import without_missing
 
     left = [without_missing(plan) for plan in plans]
@@ -237,8 +232,6 @@ def _without_missing(plans: "Sequence[Plan]") -> "list[Plan]":
 
 
 def _print_plans(plans: "Sequence[Plan]", as_json: bool) -> None:
-    """What would be run, and the programs and packages that it needs."""
-
     from qe.training.requirements import needed
 
     if as_json:
@@ -251,10 +244,6 @@ def _print_plans(plans: "Sequence[Plan]", as_json: bool) -> None:
 
 
 def _judged_by(experiment: "Experiment") -> "Labelled":
-    """The labelled test split.
-
-    Raises InputError, before any work, if the experiment has none.
-    """
     from features.basics.errors import InputError
     from qe.production.promotion import of_experiment
 
@@ -268,7 +257,6 @@ def _promote(
     outcomes: "Sequence[Outcome]",
     data: "Mapping[str, Labelled]",
 ) -> "list[Decision]":
-    """What became of the models that were trained; their reports say it, too (`promotion`)."""
     from qe.production.promotion import Candidacy, promote_trained
 
     pairs = zip(experiments, outcomes, strict=True)

@@ -105,7 +105,6 @@ def triage(
 
 
 def _check_model(told: "Mapping[str, Any]", predictions: Path, model: str) -> None:
-    """Raises InputError if another model made the predictions."""
     from qe.api.models import model_folder
     from qe.scoring.job_summary import check_model
 
@@ -115,10 +114,6 @@ def _check_model(told: "Mapping[str, Any]", predictions: Path, model: str) -> No
 def _scale(
     labels: "ScoreFile", model: str | None, given: tuple[float | None, float | None], lower_is_better: bool
 ) -> "LabelScale":
-    """What the options and the model say of the label; else 1 to 5, if all labels are within.
-
-    Raises InputError if nothing says where the label ends.
-    """
     from features.basics.errors import InputError
     from qe.api.models import model_folder
     from qe.data.dataset import LabelScale

@@ -50,13 +50,11 @@ def ui(
 
 
 def _has_screen() -> bool:
-    """Whether a browser could be shown; in a terminal alone, a text browser would take it."""
     known = ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY")
     return sys.platform in ("darwin", "win32") or any(os.environ.get(name) for name in known)
 
 
 def _serve(host: str, port: int, address: str | None) -> None:
-    """Serves until a signal ends it; opens an address once it is up."""
     import webbrowser
     from socket import socket
 

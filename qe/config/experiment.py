@@ -271,7 +271,6 @@ _MANY = 10_000  # trials, where another budget ends the search
 
 
 def _seconds(value: Any) -> Any:
-    """`90s`, `20m`, `1.5h` or `2d` as seconds."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value
     found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?([smhd])", value) if isinstance(value, str) else None
@@ -377,14 +376,12 @@ class IntervalsSection(Section):
 
 
 def _tag_name(name: str) -> str:
-    """Name of a tag, if MLflow accepts it."""
     if not re.fullmatch(r"[\w./ -]{1,250}", name) or name.startswith("mlflow."):
         raise ValueError("give letters, digits, and ._/- (MLflow's own names begin with `mlflow.`)")
     return name
 
 
 def _as_text(value: Any) -> Any:
-    """Numbers and truth values as YAML writes them."""
     if isinstance(value, bool):
         return str(value).lower()
     return str(value) if isinstance(value, int | float) else value
@@ -419,7 +416,6 @@ class TrackingSection(Section):
 
 
 def _on_or_off(value: Any) -> Any:
-    """`off` and `on` stand for a section; YAML reads them as truth values."""
     given = {"off": False, "on": True}.get(value) if isinstance(value, str) else value
     return {"enabled": given} if isinstance(given, bool) else value
 
@@ -615,7 +611,6 @@ def of_settings(settings: Mapping[str, Any], overrides: Sequence[str] = ()) -> E
 
 
 def _stated(value: Any, usual: Any) -> Any:
-    """A section without the keys that have their defaults."""
     if not (isinstance(value, Mapping) and isinstance(usual, Mapping)):
         return value
     return {key: inner for key, inner in value.items() if key not in usual or usual[key] != inner}
@@ -688,10 +683,6 @@ def _drafted(
 def _completed(
     content: Mapping[str, Any], root: Path, overrides: Sequence[str]
 ) -> tuple[dict[str, Any], list[str]]:
-    """The keys with overrides, languages filled in, absolute paths; and problems.
-
-    Problems are what could not be done.
-    """
     keys: dict[str, Any] = deepcopy(dict(content))
     mistakes = list[str]()
     for text in overrides:
@@ -706,16 +697,10 @@ def _completed(
 
 
 def _moved(keys: dict[str, Any], folder: Path, other: Path) -> dict[str, Any]:
-    """The keys of a file in `folder` with relative paths that start at the folder `other`."""
     return _located(keys, _Start(folder.resolve(), other.resolve()))
 
 
 class _Start(NamedTuple):
-    """Folder that relative paths start at, and the one to start at instead.
-
-    If there is none, paths become absolute.
-    """
-
     folder: Path
     other: Path | None = None
 
@@ -725,12 +710,10 @@ class _Start(NamedTuple):
         return text if Path(text).is_absolute() else os.path.relpath(self.folder / text, self.other)
 
     def is_folder(self, text: str) -> bool:
-        """Whether it is there; a name that moves with its file can also tell one that is not."""
         return (self.folder / text).is_dir() or (self.other is not None and "/" in text)
 
 
 def _paths_within(value: Any) -> Iterator[str]:
-    """The paths in settings of an extractor, and in those of lists inside."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from _leaves(inner, str) if _holds_paths(key, inner) else _paths_within(inner)
@@ -740,7 +723,6 @@ def _paths_within(value: Any) -> Iterator[str]:
 
 
 def _located(keys: Mapping[str, Any], start: _Start) -> dict[str, Any]:
-    """The keys with all their paths placed."""
     located = dict(keys)
     located |= {
         name: _section_located(keys[name], section, start) for name, section in _WITH_PATHS if name in keys
@@ -753,7 +735,6 @@ def _located(keys: Mapping[str, Any], start: _Start) -> dict[str, Any]:
 
 
 def _section_located(value: Any, section: type[BaseModel], start: _Start) -> Any:
-    """A section, or each of a list of them."""
     if isinstance(value, list):
         return [_section_located(inner, section, start) for inner in value]
     if not isinstance(value, dict):
@@ -766,7 +747,6 @@ def _section_located(value: Any, section: type[BaseModel], start: _Start) -> Any
 
 
 def _features_located(value: Any, start: _Start) -> Any:
-    """A list of features, or lists of those to add and to remove; paths stand beside a `kind`."""
     if isinstance(value, list):
         return [_features_located(inner, start) for inner in value]
     if not isinstance(value, dict):
@@ -780,12 +760,10 @@ def _features_located(value: Any, start: _Start) -> Any:
 
 
 def _holds_paths(key: str, value: Any) -> bool:
-    """Whether a setting of an extractor is a path, or a list or mapping of paths."""
     return key in _PATH_KEYS or (key == _NAME_OR_PATH and isinstance(value, str) and "/" in value)
 
 
 def _refused(step: Callable[..., None], *arguments: Any) -> list[str]:
-    """What a step says that refuses its input."""
     try:
         step(*arguments)
     except InputError as error:
@@ -794,7 +772,6 @@ def _refused(step: Callable[..., None], *arguments: Any) -> list[str]:
 
 
 def _leaves(value: Any, kind: type[Leaf]) -> Iterator[Leaf]:
-    """The values of a type in nested mappings and lists."""
     if isinstance(value, kind):
         yield value
     elif isinstance(value, dict | list | tuple):
@@ -803,7 +780,6 @@ def _leaves(value: Any, kind: type[Leaf]) -> Iterator[Leaf]:
 
 
 def _fill_in(content: dict[str, Any]) -> None:
-    """Languages for the placeholders in the strings under `resources`, of the datasets too."""
     datasets = _as_list(content.get("dataset"))
     if isinstance(content.get("resources"), dict):
         content["resources"] = _filled(content["resources"], datasets[0] if datasets else None)
@@ -813,7 +789,6 @@ def _fill_in(content: dict[str, Any]) -> None:
 
 
 def _filled(resources: dict[str, Any], dataset: Any) -> Any:
-    """`resources` with the languages of a dataset's pair."""
     pair = dataset.get("pair") if isinstance(dataset, dict) else None
     source, _, target = str(pair or "").partition("-")
     known = {"pair": pair, "source": source, "target": target}
@@ -838,13 +813,11 @@ def _filled(resources: dict[str, Any], dataset: Any) -> Any:
 
 
 def _paths(section: type[BaseModel]) -> list[str]:
-    """The keys of a section that hold a path, or several."""
     hints = {name: entry.annotation for name, entry in section.model_fields.items()}
     return [name for name, hint in hints.items() if Path in (hint, *get_args(hint))]
 
 
 def _placed(value: Any, start: _Start) -> Any:
-    """A path, or the paths in mappings and lists, placed."""
     if isinstance(value, dict):
         return {key: _placed(inner, start) for key, inner in value.items()}
     if isinstance(value, list):
@@ -853,12 +826,6 @@ def _placed(value: Any, start: _Start) -> Any:
 
 
 def _annotator(name: Any, start: _Start) -> Any:
-    """The name of an annotator, with its paths placed.
-
-    Paths are a folder of trained annotators, the file of `udpipe:FILE`, and treebanks.
-
-    Programs and models that are installed by name stay as they are.
-    """
     if isinstance(name, list | dict):
         return _section_located(name, TreebankSection, start)
     if not isinstance(name, str):

@@ -52,7 +52,6 @@ def told(path: Path, files: Sequence[Path]) -> str:
 
 
 def _bases(chain: list[tuple[Path, Keys]], where: Path) -> Iterator[Path]:
-    """The file that the last of the chain extends, as long as it extends one."""
     seen = [where.resolve()]
     while KEY in chain[-1][1]:
         folder, content = chain[-1]
@@ -104,15 +103,10 @@ def _merged(base: Keys, changes: Keys) -> Keys:
 
 
 def _another(base: Keys, changes: Keys) -> bool:
-    """Whether a mapping chooses another strategy or format."""
     return any(key in changes and base.get(key) != changes[key] for key in _CHOICES)
 
 
 def _features(base: Any, changes: Any, where: Path) -> Any:
-    """The list of features, without kinds to remove and with kinds to add.
-
-    A list replaces it.
-    """
     if not isinstance(changes, dict) or not changes:
         return changes
     for key in changes:

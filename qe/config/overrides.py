@@ -38,7 +38,6 @@ def override(content: dict[str, Any], text: str) -> None:
 
 
 def _index(part: str, entries: list[Any], key: str, text: str) -> int:
-    """The number `part` of one of the entries of the list at `key`."""
     if not re.fullmatch("[0-9]+", part) or int(part) >= len(entries):
         raise InputError(
             f"--set {text}: '{key}' is a list, and has no entry '{part}'",

@@ -51,7 +51,6 @@ def _told(key: str, given: str) -> str:
 
 
 def _short(value: Any) -> str:
-    """A value without folders, braces and words that say what it is."""
     if isinstance(value, dict):
         named = value.get("kind") or value.get("set")
         return str(named) if named else ", ".join(f"{k}={_short(v)}" for k, v in value.items())

@@ -74,12 +74,6 @@ def drafted(
 
 
 def _taken_out(content: Any, location: Location) -> Location | None:
-    """Take out the entry that a location leads to; returns where it was.
-
-    If the entry is absent, what should hold it is taken out.
-
-    A list goes with its last entry.
-    """
     there = [step for step in _steps(content, location) if step.holder is not None]
     while len(there) > 1 and isinstance(there[-1].holder, list) and len(there[-1].holder) == 1:
         there.pop()
@@ -90,21 +84,12 @@ def _taken_out(content: Any, location: Location) -> Location | None:
 
 
 class _Step(NamedTuple):
-    """A step of a location: how many parts it takes, and its mapping or list.
-
-    The mapping or list holds the part.
-    """
-
     depth: int
     part: int | str
     holder: Any
 
 
 def _steps(content: Any, location: Location) -> Iterator[_Step]:
-    """The steps of a location as the file has it.
-
-    The number of what stands for a list of one entry is left out.
-    """
     here = content
     for depth, part in enumerate(location, start=1):
         listed = isinstance(here, list) and isinstance(part, int) and part < len(here)
@@ -151,7 +136,6 @@ def _described(error: "ErrorDetails", model: type[BaseModel], content: Any) -> s
 
 
 def _known_keys(model: type[BaseModel], location: Sequence[int | str]) -> list[str]:
-    """The keys allowed where the unknown one stands."""
     here = model
     for part in location[:-1]:
         entry = next((e for n, e in here.model_fields.items() if part in (n, e.alias)), None)
@@ -161,10 +145,6 @@ def _known_keys(model: type[BaseModel], location: Sequence[int | str]) -> list[s
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """The model that an annotation is, or that is inside it.
-
-    The model X is inside an optional X and inside `tuple[X, ...]`.
-    """
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     inside = (_model_in(argument) for argument in get_args(annotation))

@@ -63,10 +63,6 @@ def krippendorff_alpha(judges: FloatArray, level: Level = "ordinal") -> float | 
 
 
 def _coincidences(rows: IntArray, codes: IntArray) -> FloatArray:
-    """(v, v) how often two scores stand in one row.
-
-    Each pair from a row of m scores weighs 1 / (m - 1).
-    """
     weights = 1.0 / (np.bincount(rows)[rows] - 1)
     counts = csr_array((np.ones(len(rows)), (rows, codes)))
     weighted = csr_array((weights, (rows, codes)))
@@ -75,7 +71,6 @@ def _coincidences(rows: IntArray, codes: IntArray) -> FloatArray:
 
 
 def _distances(scores: FloatArray, often: FloatArray, level: Level) -> FloatArray:
-    """(v, v) squared distances of rising scores; `often` is how often each is given."""
     if level == "nominal":
         return 1.0 - np.eye(len(scores))
     if level == "ordinal":  # a score lies in the middle of its ranks

@@ -241,7 +241,6 @@ def _judges(split: Split, scale: LabelScale) -> Judges:
 
 
 def _spreads(judges: FloatArray, scale: LabelScale) -> tuple[tuple[float, ...] | None, int | None]:
-    """Weights of judges by standard deviation, and how many rows have judges far apart."""
     graded = scale.low is not None and scale.high is not None and scale.high - scale.low <= _GRADES
     if not graded or judges.shape[1] < 2 or not np.isfinite(judges).any(axis=0).all():
         return None, None
@@ -250,7 +249,6 @@ def _spreads(judges: FloatArray, scale: LabelScale) -> tuple[tuple[float, ...] |
 
 
 def _deviation(split: Split, judges: FloatArray) -> float | None:
-    """How far the labels are from the mean of the judges, weighted if there are weights."""
     if split.scores is None:
         return None
     weights = np.ones_like(judges) if split.weights is None else split.weights
@@ -276,7 +274,6 @@ def _pearson(left: FloatArray, right: FloatArray) -> float | None:
 
 
 def _defects(name: str, split: Split) -> list[str]:
-    """What reading does not refuse, but nobody can want."""
     defects = []
     for side in ("source", "target"):
         empty = [
@@ -296,7 +293,6 @@ def _defects(name: str, split: Split) -> list[str]:
 
 
 def _unsplit(split: Split) -> Iterator[str]:
-    """Sides that have no blanks between words, though blanks are what splits them."""
     segments = split.segments
     sides = {
         "source": (segments.source, segments.source_tokenizer),

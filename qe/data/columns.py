@@ -137,7 +137,6 @@ def make_split(
 
 
 def _refuse_absent(reading: Reading, columns: Mapping[str, Column]) -> None:
-    """Absent text is a defect (absent numbers are found where numbers are read)."""
     for name, column in columns.items():
         if name not in NUMBERS:
             for row in sorted(column.absent):
@@ -154,7 +153,6 @@ def _hter(reading: Reading, segments: Segments, post_edit: Column) -> FloatArray
 
 
 def _ids(reading: Reading, split: str, n: int, own: Column | None) -> tuple[str, ...]:
-    """The data's own ids, or SPLIT-1 .. SPLIT-n; ids that are empty or repeat are defects."""
     numbered = tuple(f"{split}-{i}" for i in range(1, n + 1))
     if own is None:
         return numbered

@@ -152,7 +152,6 @@ def concatenate(splits: Sequence[Split]) -> Split:
 
 
 def _stacked(parts: Sequence[FloatArray]) -> FloatArray:
-    """Arrays one after the other, (n, j) ones widened with NaN to the widest."""
     if parts[0].ndim == 1:
         return np.concatenate(parts)
     width = max(part.shape[1] for part in parts)
@@ -256,7 +255,6 @@ class Dataset:
 
 
 def _label(label: str, tables: "Mapping[str, pd.DataFrame]") -> str:
-    """The header of the label: as given, where a table has it, or else the one in use."""
     headers = [list(map(str, table.columns)) for table in tables.values()]
     if any(label in names for names in headers) or not headers:
         return label
@@ -268,18 +266,11 @@ def _label(label: str, tables: "Mapping[str, pd.DataFrame]") -> str:
 
 
 def _texts(label: str, tables: "Mapping[str, pd.DataFrame]") -> list[str]:
-    """Labels as text, as far as there are some."""
     columns = (table[label] for table in tables.values() if label in table.columns)
     return [str(value) for column in columns for value in column if value is not None and value == value]
 
 
 def _named(table: "pd.DataFrame", where: str) -> "pd.DataFrame":
-    """The table with our column names.
-
-    Our own names stay; other columns are known by their usual headers.
-
-    Raises InputError where source or target are missing, or could be several columns.
-    """
     headers = [str(header) for header in table.columns]
     found = {
         header_of(role, headers, where): role
@@ -302,12 +293,6 @@ def _split_of(
     tokenizers: tuple[Tokenizer, Tokenizer],
     classes: Pair | None,
 ) -> tuple[Split, str]:
-    """The split of a table, and a note on the rows that were left out.
-
-    Rows without a label are left out if most rows have one.
-
-    Raises InputError for missing columns, and labels that are no numbers.
-    """
     table = _named(table, f"the table of '{name}'")
     scores, kept = None, np.arange(len(table))
     if label in table.columns:
@@ -331,7 +316,6 @@ def _split_of(
 
 
 def _numbers(column: "pd.Series", label: str, name: str, classes: Pair | None) -> FloatArray:
-    """Labels as numbers, NaN for what is none. Raises InputError if few are numbers."""
     values = column if classes is None else numbers_of([str(value) for value in column], classes)
     numbers = np.array([_number(value) for value in values], np.float64)
     wrong = [value for value, number in zip(column, numbers, strict=True) if np.isnan(number)]
@@ -345,7 +329,6 @@ def _numbers(column: "pd.Series", label: str, name: str, classes: Pair | None) -
 
 
 def _weights(column: "pd.Series", name: str) -> FloatArray:
-    """Weights of rows. Raises InputError for what is no number from 0."""
     numbers = np.array([_number(value) for value in column], np.float64)
     for value, weight in zip(column, numbers, strict=True):
         if not 0 <= weight <= LARGEST:

@@ -102,10 +102,6 @@ class Dialect:
 
 
 def _within_header(records: Iterator[Record]) -> Iterator[Record]:
-    """The rows without empty fields after the header's last name.
-
-    A row that has a value there keeps all its fields.
-    """
     width = 0
     for number, fields in records:
         if not width:
@@ -114,13 +110,11 @@ def _within_header(records: Iterator[Record]) -> Iterator[Record]:
 
 
 class _NotClosed(InputError):
-    """A quoted field goes on to the end of the file."""
+    pass
 
 
 @dataclass
 class _Quoted:
-    """Rows of quoted text."""
-
     numbered: Iterator[tuple[int, str]]
     delimiter: str
     path: Path
@@ -150,7 +144,6 @@ class _Quoted:
             place += 1
 
     def _quoted(self, number: int, line: str, place: int, spanned: list[str]) -> tuple[str, str, int]:
-        """A quoted field from behind its first quote, the line that it ends in, and where."""
         parts = []
         while (found := _CLOSING.match(line, place)) is None:
             parts.append(line[place:])
@@ -163,16 +156,11 @@ class _Quoted:
         return "\n".join(parts).replace('""', '"'), line, found.end()
 
     def _refuse_merged(self, number: int, spanned: list[str]) -> None:
-        """Raises InputError if each line of a row that spans several looks like a row of its own."""
         several = len(spanned) > 1 and self.width > 1
         if several and all(self._alone(line) == self.width for line in spanned):
             raise self._wrong(f"quotes would merge {len(spanned)} lines into one row", number, spanned[0])
 
     def _alone(self, line: str) -> int:
-        """The number of fields of a line on its own.
-
-        Quotes that close in the line delimit a field; other quotes are text.
-        """
         number, place = 1, 0
         while place < len(line):
             closed = _QUOTED.match(line, place)
@@ -233,7 +221,6 @@ def dialect_of(path: Path, kind: str, wanted: Wanted | None = None) -> Dialect:
 
 
 def _beginning(path: Path) -> bytes:
-    """What can be read of the sample; damage behind it is told by who reads the rows."""
     sample = b""
     try:
         with open_binary(path) as stream:
@@ -260,7 +247,6 @@ def seen(sample: bytes, kind: str, wanted: Wanted) -> Dialect:
 
 
 def _encoding(sample: bytes) -> str:
-    """UTF-16 by its mark or its zeros; cp1252 for Western text that is no UTF-8; else UTF-8."""
     if sample.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         return "utf-32"
     if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -294,18 +280,12 @@ def _sample_lines(sample: bytes, encoding: str, whole: bool) -> list[str]:
 
 @dataclass(frozen=True)
 class _Sample:
-    """The first lines of a file, from its header on; `quotes_delimit`: in files of this kind."""
-
     lines: Sequence[str]
     quotes_delimit: bool
 
     def best(
         self, default: tuple[str, bool], delimiter: str | None, quoting: bool | None
     ) -> tuple[str, bool]:
-        """The delimiter and quoting that suit the rows.
-
-        The defaults of the file's kind win if they suit, or if none does.
-        """
         delimiters = [delimiter or default[0]] + ([] if delimiter else list(DELIMITERS.values()))
         quotings = [default[1], not default[1]] if quoting is None else [quoting]
         ways = [(d, q) for d in dict.fromkeys(delimiters) for q in quotings]
@@ -315,11 +295,9 @@ class _Sample:
         return (chosen[0], True) if self._fits(chosen[0], True) else chosen
 
     def _fits(self, delimiter: str, quoting: bool) -> bool:
-        """Whether every row has as many fields as the header."""
         return len({len(row) for row in self._rows(delimiter, quoting)}) == 1
 
     def _suits(self, delimiter: str, quoting: bool) -> bool:
-        """Whether the header has several fields, and almost all rows as many as the header."""
         if not quoting and self._speaks_for_quotes(delimiter):
             return False
         rows = self._rows(delimiter, quoting)
@@ -329,7 +307,6 @@ class _Sample:
         return alike >= _SHARE * len(rows)
 
     def _rows(self, delimiter: str, quoting: bool) -> list[list[str]]:
-        """The rows of the sample; none if they cannot be read this way."""
         dialect = Dialect("csv", delimiter, quoting)
         rows: list[Record] = []
         try:
@@ -343,15 +320,10 @@ class _Sample:
         return [fields for _, fields in rows]
 
     def _speaks_for_quotes(self, delimiter: str) -> bool:
-        """Whether quotes must delimit: fields are clearly quoted, or a CSV header has quotes."""
         in_header = self.quotes_delimit and any('"' in line for line in self.lines[:1])
         return in_header or self.is_quoted(delimiter)
 
     def is_quoted(self, delimiter: str) -> bool:
-        """Whether almost all fields with quotes are CSV-quoted, and some can be nothing else.
-
-        A field can be nothing else when it holds doubled quotes between its outer ones, or is in the header.
-        """
         with_quotes = quoted = 0
         sure = False
         for number, line in enumerate(self.lines[:_LOOK_AT]):

@@ -55,5 +55,4 @@ def _of_polars(table: object) -> bool:
 
 
 def _plain(cell: Any) -> Any:
-    """A sequence as a list, which Arrow knows."""
     return list(cell) if isinstance(cell, Sequence) and not isinstance(cell, str) else cell

@@ -28,7 +28,6 @@ def labelled_rows(
 
 
 def _lacking(name: str, column: Column, classes: Sequence[str] | None) -> list[int]:
-    """Rows that have no post-edit, or no number; a number that is off its scale is one."""
     if name == "post_edit":
         return [row for row, text in enumerate(column.texts) if not text.strip()]
     if classes is not None:

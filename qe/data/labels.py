@@ -122,7 +122,6 @@ def _named(names: Sequence[str], values: np.ndarray[Any, Any]) -> dict[str, Any]
 
 
 def _numbers(names: Sequence[str], values: np.ndarray[Any, Any]) -> Mapping[str, float | int | None]:
-    """JSON numbers by name; None if undefined."""
     return {name: None if value != value else value.item() for name, value in zip(names, values, strict=True)}
 
 

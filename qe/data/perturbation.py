@@ -121,5 +121,4 @@ def _without_blanks(text: str, split: Sequence[str]) -> bool:
 
 
 def _draw(name: str, seed: int, texts: Texts, row: int) -> random.Random:
-    """Random numbers of one row: they do not depend on the rows beside it."""
     return random.Random(digest(name, seed, texts.source[row], texts.target[row]))

@@ -24,8 +24,6 @@ _COMET_TOTAL = re.compile(r"[^\t]*\t(system-)?score: \S+|System score: \S+|Predi
 
 @dataclass(frozen=True)
 class _Row:
-    """A line: which system, which segment, which score as it is written."""
-
     name: str
     segment: int
     score: str
@@ -63,10 +61,6 @@ def _is_json(path: Path) -> bool:
 
 
 def _of_json(path: Path) -> tuple[str, dict[str, FloatArray]]:
-    """Scores from JSON: `{SYSTEM: [{"src": ..., "mt": ..., METRIC: score}, ...], ...}`.
-
-    A segment may have `ref`. Before 1.1 the file held one list.
-    """
     try:
         content = json.loads("\n".join(read_lines(path)))
     except (ValueError, RecursionError) as error:
@@ -88,7 +82,6 @@ def _of_json(path: Path) -> tuple[str, dict[str, FloatArray]]:
 
 
 def _metric_of(systems: Mapping[str, Sequence[Any]], path: Path) -> str:
-    """The key of the only numbers that all segments have, their variance aside."""
     for name, segments in systems.items():
         for place, segment in enumerate(segments):
             if not isinstance(segment, dict):
@@ -158,7 +151,6 @@ def _is_task_line(line: str) -> bool:
 
 
 def _row(line: str, number: int, path: Path) -> _Row | None:
-    """None for a header, an empty line and the score of a whole system."""
     comet = _COMET.fullmatch(line)
     if comet:
         name = Path(comet["name"] or path.stem).name.replace(" ", "_")

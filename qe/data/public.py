@@ -131,7 +131,6 @@ def terms_of(path: Path) -> str:
 
 
 def _recorded(output: Path) -> dict[str, tuple[tuple[str, str], ...]]:
-    """Address -> checksums and files that an earlier fetch has recorded."""
     if not (output / ORIGIN).is_file():
         return {}
     content = read_json("what is known of the dataset", output / ORIGIN, _REMEDY)
@@ -154,7 +153,6 @@ def _write_origin(
 
 
 def _check_unchanged(name: str, download: Download, output: Path) -> None:
-    """Raises InputError for a file with other content: files land whole, so it is the user's."""
     for sum_, file in download.files:
         path = output / file
         if (path.exists() or path.is_symlink()) and not _is(path, sum_):
@@ -172,10 +170,6 @@ def _is(path: Path, checksum: str) -> bool:
 def _land_all(
     name: str, download: Download, output: Path, base_url: str, progress: Progress
 ) -> tuple[tuple[str, str], ...]:
-    """Downloads all that is there; checksums and files as they landed.
-
-    Raises InputError for a file that is there with other content, before any lands.
-    """
     part, url = _part(download, output), f"{base_url}/{download.url}"
     _download(url, part, progress)
     with _undamaged(part, url):
@@ -190,10 +184,6 @@ def _land_all(
 
 
 def _named(part: Path, download: Download) -> Iterator[tuple[str, bytes]]:
-    """Destination and content of a file, or of each member of an archive.
-
-    A folder that holds all of the archive is left out.
-    """
     if not _packed(download.url):
         yield f"{download.into}/{PurePosixPath(download.url).name}", part.read_bytes()
         return
@@ -211,12 +201,10 @@ def _packed(url: str) -> bool:
 
 
 def _of_macos(place: PurePosixPath) -> bool:
-    """Whether a file is what macOS leaves in archives."""
     return place.name.startswith("._") or place.parts[0] == "__MACOSX"
 
 
 def _inside(file: str) -> PurePosixPath:
-    """A path below the dataset's folder. Raises Damaged for one that leads out of it."""
     path = PurePosixPath(file)
     if path.is_absolute() or ".." in path.parts:
         raise Damaged(f"its path leads to {file}, out of its own folder")
@@ -235,7 +223,6 @@ def _tidy(part: Path) -> None:
 
 @contextmanager
 def _undamaged(part: Path, url: str) -> Iterator[None]:
-    """An archive that cannot be read is told, and fetched anew the next time."""
     try:
         yield
     except (
@@ -254,7 +241,6 @@ def _undamaged(part: Path, url: str) -> Iterator[None]:
 def _land(
     download: Download, missing: list[tuple[str, str]], output: Path, base_url: str, progress: Progress
 ) -> list[Path]:
-    """Downloads, and moves what has an expected checksum to its place."""
     part, url = _part(download, output), f"{base_url}/{download.url}"
     _download(url, part, progress)
     open_ = dict(missing)
@@ -276,7 +262,6 @@ def _land(
 
 
 def _members(archive: Path, url: str) -> Iterator[tuple[str, bytes]]:
-    """Names and contents of the regular files of an archive; nothing is unpacked by name."""
     if url.endswith(".zip"):
         with zipfile.ZipFile(archive) as zipped:
             for entry in zipped.infolist():
@@ -291,7 +276,6 @@ def _members(archive: Path, url: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _download(url: str, part: Path, progress: Progress) -> None:
-    """Fetches `url` into `part`, going on behind the bytes that are there if the server can."""
     part.parent.mkdir(parents=True, exist_ok=True)
     have = part.stat().st_size if part.exists() else 0
     request = urllib.request.Request(url, headers={"Range": f"bytes={have}-"} if have else {})
@@ -326,7 +310,6 @@ def _copy(answer: HTTPResponse, part: Path, have: int, progress: Progress, url: 
 
 
 def _sums(text: str, *starts: str) -> tuple[tuple[str, str], ...]:
-    """The lines of `sha256sum` output whose file begins with one of `starts`."""
     pairs = (line.split("  ", 1) for line in text.split("\n") if line)
     return tuple((sum_, file) for sum_, file in pairs if file.startswith(starts))
 
@@ -372,10 +355,6 @@ def _wmt12(pairs: Sequence[str]) -> PublicDataset:
 
 
 def _mlqe_pe(pairs: Sequence[str]) -> PublicDataset:
-    """The splits train and dev of MLQE-PE.
-
-    The blind inputs of test20 were made from labelled archives and are not fetched.
-    """
     commit = "sheffieldnlp/mlqe-pe/2a670a1140416cf80507b5a829659383c878feb8/data"
     return PublicDataset(
         tuple(
@@ -395,10 +374,6 @@ def _mlqe_pe(pairs: Sequence[str]) -> PublicDataset:
 
 
 def _wmt19(pairs: Sequence[str]) -> PublicDataset:
-    """HTER, post-edits and tags of words of task 1, train and dev.
-
-    The addresses are those of statmt.org/wmt19/qe-task.html, in the repository of that site.
-    """
     commit = "deep-spin/deep-spin.github.io/0b6b797f0349fa38395d018c8164a7c3f09e9bcf/docs/data/wmt2019_qe"
     return PublicDataset(
         tuple(Download(f"{commit}/task1_{pair}_traindev.tar.gz", into=pair) for pair in pairs),
@@ -409,11 +384,6 @@ def _wmt19(pairs: Sequence[str]) -> PublicDataset:
 
 
 def _wmt20(pairs: Sequence[str]) -> PublicDataset:
-    """HTER, post-edits and tags of words of task 2, train and dev.
-
-    The addresses are those of huggingface.co/datasets/wmt/wmt20_mlqe_task2; the direct assessments of task 1
-    are those of mlqe-pe.
-    """
     folder = "deep-spin/deep-spin.github.io/master/docs/data/wmt2020_qe"
     return PublicDataset(
         tuple(Download(f"{folder}/qe-{pair.replace('-', '')}-traindev.tar.gz", into=pair) for pair in pairs),
@@ -424,10 +394,6 @@ def _wmt20(pairs: Sequence[str]) -> PublicDataset:
 
 
 def _wmt21(pairs: Sequence[str]) -> PublicDataset:
-    """Catastrophic errors of task 3, train and dev.
-
-    They lie in the repository of mlqe-pe, which is the data of tasks 1 and 2.
-    """
     first = "800d38bae4944afbe880913ff7929b869dcee201"  # en-de; the others came with the second
     second = "9efa883d8cd911ea65fdd0b0c3a4a9a13ef009bf"
     return PublicDataset(
@@ -447,11 +413,6 @@ def _wmt21(pairs: Sequence[str]) -> PublicDataset:
 
 
 def _wmt22(pairs: Sequence[str]) -> PublicDataset:
-    """Direct assessments and post-edits of task 1, dev.
-
-    wmt-qe-task.github.io/wmt-qe-2022/subtasks/task1 leads to them. Its training data are those of mlqe-pe and
-    wmt-mqm; where those of en-mr lie is not documented.
-    """
     commit = "WMT-QE-Task/wmt-qe-2022-data/c7de681125635a4cf3a914e9255d4236fcfccd05/train-dev_data"
     kinds = {"task1_da": "direct-assessments", "task1_word-level": "post-editing"}
     return PublicDataset(
@@ -467,7 +428,6 @@ def _wmt22(pairs: Sequence[str]) -> PublicDataset:
 
 
 def _wmt23(pairs: Sequence[str]) -> PublicDataset:
-    """Direct assessments of task 1, train and dev."""
     commit = "WMT-QE-Task/wmt-qe-2023-data/95a124d873a9f173e5d6aaaeb987d7cb61fcdd67/task_1"
     return PublicDataset(
         tuple(
@@ -485,7 +445,6 @@ def _wmt23(pairs: Sequence[str]) -> PublicDataset:
 
 
 def _wmt_mqm(pairs: Sequence[str]) -> PublicDataset:
-    """Errors marked by professional translators, 2020 to 2022."""
     commit = "google/wmt-mqm-human-evaluation/14abf3a7f7af2f3c8b82d829f41526cb52664099"
     return PublicDataset(
         tuple(

@@ -66,7 +66,6 @@ def _shared(later: Sequence[Any], earlier: Sequence[Any]) -> int:
 
 
 def _of_folds(pairs: Sequence[Any], folds: Sequence[Fold]) -> Iterator[str]:
-    """Whether rows that are held out are learned from in the same fold, as an equal pair."""
     counts = Counter(pairs)
     twice = np.array([counts[pair] > 1 for pair in pairs], bool)
     leaked: set[int] = set()

@@ -125,7 +125,6 @@ def _of_column(
     ends: tuple[float | None, float | None],
     ids: Sequence[str] | None = None,
 ) -> ScoreFile:
-    """Numbers, or labels of two classes as 0 and 1."""
     classes, upwards = classes_of(column.texts) or (None, None)
     if classes is not None:
         column = replace(column, texts=numbers_of(column.texts, classes))

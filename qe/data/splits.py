@@ -79,10 +79,6 @@ def make_folds(
 
 
 def _splitter(folds: int, seed: int, by: str, classes: FloatArray | None) -> Any:
-    """scikit-learn's splitter for rows or documents.
-
-    It stratifies if each class has at least as many rows as there are folds.
-    """
     stratified = classes is not None and np.unique(classes, return_counts=True)[1].min() >= folds
     kinds = (GroupKFold, StratifiedGroupKFold) if by == "document" else (KFold, StratifiedKFold)
     return kinds[int(stratified)](folds, shuffle=True, random_state=seed)

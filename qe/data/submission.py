@@ -128,7 +128,6 @@ def _fields(line: str, where: str) -> tuple[str, int, float, int]:
 
 
 def _permutation(numbers: Sequence[int], noun: str, path: Path) -> IntArray:
-    """Zero-based positions, if the numbers are 1 .. n, each once."""
     lines: dict[int, int] = {}
     for line, number in enumerate(numbers, start=1):
         if number in lines:

@@ -157,7 +157,6 @@ def check_header(header: Sequence[str], where: object) -> None:
 
 
 def _of_translators(reading: Reading, path: Path, layout: Layout) -> dict[str, Column]:
-    """Translated segments of XLIFF or TMX, rows of XLSX; texts that cannot be read are defects."""
     if layout.languages is None and translation_kind(path) != "xlsx":
         raise InputError("the languages of source and target are not known", where=path)
     reading.content(path)
@@ -222,7 +221,6 @@ def _parquet(reading: Reading, path: Path) -> dict[str, Column]:
 
 
 def _python_values(column: Any, name: str, path: Path) -> list[Any]:
-    """Raises InputError for values that Python has no text or date for."""
     try:
         return cast(list[Any], column.to_pylist())
     except (ValueError, OverflowError) as error:
@@ -241,7 +239,6 @@ def _column(values: Sequence[Any], path: Path, lines: Sequence[int], unit: str =
 
 
 def _cell(value: Any) -> str:
-    """A value as text: strings as they are, null as empty text, lists as JSON, numbers exactly."""
     if isinstance(value, str):
         return value
     if value is None:

@@ -168,7 +168,6 @@ def _is_probability(value: object) -> bool:
 
 
 def _woven(gaps: Sequence[_Cell], words: Sequence[_Cell]) -> list[_Cell]:
-    """Gap, word, gap, ..., word, gap."""
     return [cell for pair in zip(gaps, words, strict=False) for cell in pair] + list(gaps[len(words) :])
 
 

@@ -29,11 +29,6 @@ _FORMS: Final[Sequence[Sequence[str]]] = (
 
 @dataclass(frozen=True)
 class _Row:
-    """A line: the word or gap that it is about, and its tag.
-
-    `system` is the language pair, if given, and the method.
-    """
-
     system: str
     kind: str
     segment: int
@@ -113,7 +108,6 @@ def _fields(line: str) -> list[str]:
 
 
 def _row(line: str, number: int) -> _Row | None:
-    """None for a line of no form."""
     fields = _fields(line)
     for form in _FORMS:
         named = dict(zip(form, fields, strict=False))
@@ -129,7 +123,6 @@ def _row(line: str, number: int) -> _Row | None:
 
 
 def _segments(rows: Sequence[_Row], first: int, count: int, path: Path) -> list[list[float]]:
-    """The tags of every segment, in the order of their indices; of one without tags, none."""
     by_segment: list[dict[int, _Row]] = [{} for _ in range(count)]
     for row in rows:
         known = by_segment[row.segment - first]
@@ -154,7 +147,6 @@ def _segments(rows: Sequence[_Row], first: int, count: int, path: Path) -> list[
 
 
 def _woven(gaps: Sequence[float], words: Sequence[float], number: int, path: Path) -> list[float]:
-    """Gap, word, gap, ..., word, gap."""
     if len(gaps) != len(words) + 1:
         raise InputError(
             f"{len(gaps)} gaps around {len(words)} words in segment {number} (counted from 0)", where=path

@@ -50,7 +50,6 @@ def save(figure: Figure, path: Path, dpi: int = 150) -> None:
 
 
 def _beside(kind: str) -> list[str]:
-    """The further kinds that QE_PLOTS names, of a PNG."""
     named = [name.strip().lower() for name in os.environ.get(PLOTS, "").split(",") if name.strip()]
     for name in named:
         if name not in _FORMATS:

@@ -39,10 +39,6 @@ def fitted(sheet: Sheet, width: int) -> Fitted:
 
 
 def _widths(strips: Sequence[Strip], width: int) -> list[int] | None:
-    """Widths of cells; the widest columns are wrapped to what fits.
-
-    None if all of them are too wide.
-    """
     room = width - len(GAP) * (len(strips) - 1)
     wide, narrow = [strip.natural for strip in strips], [strip.narrowest for strip in strips]
     if sum(narrow) > room:
@@ -57,7 +53,6 @@ def _widths(strips: Sequence[Strip], width: int) -> list[int] | None:
 
 
 def _grid(strips: Sequence[Strip], gaps: Sequence[int], widths: Sequence[int]) -> list[str]:
-    """The titles over a rule, and the rows."""
     lines = _lines([strip.title for strip in strips], strips, widths, bottom=True)
     lines.append("─" * max(map(cell_len, [*lines, GAP.join(" " * width for width in widths)])))
     for number, row in enumerate(zip(*(strip.shown for strip in strips), strict=True)):
@@ -69,10 +64,6 @@ def _grid(strips: Sequence[Strip], gaps: Sequence[int], widths: Sequence[int]) -
 def _lines(
     cells: Sequence[str], strips: Sequence[Strip], widths: Sequence[int], bottom: bool = False
 ) -> list[str]:
-    """One row as lines: as many as its longest cell has.
-
-    Shorter cells stand above empty lines, or below them if `bottom`.
-    """
     columns = [wrapped(cell, width) for cell, width in zip(cells, widths, strict=True)]
     height = max(map(len, columns))
     if bottom:
@@ -82,7 +73,6 @@ def _lines(
 
 
 def _stacked(sheet: Sheet, width: int) -> list[str]:
-    """Each row as a block: its name, and below it a line for each cell."""
     strips, named = sheet.strips, sheet.named + 1
     lines: list[str] = []
     for row in zip(*(strip.cells for strip in strips), strict=True):
@@ -93,7 +83,6 @@ def _stacked(sheet: Sheet, width: int) -> list[str]:
 
 
 def _told(pairs: Sequence[tuple[str, str]], width: int) -> list[str]:
-    """Title and cell, a line each; one after the other where there is no room beside each other."""
     shown = [(f"{GAP}{title}", cell) for title, cell in pairs if cell]
     if not shown:
         return []

@@ -53,7 +53,6 @@ def latex(sheet: Sheet) -> str:
 
 
 def _latex_cell(cell: str) -> str:
-    """Numbers have a minus sign, and a dash where they are undefined."""
     if not isinstance(cell, Shown):
         return latex_escaped(cell)
     return "--" if cell == UNDEFINED else re.sub(r"-(?=\d)", "$-$", latex_escaped(cell))
@@ -90,12 +89,10 @@ def _html_row(sheet: Sheet, row: tuple[str, ...]) -> Markup:
 
 
 def _heading(strip: Strip) -> str:
-    """A column's title, and below it what its figures are."""
     return Markup("{}<small>{}</small>").format(strip.title, strip.about) if strip.about else strip.title
 
 
 def _cell(text: str, right: bool, scope: str) -> Markup:
-    """A heading if it has a scope; numbers that are significant are marked."""
     kinds = ["sure"] if isinstance(text, Shown) and text.endswith(SIGNIFICANT) else []
     if isinstance(text, Shown):
         text = _IN_INTERVAL.sub("\u00a0", text)

@@ -55,7 +55,6 @@ def _read(name: str) -> dict[str, Any]:
 def _printed(
     verb: str, keys: Mapping[str, Any], absent: Sequence[str] = (), more: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """The schema of an entry of `verbs.yaml`."""
     properties = {"schema": {"const": SCHEMA}, **keys}
     required = [name for name in properties if name not in absent]
     own = {"type": "object", "required": required, "properties": properties}

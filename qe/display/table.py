@@ -86,7 +86,6 @@ class Table:
         return Sheet(self.title, strips, self.gaps, self.foot)
 
     def _merged(self) -> list[Row]:
-        """The rows of the body, repeated cells left empty."""
         rows: list[Row] = []
         for before, row in zip([(), *self.body], self.body, strict=False):
             same = bool(before)

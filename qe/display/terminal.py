@@ -37,5 +37,4 @@ def say(*sentences: str) -> None:
 
 
 def _sentences() -> int:
-    """In a file or a pipe, a sentence is a line, which other programs can look for."""
     return width() if sys.stdout.isatty() else UNBOUNDED

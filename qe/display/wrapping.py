@@ -51,7 +51,6 @@ def _needed(word: str, whole: bool) -> int:
 
 
 def _filled(words: list[str], width: int, whole_words: bool) -> list[str]:
-    """Words in as few lines as hold them."""
     lines = [""]
     for number, word in enumerate(words):
         joined = f"{lines[-1]} {word}" if number else word
@@ -65,10 +64,6 @@ def _filled(words: list[str], width: int, whole_words: bool) -> list[str]:
 
 
 def _folded(word: str, width: int) -> list[str]:
-    """A word in lines: whole if it fits, otherwise broken after punctuation.
-
-    At worst, it breaks anywhere but in a number.
-    """
     if cell_len(word) <= width:
         return [word]
     lines = [""]
@@ -92,7 +87,6 @@ def _parts(word: str) -> list[str]:
 
 
 def _pieces(word: str) -> list[str]:
-    """Single characters, and whole numbers."""
     inside = _inside_numbers(word)
     ends = [i for i in range(len(word) + 1) if i not in inside]
     return [word[a:b] for a, b in pairwise(ends)]

@@ -106,14 +106,12 @@ def bayesian_comparisons(
 def _signed_rank(
     differences: FloatArray, rope: float, reach: Reach, samples: int, seed: int
 ) -> tuple[Posterior, str]:
-    """The posterior; or no figures, and why."""
     if why := reach.lack(LEVEL):
         return Posterior(*[float("nan")] * 3), why
     return signed_rank(differences, rope, samples=samples, seed=seed), ""
 
 
 def _by_unit(errors: FloatArray, groups: Groups | None) -> FloatArray:
-    """(u,) mean errors of groups; the errors themselves without."""
     if groups is None:
         return errors
     index, count = group_index(groups, len(errors))

@@ -160,10 +160,6 @@ def _p_values(
     samples: int,
     seed: int,
 ) -> dict[str, float]:
-    """System -> p of its difference from the baseline, corrected (Holm).
-
-    Only systems that ran on all data have one.
-    """
     whole = [name for name, row in cells.items() if set(data) <= set(row)]
     if baseline not in whole:
         return {}
@@ -200,7 +196,6 @@ def exchanged_p(pairs: Sequence[tuple[Outputs, Outputs]], metric: str, samples: 
 
 
 def _data_names(reports: Mapping[Path, Mapping[str, Any]]) -> dict[Path, str]:
-    """The data set of every run: its name, with the pair or the label where names are shared."""
     first: dict[str, str] = {}
     named = {}
     for folder, report in reports.items():
@@ -216,7 +211,6 @@ def _data_names(reports: Mapping[Path, Mapping[str, Any]]) -> dict[Path, str]:
 
 
 def _systems(reports: Mapping[Path, Mapping[str, Any]], data: Mapping[Path, str]) -> dict[Path, str]:
-    """The system of every run: what the names of its runs have in common."""
     keys = {folder: _made_by(report["experiment"]) for folder, report in reports.items()}
     groups: dict[str, list[Path]] = {}
     for folder, key in keys.items():
@@ -230,7 +224,6 @@ def _systems(reports: Mapping[Path, Mapping[str, Any]], data: Mapping[Path, str]
 
 
 def _made_by(settings: Mapping[str, Any]) -> str:
-    """The keys of an experiment that make its system, whatever the data."""
     own = {key: value for key, value in settings.items() if key not in (*_OF_DATA, *_FOR_PEOPLE)}
     return json.dumps(own, sort_keys=True)
 

@@ -54,7 +54,6 @@ def bucket_table(
 
 
 def _cells(one: InBucket, digits: int, level: float) -> list[str]:
-    """Bucket, segments, both scores, difference, interval, corrected p."""
     scores = [number(score, digits) for score in one.scores]
     told = number(one.result.difference, digits), interval(one.ci, digits)
     return [one.bucket, count(one.segments), *scores, *told, p_of(one, level)]

@@ -40,7 +40,6 @@ def interval_coverage(measured: Sequence[Coverage], scale: LabelScale, where: st
 
 
 def _held_by_band(axes: Axes, by_level: Mapping[float, Sequence[BandCoverage]], what: str) -> None:
-    """A line per level, from band to band; the level itself is dotted."""
     for (level, bands), colour in zip(by_level.items(), PALETTE * len(by_level), strict=False):
         places, held = range(len(bands)), [band.coverage for band in bands]
         axes.plot(places, held, "o-", color=colour, markersize=4, linewidth=1.4, label=f"{level:g}")
@@ -50,7 +49,6 @@ def _held_by_band(axes: Axes, by_level: Mapping[float, Sequence[BandCoverage]], 
 
 
 def _asked_and_held(axes: Axes, measured: Sequence[Coverage]) -> None:
-    """The share of labels held over the level asked for, with 95 % intervals."""
     asked = [entry.level for entry in measured]
     held = np.array([entry.coverage for entry in measured])
     ends = np.array([entry.ci for entry in measured]).T

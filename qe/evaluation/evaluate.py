@@ -287,7 +287,6 @@ def evaluate(
 def _ranks(
     engine: Comparisons, judged: Mapping[Key, Judged], better: Mapping[str, bool]
 ) -> dict[str, dict[str, RankInterval]]:
-    """Rank intervals by every metric whose clusters are known; none for two systems."""
     if len(engine.scored.systems) < 3 or not better:
         return {}
     how = engine.how
@@ -298,10 +297,6 @@ def _ranks(
 
 
 def _with_p(judged: Mapping[Key, Judged], chosen: Mapping[str, Metric]) -> dict[Key, Judged]:
-    """The comparisons whose p-values tables show.
-
-    They are by metrics of papers and by metrics that sort a table.
-    """
     first: dict[str, str] = {}
     for name, metric in chosen.items():
         first.setdefault(metric.kind, name)
@@ -326,7 +321,6 @@ def _table(
 
 
 def _in_order(results: Mapping[Key, TestResult], table: Table) -> dict[Key, TestResult]:
-    """The results of a table's comparisons, each in the table's order of the two systems."""
     keys = [*table.copies, *table.twins, *(key for keys in table.members.values() for key in keys)]
     ordered = {}
     for a, b, metric in keys:
@@ -351,7 +345,6 @@ def _checked(
 
 
 def _finite(values: FloatArray, name: str) -> FloatArray:
-    """(n,) float64. Raises InputError for another shape and values that are not finite."""
     array = np.asarray(values, np.float64)
     if array.ndim != 1:
         raise InputError(f"{name} must be one number per segment, but got shape {array.shape}")
@@ -406,7 +399,6 @@ def _clusters(
     judged: Mapping[Key, Judged],
     metrics: Mapping[str, Metric],
 ) -> dict[str, list[list[str]]]:
-    """Metric -> clusters, where the resamples are enough and any pair has a p-value."""
     short = {key[2] for key in table.short_of_samples(judged)}
     grouped: dict[str, list[list[str]]] = {}
     for metric, kind in metrics.items():

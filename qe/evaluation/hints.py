@@ -88,7 +88,6 @@ def _reversed(name: str, correlation: float, n: int) -> str:
 
 
 def _shifted(name: str, gold: FloatArray, predicted: FloatArray, correlation: float) -> str:
-    """Whether the predictions fit the neighbours' labels far better than their own."""
     own = 0.0 if np.isnan(correlation) else correlation
     moved = {
         "one line early": rank_correlation(gold[1:], predicted[:-1]),
@@ -125,10 +124,6 @@ def _scaled(name: str, gold: FloatArray, predicted: FloatArray, scale: LabelScal
 
 
 def _rescaled_error(gold: FloatArray, predicted: FloatArray) -> float:
-    """Mean absolute error after the best rising line from predictions to labels.
-
-    The line takes the scale of the predictions to that of the labels.
-    """
     varies = np.ptp(predicted) > 0
     slope = max(0.0, float(np.polyfit(predicted - predicted.mean(), gold, 1)[0])) if varies else 0.0
     return float(np.abs(gold.mean() + slope * (predicted - predicted.mean()) - gold).mean())

@@ -60,8 +60,6 @@ class _Features(BaseModel):
 
 
 class _Run(BaseModel):
-    """What a leaderboard reads of report.json."""
-
     experiment: _Experiment
     data: _Data
     features: _Features
@@ -183,14 +181,12 @@ def are_of_one_data_set(folders: Sequence[Path]) -> bool:
 
 
 def _names(runs: Mapping[Path, _Run]) -> dict[Path, str]:
-    """Names of the experiments; runs of one name have those of their folders."""
     own = {folder: run.experiment.name for folder, run in runs.items()}
     shared = Counter(own.values())
     return {folder: name if shared[name] == 1 else str(folder) for folder, name in own.items()}
 
 
 def _metric(runs: Sequence[_Run]) -> str:
-    """What the experiments are judged by; DeltaAvg where they differ in it."""
     named = {run.experiment.evaluation.metric for run in runs}
     metric = named.pop() if len(named) == 1 else "delta_avg"
     METRICS.get(metric)
@@ -198,7 +194,6 @@ def _metric(runs: Sequence[_Run]) -> str:
 
 
 def _badness(value: float, metric: str) -> float:
-    """What entries are sorted by; an undefined figure is the worst."""
     if math.isnan(value):
         return math.inf
     return -value if METRICS.get(metric).higher_is_better else value
@@ -213,7 +208,6 @@ def _run(folder: Path) -> _Run:
 
 
 def _predictions(folder: Path, nested: bool) -> pd.DataFrame:
-    """id, gold and chosen (out of fold) of the training segments."""
     file, column = folder / "predictions.parquet", "nested" if nested else "predicted"
     with whole("the predictions of the run", file, _AGAIN):
         table = pd.read_parquet(file)
@@ -277,7 +271,6 @@ def _row(board: Leaderboard, entry: Entry, metrics: Sequence[str], published: Se
 
 
 def _published_metrics(board: Leaderboard) -> list[str]:
-    """The metrics for which an experiment of the board gives a published figure."""
     given = {m for entry in board.entries for m, value in entry.published.items() if value is not None}
     return [metric for metric in _PUBLISHED if metric in given]
 

@@ -109,5 +109,4 @@ def official_lines(submitted: Submission, scores: OfficialScores) -> str:
 
 
 def _rounded(differences: FloatArray) -> FloatArray:
-    """|difference| as "%.2f" prints it: the exact binary value rounded to two decimals."""
     return np.array([float(f"{abs(value):.2f}") for value in differences.tolist()])

@@ -191,7 +191,6 @@ def mapped(quality: FloatArray, ends: tuple[float, float]) -> FloatArray:
 
 
 def _ends(gold: FloatArray, scale: LabelScale) -> tuple[float, float]:
-    """(worst, best) label that an oracle is mapped to."""
     low, high = _EFFORT_SCALE
     if scale.higher_is_better and low <= gold.min() and gold.max() <= high:
         return EFFORT_RANGE
@@ -215,11 +214,6 @@ def _negative_hter(texts: PostEdited) -> FloatArray:
 
 
 def _bleu(texts: PostEdited) -> FloatArray:
-    """(n,) sentence BLEU by sacrebleu, 0 .. 100.
-
-    Words are split at spaces and lower-cased; smoothing is exponential; the order is at most the
-    translation's length.
-    """
     metric = BLEU(lowercase=True, tokenize="none", effective_order=True)
     pairs = zip(texts.target, texts.post_edit, strict=True)
     return np.array([metric.sentence_score(target, [edited]).score for target, edited in pairs])

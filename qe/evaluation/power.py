@@ -249,8 +249,6 @@ def _notes(units: int, powers: Sequence[MetricPower]) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class _Draw:
-    """A virtual test set: its segments, their groups (None: each its own), the seed of its test."""
-
     rows: NDArray[np.int64]
     groups: Groups | None
     seed: int
@@ -258,13 +256,6 @@ class _Draw:
 
 @dataclass(frozen=True, eq=False)
 class _Pilot:
-    """A pair of systems by one metric, one of which can be made better or worse at will.
-
-    gold, own, other, ideal  (n,) labels, predictions of both, perfect predictions; on the metric's scale
-    error                    standard error of the difference on one pilot (jackknife)
-    freedom                  degrees of freedom of that error
-    """
-
     name: str
     metric: Metric
     gold: FloatArray
@@ -316,19 +307,13 @@ class _Pilot:
         return 1.0 if self.metric.higher_is_better else -1.0
 
     def moved(self, share: float) -> FloatArray:
-        """The system's predictions, moved a share of their way to the gold labels.
-
-        A negative share moves them away.
-        """
         return self.own + share * (self.ideal - self.own)
 
     def gain(self, share: float) -> float:
-        """By how much the moved system is better than the baseline, on the whole pilot."""
         moved, other = (self.metric.score(self.gold, side) for side in (self.moved(share), self.other))
         return self.sign * (moved - other)
 
     def share_for(self, gain: float) -> float:
-        """The share by which predictions move for a gain, by bisection; NaN if none is enough."""
         low, high = -1.0, 1.0
         for _ in range(6):
             if self.gain(low) < gain:
@@ -342,10 +327,6 @@ class _Pilot:
         return high
 
     def point(self, size: int, gain: float, stream: int, progress: Progress) -> Point:
-        """The power at a size and a gain.
-
-        The same stream draws the same segments. NaN for a gain out of reach.
-        """
         simulated = min(size, _LARGEST)
         scale = float(np.sqrt(size / simulated))
         draws = [self._draw(simulated, stream, number) for number in range(self.settings.simulations)]
@@ -366,11 +347,6 @@ class _Pilot:
         return Point(size, gain, share_found, error, beyond)
 
     def _draw(self, size: int, stream: int, number: int) -> "_Draw":
-        """One virtual test set.
-
-        The pilot's variance is an estimate: the size of each test set is drawn so that its noise is as
-        uncertain (chi-squared with `freedom`), and unbiased (n - 1 for n). A group drawn twice is two groups.
-        """
         generator = np.random.default_rng([self.settings.seed, stream, number])
         chance = generator.chisquare(self.freedom) / self.freedom * (self.units - 1) / self.units
         units = generator.integers(0, self.units, max(_FEWEST, round(size * chance)))
@@ -381,13 +357,6 @@ class _Pilot:
         return _Draw(np.concatenate(parts), np.repeat(np.arange(len(parts)), list(map(len, parts))), seed)
 
     def _centred_share(self, gain: float, draws: "Sequence[_Draw]") -> float:
-        """The share at which virtual test sets have that gain on average.
-
-        The gain of the whole pilot alone would not do.
-
-        Their mean moves smoothly with the share, where the score of one pilot moves in steps (DeltaAvg) and
-        differs from it (a small set's DeltaAvg is lower). NaN for a gain that no share has.
-        """
         others = [self.metric.score(self.gold[d.rows], self.other[d.rows]) for d in draws]
 
         def lack(share: float) -> float:
@@ -403,7 +372,6 @@ class _Pilot:
         return float("nan")
 
     def _found(self, moved: FloatArray, draw: "_Draw") -> float:
-        """The gain where the test finds one, 0 where it finds none (or a loss)."""
         rows = draw.rows
         gold, sides = self.gold[rows], {"own": moved[rows], "other": self.other[rows]}
         scored = Predictions(gold, sides, {self.name: self.metric})
@@ -414,24 +382,20 @@ class _Pilot:
 
     @property
     def plain(self) -> bool:
-        """Whether segments are the units."""
         return self.units == len(self.gold)
 
     @cached_property
     def members(self) -> list[NDArray[np.int64]]:
-        """The segments of each unit."""
         order = np.argsort(self.index, kind="stable")
         starts = np.searchsorted(self.index[order], np.arange(self.units + 1))
         return [order[first:last] for first, last in pairwise(starts)]
 
     def expected(self, size: int) -> float:
-        """A first guess of the detectable gain: normal theory with the jackknife's standard error."""
         reach = stats.norm.isf(self.settings.threshold / 2) + ndtri(self.settings.power)
         return float(reach * self.error * np.sqrt(self.units / size))
 
 
 def _detectable(pilot: _Pilot, size: int, progress: Progress) -> tuple[float, list[Point]]:
-    """The smallest gain with the power asked for, and the curve; NaN if no possible gain has it."""
     points: dict[float, Point] = {}
     guess = pilot.expected(size)
     for _ in range(_ROUNDS):
@@ -448,7 +412,6 @@ def _detectable(pilot: _Pilot, size: int, progress: Progress) -> tuple[float, li
 
 
 def _needed(pilot: _Pilot, gain: float, progress: Progress) -> tuple[int | None, list[Point]]:
-    """The units that a gain needs, and the curve; None if its power never gets there."""
     if not gain > 0:
         raise InputError(f"the gain of {pilot.name} must be above 0, but got {gain:g}")
     if np.isnan(pilot.share_for(gain)):
@@ -471,12 +434,6 @@ def _needed(pilot: _Pilot, gain: float, progress: Progress) -> tuple[int | None,
 
 
 def _crossing(at: Sequence[float], shares: Sequence[float], power: float) -> float:
-    """The point that reaches the power, by a probit line through its neighbours.
-
-    NaN if all stay below.
-
-    The probit of power is linear in the difference, and in the root of the size, for a normal test statistic.
-    """
     x, y = np.asarray(at), np.asarray(shares)
     if not len(y) or y.max() < power:
         return float("nan")
@@ -492,5 +449,4 @@ def _crossing(at: Sequence[float], shares: Sequence[float], power: float) -> flo
 
 
 def _weights(shares: FloatArray) -> FloatArray:
-    """Precision of the probits of shares."""
     return np.asarray(stats.norm.pdf(ndtri(shares)) ** 2 / (shares * (1 - shares)))

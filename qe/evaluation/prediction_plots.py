@@ -118,7 +118,6 @@ def delta_avg_by_quantiles(per_n: Mapping[str, ArrayLike], segments: int | None 
 def _cloud(
     figure: Figure, row: list[Axes], x: FloatArray, y: FloatArray, extent: tuple[float, float, float, float]
 ) -> None:
-    """Points in the first of a row of axes; if there are too many to tell apart, a density."""
     axes = row[0]
     if len(x) <= _CROWD:
         alpha = 0.55 if len(x) <= 600 else 0.3
@@ -131,7 +130,6 @@ def _cloud(
 
 
 def _pairs(gold: ArrayLike, predicted: ArrayLike) -> tuple[FloatArray, FloatArray, int]:
-    """(gold, predicted, how many pairs were undefined), the undefined ones left out."""
     x, y = np.asarray(gold, np.float64), np.asarray(predicted, np.float64)
     if x.shape != y.shape or x.ndim != 1:
         raise InputError(f"gold and predicted must have equal length, but got {x.shape} and {y.shape}")
@@ -142,7 +140,6 @@ def _pairs(gold: ArrayLike, predicted: ArrayLike) -> tuple[FloatArray, FloatArra
 
 
 def _limits(scale: LabelScale, *values: FloatArray) -> tuple[float, float]:
-    """The label scale where it is closed, else the range of the values; with a margin."""
     everything = np.concatenate(values)
     low = float(everything.min()) if scale.low is None else min(scale.low, float(everything.min()))
     high = float(everything.max()) if scale.high is None else max(scale.high, float(everything.max()))
@@ -151,7 +148,6 @@ def _limits(scale: LabelScale, *values: FloatArray) -> tuple[float, float]:
 
 
 def _quantile_axis(axes: Axes, last: int) -> None:
-    """A logarithmic axis with round numbers of quantiles."""
     axes.set_xscale("log")
     ticks = [n for n in (2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 5000, 20000, 100000) if n <= last]
     axes.xaxis.set_major_locator(FixedLocator(ticks))
@@ -171,7 +167,6 @@ def _count(n: int, lost: int = 0) -> str:
 
 
 def _pearson(x: FloatArray, y: FloatArray) -> str:
-    """The correlation as text, nothing where a side is constant."""
     return f" · Pearson {number(np.corrcoef(x, y)[0, 1])}" if x.std() > 0 and y.std() > 0 else ""
 
 

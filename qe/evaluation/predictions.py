@@ -70,7 +70,6 @@ class Predictions(Scored):
 
     @cached_property
     def _exchanged_by_sums(self) -> Additive:
-        """Statistics that change sides in a randomization test."""
         kinds = {key: _additive(m) for key, m in self.kinds.items() if not isinstance(m, ExchangedMetric)}
         return self._statistics(kinds)
 

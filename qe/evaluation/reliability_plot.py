@@ -40,7 +40,6 @@ def _panel(axes: Axes, systems: Mapping[str, Sequence[Bin]]) -> None:
 
 
 def _reach(share: FloatArray, n: IntArray) -> FloatArray:
-    """(2, b) down to and up to the ends of Wilson's interval."""
     z = 1.959964
     middle = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)

@@ -56,7 +56,6 @@ def _compared(report: Report) -> list[tuple[str, str]]:
 
 
 def _primaries(report: Report) -> list[str]:
-    """The metrics that sort the tables."""
     kinds = (metrics_of(report, kind) for kind in KINDS)
     return [metrics[0] for metrics in kinds if metrics]
 
@@ -101,7 +100,6 @@ def p_table(report: Report, metrics: Sequence[str]) -> Table:
 
 
 def _tested(report: Report) -> list[str]:
-    """The metrics that papers report, of those that were tested; of two classes, all of classes."""
     tested = {one.metric for one in report.comparisons}
     return [metric for metric in (*metrics_of(report, "classes"), *OF_PAPERS) if metric in tested]
 
@@ -116,7 +114,6 @@ def _intervals(report: Report) -> bool:
 
 
 def _sections(report: Report, metric: str, baseline: str | None) -> list[list[str]]:
-    """Systems, best first, in three sections: above the baseline, no different, below."""
     better = METRICS.get(metric).higher_is_better
     order = best_first(report.systems, metric, better)
     if baseline is None:
@@ -193,11 +190,6 @@ def _winner_notes(report: Report) -> list[str]:
 
 
 def _equivalence_notes(report: Report) -> list[str]:
-    """Equivalence verdicts by metric.
-
-    If a cluster has several systems and there is no margin, the note says that no difference found is not
-    equality.
-    """
     shared = any(len(group) > 1 for groups in report.clusters.values() for group in groups)
     if shared and not report.equivalences:
         return [

@@ -282,7 +282,6 @@ def evaluate_words(
 
 
 def _interval(metric: str, score: float, left_out: Sequence[FloatArray]) -> tuple[float, float]:
-    """Within what the metric can be."""
     low, high = jackknife_interval(score, left_out, CONFIDENCE)
     return max(low, -1.0 if metric == "mcc" else 0.0), min(high, 1.0)
 

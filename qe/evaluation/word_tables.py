@@ -44,7 +44,6 @@ def shown_metrics(report: WordReport) -> list[str]:
 
 
 def _cell(report: WordReport, name: str, metric: str) -> Shown:
-    """A score with its interval; the calibration error beside that of true probabilities."""
     if metric == "ece" and metric in report.scores[name]:
         error, chance = report.scores[name][metric], report.scores[name]["ece_by_chance"]
         return Shown(number(error), f"(chance {number(chance)})", value={"value": error, "by chance": chance})

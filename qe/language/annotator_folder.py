@@ -203,7 +203,6 @@ def export(path: Path, target: Path) -> None:
 
 
 def _in_order(tasks: Sequence[str], path: Path) -> tuple[str, ...]:
-    """Tasks after those they need. Raises InputError if one needs another that is not there."""
     order: list[str] = []
     for task in sorted(tasks, key=lambda task: (len(ANNOTATORS.get(task).needs), task)):
         for need in ANNOTATORS.get(task).needs:

@@ -66,7 +66,6 @@ def write_projected(
 
 
 def _sentences(words: Tokens, tags: Tokens, links: Links) -> Iterator[tuple[list[str], list[str]]]:
-    """Words and tags of the texts in which every entity has its place."""
     for k in range(len(words)):
         text, (first, last) = words.words(k), links.offsets[k : k + 2].tolist()
         pairs = np.column_stack([links.source[first:last], links.target[first:last]]).tolist()

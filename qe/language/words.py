@@ -56,7 +56,6 @@ def _sign(letter: str) -> str:
 
 
 def _kind(word: str) -> str:
-    """Length up to 6, capitals, digits, hyphen, letters at all."""
     flags = (
         word[:1].isupper(), word.isupper() and len(word) > 1, any(c.isdigit() for c in word), "-" in word,
         any(c.isalpha() for c in word),

@@ -46,7 +46,6 @@ def estimators(root: Any) -> Iterator[BaseEstimator]:
 
 
 def _width(estimator: Any) -> int:
-    """Columns that an estimator takes, as scikit-learn compares rows with."""
     width = estimator.n_features_in_
     if not isinstance(width, int) or width < 1:
         raise Damaged(f"`n_features_in_` must be a whole number above 0, but is {width!r}")
@@ -54,7 +53,6 @@ def _width(estimator: Any) -> int:
 
 
 def _check_libsvm(machine: Any) -> None:
-    """Support vectors of scikit-learn's SVR and SVC, which libsvm takes as plain memory."""
     classes = len(machine.classes_) if isinstance(machine, SVC) else 2
     pairs, size, width = classes * (classes - 1) // 2, len(machine.support_), _width(machine)
     if {"_impl", "_sparse_kernels"} & vars(machine).keys() or machine._sparse or classes < 2:
@@ -77,7 +75,6 @@ def _check_libsvm(machine: Any) -> None:
 
 
 def _check_neighbours(model: Any) -> None:
-    """The training rows of scikit-learn's nearest neighbours."""
     rows = model.n_samples_fit_
     typed("_fit_X", model._fit_X, np.float64, rows, _width(model))
     if isinstance(model, KNeighborsClassifier):

@@ -119,7 +119,6 @@ class BoostedTrees(LGBMRegressor):
         return self
 
     def _trees_needed(self, rows: FloatArray, labels: FloatArray, weights: FloatArray | None) -> int:
-        """The number of trees after which the error of a part of the rows was lowest."""
         part = ShuffleSplit(1, test_size=VALIDATION, random_state=self.random_state)
         train, held_out = next(part.split(rows))
         counts = np.ones(len(rows)) if weights is None else weights
@@ -134,7 +133,6 @@ class BoostedTrees(LGBMRegressor):
         return max(1, int(self.best_iteration_))
 
     def _process_params(self, stage: str) -> dict[str, Any]:
-        """What LightGBM itself gets: constraints by columns, stopping where rows are held out."""
         params: dict[str, Any] = super()._process_params(stage)
         signs = params.pop("monotone_constraints", None)
         if not self._stops:

@@ -53,10 +53,6 @@ def fit_by_elimination(
 
 @numba.njit(cache=True, nogil=True)
 def _ridge_inverse(gram: FloatArray) -> FloatArray:
-    """Inverse of gram + ridge by Cholesky.
-
-    The ridge grows tenfold until the matrix is positive definite.
-    """
     size, ridge = len(gram), _RIDGE
     inverse = np.zeros((size, size))
     while True:
@@ -82,7 +78,6 @@ def _ridge_inverse(gram: FloatArray) -> FloatArray:
 
 @numba.njit(cache=True, nogil=True)
 def _factorised(gram: FloatArray, ridge: float, factor: FloatArray) -> bool:
-    """Fills the lower Cholesky factor of gram + ridge; False if that is not positive definite."""
     for j in range(len(gram)):
         for i in range(j, len(gram)):
             value = gram[i, j] + (ridge if i == j else 0.0)
@@ -101,7 +96,6 @@ def _factorised(gram: FloatArray, ridge: float, factor: FloatArray) -> bool:
 def _eliminate(
     inverse: FloatArray, beta: FloatArray, rss: float, label_deviation: float, n: int
 ) -> NDArray[np.bool_]:
-    """(p,) which attributes stay; `inverse` and `beta` are updated in place as attributes go."""
     keep = np.ones(len(beta), np.bool_)
     while keep.any():
         largest = _extreme(beta, keep, 1.0)
@@ -124,7 +118,6 @@ def _eliminate(
 
 @numba.njit(cache=True, nogil=True)
 def _extreme(beta: FloatArray, keep: NDArray[np.bool_], sign: float) -> int:
-    """The first kept attribute with the largest (sign 1) or smallest (sign -1) |beta|."""
     best = -1
     for j in range(len(beta)):
         if keep[j] and (best < 0 or sign * abs(beta[j]) > sign * abs(beta[best])):

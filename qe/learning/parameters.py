@@ -180,10 +180,6 @@ def ends(distribution: Distribution) -> tuple[Any, ...]:
 
 
 def _of_scikit_learn(value: Any, constraints: Any, place: str) -> Iterator[Mistake]:
-    """The mistakes that scikit-learn would report when it fits.
-
-    It takes infinity and truth values for numbers; this check does not.
-    """
     from sklearn.utils._param_validation import make_constraint
 
     if isinstance(constraints, str):  # "no_validation"

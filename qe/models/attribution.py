@@ -68,7 +68,6 @@ class Kernel:
 
     @cached_property
     def _nodes(self) -> int:
-        """What one row of the background needs: most others need no more."""
         return int(shapley_values(self.expansion, self.background[:1], self.background)[1][0])
 
     def values(self, rows: FloatArray) -> FloatArray:
@@ -92,10 +91,6 @@ class Sampling:
 
     @cached_property
     def _walks(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """(w, k) orders of the features, each before its reverse, with background rows.
-
-        Each order has one background row.
-        """
         k = self.background.shape[1]
         pairs = self.orders or max(2, _EVALUATIONS // (2 * (k + 1)))
         generator = np.random.default_rng(self.seed)
@@ -113,7 +108,6 @@ class Sampling:
         return np.array([self._sampled(row, position, starts) for row in rows]).reshape(rows.shape)
 
     def _sampled(self, row: FloatArray, position: NDArray[np.int64], starts: NDArray[np.int64]) -> FloatArray:
-        """(k,) values of one row; the matrix predicted has the same shape for every row."""
         walks, k = position.shape
         switched = position[:, None, :] < np.arange(k + 1)[None, :, None]
         points = np.where(switched, row, self.background[starts][:, None, :])
@@ -172,10 +166,6 @@ def attribution(
 def _members(
     learner: Any, predict: Predict, background: FloatArray
 ) -> tuple[list[tuple[float, Any]], float] | None:
-    """The (weight, learner) pairs and the constant that a prediction is the sum of.
-
-    None for a learner without such members.
-    """
     members, weights = getattr(learner, "members_", None), getattr(learner, "weights_", None)
     if members is None or weights is None or len(members) != len(weights):
         return None
@@ -213,7 +203,6 @@ def _exact(learner: Any, predict: Predict, background: FloatArray) -> Attributio
 
 
 def _contributions(booster: Any, rows: FloatArray) -> FloatArray | None:
-    """LightGBM's; None for trees that it cannot take apart (with linear leaves)."""
     try:
         return np.asarray(booster.predict(rows, pred_contrib=True), np.float64)
     except Exception as error:  # LightGBM's own type; importing it only to name it costs start-up time
@@ -223,7 +212,6 @@ def _contributions(booster: Any, rows: FloatArray) -> FloatArray | None:
 
 
 def _probe(background: FloatArray) -> FloatArray:
-    """The background, and two rows beyond it on either side."""
     return np.vstack([background, 3 * background[:1], -2 * background[-1:]])
 
 

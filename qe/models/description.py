@@ -133,10 +133,6 @@ def _check_unchanged(folder: Path, before: list[tuple[str, ...]]) -> None:
 
 
 def _stamps(folder: Path) -> list[tuple[str, ...]]:
-    """Stamps that identify a folder and its files.
-
-    A rename or a change leaves its time.
-    """
     try:
         places = [folder, *(folder / name for name in regular_files(folder))]
         return [(str(place), *identity_of(place.stat())) for place in places]
@@ -180,7 +176,6 @@ def read_unverified(folder: Path) -> Description:
 
 
 def _trained_by(content: Mapping[str, Any]) -> str:
-    """This project's version that a model records."""
     about = content.get("about")
     recorded = about.get("versions") if isinstance(about, dict) else None
     packages = recorded if isinstance(recorded, dict) else {}

@@ -311,8 +311,6 @@ def stability_index(expected: CountArray, observed: CountArray) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Texts:
-    """Words and languages of some segments, and what others look like beside them."""
-
     words: tuple[NDArray[np.uint32], NDArray[np.uint32]]
     languages: tuple[LanguageProfile, LanguageProfile]
 
@@ -322,7 +320,6 @@ class _Texts:
         return cls(words, (LanguageProfile.make(segments.source), LanguageProfile.make(segments.target)))
 
     def tokens(self, segments: Segments) -> NDArray[np.int32]:
-        """(n, 4) tokens and unseen tokens of source and target."""
         columns = []
         for tokens, known in zip((segments.source_tokens, segments.target_tokens), self.words, strict=True):
             unseen = ~np.isin(_hashes(tokens), known)
@@ -331,11 +328,9 @@ class _Texts:
         return np.column_stack(columns).astype(np.int32)
 
     def bits(self, segments: Segments) -> tuple[FloatArray, FloatArray]:
-        """(n,) bits per character of each side in its own language."""
         return self.languages[0].bits(segments.source), self.languages[1].bits(segments.target)
 
     def signs(self, segments: Segments, limits: tuple[float, float]) -> NDArray[np.uint8]:
-        """(n, 4) whether each segment shows each of SIGNS."""
         source, target = self.bits(segments)
         crossed = self.languages[1].bits(segments.source), self.languages[0].bits(segments.target)
         alike = target > crossed[1]
@@ -346,7 +341,6 @@ class _Texts:
 def _held_out(
     segments: Segments, halves: tuple[CountArray, CountArray]
 ) -> tuple[tuple[float, float], CountArray, CountArray]:
-    """Limits, tokens and signs of each half beside the other."""
     sides = [(_Texts.make(segments.take(own)), segments.take(other)) for own, other in (halves, halves[::-1])]
     bits = [texts.bits(rows) for texts, rows in sides]
     limits = tuple(float(np.quantile(np.concatenate(side), 0.99)) for side in zip(*bits, strict=True))
@@ -385,7 +379,6 @@ def _over(shares: tuple[float, float], jump: float) -> bool:
 
 
 def _lengths(segments: Segments) -> FloatArray:
-    """(n, 3) LENGTHS; the ratio is undefined for an empty source."""
     source, target = (
         np.array([len(t) for t in side], np.float64) for side in (segments.source, segments.target)
     )
@@ -394,7 +387,6 @@ def _lengths(segments: Segments) -> FloatArray:
 
 
 def _edges(values: FloatArray) -> FloatArray:
-    """Deciles of what is defined, each once; a value at an edge belongs to the bin above."""
     defined = values[~np.isnan(values)]
     if not len(defined):
         return np.empty(0)
@@ -410,20 +402,14 @@ def _binned(values: FloatArray, edges: Sequence[FloatArray]) -> NDArray[np.uint8
 
 
 def _counted(bins: NDArray[np.uint8]) -> CountArray:
-    """(names, 11) rows per bin."""
     return np.stack([(bins == b).sum(axis=0) for b in range(_BINS + 1)], axis=1).astype(np.int64)
 
 
 def _hashes(tokens: Tokens) -> NDArray[np.uint32]:
-    """A hash of each type; 1 in 80,000 unseen words is taken for one of 50,000 seen ones."""
     return np.array([zlib.crc32(t.encode("utf-8", "surrogatepass")) for t in tokens.types], np.uint32)
 
 
 def _words(tokens: Tokens) -> NDArray[np.uint32]:
-    """The sorted hashes of the types that occur.
-
-    Rows taken from a batch keep the types of the whole batch.
-    """
     return np.unique(_hashes(tokens)[np.unique(tokens.ids)])
 
 

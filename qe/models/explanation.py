@@ -114,7 +114,6 @@ class Explainer:
 
     @cached_property
     def _parts(self) -> tuple[Any, Any]:
-        """(imputing and scaling, the rest): the former treats every column by itself."""
         return split_steps(self.model.pipeline)
 
     @cached_property
@@ -127,7 +126,6 @@ class Explainer:
         return np.ascontiguousarray(numbers(features))
 
     def _predict(self, prepared: FloatArray) -> FloatArray:
-        """Scores from features; what trees add to them is their mean."""
         table = pd.DataFrame(prepared, columns=self.model.feature_set.names)
         rest = self._parts[1]
         if self.model.feature_set.trees:
@@ -135,14 +133,12 @@ class Explainer:
         return np.asarray(rest.predict(table), np.float64)
 
     def _predict_chosen(self, inputs: FloatArray) -> FloatArray:
-        """Scores from the columns that reach the learner alone; the others do not matter."""
         prepared = np.zeros((len(inputs), len(self.model.feature_set.names)))
         prepared[:, self._chosen] = inputs
         return self._predict(prepared)
 
     @cached_property
     def _chosen(self) -> NDArray[np.int64]:
-        """The columns that reach the learner; empty if a step makes new ones."""
         inner = self._parts[1].steps[:-1]
         chosen = np.arange(len(self.model.feature_set.names))
         for _, step in inner:

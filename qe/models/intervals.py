@@ -121,7 +121,6 @@ class Intervals:
         return self.new_weight * ratio
 
     def _quantiles(self, number: int, level: float, weight: FloatArray | None) -> FloatArray:
-        """Quantile of one group: (n,) for new rows of such weights, or (1,)."""
         rows = slice(None) if self.groups is None else self.groups == number
         scores = self.scores[rows]
         weights = np.ones(len(scores)) if self.weights is None else self.weights[rows]
@@ -261,8 +260,6 @@ def weighted_quantiles(scores: FloatArray, weights: FloatArray, new: FloatArray,
 
 @dataclass(frozen=True, eq=False)
 class _Labelled:
-    """Labelled rows with predictions, group column (or nothing) and weights."""
-
     features: FloatArray
     predicted: FloatArray
     gold: FloatArray
@@ -275,7 +272,6 @@ class _Labelled:
         return _Labelled(self.features[rows], self.predicted[rows], self.gold[rows], column, weights)
 
     def weighed(self, shift: DensityRatio | None) -> FloatArray | None:
-        """The weights, times how much more often such rows occur elsewhere."""
         if shift is None:
             return self.weights
         ratio = shift.weights(self.features, self.predicted)
@@ -291,7 +287,6 @@ def _calibrated(
     taxonomy: Taxonomy | None,
     shift: DensityRatio | None,
 ) -> Intervals:
-    """From the (n,) scores of these rows."""
     order = np.argsort(scores, kind="stable")
     weights = rows.weighed(shift)
     return Intervals(
@@ -399,14 +394,11 @@ def split_conformal(
 
 @dataclass(frozen=True, eq=False)
 class _Residuals:
-    """Out-of-fold predictions, their absolute errors, and the rows of every fold."""
-
     labelled: _Labelled
     errors: FloatArray
     folds: tuple[IntArray, ...]
 
     def difficulty(self, fits: Fits, folds: Sequence[int], penalty: float) -> list[FloatArray]:
-        """Per fold of `folds`, the difficulty of its rows as the others of `folds` predict it."""
         predicted = []
         for fold in folds:
             rows = self.folds[fold]
@@ -415,12 +407,10 @@ class _Residuals:
         return predicted
 
     def scores(self, fits: Fits, folds: Sequence[int], penalty: float) -> list[FloatArray]:
-        """Per fold of `folds`, errors over difficulty."""
         difficulty = self.difficulty(fits, folds, penalty)
         return [self.errors[self.folds[fold]] / d for fold, d in zip(folds, difficulty, strict=True)]
 
     def loss(self, fits: Fits, folds: Sequence[int], penalty: float) -> float:
-        """The squared distance of cross-fitted difficulty and errors."""
         difficulty = self.difficulty(fits, folds, penalty)
         pairs = zip(folds, difficulty, strict=True)
         return float(sum(((self.errors[self.folds[fold]] - d) ** 2).sum() for fold, d in pairs))
@@ -435,7 +425,6 @@ def _from_folds(
     grouping: Grouping | None,
     shift: DensityRatio | None,
 ) -> Intervals:
-    """Intervals that the rows of the numbered folds give."""
     some = rows.labelled.take(np.concatenate([rows.folds[fold] for fold in folds]))
     taxonomy = None
     if grouping is not None:
@@ -453,7 +442,6 @@ def _held_out_bounds(
     shift: DensityRatio | None,
     levels: Sequence[float],
 ) -> dict[float, FloatArray]:
-    """Level -> (2, n) bounds of every fold's rows, by intervals that the other folds alone gave."""
     bounds = {level: np.full((2, len(rows.errors)), np.nan) for level in levels}
     for fold, test in enumerate(rows.folds if levels else ()):
         others = [other for other in range(len(rows.folds)) if other != fold]

@@ -51,16 +51,11 @@ def trigram_overlap(texts: Sequence[str], others: Sequence[str]) -> NDArray[np.f
 
 
 def _distinct(texts: Sequence[str]) -> NDArray[np.int64]:
-    """Text by text, the distinct buckets: text * BUCKETS + bucket."""
     buckets, lengths = _trigrams(texts)
     return distinct(np.repeat(np.arange(len(texts)), lengths) * BUCKETS + buckets)
 
 
 def _trigrams(texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The buckets of all trigrams, text by text, and their number in each text.
-
-    Texts are padded with spaces.
-    """
     padded = [f"  {text.lower()} " for text in texts]
     lengths = np.array([len(text) - 2 for text in padded], np.int64)
     codes = np.frombuffer("".join(padded).encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.uint64)

@@ -165,7 +165,6 @@ class Model:
             description.write(temporary, self._description() | self._plugins() | {"made_columns": columns})
 
     def _plugins(self) -> dict[str, Any]:
-        """The distributions that brought a strategy, if any did."""
         installed = versions_of(description.kinds_of(self.candidate, self.feature_set.configs))
         return {"plugins": installed} if installed else {}
 
@@ -250,10 +249,6 @@ def split_steps(pipeline: Pipeline) -> tuple[list[Any], Pipeline]:
 
 
 def _in_blocks(pipeline: Pipeline, features: pd.DataFrame) -> FloatArray:
-    """(n,) predictions of blocks of equal size, the last one filled up with its last row.
-
-    Raises InputError for a feature that is too large when it is scaled.
-    """
     n = len(features)
     if not n:
         return np.empty(0)
@@ -282,10 +277,6 @@ def _in_blocks(pipeline: Pipeline, features: pd.DataFrame) -> FloatArray:
 
 @contextmanager
 def _finite_numbers() -> Iterator[None]:
-    """Raises InputError if a step refuses infinite numbers.
-
-    Another step, or a damaged constant, made them.
-    """
     try:
         yield
     except ValueError as error:
@@ -295,7 +286,6 @@ def _finite_numbers() -> Iterator[None]:
 
 
 def _bundle(path: Path, described: Description) -> Bundle | None:
-    """The resources of a saved model, whose checksums are among those of the model."""
     if not (path / _RESOURCES).is_dir():
         return None
     inside = f"{_RESOURCES}/"
@@ -305,10 +295,6 @@ def _bundle(path: Path, described: Description) -> Bundle | None:
 
 
 def _feature_set(described: Description, bundle: Bundle | None, path: Path) -> FeatureSet:
-    """The feature set of a saved model, with fitted extractors, checked on loading.
-
-    It must agree with what is recorded.
-    """
     with whole(description.NAME, path / description.NAME, REMEDY):
         elsewhere = [c["kind"] for c in described.features if EXTRACTORS.get(c["kind"]).reads_files]
         if elsewhere:

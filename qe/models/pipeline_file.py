@@ -106,7 +106,6 @@ def _is_estimator(name: str) -> bool:
 
 
 def _check_archive(content: bytes, trusted: frozenset[str]) -> list[str]:
-    """What the file names that is not trusted. Raises Damaged if it is not as skops writes it."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = archive.infolist()
         sizes = {member.filename: member.file_size for member in members}
@@ -126,10 +125,6 @@ def _check_archive(content: bytes, trusted: frozenset[str]) -> list[str]:
 
 
 def _nodes(state: Any) -> Iterator[dict[str, Any]]:
-    """Every node of the tree, in any order.
-
-    Raises Damaged for an object that poses as a node.
-    """
     waiting = [state]
     while waiting:
         item = waiting.pop()
@@ -148,7 +143,6 @@ def _named(node: Mapping[str, Any]) -> str:
 
 
 def _refused(node: Mapping[str, Any], trusted: frozenset[str]) -> str:
-    """What a node names that it may not; empty if there is nothing."""
     loader, name = node["__loader__"], _named(node)
     allowed = trusted if loader == "ObjectNode" else _NODES.get(loader)
     if allowed is None:
@@ -157,10 +151,6 @@ def _refused(node: Mapping[str, Any], trusted: frozenset[str]) -> str:
 
 
 def _check_sharing(schema: dict[str, Any], nodes: list[dict[str, Any]], sizes: Mapping[str, int]) -> None:
-    """Nodes of one number are made once: all are of one size, or few bytes would stand for many.
-
-    Likewise the bytes of an array belong to one node.
-    """
     measured: dict[int, int] = {}
     _measure(schema, measured)
     owners: dict[str, Any] = {}
@@ -171,7 +161,6 @@ def _check_sharing(schema: dict[str, Any], nodes: list[dict[str, Any]], sizes: M
 
 
 def _measure(item: Any, measured: dict[int, int]) -> int:
-    """Nodes in a part of the tree. Raises Damaged if nodes of one number differ in that."""
     if isinstance(item, list):
         return sum(_measure(value, measured) for value in item)
     if not isinstance(item, dict):
@@ -183,7 +172,6 @@ def _measure(item: Any, measured: dict[int, int]) -> int:
 
 
 def _text_of(booster: Mapping[str, Any]) -> str:
-    """The text of LightGBM's trees; nothing else may stand in for it."""
     content = booster["content"]["content"]
     if "handle" not in content and content["_handle"]["__loader__"] == "JsonNode":
         text = json.loads(content["_handle"]["content"])
@@ -193,10 +181,6 @@ def _text_of(booster: Mapping[str, Any]) -> str:
 
 
 def _check_steps(pipeline: Any, expected: Pipeline) -> None:
-    """Raises Damaged if the pipeline lacks the steps of its candidate.
-
-    The selector may be absent, if the model was pruned.
-    """
     actual = [(name, type(step)) for name, step in pipeline.steps] if type(pipeline) is Pipeline else []
     wanted_steps = [(name, type(step)) for name, step in expected.steps]
     if actual not in (wanted_steps, [step for step in wanted_steps if step[0] != "select"]):
@@ -205,7 +189,6 @@ def _check_steps(pipeline: Any, expected: Pipeline) -> None:
 
 
 def _check_prediction(pipeline: Pipeline, width: int, trees: Sequence[str]) -> None:
-    """Predicts one row, so that arrays which do not fit each other show here."""
     names = getattr(pipeline.steps[0][1], "feature_names_in_", None)
     if names is None or len(names) != width:
         raise Damaged(f"it does not take the {width} features of the model")

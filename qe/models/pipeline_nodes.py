@@ -25,8 +25,6 @@ def made(archive: zipfile.ZipFile, root: Node) -> Any:
 
 
 class _Maker:
-    """Makes every node of one number once."""
-
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self.archive = archive
         self._made: dict[int, Any] = {}

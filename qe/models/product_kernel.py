@@ -117,7 +117,6 @@ def _integrals(expansion: Expansion, rows: FloatArray, background: FloatArray, n
 
 @numba.njit(cache=True, nogil=True)
 def _scores(rows: FloatArray, centres: FloatArray, weights: FloatArray, rates: FloatArray) -> FloatArray:
-    """(n,) weighted sums of kernel values; a row's is the same beside any others."""
     scores = np.zeros(len(rows))
     exponents = np.empty(len(weights))
     for i in range(len(rows)):
@@ -135,7 +134,6 @@ def _scores(rows: FloatArray, centres: FloatArray, weights: FloatArray, rates: F
 def _factors(
     row: FloatArray, centres: FloatArray, rates: FloatArray, first: int, size: int, out: FloatArray
 ) -> None:
-    """out[j, c] = exp(-rates[j] (row[j] - centres[j, first + c])^2), not quite 0."""
     for j in range(len(row)):
         for c in range(size):
             distance = row[j] - centres[j, first + c]
@@ -147,10 +145,6 @@ def _add_pair(
     a: FloatArray, b: FloatArray, weights: FloatArray, points: FloatArray, parts: FloatArray, out: FloatArray,
     products: FloatArray,
 ) -> None:  # fmt: skip
-    """Adds one row's values against one background row to `out`, (k, tile).
-
-    It does so for a tile of centres.
-    """
     k, tile = a.shape
     for q in range(len(points)):
         t = points[q]
@@ -171,7 +165,6 @@ def _sums(
     rows: FloatArray, background: FloatArray, centres: FloatArray, weights: FloatArray, rates: FloatArray,
     points: FloatArray, parts: FloatArray,
 ) -> FloatArray:  # fmt: skip
-    """(n, k) integrals, summed over centres and averaged over the background (in `parts`)."""
     (n, k), s = rows.shape, len(weights)
     sums = np.zeros((n, k))
     absent = np.ones((len(background), k, _TILE))

@@ -59,7 +59,6 @@ def selection(pipeline: Pipeline, names: list[str]) -> dict[str, Any]:
 
 
 def _kept(model: Model) -> BoolArray | None:
-    """(k,) the columns that reach the learner; None where all do, in one way or another."""
     select = model.pipeline.named_steps.get("select")
     if select is None or model.feature_set.trees:
         return None
@@ -76,13 +75,11 @@ def _of(feature_set: FeatureSet, kept: BoolArray) -> FeatureSet:
 
 
 def _without_selection(pipeline: Pipeline, kept: BoolArray) -> Pipeline:
-    """The pipeline for the columns that are kept alone."""
     steps = [step for step in pipeline.steps if step[0] != "select"]
     return Pipeline([*((name, _of_columns(step, kept)) for name, step in steps[:-1]), steps[-1]])
 
 
 def _of_columns(step: Any, kept: BoolArray) -> Any:
-    """A fitted step that treats every column by itself, for some of them."""
     smaller = copy(step)
     for name, value in vars(step).items():
         if isinstance(value, np.ndarray) and value.shape == kept.shape:

@@ -30,13 +30,11 @@ def requirements(model: Model) -> list[str]:
 
 
 def _boosts(model: Model) -> bool:
-    """Whether LightGBM predicts; trees of families and of the guard are walked by our own code."""
     modules = (kind.__module__ for part in estimators(model.pipeline) for kind in type(part).__mro__)
     return any(module.partition(".")[0] == "lightgbm" for module in modules)
 
 
 def _encodes(model: Model) -> bool:
-    """Whether a family reads an encoder, or knows words by one."""
     configs = list(model.feature_set.configs)
     return "encoder" in kinds_in(configs) or any("encoder" in each.get("knowledge", ()) for each in configs)
 

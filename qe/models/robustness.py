@@ -165,8 +165,6 @@ def measure(
 
 @dataclass(frozen=True, eq=False)
 class _Originals:
-    """segments with their (n,) quality (higher is better), and the rows that are changed."""
-
     segments: Segments
     quality: FloatArray
     rows: NDArray[np.int64]
@@ -176,7 +174,6 @@ class _Originals:
 def _answer(
     name: str, judge: Judge, originals: _Originals, seed: int, checked: Checked | None
 ) -> Answer | None:
-    """None if the perturbation changes no row."""
     effect, quality = PERTURBATIONS.get(name).effect, originals.quality
     changed, rows = perturbed(originals.segments, name, seed, originals.rows.tolist())
     kept = quality[rows] > np.quantile(quality, _LOWEST)
@@ -202,7 +199,6 @@ def _answer(
 
 
 def _flagged(checked: Checked, before: Segments, after: Segments) -> float:
-    """The share of rows in which checks find something new."""
     old, new = (
         [set(checked(*pair).split("; ")) for pair in zip(each.source, each.target, strict=True)]
         for each in (before, after)

@@ -88,7 +88,6 @@ def _decoded(text: Any) -> bytes:
 
 
 def _fingerprint(key: "Ed25519PublicKey") -> str:
-    """The first 16 hex digits of SHA-256 of the key's 32 bytes."""
     return hashlib.sha256(key.public_bytes_raw()).hexdigest()[:16]
 
 

@@ -113,7 +113,6 @@ def _circles_in_order(preferences: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _solve(preferences: Any, circles: Any, order: Any) -> bool:
-    """Fills the order; whether it is the only one of least cost."""
     k = len(preferences)
     rounding = _ROUNDING * preferences.max() if k > 0 else 0.0
     unique = True
@@ -135,13 +134,6 @@ def _solve(preferences: Any, circles: Any, order: Any) -> bool:
 
 @numba.njit(cache=True, nogil=True)
 def _solve_circle(preferences: Any, members: Any, rounding: float, order: Any) -> bool:
-    """Solve a circle exactly.
-
-    First the least cost of every subset as the top of the ranking, then the way back from the whole set.
-
-    The system `last` of a subset costs what it is preferred by to the others of the subset. These sums are
-    looked up by the low and the high half of the subset's bits.
-    """
     m = len(members)
     half = m // 2
     low = np.zeros((m, 1 << half))

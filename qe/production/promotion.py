@@ -147,7 +147,6 @@ def promote(
 
 
 def _unseen(name: str, versions: Sequence[str], data: Labelled) -> tuple[Labelled, tuple[str, ...]]:
-    """The segments that none of the versions has learned from, and the versions that do not say."""
     pairs = [(str(columns.get("source")), str(columns.get("target"))) for columns, _ in data.rows]
     new, silent = np.ones(len(pairs), bool), []
     for version in versions:
@@ -286,7 +285,6 @@ def _check(margin: float, level: float, samples: int) -> None:
 
 
 def _contenders(name: str, challenger: str | None) -> tuple[str, str | None]:
-    """The versions of challenger and champion (None: there is none)."""
     known = [entry.version for entry in registry.model_versions(name)]
     champion = registry.aliased(name, registry.CHAMPION)
     own = challenger or registry.aliased(name, registry.CHALLENGER)
@@ -395,7 +393,6 @@ def _reason(
 def _predictions(
     name: str, versions: Sequence[str], data: Labelled
 ) -> tuple[dict[str, FloatArray], LabelScale]:
-    """Predicted quality (higher is better) of every version, and their common label scale."""
     predicted, scales = {}, []
     for version in versions:
         model = Model.load(model_directory(f"models:/{name}/{version}"))

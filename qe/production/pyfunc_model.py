@@ -34,10 +34,6 @@ class QualityEstimation(PythonModel):
         return frame_of(self._asked(params or {}), model_input)
 
     def _asked(self, params: Mapping[str, Any]) -> Scorer:
-        """The scorer for some params; the last one is kept.
-
-        Params that say nothing (0, false) change nothing.
-        """
         given = {_OPTIONS[name]: value for name, value in params.items() if value}
         options = replace(self.options, **given)
         if options == self.options:

@@ -54,7 +54,6 @@ class Renewal:
         self.asked.set()
 
     def _renewed(self, app: App, asked: bool) -> str:
-        """Loads a model where there is a new one, or where it is asked to; what came of it."""
         before = app.service
         try:
             if before is None or (not asked and self.current(before)):
@@ -71,7 +70,6 @@ class Renewal:
 
 
 def _check_columns(before: Service, found: Service) -> None:
-    """Raises InputError for a model that needs columns which clients do not send."""
     more = [name for name in found.about["columns"] if name not in before.about["columns"]]
     if more:
         raise InputError(

@@ -19,8 +19,6 @@ from qe.production.triage import Action, action, cheapest, read_costs
 
 
 class _File(BaseModel):
-    """What is read of the file; the figures beside it say what the thresholds do."""
-
     model_config = ConfigDict(extra="ignore", strict=True)
 
     publish: FiniteFloat | None

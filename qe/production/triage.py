@@ -236,7 +236,6 @@ def cheapest(
 
 
 def _label(quality: float, scale: LabelScale) -> float:
-    """A threshold as a label; one that takes in every segment lies at its end, or just beyond."""
     low, high = sorted(scale.sign * end for end in (scale.low, scale.high) if end is not None)
     return float(scale.sign * np.clip(quality, low, np.nextafter(high, np.inf)))
 
@@ -244,7 +243,6 @@ def _label(quality: float, scale: LabelScale) -> float:
 def _figures(
     actions: NDArray[np.int64], table: FloatArray, good: NDArray[np.bool_], samples: int, seed: int
 ) -> dict[str, Any]:
-    """The estimates of a Triage: every figure is a function of sums, resampled together."""
     rows = np.arange(len(actions))
     taken = np.stack([actions == number for number in range(3)], axis=1)
     wasted = taken[:, 2] & (table[:, 1] < table[:, 2])
@@ -298,7 +296,6 @@ def thresholds(quality: FloatArray, table: FloatArray) -> tuple[float, float]:
 
 
 def _between(ranked: FloatArray, cut: int) -> float:
-    """A threshold that parts ranked[:cut] from ranked[cut:]; infinite where all lie on one side."""
     if cut == 0:
         return -np.inf
     if cut == len(ranked):

@@ -39,8 +39,6 @@ _GAIN = "By how much the segments ranked first are better than all, for each num
 
 @dataclass(frozen=True, eq=False)
 class _Split:
-    """The labelled segments that a page is about."""
-
     name: str
     table: pd.DataFrame
     scale: LabelScale
@@ -97,7 +95,6 @@ def run_page(folder: Path) -> str:
 
 
 def _chosen_split(folder: Path, report: Mapping[str, Any]) -> _Split:
-    """The test split if it has labels, otherwise the training rows, as predicted out of fold."""
     table = pd.read_parquet(folder / "predictions.parquet")
     scale = LabelScale(**report["data"]["label"])
     tested = table[(table["split"] != "train") & table["gold"].notna()]
@@ -113,7 +110,6 @@ def _chosen_split(folder: Path, report: Mapping[str, Any]) -> _Split:
 
 
 def _texts(report: Mapping[str, Any], name: str, ids: Sequence[str]) -> tuple[Segments | None, str]:
-    """The segments of these ids; or None, and why: the data have moved or changed."""
     experiment = report["experiment"]
     try:
         section = DatasetSection(**first_dataset(experiment))
@@ -193,7 +189,6 @@ def _prediction_figures(split: _Split, name: str) -> list[dict[str, str]]:
 
 
 def _errors(split: _Split) -> list[tuple[dict[str, str], str]]:
-    """The errors by band: each plot with its table."""
     by = {"prediction": (split.predicted, f"predicted {scale_label(split.scale)}", 2)}
     if split.segments is not None:
         words = np.array([len(text.split()) for text in split.segments.source], np.float64)
@@ -208,13 +203,11 @@ def _errors(split: _Split) -> list[tuple[dict[str, str], str]]:
 
 
 def _kept_plots(folder: Path, names: Mapping[str, str]) -> list[dict[str, str]]:
-    """Plots that the run has drawn, as far as it has."""
     paths = {text: folder / "plots" / f"{name}.png" for text, name in names.items()}
     return figures({text: path.read_bytes() for text, path in paths.items() if path.is_file()})
 
 
 def _segments(folder: Path, split: _Split) -> tuple[dict[str, list[ShownSegment]], str, bool]:
-    """The segments with the largest and the smallest errors, why they score so, and a note."""
     order = np.argsort(np.abs(split.predicted - split.gold), kind="stable")
     chosen = {"Largest errors": order[::-1][:SHOWN], "Smallest errors": order[:SHOWN]}
     if split.segments is None:
@@ -248,7 +241,6 @@ def _shown(split: _Split, row: int, output: Mapping[str, Any]) -> ShownSegment:
 
 
 def _explained(model: Path, segments: Segments) -> tuple[list[dict[str, Any]], str]:
-    """What the model says of the segments; or nothing, and why."""
     columns = {name: values for name, values in segments.columns() if values is not None}
     texts = [{name: values[i] for name, values in columns.items()} for i in range(len(segments))]
     try:
@@ -261,7 +253,6 @@ def _explained(model: Path, segments: Segments) -> tuple[list[dict[str, Any]], s
 
 
 def _scorer(model: Path) -> Scorer:
-    """With words if the model tells of words."""
     try:
         return Scorer.load(model, Options(explain=3, tokens=True, drift=False))
     except InputError:

@@ -81,10 +81,6 @@ def _verdict(
     rows: Sequence[Mapping[str, Any]],
     drift: Mapping[str, Any] | None,
 ) -> str:
-    """How good the file is, how many rows to doubt, whether it departs from training data.
-
-    Quality is judged beside the training data.
-    """
     median = f"Half of the segments score {number(float(np.median(scores)), 2)} or more"
     usual = "" if training is None else f" (in training: {number(float(np.median(training)), 2)})"
     counts = {"have flags": "flags", "are unlike the training data": "unlike"}
@@ -100,7 +96,6 @@ def _verdict(
 
 
 def _made_by(summary: Mapping[str, Any] | None) -> str:
-    """Which version made the scores, and when; empty without a summary."""
     if summary is None:
         return ""
     model = summary["model"]
@@ -157,7 +152,6 @@ def _page(
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
-    """The rows, with scores as numbers or None."""
     rows = []
     for row, problem in read_rows(path):
         missing = [name for name in _NEEDED if name not in row]
@@ -175,10 +169,6 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 
 
 def _check_model(scorer: Scorer, good: Sequence[Mapping[str, Any]], scored: Path) -> None:
-    """Check that the model gives the rows their scores.
-
-    Raises InputError if not; rows without their texts are not looked at.
-    """
     needed, headers = scorer.columns(), list(good[0])
     names = Names().completed(needed, headers, remembered(scorer.model), str(scored))
     rows = [row for row in good if all(row.get(names.header(name)) is not None for name in needed)]
@@ -218,10 +208,6 @@ def _distributions(scores: FloatArray, training: FloatArray | None, sign: float)
 def _with_marks(
     rows: list[dict[str, Any]], model: Path, described: description.Description
 ) -> list[dict[str, Any]]:
-    """The rows with the column `unlike`.
-
-    The model's guard fills it if the file has texts alone.
-    """
     has_texts = all(isinstance(row.get(name), str) for row in rows for name in ("source", "target"))
     guard = Guard.load(model)
     if guard is None or not rows or not has_texts or "unlike" in rows[0]:
@@ -233,7 +219,6 @@ def _with_marks(
 
 
 def _outside(rows: Sequence[Mapping[str, Any]]) -> str:
-    """How many rows are marked as outside."""
     if not any("unlike" in row for row in rows):
         return "Nothing says which rows are unlike the training data: score with --outside, or with --keep."
     marked = sum(bool(row["unlike"]) for row in rows)
@@ -270,10 +255,6 @@ def _drift(path: Path) -> Mapping[str, Any] | None:
 
 
 def _bands(rows: Sequence[Mapping[str, Any]], model: Path, costs: Path, decided: Thresholds) -> Table:
-    """How many segments each action takes.
-
-    With a cost table, what held-out rows of such scores cost.
-    """
     actions = [decided.action(float(row["score"]), bool(row.get("unlike"))) for row in rows]
     rules, table = decided.rules(), None if costs.suffix.lower() == ".json" else read_costs(costs)
     means = {} if table is None else _mean_costs(HeldOut.load(model), table, decided)
@@ -289,7 +270,6 @@ def _bands(rows: Sequence[Mapping[str, Any]], model: Path, costs: Path, decided:
 
 
 def _mean_costs(known: HeldOut, costs: ActionCosts, decided: Thresholds) -> dict[str, float]:
-    """Mean cost of each action among the held-out rows for which it is chosen."""
     table = cost_table(known.gold, costs, decided.scale)
     chosen = np.array([ACTIONS.index(decided.action(float(score))) for score in known.predicted])
     return {

@@ -115,7 +115,6 @@ def read_blocks(path: Path) -> Iterator[str]:
 
 
 def _of_pairs(blocks: Iterator[str] | Sequence[str], corpus: ParallelCorpus, where: Any) -> Iterator[str]:
-    """Without the blocks of the pairs that the corpus skipped."""
     total = len(corpus) + corpus.empty_pairs
     kept = range(total) if corpus.lines is None else corpus.lines.tolist()
     wanted = iter(kept)
@@ -205,12 +204,6 @@ def _corpus_annotations(
     cache: Path | None,
     layers: Sequence[Layer],
 ) -> dict[str, CorpusAnnotation]:
-    """Side -> the name of an annotator, or the path of a CoNLL-U file.
-
-    `cache` and `layers` are as in `by_program`.
-
-    Raises InputError for a program that is not installed, or a file that is not there.
-    """
     languages = {"source": tokenizers[0].language, "target": tokenizers[1].language}
     other = {"source": "target", "target": "source"}
     return {

@@ -97,7 +97,6 @@ def rows_of_own_corpus(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def _of_own_text(segments: Segments, tokenizers: Tokenizers, inputs: Inputs) -> BundleSource:
-    """Resources from the sources and translations of the task, and from their annotations."""
     pairs = list(zip(segments.source, segments.target, strict=True))
     columns = {"source": segments.annotation_source, "target": segments.annotation_target}
     sides = {k: from_column(v) for k, v in columns.items() if v is not None}
@@ -117,7 +116,6 @@ def corpus_tokenizers(tokenizers: Tokenizers) -> Tokenizers:
 
 
 def _check_tokenizers(bundle: Bundle, tokenizers: Tokenizers) -> None:
-    """Resources and segments must speak of the same tokens."""
     for side, built, wanted in zip(("source", "target"), bundle.tokenizers, tokenizers, strict=True):
         if built != wanted:
             raise InputError(

@@ -87,7 +87,6 @@ def _row(kind: str, entries: Sequence[Entry]) -> list[str]:
 
 
 def _within(folder: Path) -> Iterator[Path]:
-    """What lies in a folder, without files that are being written, and locks."""
     if folder.is_dir():
         yield from (path for path in sorted(folder.iterdir()) if not path.name.startswith("."))
 

@@ -100,7 +100,6 @@ class TranslatedSegments:
         return ParallelCorpus.of_tokens(pairs, *tokenizers)
 
     def _side_by_side(self) -> tuple[Tokens, Tokens]:
-        """(source, target) of the first segment with every translation, then of the second one, ..."""
         source, target = TokensBuilder(), TokensBuilder()
         for text in self.texts:
             source.add(text.source_tokens)

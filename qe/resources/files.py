@@ -92,7 +92,6 @@ def _language_model(path: Path, checksum: str) -> Callable[..., Resource]:
         progress: Progress = silent,
         **of_built: Any,
     ) -> LanguageModel:
-        """The order is that of the file, whatever the part is built with."""
         progress(f"reading {path.name}", 0, 1)
         model = LanguageModel.read(path, direction=direction, case=case)
         model = model.with_settings(side=side, read=checksum)
@@ -111,7 +110,6 @@ def _lexicon(path: Path, checksum: str) -> Callable[..., Resource]:
         null: str = "NULL",
         progress: Progress = silent,
     ) -> Lexicon:
-        """The quartiles of scores are those in the corpus, as of a lexicon that was built from it."""
         progress(f"reading {path.name}", 0, 1)
         sides = (corpus.source, corpus.target)
         given, words = sides if direction == "source_to_target" else sides[::-1]
@@ -144,7 +142,6 @@ def _tag_model(path: Path, checksum: str) -> Callable[..., Resource]:
         progress: Progress = silent,
         **of_built: Any,
     ) -> LanguageModel:
-        """A model of the tags that the treebank gives the words of its texts."""
         model = LanguageModel.from_tokens(
             tags_of_texts(path, layer),
             order=order,

@@ -120,5 +120,4 @@ class Monolingual:
 
 
 def _parts(kind: str) -> Mapping[str, Mapping[str, Any]]:
-    """The parts of a kind that are of words: tags and morphemes have no further text."""
     return plain_parts(RESOURCES.get(kind))

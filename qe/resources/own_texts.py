@@ -70,11 +70,6 @@ def own_texts(
 
 @dataclass(frozen=True)
 class _Bundles:
-    """Makes bundles with the parts `needed`.
-
-    All of them take the vectors of words from the same bundle.
-    """
-
     section: ResourcesSection
     segments: Segments
     needed: Sequence[str]
@@ -82,7 +77,6 @@ class _Bundles:
     progress: Progress
 
     def bundle(self, texts: Sequence[Segments]) -> Bundle:
-        """The bundle of these sentence pairs."""
         shared = self._shared
         taken = "" if shared is None else shared.path.name
         builders = {} if shared is None else {name: _taken(shared, name) for name in self._vectors}
@@ -118,7 +112,6 @@ def _taken(bundle: Bundle, name: str) -> Callable[..., Resource]:
 
 
 def _texts(section: ResourcesSection, segments: Segments, labels: Mapping[str, Any]) -> list[Segments]:
-    """The sources with each of the texts."""
     for name in section.texts:
         if name not in labels:
             raise InputError(
@@ -130,10 +123,6 @@ def _texts(section: ResourcesSection, segments: Segments, labels: Mapping[str, A
 
 
 def _check_plain(needed: Sequence[str]) -> None:
-    """Refuse parts that are made of an annotated corpus.
-
-    Nobody has annotated these texts. Raises InputError.
-    """
     if annotated_sides(needed):
         annotated = [name for name in needed if annotated_sides([name])]
         raise InputError(

@@ -15,8 +15,6 @@ Build = Callable[[Sequence[str], Progress], Bundle]  # parts, progress
 
 @dataclass
 class _Watched:
-    """Progress that remembers which part is being built; empty before the first."""
-
     progress: Progress
     part: str = field(default="", init=False)
 

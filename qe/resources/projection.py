@@ -61,7 +61,6 @@ def _side(corpus: ParallelCorpus, language: str) -> Side:
 
 
 def _tags(tokens: Tokens, by: Tagger, progress: Progress) -> Tokens:
-    """The entity tags of the texts, one a token."""
     blocks = annotated(tokens, for_corpora(by, ("entity",)), None, progress=progress)
     tags = layer_tokens(blocks, tokens, "entity", "what the annotator says")
     if NOTHING in tags.types:

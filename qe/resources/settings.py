@@ -81,7 +81,6 @@ def settings_of(part: Part, builders: Builders) -> dict[str, Setting]:
 
 
 def _counts(hint: Any, part: Part) -> bool:
-    """Whether a setting says anything of a part: some do only with parts that it is built from."""
     notes = [note for note in getattr(hint, "__metadata__", ()) if isinstance(note, With)]
     return all(set(note.parts) & part.needs.keys() for note in notes)
 

@@ -59,7 +59,6 @@ class _Learned:
     aligned: Aligned | None
 
     def named(self, side: str) -> str:
-        """The folder of the annotators of a side, and what programs add."""
         sections = self._sections(side)
         programs = dict.fromkeys(name for section in sections for name in section.programs)
         return "+".join([str(self._folder(side)), *programs])
@@ -72,7 +71,6 @@ class _Learned:
         return self.languages.get(side, self.languages["target"])
 
     def _folder(self, side: str) -> Path:
-        """Tasks that are there already are not learned."""
         treebanks = [(task, section, self._treebank(section)) for task, section in self._tasks(side)]
         folder = self.cache / "annotators" / _fingerprint(treebanks, self._language(side))
         for task, section, treebank in treebanks:
@@ -86,7 +84,6 @@ class _Learned:
         return _in_order(self._sections(side))
 
     def _treebank(self, section: TreebankSection) -> Path:
-        """The file that the section names, or that of the entities which are projected."""
         if section.treebank is not None:
             return section.treebank
         assert section.projected is not None and self.aligned is not None  # the check has seen to both
@@ -104,7 +101,6 @@ class _Learned:
 
 
 def _fingerprint(treebanks: Sequence[tuple[str, TreebankSection, Path]], language: str) -> str:
-    """Identifies what the annotators are learned from, and how."""
     tasks = (
         (task, sha256(treebank), json.dumps(section.settings.get(task, {}), sort_keys=True))
         for task, section, treebank in treebanks
@@ -113,7 +109,6 @@ def _fingerprint(treebanks: Sequence[tuple[str, TreebankSection, Path]], languag
 
 
 def _in_order(sections: Sequence[TreebankSection]) -> list[tuple[str, TreebankSection]]:
-    """Tasks with their treebanks, those that others need first."""
     pairs = [(task, section) for section in sections for task in section.tasks]
     return sorted(pairs, key=lambda pair: (len(ANNOTATORS.get(pair[0]).needs), pair[0]))
 

@@ -119,12 +119,6 @@ class Previous:
                 yield columns, output
 
     def _texts(self) -> Input:
-        """The rows with the texts.
-
-        They are in the file itself, or in the input that its summary names, if that is unchanged.
-
-        TSV keeps no tabs and line ends, and safe cells have apostrophes: their texts may be others.
-        """
         options = self.told["options"]
         exact = self._kind in ("jsonl", "parquet") or (self._kind == "csv" and not options.get("safe-cells"))
         if options.get("keep") and exact:
@@ -147,7 +141,6 @@ class Previous:
         return row_formats.kind_of(self.path)
 
     def _output(self, row: Row) -> Output | None:
-        """What scoring added to a row; None if it has no score."""
         columns, problem = row
         options = self.told["options"]
         suffix = options.get("suffix", "") if options.get("keep") else ""

@@ -34,7 +34,6 @@ def filter_checks(
 
 
 def _given(name: str, settings: Mapping[str, str]) -> dict[str, Any]:
-    """The settings of one check."""
     types = {field.name: field.type for field in fields(CHECKS.get(name)) if field.name != "knowledge"}
     values = {}
     for key, text in settings.items():

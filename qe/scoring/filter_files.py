@@ -86,7 +86,6 @@ def filter_files(
 
 
 def _check(names: Names, given: Input, threshold: Threshold | None) -> None:
-    """Raises InputError for a header without the texts, or without what the score needs."""
     if threshold is not None:
         threshold.check(given.columns)
         if (scorer := threshold.scorer) is not None:
@@ -98,7 +97,6 @@ def _check(names: Names, given: Input, threshold: Threshold | None) -> None:
 def _verdicts(
     batch: Sequence[Row], names: Names, checks: Checks, threshold: Threshold | None
 ) -> list[tuple[str, str]]:
-    """(check, reason) for each row; empty if it passes."""
     views = [names.view(row) for row in batch]
     verdicts = [_by_checks(view, checks) for view in views]
     if threshold is not None:
@@ -155,11 +153,6 @@ def _opened(given: Input, output: Sequence[Path], added: Sequence[str]) -> Itera
 
 
 class _Texts:
-    """Two text files, one segment per line.
-
-    Byte order marks and line ends are as in the inputs.
-    """
-
     def __init__(self, streams: Sequence[Any], forms: Sequence[tuple[bytes, bytes]]) -> None:
         self.streams, self.ends = streams, [end for _, end in forms]
         for stream, (mark, _) in zip(streams, forms, strict=True):
@@ -174,8 +167,6 @@ class _Texts:
 
 
 class _Table:
-    """A table, written in chunks."""
-
     def __init__(self, kept: Kept, write: Any) -> None:
         self.kept, self.write = kept, write
         self.rows: list[dict[str, Any]] = []

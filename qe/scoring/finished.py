@@ -93,7 +93,6 @@ class Finished:
 
 
 def _state(path: Path) -> list[str]:
-    """What changes if somebody writes the file, or a file in the folder."""
     if not path.is_dir():
         return [*identity_of(path.stat())]
     files = (file for file in sorted(path.rglob("*")) if file.is_file() and file.suffix != ".lock")

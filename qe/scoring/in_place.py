@@ -88,7 +88,6 @@ def score_in_place(
 
 
 def _check_written(file: Opened, read: Callable[[], Opened], source: Path) -> None:
-    """Raises InputError unless what was written can be read, and holds the same texts."""
     try:
         wrong = _difference(file, read())
     except InputError as error:
@@ -102,10 +101,6 @@ def _check_written(file: Opened, read: Callable[[], Opened], source: Path) -> No
 
 
 def _difference(file: Opened, again: Opened) -> str:
-    """Which texts differ; empty if none do.
-
-    Formulas get their values from a spreadsheet.
-    """
     if len(file.rows) != len(again.rows):
         return f"{len(again.rows)} segments of {len(file.rows)}"
     names = file.header if isinstance(file, Sheet) else ["id", "source", "target"]
@@ -128,7 +123,6 @@ def _check_kinds(source: Path, output: Path) -> None:
 
 
 def _names(scorer: Scorer, given: FileInput, columns: Mapping[str, str]) -> Names:
-    """The names of columns, checked against what the file has."""
     if columns and not isinstance(given.file, Sheet):
         raise InputError("--columns is for tables", remedy="XLIFF and TMX have no columns")
     names = Names(columns).completed(scorer.columns(), given.columns, scorer.headers, given.path)
@@ -143,7 +137,6 @@ def _add_columns(sheet: Sheet, batch: Batch, columns: Sequence[str], suffix: str
 
 
 def _notes(rows: Sequence[FileRow], batch: Batch) -> list[str | None]:
-    """A note for every segment with a translation."""
     return [None if row.reasons else note(scores) for row, scores in zip(rows, batch.rows, strict=True)]
 
 

@@ -155,7 +155,6 @@ class DelimitedInput(Input):
         return self.dialect.records(self.dialect.lines(self.path), self.path)
 
     def _opened(self) -> tuple[list[str], Iterator[Record]]:
-        """The header, and the records below it."""
         records = self._records()
         _, header = next(records, (0, [""]))
         if header == [""]:
@@ -256,7 +255,6 @@ class ParquetInput(Input):
 
     @cached_property
     def _about(self) -> tuple[pa.Schema, int]:
-        """Names and types of columns, and how many rows there are."""
         with self._open() as file:
             return file.schema_arrow, int(file.metadata.num_rows)
 
@@ -272,10 +270,6 @@ class ParquetInput(Input):
 
 
 def _readable_parts(batch: pa.RecordBatch, whole: bool) -> Iterator[Row]:
-    """Rows in which some values cannot be read.
-
-    Rows that need such a value say so as their reason.
-    """
     for number in range(batch.num_rows):
         row: dict[str, Any] = {}
         reason = ""

@@ -209,7 +209,6 @@ def _checked(path: Path, scored: Path) -> Mapping[str, Any]:
 
 
 def _own(scored: Path) -> Mapping[str, Any] | None:
-    """The metadata of a Parquet file, if it has ours."""
     if scored.suffix.lower() not in (".parquet", ".pq"):
         return None
     try:

@@ -161,8 +161,6 @@ def score_file(
 
 @dataclass(frozen=True)
 class _OneModel:
-    """The only model of a job."""
-
     folder: Path
     identity: str | None
     options: Options | None
@@ -204,7 +202,6 @@ def _told(done: ScoredFile, summary: JobSummary | None) -> ScoredFile:
 
 
 def _total(given: Input) -> int | None:
-    """How many rows there are; None for a damaged file: where the damage is, the job says so."""
     try:
         return given.count()
     except InputError:
@@ -212,11 +209,6 @@ def _total(given: Input) -> int | None:
 
 
 class _Reported:
-    """Progress of new chunks beside those that were there.
-
-    The rate of a resumed job is that of its own work.
-    """
-
     def __init__(self, progress: Progress, total: int | None, there: int) -> None:
         self.progress, self.total = progress, total
         self.done = there if total is None else min(there, total)
@@ -229,7 +221,6 @@ class _Reported:
 
 
 def _begun(rows: Iterator[Row]) -> Iterator[Row]:
-    """The rows, the first one read already: a table that cannot be read leaves no job behind."""
     first = next(rows, None)
     return rows if first is None else chain([first], rows)
 
@@ -239,7 +230,6 @@ def _asked(options: Options, names: Names, layout: tuple[bool, str, bool, Layout
 
 
 def _fingerprint(recipe: str, source: Sequence[Path], chunk: int, kind: str, asked: tuple[Any, ...]) -> str:
-    """What the pieces of a job depend on; an input changed since is another job."""
     inputs = [(str(p.resolve()), p.stat().st_size, p.stat().st_mtime_ns) for p in source]
     return digest(recipe, inputs, chunk, kind, asked)
 
@@ -289,8 +279,6 @@ def names_of(model: Model, headers: Sequence[str], needed: Sequence[str] | None 
 
 @dataclass(frozen=True)
 class _Work:
-    """How a chunk becomes a piece of the output."""
-
     scorer: _Scorers
     kind: row_formats.Kind
     chunk: int
@@ -299,18 +287,15 @@ class _Work:
     safe: bool = False
 
     def remember(self, earlier: Earlier) -> None:
-        """Lets rows keep the outputs of an earlier job."""
         assert isinstance(self.scorer, Scorer)
         self.scorer.earlier = earlier
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Columns of the output."""
         return self.scorer.output_columns if self.kept is None else self.kept.columns
 
     @property
     def types(self) -> row_formats.Types:
-        """Types of the columns that are kept; empty if none are."""
         return {} if self.kept is None else self.kept.column_types
 
     def piece(self, number: int, batch: Sequence[Row]) -> "_Piece":
@@ -329,11 +314,6 @@ class _Work:
 
 @dataclass(frozen=True)
 class _Piece:
-    """The encoded output rows of a chunk, their outcomes, and how they look.
-
-    Outcomes are counted; "" means scored.
-    """
-
     content: bytes
     outcomes: Mapping[str, int]
     repeated: int
@@ -353,8 +333,6 @@ class _Piece:
 
 
 class _Worker:
-    """What a worker process keeps."""
-
     work: _Work
 
     @classmethod
@@ -372,10 +350,6 @@ class _Worker:
 def _scored_chunks(
     work: _Work, models: _Models, rows: Iterable[Row], job: "_Job", workers: int
 ) -> Iterator[tuple[int, bool]]:
-    """Score what the job lacks, chunk by chunk.
-
-    Yields the size of every finished chunk, and whether it is new.
-    """
     todo, several = _several(enumerate(chunks(rows, work.chunk)))
     if workers == 1 or not several:
         for number, batch in todo:
@@ -413,10 +387,6 @@ _Waiting = dict[Future[_Piece], tuple[int, int]]
 
 
 def _several(chunks: _Chunks) -> tuple[_Chunks, bool]:
-    """The chunks, and whether there are at least two: no process is started for one.
-
-    Damage is met in the chunk that has it.
-    """
     begun: list[tuple[int, list[Row]]] = []
     try:
         begun += islice(chunks, 1)
@@ -432,7 +402,6 @@ def _raising(error: InputError) -> _Chunks:
 
 
 def _until_damaged(todo: _Chunks, waiting: _Waiting, job: "_Job") -> _Chunks:
-    """The chunks; where the input turns out to be damaged, what is being scored is kept first."""
     try:
         yield from todo
     except InputError:
@@ -443,7 +412,6 @@ def _until_damaged(todo: _Chunks, waiting: _Waiting, job: "_Job") -> _Chunks:
 
 
 def _collect(waiting: _Waiting, job: "_Job") -> Iterator[tuple[int, bool]]:
-    """Stores the chunks that are done; yields their sizes, as those of new ones."""
     done, _ = wait(waiting, return_when=FIRST_COMPLETED)
     for future in done:
         number, size = waiting.pop(future)
@@ -457,8 +425,6 @@ _OWN = re.compile(r"\d{9}\.(piece|json)|job\.json|joined|earlier\.db|\.(\d{9}\.(
 
 @dataclass
 class _Job:
-    """A scoring job on disk: `OUTPUT.partial/` with job.json and one piece per finished chunk."""
-
     output: Path
     resumed: int = 0
 
@@ -468,7 +434,6 @@ class _Job:
 
     @property
     def earlier(self) -> Path:
-        """The file in which the scores of an earlier job are looked up."""
         return self.folder / "earlier.db"
 
     @property
@@ -477,15 +442,10 @@ class _Job:
 
     @property
     def begun(self) -> bool:
-        """Whether an unfinished job is there."""
         return self._description.is_file()
 
     @classmethod
     def open(cls, output: Path, fingerprint: str, resume: bool, overwrite: bool) -> "_Job":
-        """The job to go on with.
-
-        Raises InputError if that would mix or lose work, or files of others.
-        """
         job = cls(output)
         job._check_own()
         if job.begun and not overwrite:
@@ -506,7 +466,6 @@ class _Job:
         return job
 
     def _check_own(self) -> None:
-        """Raises InputError if the place of the job's folder is taken by what no job left there."""
         if not self.folder.is_dir() or self.folder.is_symlink():
             if self.folder.exists() or self.folder.is_symlink():
                 raise InputError(
@@ -534,10 +493,6 @@ class _Job:
 
     @contextmanager
     def left_only_with_work(self) -> Iterator[None]:
-        """Remove the job if bad input ends it before a chunk is finished.
-
-        There is then nothing to resume.
-        """
         try:
             yield
         except InputError:
@@ -546,7 +501,6 @@ class _Job:
             raise
 
     def remove(self) -> None:
-        """Removes the job, job.json first: what a kill leaves then is no job to go on with."""
         self._description.unlink(missing_ok=True)
         if self.folder.is_dir():
             for path in self.folder.iterdir():
@@ -563,7 +517,6 @@ class _Job:
         return piece.is_file() and piece.with_suffix(".json").is_file()
 
     def store(self, number: int, piece: _Piece) -> None:
-        """Keeps a finished chunk: the counts first, so that a piece is never without them."""
         try:
             for path, content in (
                 (self._path(number).with_suffix(".json"), piece.counts()),
@@ -579,11 +532,6 @@ class _Job:
             ) from None
 
     def counted(self, scorer: _Scorers, chunks: int, rows: int) -> ScoredFile:
-        """Sums up the pieces.
-
-        Raises InputError unless the pieces are those of all chunks, and together have as many rows as were
-        read.
-        """
         outcomes: Counter[str] = Counter()
         actions: Counter[str] = Counter()
         flagged: Counter[str] = Counter()
@@ -628,7 +576,6 @@ class _Job:
         return replace(done, routes=routes)
 
     def join(self, work: _Work, chunks: int, metadata: Mapping[bytes, bytes] | None) -> None:
-        """Makes the output of the pieces; `metadata`: what a Parquet file says of itself."""
         pieces = [self._path(number) for number in range(chunks)]
         # What a kill leaves of an unfinished file lies in the job's folder, and goes with it.
         joined = self.folder / "joined"
@@ -659,7 +606,6 @@ def _drift(profile: Profile | None, looks: Counts | None) -> DriftReport | None:
 
 
 def _read_json(path: Path) -> dict[str, Any]:
-    """A file of a job. Raises InputError if it is gone or damaged."""
     try:
         content = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:

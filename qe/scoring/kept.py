@@ -91,7 +91,6 @@ def _check(name: str, of: pa.DataType, kind: Kind, where: Path) -> None:
 
 
 def _as_text(value: Any) -> str | None:
-    """Text as it is, dates as ISO 8601, the rest as JSON; None, which is no text, stays."""
     if value is None or isinstance(value, Unreadable):
         return None
     if isinstance(value, str):

@@ -123,7 +123,6 @@ class Names:
         return seen, reason or unusable_id(seen)
 
     def _pointed(self, columns: dict[str, Any]) -> dict[str, Any]:
-        """Columns with decimal points in their numbers."""
         text = columns.get(_NUMBER)
         if isinstance(text, str) and "," in text:
             columns[_NUMBER] = with_points([text], self.decimal)[0]

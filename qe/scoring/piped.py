@@ -54,7 +54,6 @@ class Piped:
 
 
 def _kind(path: Path) -> Kind:
-    """The kind of table that a file begins like."""
     try:
         with open_binary(path) as stream:
             begin = stream.read(1 << 16).removeprefix(b"\xef\xbb\xbf")

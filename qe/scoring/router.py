@@ -179,13 +179,11 @@ class Router:
         return next((number for number, route in enumerate(self.routes) if route.takes(columns)), None)
 
     def _without(self, row: Row) -> Output:
-        """The output of a row that no route takes."""
         columns, reason = row
         why = reason or f"no route for its {' and '.join(columns_of(self.routes))}"
         return {**dict.fromkeys(self.output_columns), "id": str(columns["id"]), "reason": why}
 
 
 def _with_id(row: Row, number: int) -> Row:
-    """The row with its number where it has no id."""
     columns, reason = row
     return ({**columns, "id": str(number)} if columns.get("id") is None else columns), reason

@@ -189,8 +189,6 @@ def packed_as(path: Path) -> Packed:
 
 
 class _Zstd(io.BufferedIOBase):
-    """Compresses what is written, in blocks of one size: equal content gives equal bytes."""
-
     def __init__(self, raw: IO[bytes]) -> None:
         self._stream = pa.CompressedOutputStream(pa.PythonFile(raw, mode="w"), "zstd")
         self._rest = bytearray()
@@ -232,11 +230,6 @@ def _no_formula(value: Any) -> Any:
 
 
 def _cell(value: Any) -> str:
-    """A value as text.
-
-    None is empty; a number has all its digits; the values of a list are joined by blanks, or written as
-    JSON if they are objects.
-    """
     if isinstance(value, list) and value and isinstance(value[0], dict):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, list):
@@ -247,5 +240,4 @@ def _cell(value: Any) -> str:
 
 
 def _plain(text: str) -> str:
-    """A cell of an unquoted table cannot hold tabs or line ends: they become spaces."""
     return text.replace("\t", " ").replace("\n", " ").replace("\r", " ")

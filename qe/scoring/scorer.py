@@ -309,7 +309,6 @@ class Scorer:
         return Batch(outputs, len(used) - len(new), counts, kept)
 
     def _computed(self, rows: Mapping[bytes, Mapping[str, Any]]) -> dict[bytes, _Known]:
-        """The outputs of distinct segments, which are remembered."""
         if not rows:
             return {}
         # Own ids: those of the input may repeat, and no feature reads them unless the model asks.
@@ -348,13 +347,6 @@ class Scorer:
         return computed
 
     def _features(self, segments: Segments) -> pd.DataFrame:
-        """(n, k) the feature table, computed in pieces if words are judged.
-
-        Knowledge of words takes 250 KB a segment, and need not be there for a whole chunk at
-        once.
-
-        All at once where words are asked for, which were then described for the features already.
-        """
         at_once = len(segments) <= PIECE or self.words is not None
         if at_once or not judges(self.model.feature_set.extractors):
             return self.model.features(segments)
@@ -363,7 +355,6 @@ class Scorer:
         return pd.concat([self._piece(segments.take(piece)) for piece in rows])
 
     def _piece(self, segments: Segments) -> pd.DataFrame:
-        """The feature table of a few segments, whose words are not needed again."""
         table = self.model.features(segments)
         memory.forget()
         return table

@@ -40,7 +40,6 @@ def draw_singly(key: Any, size: int, counts: Any) -> None:
 
 @numba.njit(cache=True, nogil=True)
 def _drawn(uniform: Any, cuts: Any) -> Any:
-    """The Poisson count of 32 random bits."""
     drawn = np.int64(0)
     for k in range(CAP + 1):
         drawn += np.int64(uniform >= cuts[k])
@@ -71,7 +70,6 @@ def draw_counts(key: Any, cuts: Any, counts: Any) -> None:
 
 @numba.njit(cache=True, nogil=True)
 def _place(counts: Any, number: int) -> int:
-    """The row of draw `number`, all draws standing in the order of their rows."""
     for row in range(len(counts)):
         number -= counts[row]
         if number < 0:

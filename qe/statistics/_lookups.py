@@ -16,11 +16,6 @@ WIDTH = 8  # columns of a table, doubles of a vector
 
 
 def _adder(lookups: int, bits: int, entries: int) -> Any:
-    """Generates code that adds, for each field of a word, eight entries of its table.
-
-    out[0:8] += sum over t of tables[t * entries + (bits of field t of the word)][0:8].
-    """
-
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         out, tables, word = arguments
         vector, number = ir.VectorType(ir.DoubleType(), WIDTH), ir.IntType(64)

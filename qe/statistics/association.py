@@ -89,7 +89,6 @@ def spearman_association(
 
 
 def _rho(columns: list[FloatArray], counts: CountArray) -> FloatArray:
-    """(B,) correlations of resamples."""
     spearman = Spearman().resample
     xy = spearman(columns[0], columns[1], counts)
     if len(columns) == 2:
@@ -101,7 +100,6 @@ def _rho(columns: list[FloatArray], counts: CountArray) -> FloatArray:
 
 
 def _residuals(columns: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
-    """Ranks of x and y, standardised; what a linear fit of the control's ranks leaves of them."""
     ranks = [stats.rankdata(column) for column in columns]
     ranks = [column - column.mean() for column in ranks]
     if len(ranks) == 3:
@@ -112,7 +110,6 @@ def _residuals(columns: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
 
 
 def _permuted(x: FloatArray, y: FloatArray, permutations: int, seed: int) -> FloatArray:
-    """(permutations,) correlations of standardised x with shuffled y."""
     null = np.empty(permutations)
     _shuffle_products(x, y, seed, null)
     return null
@@ -120,7 +117,6 @@ def _permuted(x: FloatArray, y: FloatArray, permutations: int, seed: int) -> Flo
 
 @numba.njit(cache=True, nogil=True)
 def _shuffle_products(x: Any, y: Any, seed: int, out: Any) -> None:
-    """Sums of products with y shuffled (Fisher and Yates), one stream of draws per sample."""
     for s in range(len(out)):
         key = stream(seed, s)
         shuffled = y.copy()

@@ -99,10 +99,6 @@ def signed_rank(
 def _share(
     weights: FloatArray, sums: FloatArray, values: FloatArray, limit: float, reverse: bool = False
 ) -> FloatArray:
-    """(B,) weight of the pairs whose sum lies below the limit; pairs at it count half.
-
-    values  (n,) rising; sums (B, n + 1) of the weights of the first 0 .. n of them
-    """
     ordered = weights[:, ::-1] if reverse else weights
     first = np.searchsorted(values, limit - values, side="left")
     last = np.searchsorted(values, limit - values, side="right")

@@ -144,7 +144,6 @@ def bootstrap_test(
 
 
 def _winning_tail(difference: float, tail: Tail) -> Tail:
-    """Koehn's ratio asks for the winner, whoever it is, unless a direction was asked for."""
     if tail != "two-sided":
         return tail
     return "greater" if difference > 0 else "less"

@@ -109,7 +109,6 @@ def named(name: str, about: str, names: Sequence[str]) -> Buckets:
 
 
 def _labels(ends: Sequence[tuple[float, float]]) -> tuple[str, ...]:
-    """Bands in words, with as many digits as tell them apart."""
     labels: tuple[str, ...] = ()
     for digits in _DIGITS:
         labels = tuple(
@@ -294,7 +293,6 @@ def compare_in_buckets(
 
 
 def _within(part: Comparisons, keys: Sequence[Key]) -> dict[Key, Within]:
-    """All comparisons on the segments of one bucket."""
     tests = part.tests(list(dict.fromkeys((system, baseline) for system, baseline, _ in keys)))
     return {
         key: Within(
@@ -335,7 +333,6 @@ def _dependences(
     levels: Levels,
     rule: Rule,
 ) -> tuple[Dependence, ...]:
-    """The tests of all kinds of buckets, corrected over those of one metric."""
     first, values = 0, {}
     for one in buckets:
         last = first + len(one.labels)

@@ -62,7 +62,6 @@ def borderline(table: Table, judged: Mapping[Key, Judged], titled: Titled = titl
 
 
 def _listed(keys: Sequence[Key], titled: Titled) -> str:
-    """Pairs with their metrics, the first few by name."""
     metrics: dict[tuple[str, str], list[str]] = {}
     for a, b, metric in keys:
         metrics.setdefault((a, b), []).append(titled(metric))

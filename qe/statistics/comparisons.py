@@ -98,7 +98,6 @@ class Comparisons:
         return {metric: self._defined((system, baseline, metric), one) for metric, one in results.items()}
 
     def _defined(self, key: Key, result: TestResult) -> TestResult:
-        """The result, without p where one of the two scores is undefined."""
         if np.isnan(self.difference(*key)):
             return replace(result, difference=np.nan, p=np.nan, error=np.nan)
         return result
@@ -123,7 +122,6 @@ class Comparisons:
         )  # fmt: skip
 
     def _differing(self, system: str, baseline: str, metric: str) -> int:
-        """Units in which two systems differ, of the level where these are fewest."""
         changed = self.scored.differ(system, baseline, metric)
         return min(
             int(changed.sum())
@@ -133,10 +131,6 @@ class Comparisons:
         )
 
     def _at_once(self, pairs: Sequence[tuple[str, str]], contrasts: Contrasts) -> dict[Key, TestResult]:
-        """Tests all pairs by dealing every system's outputs at once.
-
-        A copy of a system is dealt only once, because it could not differ by chance.
-        """
         if self.levels.crossed:
             raise InputError(
                 f"the {NAMES[contrasts]} takes one kind of units",

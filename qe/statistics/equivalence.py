@@ -109,7 +109,6 @@ def _tested(
     higher_is_better: bool | None,
     reach: Reach,
 ) -> Equivalence:
-    """TOST is the larger p-value of both sides, non-inferiority that of the side that is worse."""
     above, below = tost(difference, left_out, margin, reach.smallest)
     worse = {True: above, False: below, None: float("nan")}[higher_is_better]
     return Equivalence(*key, difference, margin, float(np.maximum(above, below)), worse)

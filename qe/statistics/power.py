@@ -121,13 +121,6 @@ def check_pilot(units: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Noise:
-    """Virtual test sets without a true difference.
-
-    deviations  (samples,) of the difference from its mean
-    errors      (samples,) the standard error that each test set estimates
-    size        units of a test set
-    """
-
     deviations: FloatArray
     errors: FloatArray
     size: int
@@ -150,10 +143,6 @@ class _Noise:
         return cls(scale * (differences - differences.mean()), scale * errors, size)
 
     def detectable(self, power: float, level: float) -> float:
-        """The shift that reaches the power, found by bisection.
-
-        The shifted noise passes its critical values with probability `power`.
-        """
         critical = stats.t.isf(level / 2.0, self.size - 1) * self.errors
         low, high = 0.0, float(critical.max()) + 2.0 * float(np.abs(self.deviations).max())
         for _ in range(60):
@@ -166,7 +155,6 @@ class _Noise:
 
 
 def _influence(units: FloatArray, aggregate: Aggregate) -> FloatArray:
-    """(n,) first-order change of the score per unit of (n, k) statistics."""
     total = units.sum(axis=0)
     steps = np.diag(1e-4 * np.maximum(np.abs(total), 1))
     gradient = (aggregate(total + steps) - aggregate(total - steps)) / (2 * steps.diagonal())
@@ -174,7 +162,6 @@ def _influence(units: FloatArray, aggregate: Aggregate) -> FloatArray:
 
 
 def _pair(system: FloatArray, baseline: FloatArray, groups: Groups | None) -> FloatArray:
-    """(2, n, k): statistics of both, summed over runs."""
     a, b = (group_sums(as_runs(side).sum(axis=0)[None], groups) for side in (system, baseline))
     if a.shape != b.shape:
         raise InputError(f"system and baseline differ in shape: {a.shape[1:]} and {b.shape[1:]}")

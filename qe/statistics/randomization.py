@@ -196,14 +196,12 @@ def rescored_null(
 
 
 def _stopped(observed: float, enough: int, looked_at: int, reach: Reach) -> TestResult:
-    """Inverse sampling: p is the share of extreme shuffles up to the last of `enough`."""
     p = enough / looked_at
     error = float(p * np.sqrt((1.0 - p) / enough))
     return TestResult(observed, p, NAME, reach.unit, looked_at, reach.tail, False, reach, error)
 
 
 def _every_face(differing: NDArray[np.int64], units: int, first: int, last: int) -> NDArray[np.bool_]:
-    """(units, last - first): all ways to exchange the units that differ."""
     heads = np.zeros((units, last - first), np.bool_)
     heads[differing] = (np.arange(first, last)[None, :] >> np.arange(len(differing))[:, None]) & 1
     return heads
@@ -226,14 +224,6 @@ def _check_shapes(a: FloatArray, b: FloatArray, unit: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Pool:
-    """The units that two systems exchange: a coin for each, or parts of its hypotheses.
-
-    whole        (k,) sums of the system
-    total        (k,) sums of both
-    differences  (u, k) baseline minus system per unit, where a coin decides
-    parts        (n, h, k) hypotheses of both, of which `take` go to the pseudo-system; None with coins
-    """
-
     whole: FloatArray
     total: FloatArray
     differences: FloatArray
@@ -254,7 +244,6 @@ class _Pool:
     def exchanged(
         self, samples: int, seed: int, block: int, threads: int
     ) -> tuple[FloatArray, FloatArray, bool]:
-        """(B, k) sums of the pseudo-system, (k,) sums of both systems, whether B is all exchanges."""
         most = max(samples, ENUMERATED)
         if self.parts is not None:
             ways, units = comb(self.parts.shape[1], self.take), len(self.parts)
@@ -270,7 +259,6 @@ class _Pool:
         return self.whole + sums, self.total, False
 
     def reach(self, columns: slice, unit: str, tail: Tail) -> Reach:
-        """What the units that differ in these columns can show."""
         if self.parts is None:
             return Reach(int((self.differences[:, columns] != 0).any(axis=1).sum()), unit, tail)
         pool = self.parts[..., columns]
@@ -284,12 +272,10 @@ class _Pool:
 
 
 def _fits(ways: int, units: int, samples: int) -> bool:
-    """Whether ways ** units <= samples, without huge numbers."""
     return bool(units * np.log(ways) <= np.log(samples) + 1e-9)
 
 
 def _all_parts(pool: FloatArray, take: int) -> FloatArray:
-    """(n, c, k): for each segment, the sums of all c ways to take `take` of its hypotheses."""
     ways = [list(way) for way in combinations(range(pool.shape[1]), take)]
     return np.stack([pool[:, way].sum(axis=1) for way in ways], axis=1)
 

@@ -76,10 +76,6 @@ def rank_intervals(
 
 
 def _drawn_ranks(drawn: Mapping[str, FloatArray], level: float) -> dict[str, tuple[int, int]]:
-    """The central 1 - level share of each system's ranks.
-
-    Equal scores leave all their ranks open.
-    """
     scores = np.stack(list(drawn.values()))
     if np.isnan(scores).any():
         return {}

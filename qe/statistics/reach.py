@@ -111,5 +111,4 @@ class Deals(Reach):
 
 
 def _power(base: int, exponent: int) -> int:
-    """The power, without the digits of a huge one."""
     return int(base ** min(exponent, 1000))

@@ -59,7 +59,6 @@ def coin_sums(
 
 
 def _padded(rows: FloatArray, multiple: int) -> FloatArray:
-    """With rows of zeros up to a multiple, and columns up to whole vectors."""
     n, k = rows.shape
     padded = np.zeros((-(-n // multiple) * multiple, -(-k // WIDTH) * WIDTH))
     padded[:n, :k] = rows
@@ -170,10 +169,6 @@ def _streams(seed: int, first: int, samples: int) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _coin_tables(rows: Any, start: int, column: int, tables: Any) -> None:
-    """Fills tables with the sums of all subsets of four rows.
-
-    Entry v of table t sums the rows start + 4 t .. start + 4 t + 3 whose bit is set in v.
-    """
     for t in range(16):
         for c in range(WIDTH):
             tables[16 * t, c] = 0.0
@@ -187,10 +182,6 @@ def _coin_tables(rows: Any, start: int, column: int, tables: Any) -> None:
 
 @numba.njit(cache=True, nogil=True)
 def _coin_sums(rows: Any, seed: int, first: int, out: Any) -> None:
-    """Sums by 64 coins per draw, four coins per look-up.
-
-    Rows come in whole words, columns in whole vectors.
-    """
     keys = _streams(seed, first, len(out))
     words, tables = np.empty(len(out), np.uint64), np.empty((256, WIDTH))
     at, stride = np.uint64(out.ctypes.data), np.uint64(8 * out.shape[1])
@@ -219,7 +210,6 @@ def _coin_rows(seed: int, first: int, heads: Any) -> None:
 
 @numba.njit(cache=True, nogil=True)
 def _part_sums(pool: Any, take: int, seed: int, first: int, out: Any) -> None:
-    """Selection sampling: hypothesis j is taken with probability (still needed) / (still left)."""
     n, hypotheses, k = pool.shape
     for s in range(len(out)):
         key = stream(seed, first + s)
@@ -236,7 +226,6 @@ def _part_sums(pool: Any, take: int, seed: int, first: int, out: Any) -> None:
 
 @numba.njit(cache=True, nogil=True)
 def _deal(key: Any, unit: int, hand: Any) -> None:
-    """A random permutation of the systems (Fisher and Yates)."""
     systems = len(hand)
     for j in range(systems):
         hand[j] = j
@@ -295,7 +284,6 @@ def _add_counted(rows: Any, counts: Any, out: Any) -> None:
 
 @numba.njit(cache=True, nogil=True)
 def _count_tables(rows: Any, start: int, column: int, tables: Any) -> None:
-    """Entry a + 8 b of table t: a times row start + 2 t plus b times the next."""
     for t in range(8):
         for a in range(CAP + 1):
             for b in range(CAP + 1):
@@ -307,10 +295,6 @@ def _count_tables(rows: Any, start: int, column: int, tables: Any) -> None:
 
 @numba.njit(cache=True, nogil=True)
 def _bootstrap_sums(rows: Any, n: int, cuts: Any, seed: int, first: int, out: Any) -> None:
-    """Two rows per look-up, then the draws that top up the sample; rare samples are counted out.
-
-    Rows come in whole groups of 16, columns in whole vectors; the draws are those of `draw_counts`.
-    """
     samples, columns = out.shape
     keys, codes = _streams(seed, first, samples), np.zeros((len(rows) // 16, samples), np.uint64)
     totals = np.zeros(samples, np.int64)

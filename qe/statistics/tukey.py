@@ -128,11 +128,6 @@ def _names(systems: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def _largest(shuffled: FloatArray, contrasts: Contrasts) -> FloatArray:
-    """(samples,) largest contrast of (samples, m) scores, as a difference of two.
-
-    Over all weights c that sum to 0, (c s)^2 / (c c) is at most the sum of squared deviations; a difference
-    of two has c c = 2.
-    """
     if contrasts == "pairs":
         return np.asarray(shuffled.max(axis=1) - shuffled.min(axis=1))
     deviations = shuffled - shuffled.mean(axis=1, keepdims=True)
@@ -147,7 +142,6 @@ def _pairs(
     units: int,
     contrasts: Contrasts,
 ) -> Pairs:
-    """scores (m,), shuffled (samples, m); `units` in which any two systems differ."""
     largest = _largest(shuffled, contrasts)
     tolerance = rounding(scores)
     reach = Deals(units, label, "greater", systems=len(names))

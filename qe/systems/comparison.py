@@ -124,7 +124,6 @@ def _scored(
     metrics: Mapping[str, TextMetric],
     progress: Progress,
 ) -> Additive:
-    """The statistics of all metrics side by side."""
     total = sum(len(system.runs) for system in systems)
     widths: list[int] = []
     by_name: dict[str, FloatArray] = {}
@@ -166,7 +165,6 @@ def _table(
 def _all_pairs(
     systems: Sequence[str], better: Mapping[str, bool | None], rule: Rule, alike: Mapping[str, str]
 ) -> Table:
-    """The comparisons of all pairs, by the metrics that have a direction."""
     directed = {name: higher for name, higher in better.items() if higher is not None}
     return _table(list(combinations(systems, 2)), directed, rule, alike)
 
@@ -174,7 +172,6 @@ def _all_pairs(
 def _ranks(
     engine: Comparisons, table: Table, better: Mapping[str, bool | None]
 ) -> dict[str, dict[str, RankInterval]]:
-    """Rank intervals by every metric with a direction, from the tests of all pairs."""
     directed = {name: higher for name, higher in better.items() if higher is not None}
     results = engine.tests(list(combinations(engine.scored.systems, 2)))
     judged = table.judge({key: result for key, result in results.items() if key[2] in directed})
@@ -184,7 +181,6 @@ def _ranks(
 def _other_claims(
     engine: Comparisons, scored: Additive, settings: ResamplingSettings, system: str, baseline: str
 ) -> dict[str, dict[str, TestResult]]:
-    """Unit of exchange that was not asked for -> metric -> result; nothing for one run each."""
     runs = [len(scored.statistics[name]) for name in (system, baseline)]
     if settings.test != "ar" or max(runs) == 1:
         return {}
@@ -196,7 +192,6 @@ def _other_claims(
 def _dev_scores(
     system: System, name: str, metric: TextMetric, references: Sequence[Texts]
 ) -> FloatArray | None:
-    """(runs,) scores on the development set; None if nothing is given."""
     if name in system.dev_scores:
         return np.asarray(system.dev_scores[name], np.float64)
     if not system.dev or isinstance(metric, SegmentScores):

@@ -48,7 +48,6 @@ def write(
 
 
 def _write_buckets(comparison: SystemsComparison, folder: Path) -> Mapping[str, bytes]:
-    """buckets.csv and a plot of each kind of buckets; kind -> the plot."""
     parted, plots = comparison.buckets, {}
     if parted is None:
         return {}
@@ -63,7 +62,6 @@ def _write_buckets(comparison: SystemsComparison, folder: Path) -> Mapping[str, 
 
 
 def _write_segments(comparison: SystemsComparison, path: Path) -> None:
-    """system, run and segment (both from 1), then one score per metric."""
     metrics = list(comparison.metrics)
     with atomic_file(path) as temporary, temporary.open("w", encoding="utf-8") as stream:
         stream.write("\t".join(["system", "run", "segment", *metrics]) + "\n")

@@ -195,7 +195,6 @@ def _figure(measure: Callable[[Rows], float], count: int, samples: int, seed: in
 
 
 def _without_nan(value: Any) -> Any:
-    """Numbers as JSON has them: None for NaN."""
     if isinstance(value, dict):
         return {key: _without_nan(item) for key, item in value.items()}
     if isinstance(value, tuple):

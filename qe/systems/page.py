@@ -91,7 +91,6 @@ def page(
 def _bucket_tables(
     comparison: SystemsComparison, directions: Mapping[str, str]
 ) -> dict[tuple[str, str], str]:
-    """Kind of buckets and metric -> their table."""
     parted = comparison.buckets
     if parted is None:
         return {}
@@ -109,7 +108,6 @@ def _bucket_tables(
 def _segments(
     comparison: SystemsComparison, source: Texts | None
 ) -> Iterator[tuple[str, str, list[tuple[str, list[ShownSegment]]]]]:
-    """System, metric, and what improved and what worsened most."""
     every = changes(comparison, SHOWN)
     for (system, metric), of_metric in groupby(every, lambda change: (change.system, change.metric)):
         by_change = [

@@ -77,7 +77,6 @@ def footnotes(comparison: SystemsComparison) -> list[str]:
 
 
 def _claims(comparison: SystemsComparison) -> list[str]:
-    """What the differences are claimed for, and what the other claims would give."""
     asked = comparison.recipe["exchange"]
     if asked is None or max(len(system.runs) for system in comparison.systems) == 1:
         return []

@@ -192,7 +192,6 @@ class SystemsComparison:
 
 
 def _plain(value: Any) -> Any:
-    """Numbers as JSON has them: None for NaN."""
     if isinstance(value, tuple | list):
         return [_plain(item) for item in value]
     return None if value != value else value

@@ -75,18 +75,11 @@ def system_score(
 
 
 def _left_out(runs: FloatArray, aggregate: Aggregate, groups: Groups | None) -> FloatArray:
-    """(u,) means over runs with each unit left out."""
     scores = [jackknife_scores(run, aggregate) for run in group_sums(runs, groups)]
     return np.asarray(np.mean(scores, axis=0))
 
 
 def _selection_spread(units: FloatArray, sums: FloatArray, scores: FloatArray, aggregate: Aggregate) -> float:
-    """Bootstrap standard deviation of one run's score, steadied by a control variate.
-
-    The score is nearly linear in the sums; the variance of its linear part is known exactly, so the ratio of
-    the drawn variances corrects what chance did to the draws. 10,000 samples then count like a million.
-    Source: Efron and Tibshirani 1993, chapter 23.
-    """
     plain = spread(scores)
     total = units.sum(axis=0)
     steps = np.diag(1e-4 * np.maximum(np.abs(total), 1))

@@ -200,7 +200,6 @@ def _outputs(
     agreement: FloatArray,
     fold: Fold,
 ) -> tuple[Outputs, Outputs]:
-    """Training outputs, and held-out rows without any knowledge of references."""
     train, held_out = fold
     tables = [extraction.fold(split, train, held_out) for split in splits]
     return (
@@ -247,7 +246,6 @@ def applied(
 def _labelled(
     translations: Translations, statistics: FloatArray, tokenizers: tuple[Tokenizer, Tokenizer]
 ) -> list[Split]:
-    """Each system's output with its segments' BLEU as labels."""
     return [
         Split(segments, scores=segment_bleu(rows), reference=translations.references[0])
         for segments, rows in zip(translations.segments(tokenizers), statistics, strict=True)
@@ -431,7 +429,6 @@ def oracle(statistics: FloatArray, bleu: Bleu, by: By, documents: Sequence[str])
 
 
 def _highest(values: FloatArray, by: By, documents: Sequence[str]) -> Rows:
-    """(n,) the first system with the highest of (S, n) values, or of (S, d) values of documents."""
     best = np.asarray(np.argmax(values, axis=0), np.int64)
     return best if by == "segment" else best[group_index(documents, len(documents))[0]]
 
@@ -479,7 +476,6 @@ def choose_by_model(model: Model, translations: Translations) -> Preferences:
 
 
 def _check_independent(model: Model, system: str, segments: Segments) -> None:
-    """A translation that is its own pseudo-reference looks perfect, whatever it is."""
     if segments.pseudo_reference is None:
         return
     pairs = zip(segments.target, segments.pseudo_reference, strict=True)
@@ -501,7 +497,6 @@ def _tests(
     settings: ResamplingSettings,
     progress: Progress,
 ) -> tuple[Compared, ...]:
-    """Every method against the best single system, documents exchanged or drawn whole."""
     methods = [
         System(name, (Texts.of(translations.chosen(choice), name),))
         for name, choice in choices.items()
@@ -523,7 +518,6 @@ def _scores(
     by: By,
     seed: int,
 ) -> dict[str, dict[str, float]]:
-    """Name -> metric -> score: single systems, random, oracle, methods."""
     numbers = np.arange(len(translations))
     systems = range(len(translations.names))
     alone = {name: np.full(len(numbers), i) for i, name in enumerate(translations.names)}
@@ -539,7 +533,6 @@ def _scores(
 
 
 def _random_choices(translations: Translations, by: By, seed: int) -> Rows:
-    """(draws, n) systems drawn with equal chances, for each segment or each document."""
     rng, systems = np.random.default_rng(seed), len(translations.names)
     if by == "segment":
         return rng.integers(0, systems, (_DRAWS, len(translations)))
@@ -555,7 +548,6 @@ def _document_reports(
     bleu: Bleu,
     seed: int,
 ) -> dict[str, DocumentReport]:
-    """System -> report, by the first chooser whose document preferences are BLEU scores."""
     for name, chooser in choosers.items():
         if chooser.predicts_bleu:
             rows = zip(translations.names, statistics, preferences[name].documents, strict=True)

@@ -93,7 +93,6 @@ class ResamplingSettings:
         )
 
     def _check_fit(self) -> None:
-        """Raises InputError for a unit of exchange or a tail that the test does not have."""
         at_once = self.test in ALL_AT_ONCE
         if self.exchange is not None and not at_once and self.test != "ar":
             raise InputError(

@@ -38,7 +38,6 @@ def _scores(comparison: SystemsComparison, system: str, metric: str) -> FloatArr
 
 
 def _chosen(comparison: SystemsComparison, one: Compared) -> dict[str, tuple[int, int]]:
-    """Case -> the run of the system, the run of the baseline."""
     sign = 1 if comparison.metrics[one.metric].higher_is_better else -1
     own, other = (sign * _scores(comparison, name, one.metric) for name in (one.system, one.baseline))
     first, second = (
@@ -50,7 +49,6 @@ def _chosen(comparison: SystemsComparison, one: Compared) -> dict[str, tuple[int
 
 
 def _tested(comparison: SystemsComparison, one: Compared, runs: tuple[int, int]) -> TestResult:
-    """The comparison's own test, of one run each."""
     pair = one.system, one.baseline
     statistics = {name: comparison.statistics[name][run, None] for name, run in zip(pair, runs, strict=True)}
     scored = Additive(statistics, {one.metric: comparison.measures[one.metric]})
@@ -70,7 +68,6 @@ def _by_number(comparison: SystemsComparison, one: Compared) -> Iterator[ByNumbe
 
 
 def _means(scores: FloatArray, runs: int, seed: int) -> FloatArray:
-    """Means of so many runs: all ways to choose them, or many at random."""
     if comb(len(scores), runs) <= _DRAWS:
         return np.array([np.mean(some) for some in combinations(scores.tolist(), runs)])
     rng = np.random.default_rng(seed)

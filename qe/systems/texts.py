@@ -94,10 +94,6 @@ def _characters(lines: Sequence[str], lowercase: bool, white_space: bool) -> Cha
 
 
 def _tokenized(lines: Sequence[str], name: str, language: str) -> Tokens:
-    """Tokens by one of TOKENIZATIONS.
-
-    Raises InputError for an unknown name, with the known ones.
-    """
     if name == "moses":
         from features.text.tokenizer import Tokenizer
 
@@ -117,7 +113,6 @@ def tokenizer_signature(name: str, language: str) -> str:
 
 
 def _splitter(name: str) -> Callable[[str], list[str]]:
-    """White space, or sacrebleu's own code."""
     if name == "none":
         return str.split
     if name not in TOKENIZATIONS:

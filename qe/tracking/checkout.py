@@ -49,10 +49,6 @@ def _differs(commit: str) -> bool:
 
 
 def _git(*arguments: str, **environment: str) -> str:
-    """The output of a git command.
-
-    `rev-parse` runs no program; nothing is fetched, and the index is not written.
-    """
     surroundings = {**os.environ, "GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0", **environment}
     result = subprocess.run(["git", *arguments], env=surroundings, capture_output=True, text=True, check=True)
     return result.stdout.strip()

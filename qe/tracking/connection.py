@@ -92,12 +92,6 @@ def _check_there(uri: str) -> None:
 
 @contextmanager
 def _pointed_at(uri: str) -> Iterator[None]:
-    """Sets MLflow's tracking store for a block.
-
-    The variable that MLflow writes is restored too when the block ends.
-
-    The registry is the tracking store, unless the user has said otherwise.
-    """
     was_set = mlflow.is_tracking_uri_set()  # type: ignore[no-untyped-call]
     before = mlflow.get_tracking_uri() if was_set else None
     if before == uri:
@@ -175,7 +169,6 @@ def quiet() -> Iterator[None]:
 
 @contextmanager
 def _without_telemetry() -> Iterator[None]:
-    """What MLflow has begun to report when it was imported rests, if the variable says so."""
     from mlflow.telemetry import client
 
     reporter = get_telemetry_client()

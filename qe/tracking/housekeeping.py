@@ -55,7 +55,6 @@ def delete(versions: Sequence[Version]) -> None:
 
 
 def _delete_model(source: str, name: str) -> None:
-    """Marks the logged model as deleted, unless another version of the name is of the same one."""
     client, model = mlflow.MlflowClient(), source.removeprefix("models:/")
     others = client.search_model_versions(f"source_path = '{source}'")
     if source.startswith("models:/") and not others:

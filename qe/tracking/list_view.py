@@ -46,7 +46,6 @@ def beside(metrics: Sequence[str], earlier: Sequence[str]) -> list[str]:
 
 
 def _shown(state: str) -> list[str]:
-    """The metrics that a state has as columns; none if it is of another form."""
     try:
         columns = json.loads(state)["selectedColumns"]
         return [name[len("metrics.`") : -1] for name in columns if name.startswith("metrics.`")]

@@ -160,14 +160,6 @@ def publish(folder: Path, names: Sequence[str]) -> None:
 
 
 class _PyfuncOfFolder:
-    """The flavour of a folder, run by `qe.production.pyfunc_model`.
-
-    The word is that of `mlflow.models.Model.log`.
-
-    MLflow copies every file twice, into a temporary folder and from there into the store. Large files skip
-    both where the store is a local folder.
-    """
-
     def save_model(
         self, path: str, mlflow_model: Any, folder: Path, validate_serving_input: bool, **options: Any
     ) -> None:
@@ -187,7 +179,6 @@ class _PyfuncOfFolder:
 
 
 def _local_store(model_id: str) -> Path | None:
-    """The folder of a logged model's artifacts; None if they go over the network."""
     location = mlflow.get_logged_model(model_id).artifact_location
     repository = get_artifact_repository(location)
     return Path(repository.artifact_dir) if isinstance(repository, LocalArtifactRepository) else None

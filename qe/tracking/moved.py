@@ -51,10 +51,6 @@ def follow(store: Path, root: Path) -> None:
 
 
 def _moved(location: str, home: Path, tail: Path) -> Iterator[Path]:
-    """The old folder of artifacts that a location lay in.
-
-    It is given only if it is not the one beside the store.
-    """
     parts = Path(location.removeprefix(_FILE)).parts
     size = len(tail.parts)
     for end in range(len(parts), size, -1):
@@ -68,7 +64,6 @@ def _moved(location: str, home: Path, tail: Path) -> Iterator[Path]:
 
 
 def _replace(connection: sqlite3.Connection, table: str, column: str, old: str, new: str) -> None:
-    """The beginning of the paths in a column; names of tables and columns are those above."""
     for scheme in ("", _FILE):
         begin = f"{scheme}{old}/"
         connection.execute(

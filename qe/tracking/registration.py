@@ -80,19 +80,16 @@ def register(
 
 
 def _registered(run: Run, name: str, content: str) -> Any:
-    """The version that a run registered of a model with this content; None if none."""
     mine = [entry for entry in entries(name).values() if entry.run_id == run.id]
     same = [entry for entry in mine if _fingerprints(entry).get(_CONTENT) == content]
     return same[-1] if same else None
 
 
 def _model_of(entry: Any) -> str:
-    """The id of the logged model behind a version."""
     return str(entry.source).removeprefix("models:/")
 
 
 def _fingerprints(entry: Any) -> dict[str, str]:
-    """What a version was made from and measured on; nothing if its logged model is gone."""
     try:
         tags = mlflow.get_logged_model(_model_of(entry)).tags
     except MlflowException:
@@ -103,7 +100,6 @@ def _fingerprints(entry: Any) -> dict[str, str]:
 def _new_version(
     run: Run, name: str, model_id: str, described: Described, judged: Mapping[str, str], about: str
 ) -> str:
-    """Registers a logged model; `mlflow.register_model` would print, quiet or not."""
     try:
         run.client.create_registered_model(name, description=about or None)
     except MlflowException as error:
@@ -124,7 +120,6 @@ def _new_version(
 
 
 def _placed(name: str, version: str, higher_is_better: bool) -> str:
-    """Gives a new version the alias that is its due; the answer says why that one, or none."""
     champion, challenger = aliased(name, CHAMPION), aliased(name, CHALLENGER)
     versions = {
         number: {**entry.tags, **_fingerprints(entry)}
@@ -151,10 +146,6 @@ def _placed(name: str, version: str, higher_is_better: bool) -> str:
 
 
 def _gain(own: Mapping[str, str], other: Mapping[str, str], higher_is_better: bool) -> float:
-    """How much better a version measured than another.
-
-    A version that cannot be compared gives way to the newer one.
-    """
     if not _comparable(own, other):
         return float("inf")
     return (float(own["value"]) - float(other["value"])) * (1 if higher_is_better else -1)

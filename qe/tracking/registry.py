@@ -126,5 +126,4 @@ def aliased(name: str, alias: str) -> str | None:
 
 
 def _quoted(text: str) -> str:
-    """A value in a filter of MLflow, which knows two quotation marks and no escape."""
     return f'"{text}"' if "'" in text else f"'{text}'"

@@ -29,17 +29,14 @@ def _row(version: Version) -> list[str]:
 
 
 def _learner(version: Version) -> str:
-    """The learner alone: the tag tells its features, too."""
     return version.tags.get("model", "").partition(" on ")[0]
 
 
 def _minute(version: Version) -> Shown:
-    """When it was made, to the minute."""
     return Shown(*version.created[:16].split("T"), value=version.created)
 
 
 def _score(version: Version) -> str:
-    """The metric that the version was chosen by, and its value."""
     if "value" not in version.tags:
         return ""
     metric, value = version.tags.get("metric", ""), float(version.tags["value"])

@@ -265,10 +265,6 @@ def _ended(client: mlflow.MlflowClient, run_id: str) -> Iterator[None]:
 
 @contextmanager
 def _system_metrics(run_id: str, resumed: bool) -> Iterator[None]:
-    """Measures processor, memory, disk and network if the user has asked MLflow for it.
-
-    Raises InputError if the package that measures them is not installed.
-    """
     if not MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING.get():  # type: ignore[no-untyped-call]
         yield
         return

@@ -86,7 +86,6 @@ def registered_model(template: str, dataset: str, experiment: str) -> str:
 
 
 def _check_template(template: str, where: Path | None = None) -> None:
-    """Raises InputError for a name template that is empty or has unknown placeholders."""
     try:
         # `str.format` would follow attributes, and pad to any width, as the template asks.
         wrong = [

@@ -44,10 +44,6 @@ def _begun(html: str) -> str:
 
 
 def _point_at_store() -> None:
-    """Sets the variables by which MLflow's server knows its store.
-
-    `mlflow server` sets the same for its workers.
-    """
     from mlflow.server import constants
 
     uri, root = absolute(tracking_uri()), artifact_root()

@@ -97,8 +97,6 @@ def ablate(
 
 
 def _subsets(names: Sequence[str], families: Mapping[str, str], base: Sequence[str]) -> dict[str, list[str]]:
-    """System name -> its columns."""
-
     def columns(chosen: Sequence[str]) -> list[str]:
         return [column for column, family in families.items() if family in chosen]
 
@@ -119,7 +117,6 @@ def _restricted(fold: FoldData, columns: Sequence[str]) -> FoldData:
 def _out_of_fold(
     objective: Objective, candidate: Candidate, change: Callable[[FoldData], FoldData]
 ) -> FloatArray:
-    """Predictions for all rows, every fold changed first."""
     changed = replace(objective, folds=[change(fold) for fold in objective.folds])
     gathered = np.full(sum(len(fold.rows) for fold in objective.folds), np.nan)
     for fold, predicted in zip(changed.folds, changed.predictions(candidate), strict=True):
@@ -130,10 +127,6 @@ def _out_of_fold(
 def _learning_curve(
     data: Prepared, objective: Objective, candidate: Candidate, seed: int, progress: Progress
 ) -> dict[int, dict[str, float]]:
-    """Out-of-fold figures by number of training rows.
-
-    The rows are drawn at random from the training rows of each fold.
-    """
     curve = {}
     for done, fraction in enumerate(FRACTIONS):
         progress("learning curve", done, len(FRACTIONS))
@@ -145,12 +138,10 @@ def _learning_curve(
 
 
 def _own(fold: FoldData) -> int:
-    """How many training rows are of the first dataset."""
     return len(fold.scores) - fold.others
 
 
 def _thinned(fold: FoldData, fraction: float, seed: int) -> FoldData:
-    """A fold with a fraction of the first dataset's training rows, and all of the others'."""
     own = _own(fold)
     drawn = np.sort(np.random.default_rng(seed).permutation(own)[: round(fraction * own)])
     rows = np.concatenate([drawn, np.arange(own, len(fold.scores))])

@@ -57,7 +57,6 @@ def curve_table(curve: LearningCurve, what: str) -> Table:
 
 
 def _slopes(curve: LearningCurve) -> str:
-    """What is left of each error when the rows are doubled."""
     slopes = (f"{m} {number(curve.percentage_slope(m), 1)} %" for m in learning_curve.ERRORS)
     return (
         f"percentage slope (Bertoldi et al. 2012): doubling the rows leaves {', '.join(slopes)} of the error"

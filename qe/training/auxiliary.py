@@ -242,12 +242,10 @@ def whole_tables(
 def _spoilt(
     negatives: Negatives | None, first: Split, fitting: Split, extraction: Extraction
 ) -> list[NegativeRows]:
-    """Spoilt rows of a fold's training rows, where the experiment asks for some."""
     return [] if negatives is None else [negatives.of(first, fitting, extraction)]
 
 
 def _apart(auxiliaries: Sequence[Auxiliary], first: Split, held_out: Segments) -> list[AuxiliaryRows]:
-    """Rows of datasets whose families learn from their own rows alone."""
     assert first.scores is not None
     added = []
     for each in auxiliaries:

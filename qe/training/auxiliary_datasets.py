@@ -89,11 +89,6 @@ def auxiliary(
 
 
 def _rows(section: DatasetSection, dataset: Dataset, first: First) -> tuple[Split, int]:
-    """The labelled rows, at most `rows` of them, and how many were left out as overlap.
-
-    A row overlaps if its source is among the segments that are not learned from or, with `together`, in
-    the first dataset.
-    """
     split = concatenate([dataset.split(name) for name in section.train])
     if split.scores is None or not np.isfinite(split.scores).all():
         raise InputError(f"segments of {', '.join(section.train)} have no labels to learn from")
@@ -128,10 +123,6 @@ def _names(segments: Segments) -> str:
 def _extraction(
     section: DatasetSection, split: Split, plan: Plan, first: First, cache: Path, progress: Progress
 ) -> tuple[Split, Extraction]:
-    """The rows to learn from, and how to compute their features.
-
-    Features use the resources of this language pair; rows that serve as the corpus are not learned from.
-    """
     own, needed = first.extraction, plan.parts
     if own.labels is not None:  # of the first dataset's segments
         own = replace(own, labels=None)
@@ -156,7 +147,6 @@ def _languages(split: Split) -> tuple[str, str]:
 
 
 def _check_columns(split: Split, feature_set: FeatureSet) -> None:
-    """Raises InputError if the dataset lacks a column or label that the features need."""
     for column in feature_set.requires():
         split.segments.require(column)
     labels = split.labels()
@@ -169,7 +159,6 @@ def _check_columns(split: Split, feature_set: FeatureSet) -> None:
 
 
 def _named(split: Split, place: str, documents: bool) -> Split:
-    """The rows with ids that no other dataset has, and with such document names if needed."""
     segments = split.segments
     ids: Column = tuple(f"{place}:{name}" for name in segments.id)
     doc_id = segments.doc_id
@@ -179,6 +168,5 @@ def _named(split: Split, place: str, documents: bool) -> Split:
 
 
 def _weights(split: Split, experiment: Experiment) -> FloatArray:
-    """(n,) weights of the rows, where the experiment asks for them and they are known."""
     weights = weights_of(split, experiment) if known(split, experiment) else None
     return np.ones(len(split)) if weights is None else weights

@@ -135,7 +135,6 @@ class AuxiliaryLabels:
         return (own * gold + weight * other) / (own + weight), own + weight
 
     def _own(self, split: Split) -> FloatArray:
-        """(n,) weights of the rows, 1 on the mean."""
         weights = weights_of(split, self.experiment)
         return np.ones(len(split)) if weights is None else weights / weights.mean()
 
@@ -170,7 +169,6 @@ class AuxiliaryLabels:
         return WEIGHTS[int(np.argmax(lost.mean(axis=1) <= error))]
 
     def _figures(self, split: Split, values: FloatArray, folds: Sequence[Fold], weight: float) -> list[float]:
-        """Weighted Pearson of what is predicted of the held-out rows of each part and their label."""
         figures = []
         for rows, held_out in folds:
             labels, weights = self._mixture(split.take(rows), weight)
@@ -188,7 +186,6 @@ class AuxiliaryLabels:
 
 
 def _of_kind(kind: str, training: Split) -> FloatArray:
-    """(n,) the other label of the training rows. Raises InputError where it is not known of all."""
     if kind == "da":
         if training.direct_assessment is None:
             raise InputError(

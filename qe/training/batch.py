@@ -81,7 +81,6 @@ def _trained(
 
 
 def _by_data(outcomes: Sequence[Outcome]) -> list[list[Outcome]]:
-    """Outcomes of the same training data together, in order."""
     groups: dict[str, list[Outcome]] = {}
     for outcome in outcomes:
         data = outcome.report["data"]

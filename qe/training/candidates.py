@@ -89,7 +89,6 @@ def _contributed(
 
 
 def _known(prepared: Prepared, objective: Objective, address: str | None) -> dict[str, Any]:
-    """The name of the study, its storage, and the trials to begin with."""
     experiment = prepared.experiment
     earlier = [p for path in experiment.search.warm_start for p in earlier_trials(path, objective.space)]
     return {
@@ -102,7 +101,6 @@ def _known(prepared: Prepared, objective: Objective, address: str | None) -> dic
 
 
 def _data(prepared: Prepared) -> list[FoldData]:
-    """All folds of all repeats."""
     return [
         fold_data(prepared, prepared.training, *fold, tables)
         for repeat in prepared.repeats
@@ -179,7 +177,6 @@ def _objective(experiment: Experiment, dataset: Dataset, folds: Sequence[FoldDat
 
 
 def _directed(section: StrategySection, constructor: Callable[..., Any], dataset: Dataset) -> StrategySection:
-    """Tells strategies that rank which labels are good, where they ask (`label_sign`)."""
     if dataset.scale.higher_is_better or "label_sign" not in constructor().get_params():
         return section
     return section.model_copy(update={"params": {"label_sign": dataset.scale.sign, **section.params}})

@@ -92,7 +92,6 @@ def _of_dataset(section: DatasetSection, place: str) -> Iterator[str]:
 
 
 def _of_others(experiment: Experiment) -> Iterator[str]:
-    """What is wrong with the auxiliary datasets."""
     if not experiment.others:
         return
     if experiment.trees:
@@ -109,7 +108,6 @@ def _of_others(experiment: Experiment) -> Iterator[str]:
 
 
 def _of_segmenter(language: str, name: str) -> Iterator[str]:
-    """A segmenter that is unknown, splits another language, or needs a package that is missing."""
     place = f"text.segmenters.{language}"
     if name not in SEGMENTERS.names:
         yield f"{place}: {unknown_name(SEGMENTERS.noun, name, SEGMENTERS.names)}"
@@ -122,10 +120,6 @@ def _of_segmenter(language: str, name: str) -> Iterator[str]:
 
 
 def _of_programs(experiment: Experiment) -> Iterator[str]:
-    """Mistakes in the names of programs.
-
-    Whether a program is installed for the languages is found out when the program is asked.
-    """
     for language, name in experiment.text.segmenters.items():
         yield from _of_segmenter(language, name)
     if experiment.translations:
@@ -147,7 +141,6 @@ def _of_programs(experiment: Experiment) -> Iterator[str]:
 
 
 def _of_features(experiment: Experiment, parts: list[str]) -> Iterator[str]:
-    """Gathers the parts that right ones need."""
     right = []
     for config in experiment.features:
         try:
@@ -165,7 +158,6 @@ def _of_features(experiment: Experiment, parts: list[str]) -> Iterator[str]:
 
 
 def _right(configs: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """The extractors, those of sets too, whose names are known."""
     for config in configs:
         try:
             yield from (each for each in expand([config]) if each["kind"] in EXTRACTORS)
@@ -174,10 +166,6 @@ def _right(configs: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
 
 
 def _errors_of_one(config: Mapping[str, Any]) -> Iterator[InputError]:
-    """The errors of one extractor: its own, or that its parts are of another kind.
-
-    Only an extractor that needs no resources can be made here.
-    """
     try:
         if any(configured(config).parts()):
             parts_needed([config])
@@ -232,12 +220,10 @@ def _of_bundle(
 
 
 def _named(experiment: Experiment) -> set[str]:
-    """The parts that extractors take in place of those of their own names."""
     return set(_texts([{k: v for k, v in config.items() if k != "kind"} for config in experiment.features]))
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """The texts in nested mappings and lists."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping | list | tuple):
@@ -248,7 +234,6 @@ def _texts(value: Any) -> Iterator[str]:
 def _of_parts(
     read: Mapping[str, Path], settings: Mapping[str, Mapping[str, Any]], alignments: Path | None, place: str
 ) -> Iterator[str]:
-    """What is wrong with files that parts are read from, and with settings of parts."""
     from qe.resources.alignments import Alignments
     from qe.resources.files import PartFiles
     from qe.resources.settings import checked
@@ -299,7 +284,6 @@ def _of_intervals(experiment: Experiment) -> Iterator[str]:
 
 
 def _of_negatives(experiment: Experiment) -> Iterator[str]:
-    """Rows cannot be spoilt where features do not come from the texts alone."""
     if experiment.negatives is None:
         return
     from qe.data.perturbation import PERTURBATIONS
@@ -341,7 +325,6 @@ def _of_strategies(experiment: Experiment) -> Iterator[str]:
 
 
 def _without_weights(experiment: Experiment) -> Iterator[str]:
-    """The learners that cannot weigh rows."""
     for section in experiment.learner:
         if section.kind in LEARNERS and not takes_weights(LEARNERS, section.kind):
             yield section.kind
@@ -376,7 +359,6 @@ def _of_model_name(experiment: Experiment) -> Iterator[str]:
 
 
 def _told(place: str, rule: Callable[[], object]) -> Iterator[str]:
-    """What a rule refuses that is stated elsewhere, with its place."""
     try:
         rule()
     except InputError as error:

@@ -51,7 +51,6 @@ class Clock:
         ]
 
     def _count(self) -> None:
-        """Adds what has passed since the last count to the innermost part."""
         now = _now()
         if self._open:
             spent = self._spent.setdefault(self._open[-1], [0.0, 0.0])

@@ -63,8 +63,6 @@ class Drawing(BaseSampler):
 
 
 class _Grid(BaseSampler):
-    """The point of a grid for one trial: none that ended, or that another process is at."""
-
     def __init__(self, values: Mapping[str, Sequence[Any]], order: int, place: int) -> None:
         self._values, self._order, self._place = values, order, place
         self._point: Parameters = {}
@@ -89,7 +87,6 @@ class _Grid(BaseSampler):
 
 
 def _points(values: Mapping[str, Sequence[Any]], order: int) -> list[Parameters]:
-    """All points of a grid, in the order of a seed."""
     sizes = [len(choices) for choices in values.values()]
     shuffled = np.random.default_rng(order).permutation(int(np.prod(sizes)))
     places = zip(*np.unravel_index(shuffled, sizes), strict=True) if sizes else [()]

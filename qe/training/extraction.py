@@ -35,7 +35,6 @@ Compute = Callable[[FeatureSet, int, Segments], NDArray[np.float64]]
 
 
 def _here(feature_set: FeatureSet, i: int, segments: Segments) -> NDArray[np.float64]:
-    """What extractor i computes, in this process."""
     return checked(feature_set.extractors[i], segments)
 
 
@@ -81,7 +80,6 @@ class Extraction:
         return table.join(self.trees(segments)) if self.feature_set.trees else table
 
     def _computed(self, i: int, segments: Segments) -> FloatArray:
-        """The columns of extractor i, which learns nothing."""
         if self.apart is None:
             return self.compute(self.feature_set, i, segments)
         result = np.empty((len(segments), len(self.feature_set.extractors[i].names)))
@@ -154,10 +152,6 @@ class Extraction:
         return replace(self.feature_set, extractors=extractors)
 
     def _alone(self, i: int, extractor: FittedExtractor, split: Split) -> FittedExtractor:
-        """Extractor i fitted on all rows.
-
-        Rows that the model scores are all looked up in the model's own resources. It is kept in the cache.
-        """
         name = f"{self.feature_set.configs[i]['kind']}-{digest(self._key(i), split.fingerprint)}"
         path = self.cache / "fitted" / name if self.cache else None
         fitted = kept_fit(path, extractor, partial(self._fitted, i, extractor, split))
@@ -178,7 +172,6 @@ class Extraction:
         return self._cached(key, compute, i)
 
     def _parts(self, fitting: Split) -> list[tuple[Rows, Rows]]:
-        """The folds of cross-fitting."""
         return make_folds(
             len(fitting),
             self.cross_fit,
@@ -191,7 +184,6 @@ class Extraction:
     def _shared(
         self, i: int, extractor: FittedExtractor, split: Split, sharing: Sharing
     ) -> dict[tuple[int, int], FloatArray]:
-        """The values of rows by (held-out group, group of the rows)."""
         return {
             place: self._applied(i, extractor, split.take(training), split.take(rows).segments)
             for training, asked in sharing.fits()
@@ -212,7 +204,6 @@ class Extraction:
         )
 
     def _values(self, i: int, fitted: FittedExtractor, fitting: Split, scoring: Segments) -> FloatArray:
-        """The columns of rows; what they sum up of words and gaps goes into the cache, too."""
         if not isinstance(fitted, WordLevelExtractor):
             return checked(fitted, scoring)
         places = fitted.places(scoring)
@@ -272,10 +263,6 @@ class Extraction:
                 np.savez(stream, **_packed(places))
 
     def _fitted(self, i: int, extractor: FittedExtractor, fitting: Split) -> FittedExtractor:
-        """Extractor i fitted on all rows.
-
-        The last fit is kept for other rows and for the model.
-        """
         key = fitting.fingerprint
         if i not in self._last or self._last[i][0] != key:
             with self.clock.part(f"features · {self.feature_set.configs[i]['kind']}"):
@@ -283,10 +270,6 @@ class Extraction:
         return self._last[i][1]
 
     def _fit(self, extractor: FittedExtractor, split: Split, of: Split | None = None) -> FittedExtractor:
-        """The extractor fitted on the learned labels of these rows.
-
-        `of` has all rows that are learned from, if there are more.
-        """
         return _fit(extractor, split if self.labels is None else self.labels.mixed(split, of))
 
     def _frame(self, blocks: Mapping[int, FloatArray], segments: Segments) -> pd.DataFrame:
@@ -303,10 +286,6 @@ class Extraction:
         return self._trees[key]
 
     def _key(self, i: int) -> str:
-        """Identifies extractor i: settings, resources, and the code of its module.
-
-        Found once: files that are edited while this runs are not the code that runs.
-        """
         if i not in self._keys:
             config, extractor = self.feature_set.configs[i], self.feature_set.extractors[i]
             apart = "" if self.apart is None else self.apart.parts.fingerprint
@@ -331,13 +310,11 @@ class Extraction:
 
 
 def _packed(places: Mapping[Kind, Places]) -> dict[str, Any]:
-    """Arrays by name."""
     bad: dict[str, Any] = {kind: one.bad for kind, one in places.items()}
     return bad | {f"{kind}_offsets": one.offsets for kind, one in places.items()}
 
 
 def _unpacked(arrays: Mapping[str, NDArray[Any]]) -> dict[Kind, Places]:
-    """What `_packed` was given."""
     return {kind: Places(arrays[kind], arrays[f"{kind}_offsets"]) for kind in PLACES if kind in arrays}
 
 
@@ -353,10 +330,6 @@ def _fit(extractor: FittedExtractor, split: Split) -> FittedExtractor:
 
 
 def _source(extractor: Extractor) -> str:
-    """The source text of the extractor's module and of every module that it uses.
-
-    It is a part of the cache key, so that a changed definition is never read from the cache.
-    """
     sources: dict[str, str] = {}
     waiting = [type(extractor).__module__]
     while waiting:

@@ -42,7 +42,6 @@ _REMEDY = "narrow its search space, or set other parameters"
 
 
 def _numerical(error: Exception) -> bool:
-    """LightGBM has an error of its own for all that goes wrong in it, and may not be installed."""
     known = (ArithmeticError, ValueError, np.linalg.LinAlgError)
     return isinstance(error, known) or type(error).__module__.partition(".")[0] == "lightgbm"
 

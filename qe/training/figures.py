@@ -71,7 +71,6 @@ def _report(
     systems: dict[str, FloatArray],
     oracles: SplitOracles | None,
 ) -> dict[str, Any]:
-    """Figures of all systems; `oracles` is None without post-edits."""
     section = experiment.evaluation
     others = () if dataset.scale.classes is None else DEFAULT_METRICS
     report = evaluate(

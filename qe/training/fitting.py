@@ -82,7 +82,6 @@ def fit_model(prepared: Prepared, best: Candidate, guard: Guard | None = None) -
 
 
 def _limits(prepared: Prepared) -> tuple[float, float]:
-    """The ends of the label's scale; where it is open, those of the training labels."""
     scale, labels = prepared.dataset.scale, prepared.scores
     low = float(labels.min()) if scale.low is None else scale.low
     return low, float(labels.max()) if scale.high is None else scale.high
@@ -108,7 +107,6 @@ def companions_of(prepared: Prepared, model: Model, out_of_fold: FloatArray) -> 
 
 
 def _calibration(prepared: Prepared, model: Model, split: Split) -> CalibrationRows:
-    """The model's predictions of rows that it never saw."""
     features, predicted = _scored(prepared, model, split)
     column, weights = _groups_and_weights(prepared, split)
     return CalibrationRows(features, predicted, scores_of(split), column, weights)
@@ -130,13 +128,11 @@ def _groups_and_weights(prepared: Prepared, split: Split) -> tuple[Column, Float
 
 
 def _scored(prepared: Prepared, model: Model, split: Split) -> tuple[FloatArray, FloatArray]:
-    """(n, k) features and (n,) predictions of rows that the model never saw."""
     table = _table(prepared, model, split)
     return numbers(table), model.judge(split.segments, table)[0]
 
 
 def _table(prepared: Prepared, model: Model, split: Split) -> pd.DataFrame:
-    """The feature table of the training rows or of another split, as the model takes it."""
     table = (
         prepared.training_table()
         if split is prepared.training

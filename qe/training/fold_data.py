@@ -65,7 +65,6 @@ class FoldData:
         return self.scaled if candidate.scaled else self.imputed
 
     def _selection(self, candidate: Candidate, train: pd.DataFrame) -> Selector:
-        """The candidate's selector, fitted; trials that differ in the learner alone share one."""
         key = repr((candidate.selector, sorted(candidate.selector_params.items())))
         if key not in self._selections:
             if len(self._selections) >= _SELECTIONS:

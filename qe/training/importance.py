@@ -50,8 +50,6 @@ def permutation_importance(
 
 @dataclass(frozen=True)
 class _Most:
-    """How many rows of a fold are predicted: `folds` of them in all, for so many CPU seconds."""
-
     folds: int
     seconds: float
 
@@ -60,10 +58,6 @@ class _Most:
         return max(1, _ROWS // self.folds)
 
     def affordable(self, predict: Callable[[pd.DataFrame], object], table: pd.DataFrame) -> int:
-        """How many rows can be used if every column of every fold is shuffled within the time.
-
-        One timed prediction of the table gives the estimate.
-        """
         predict(table.iloc[:1])  # loads compiled code
         started = time.thread_time()
         predict(table)
@@ -74,8 +68,6 @@ class _Most:
 
 @dataclass(frozen=True)
 class _HeldOut:
-    """Held-out rows of a fold, a shuffled order for each column, and the prediction error."""
-
     table: pd.DataFrame
     orders: list[np.ndarray]
     error: Callable[[pd.DataFrame], FloatArray]
@@ -91,7 +83,6 @@ class _HeldOut:
         table, gold = table.iloc[rows], np.asarray(fold.gold)[rows]
 
         def error(tables: pd.DataFrame) -> FloatArray:
-            """MAE of tables that lie below each other."""
             predicted = objective.scale.clip(fitted(tables)).reshape(-1, len(rows))
             return np.asarray(np.abs(gold - predicted).mean(axis=1))
 
@@ -99,19 +90,11 @@ class _HeldOut:
         return cls(table, orders, error, float(error(table)[0]))
 
     def blocks(self) -> list[range]:
-        """Blocks of columns that are predicted at once.
-
-        A call of a learner costs more than its rows do.
-        """
         size = max(1, _VALUES // max(self.table.size, 1))
         columns = range(len(self.orders))
         return [columns[start : start + size] for start in range(0, len(columns), size)]
 
     def errors(self, block: range) -> FloatArray:
-        """The error with each column of the block shuffled.
-
-        A column whose rows do not move has the plain error.
-        """
         n = len(self.table)
         moved = [column for column in block if (self.orders[column] != np.arange(n)).any()]
         errors = np.full(len(block), self.plain)
@@ -126,5 +109,4 @@ class _HeldOut:
 
 
 def _some(rows: np.ndarray, most: int, generator: np.random.Generator) -> np.ndarray:
-    """All rows, or as many of them at random, in order."""
     return rows if len(rows) <= most else np.sort(generator.choice(rows, most, replace=False))

@@ -24,10 +24,6 @@ class JournalLock(JournalFileSymlinkLock):
 
 @contextmanager
 def _interruptions_first() -> Iterator[None]:
-    """Raises a pending interruption instead of an error that came while handling it.
-
-    An interruption is an exception that is no `Exception`, such as KeyboardInterrupt.
-    """
     try:
         yield
     except Exception as error:

@@ -36,10 +36,6 @@ def cut_unfinished(path: Path, lock: JournalFileSymlinkLock) -> str:
 
 
 def _end_of_lines(path: Path) -> int:
-    """The size of the file up to its last line end.
-
-    NUL bytes and an unfinished line lie behind it.
-    """
     end = path.stat().st_size
     with path.open("rb") as file:
         while end:

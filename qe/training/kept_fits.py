@@ -38,10 +38,6 @@ def kept_fit(path: Path | None, family: Family, fit: Callable[[], Family]) -> Fa
 
 
 def _share(folder: Path, files: Mapping[str, str]) -> None:
-    """Large files that another kept fit has, too, become further names of these.
-
-    An encoder is kept once, however many families were fitted with it.
-    """
     there: dict[str, Path] = {}
     for kept in folder.parent.glob(f"*/{_FILES}"):
         with suppress(OSError, ValueError):  # pruned just now, or damaged

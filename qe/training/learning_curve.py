@@ -202,7 +202,6 @@ def learning_curve(
 def _predicted(
     data: Prepared, objective: Objective, candidate: Candidate, size: int, seed: np.random.SeedSequence
 ) -> FloatArray:
-    """(n,) out-of-fold predictions by models that learned from `size` rows of each fold's."""
     generators = [np.random.default_rng(child) for child in seed.spawn(len(data.first_folds))]
     folds = []
     for (train, held_out), generator in zip(data.first_folds, generators, strict=True):

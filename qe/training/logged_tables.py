@@ -60,7 +60,6 @@ def _segments(result: TrainingResult, split: Split, predicted: FloatArray) -> pd
 
 
 def _level(result: TrainingResult) -> float | None:
-    """The level of the intervals shown; None where too few rows calibrated any."""
     levels = [entry.level for entry in result.companions.intervals.measured]
     return _LEVEL if _LEVEL in levels else max(levels, default=None)
 

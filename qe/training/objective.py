@@ -90,7 +90,5 @@ class Objective:
 
 @dataclass(frozen=True, eq=False)
 class _Kept:
-    """What a candidate predicted for every fold, and its first metric."""
-
     predictions: list[FloatArray]
     value: float

@@ -96,7 +96,6 @@ class Plan:
         return "\n".join([f"{self.experiment.name}: ok", *lines])
 
     def _told(self) -> dict[str, str]:
-        """Data, features, folds, ... in words."""
         plan = self.to_json()
         extractors, resources = len(plan["extractors"]), len(plan["resources"])
         trees = f", and {', '.join(plan['trees'])}" if plan["trees"] else ""

@@ -207,7 +207,6 @@ def prepare(
 
 
 def _with_annotators(plan: Plan, dataset: Dataset, cache: Path, progress: Progress) -> Plan:
-    """The plan with annotators for the dataset's languages, learned from its treebanks."""
     if not plan.experiment.treebanks:
         return plan
     from qe.resources.treebanks import annotators_for  # trainers: paid by those who ask
@@ -228,8 +227,6 @@ def _with_annotators(plan: Plan, dataset: Dataset, cache: Path, progress: Progre
 
 @dataclass(frozen=True, eq=False)
 class _Features:
-    """The feature set with its resources; `apart`: what training rows are looked up in."""
-
     feature_set: FeatureSet
     bundle: Bundle | None
     apart: Apart[FeatureSet] | None = None
@@ -268,7 +265,6 @@ def _extraction(
 def _auxiliaries(
     plan: Plan, first: First, cache: Path, progress: Progress
 ) -> tuple[tuple[Auxiliary, ...], list[str]]:
-    """The auxiliary datasets, and a note about each."""
     made, notes = [], []
     for number, section in enumerate(first.experiment.others, start=1):
         read = read_dataset(first.experiment, section, f"dataset.{number}")
@@ -280,7 +276,6 @@ def _auxiliaries(
 
 
 def _check_names(experiment: Experiment, features: FeatureSet) -> None:
-    """Raises InputError if parameters of a learner name a feature that there is not."""
     for section in experiment.learner:
         for name in LEARNERS.get(section.kind)().named(section.params):
             if name not in features.names:
@@ -299,10 +294,6 @@ def _negatives(experiment: Experiment, dataset: Dataset) -> Negatives | None:
 
 
 def _check_parses(experiment: Experiment, dataset: Dataset, training: Split, extraction: Extraction) -> None:
-    """Reads all trees, so that a wrong parse is found before anything is computed.
-
-    Raises InputError if no training segment has a tree of some kind that was asked for.
-    """
     for name, split in dataset.splits.items():
         if name not in experiment.split.train:
             extraction.trees(split.segments)

@@ -132,7 +132,6 @@ def folds_of(split: Split, experiment: Experiment, folds: int, repeat: int = 0) 
 
 
 def _two_classes(split: Split) -> FloatArray | None:
-    """The labels, if they are 0 and 1."""
     scores = split.scores
     return scores if scores is not None and set(np.unique(scores)) == {0.0, 1.0} else None
 

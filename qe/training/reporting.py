@@ -182,10 +182,6 @@ def about(report: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _headers(datasets: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Segment columns by their headers in the training data, which scoring looks for.
-
-    Of several datasets the first that names a column counts.
-    """
     several = [datasets] if isinstance(datasets, Mapping) else list(datasets)
     columns: dict[str, str] = {}
     for dataset in reversed(several):
@@ -206,11 +202,6 @@ def write(output: Path, result: TrainingResult, progress: Progress = silent) -> 
 
 
 def _write_submissions(output: Path, result: TrainingResult) -> None:
-    """Writes the submissions of all splits.
-
-    predictions.tsv is for the test split, predictions.SPLIT.tsv for another one,
-    predictions.out-of-fold.tsv for training.
-    """
     prepared = result.prepared
     files = {f"predictions.{name}.tsv": values for name, values in result.predictions.items()}
     files["predictions.out-of-fold.tsv"] = result.out_of_fold
@@ -222,7 +213,6 @@ def _write_submissions(output: Path, result: TrainingResult) -> None:
 
 
 def _predictions_table(result: TrainingResult) -> pd.DataFrame:
-    """One row per segment: split, id, gold, predicted (out of fold for training rows), nested."""
     training = result.prepared.training
     nothing = np.full(len(training), np.nan)
     blocks = [
@@ -290,7 +280,6 @@ def _write_plots(folder: Path, result: TrainingResult, progress: Progress) -> No
 
 
 def _delta_avg_curves(result: TrainingResult) -> dict[str, FloatArray]:
-    """DeltaAvg[n] of the experiment, and of the oracles that know the post-edits."""
     prepared = result.prepared
     sign = prepared.dataset.scale.sign
     quality = {prepared.experiment.name: sign * result.out_of_fold}

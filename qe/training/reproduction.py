@@ -111,7 +111,6 @@ def reproduce(
 
 
 def _spoilt(report: Mapping[str, Any]) -> int | None:
-    """On how many rows the model was asked about spoilt translations."""
     section = report.get("robustness")
     return section["rows"] if isinstance(section, Mapping) else None
 
@@ -126,13 +125,11 @@ def compared(
 
 
 def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[Difference]:
-    """The places at which values are others; NaN is NaN."""
     pairs = [(place, then.get(place), now.get(place)) for place in dict.fromkeys([*then, *now])]
     return [Difference(*pair) for pair in pairs if pair[0] != _COMMIT and not _equal(*pair[1:])]
 
 
 def _experiment(report: Mapping[str, Any], overrides: Sequence[str]) -> tuple[Experiment, list[str]]:
-    """The run's experiment, untracked and with a study of its own; and what is not as it was."""
     settings, search = dict(report["experiment"]), report["search"]
     if _of_memory(settings["dataset"]):
         raise InputError("was trained on data in memory, which are not there any more", where="dataset")
@@ -152,7 +149,6 @@ def _of_memory(dataset: Any) -> bool:
 
 
 def _figures(report: Mapping[str, Any], left_out: set[str]) -> Iterator[tuple[str, Any]]:
-    """Place -> number, of all that is measured."""
     parts = {key: value for key, value in report.items() if key not in _NO_FIGURES | left_out}
     for place, value in _leaves(parts, ""):
         names = place.split(".")

@@ -69,7 +69,6 @@ def _wordnet(place: str) -> Needed:
 
 
 def _languages(section: DatasetSection) -> tuple[str, str] | None:
-    """Source and target as the file says them; None if only the data does."""
     given = section.options()
     pair = str(given.get("pair") or "").split("-")
     if "source_language" in given and "target_language" in given:
@@ -105,10 +104,6 @@ def _engines(experiment: Experiment, languages: tuple[str, str] | None) -> Itera
 def _asked(
     place: str, name: str, make: Callable[[str, str, str], Any], languages: tuple[str, str] | None
 ) -> Needed:
-    """Whether a program answers with its data.
-
-    Programs are not asked while only the data can tell the languages.
-    """
     if languages is None:
         return Needed(place, name)
     try:
@@ -158,12 +153,10 @@ def _without_programs(experiment: Experiment, places: set[str]) -> Experiment:
 
 
 def _with_files(experiment: Experiment) -> set[str]:
-    """The sides of the corpus that have annotations in files."""
     return set(experiment.resources.annotations()) if experiment.resources else set()
 
 
 def _needs(config: Mapping[str, Any], columns: set[str], sides: set[str]) -> bool:
-    """Whether an extractor needs one of the columns, or parts from annotated sides."""
     from qe.resources.annotations import annotated_sides
 
     if columns & set(configured(config).requires()):

@@ -46,7 +46,6 @@ def robustness_of_run(
 
 
 def _unseen(prepared: Prepared) -> str | None:
-    """The test split, or else the first split that is not learned from."""
     seen = {*prepared.experiment.split.train, prepared.experiment.intervals.calibration}
     others = [name for name, split in prepared.dataset.splits.items() if name not in seen and len(split)]
     if prepared.test in others:
@@ -55,7 +54,6 @@ def _unseen(prepared: Prepared) -> str | None:
 
 
 def _fold_model(prepared: Prepared, model: Model) -> tuple[Model, Segments]:
-    """The model as it would be without the rows of the first fold, and these rows."""
     train, held_out = prepared.first_folds[0]
     seed, training = prepared.experiment.seed, prepared.training
     tables = prepared.fold(train, held_out)

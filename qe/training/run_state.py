@@ -114,7 +114,6 @@ def _finished(output: Path, earlier: Mapping[str, Any], command: str) -> bool:
 
 
 def _read(path: Path) -> dict[str, Any] | None:
-    """The state of an earlier run; None if there is none. Raises InputError if it is damaged."""
     if not path.exists():
         return None
     remedy = "start anew in another --output"

@@ -185,7 +185,6 @@ def contribute(
 
 
 def _told(study: optuna.Study, objective: Objective) -> list[Finished]:
-    """The finished trials in their order, each with the best of those up to it."""
     trials, told = finished(study), []
     for place, trial in enumerate(trials, start=1):
         best = min(trials[:place], key=lambda one: objective.sign * one.values[0])
@@ -200,7 +199,6 @@ def _opened(
     identity: Identity | None,
     where: object,
 ) -> optuna.Study:
-    """The study, which belongs to this experiment."""
     study = optuna.create_study(
         study_name=name, storage=storage, directions=objective.directions, load_if_exists=True
     )
@@ -218,10 +216,6 @@ def _drawing(
     *,
     shared: bool,
 ) -> bool:
-    """Sets the sampler of a study and closes trials that no process works on.
-
-    Returns whether all trials are drawn alike.
-    """
     if shared:
         optuna.storages.fail_stale_trials(study)
     else:
@@ -232,7 +226,6 @@ def _drawing(
 
 
 def _drawn_alike(study: optuna.Study, by: str) -> bool:
-    """Whether all trials of the study are drawn by the same sampler, seeds and first parameters."""
     known = study.user_attrs.get(_DRAWN, by)
     study.set_user_attr(_DRAWN, by if known == by else _SEVERAL)
     return bool(known == by != _SEVERAL)
@@ -246,10 +239,6 @@ def _optimize(
     progress: Progress,
     beside: bool = False,
 ) -> str:
-    """Runs trials until a budget is spent, by other processes too; which one.
-
-    beside  whether other processes of this run work on the study: what they have begun counts, too
-    """
     total = _trials(objective.space, section)
 
     def report(study: optuna.Study, trial: FrozenTrial) -> None:
@@ -268,7 +257,6 @@ def _optimize(
 
 
 def _check_failures(study: optuna.Study, share: float, total: int) -> None:
-    """Raises InputError if more than a share of the trials failed."""
     failures = failed(study)
     if len(failures) > share * total:
         reasons = dict.fromkeys(trial.user_attrs[FAILURE] for trial in failures)
@@ -298,7 +286,6 @@ def _result(
 
 
 def _numbered(study: optuna.Study, number: int) -> FrozenTrial:
-    """The finished trial of a number. Raises InputError if there is none."""
     trials = finished(study)
     if not 1 <= number <= len(trials):
         raise InputError(
@@ -308,20 +295,14 @@ def _numbered(study: optuna.Study, number: int) -> FrozenTrial:
 
 
 def _place(trial: FrozenTrial, trials: Sequence[FrozenTrial]) -> int:
-    """The place of a trial among several, from 1."""
     return 1 + [one.number for one in trials].index(trial.number)
 
 
 def _best(study: optuna.Study, objective: Objective) -> FrozenTrial | None:
-    """The best trial by the first objective.
-
-    Equal trials: the earliest. None before one has finished.
-    """
     return min(finished(study), key=lambda trial: objective.sign * trial.values[0], default=None)
 
 
 def _trials(space: Space, section: SearchSection) -> int:
-    """How many trials the study is to have."""
     if space.single:
         return 1
     if section.sampler == "grid":
@@ -332,7 +313,6 @@ def _trials(space: Space, section: SearchSection) -> int:
 
 
 def _close_interrupted(study: optuna.Study) -> None:
-    """Trials that a killed process left running are closed; they do not count."""
     for trial in _running(study):
         study.tell(trial.number, state=TrialState.FAIL)
 

@@ -36,7 +36,6 @@ def importances(result: SearchResult) -> dict[str, float]:
 
 
 def _alike(result: SearchResult) -> list[FrozenTrial]:
-    """The finished trials with the parameters that the chosen one has."""
     names = result.best_trial.params.keys()
     return [trial for trial in result.finished if trial.params.keys() == names]
 
@@ -82,7 +81,6 @@ def _numeric(values: list[object]) -> bool:
 
 
 def _places(values: list[object]) -> list[float]:
-    """The values themselves; of names their places in the alphabet."""
     if _numeric(values):
         return [float(value) for value in values]  # type: ignore[arg-type]
     names = sorted(set(map(str, values)))

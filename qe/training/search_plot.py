@@ -70,10 +70,6 @@ def study_history(
 
 
 def _history_limits(values: FloatArray, direction: str) -> tuple[float, float]:
-    """The range of the plot.
-
-    It is cut on the bad side if a few trials would flatten all others.
-    """
     low, high = float(values.min()), float(values.max())
     quarter, median, three = np.percentile(values, [25, 50, 75])
     reach = 3 * max(three - quarter, 0.02 * abs(median), 1e-9)
@@ -86,7 +82,6 @@ def _history_limits(values: FloatArray, direction: str) -> tuple[float, float]:
 
 
 def _best_so_far(values: FloatArray, direction: str) -> FloatArray:
-    """NaN until the first value."""
     best = np.fmax if direction == "maximize" else np.fmin
     return np.asarray(best.accumulate(values), np.float64)
 

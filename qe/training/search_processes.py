@@ -44,7 +44,7 @@ class Helpers:
 
 
 def _begin() -> None:
-    """Nothing is to be done first."""
+    pass
 
 
 def _help(plan: Plan, dataset: Dataset | None, cache: Path, address: str) -> None:

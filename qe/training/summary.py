@@ -70,7 +70,6 @@ def summary(report: Mapping[str, Any], said: str = "", links: str = "") -> str:
 
 
 def _verdict(report: Mapping[str, Any], name: str, metric: str) -> str:
-    """The best figure with interval, against the best baseline and the last champion."""
     part = next(part for part in PARTS if report[part] is not None)
     section, kind = report[part], METRICS.get(metric)
     sentences = [f"**{kind.title} {shown(section['systems'][name], metric)} {PARTS[part]}**"]
@@ -94,7 +93,6 @@ def _verdict(report: Mapping[str, Any], name: str, metric: str) -> str:
 
 
 def _params(best: Mapping[str, Any]) -> str:
-    """The parameters of learner and selector."""
     return ", ".join(settings(best[key]) for key in ("learner_params", "selector_params") if best[key])
 
 

@@ -75,7 +75,6 @@ def _plan(path: Path, one: Setting, name: str, data_root: Path | None, overrides
 
 
 def _word(key: str, value: str) -> str:
-    """`ridge` or `seed3`, in the letters that names of experiments have."""
     last = "" if key.endswith((".kind", "features")) else key.rpartition(".")[2]
     return re.sub(r"[^A-Za-z0-9._]+", "_", f"{last}{value}").strip("_")
 
@@ -103,7 +102,6 @@ def spread_table(outcomes: Sequence[tuple[Setting, Outcome]]) -> Table | None:
 
 
 def _spread(values: Sequence[float], digits: int) -> list[str]:
-    """Mean, standard deviation, lowest and highest."""
     figures = (np.mean(values), np.std(values, ddof=1), min(values), max(values))
     return [number(float(figure), digits) for figure in figures]
 

@@ -181,7 +181,6 @@ def _languages(prepared: Prepared) -> str:
 
 
 def _version_tags(prepared: Prepared, report: Mapping[str, Any]) -> dict[str, str]:
-    """What people ask of a version; the registry adds the metric and its value."""
     label = prepared.dataset.scale.name
     return {
         "experiment": prepared.experiment.name,
@@ -191,7 +190,6 @@ def _version_tags(prepared: Prepared, report: Mapping[str, Any]) -> dict[str, st
 
 
 def _content(prepared: Prepared, model: Model) -> str:
-    """What the model and its companions were made from."""
     settings = prepared.experiment.settings()
     chosen = {
         key: settings[key]
@@ -240,13 +238,11 @@ def log_end(
 
 
 def _links(run: Run) -> str:
-    """To the files of the run, as its page in the UI reads them."""
     files = f"#/experiments/{run.experiment_id}/runs/{run.id}/artifacts"
     return f"[report]({files}/report.json), [all figures]({files}/tables/figures.json)" if run.id else ""
 
 
 def _figures(report: Mapping[str, Any], part: str) -> dict[str, float]:
-    """The model's main figures; intervals, baselines and oracles are in `tables/figures.json`."""
     own, metric = report["experiment"]["name"], report["experiment"]["evaluation"]["metric"]
     scores = report[part]["systems"][own]
     shown = dict.fromkeys((metric, *_main_metrics(scores)))
@@ -255,15 +251,10 @@ def _figures(report: Mapping[str, Any], part: str) -> dict[str, float]:
 
 
 def _main_metrics(scores: Mapping[str, Any]) -> list[str]:
-    """Metrics of classes, if labels are classes; then metrics of numbers."""
     return [*(name for name in CLASS_METRICS if name in scores), *_SHOWN]
 
 
 def _judged(report: Mapping[str, Any], part: str, metric: str) -> dict[str, float]:
-    """The figure that judges the experiment, under a name that MLflow sorts first.
-
-    In nested cross-validation if there is one, else in cross-validation; and on the test split.
-    """
     value = value_of(report[part]["systems"][report["experiment"]["name"]], metric)
     hidden = value is None or (part == "cross_validation" and report["nested"] is not None)
     return {} if hidden or value is None else {_headline(metric, part): value}
@@ -274,7 +265,6 @@ def _headline(metric: str, part: str) -> str:
 
 
 def _columns(report: Mapping[str, Any], metric: str) -> list[str]:
-    """The metrics that the list of runs shows: the experiment's own, then others of each part."""
     parts = [part for part in PARTS if report[part] is not None and part != "nested"]
     scores = report["cross_validation"]["systems"][report["experiment"]["name"]]
     others = [title(name) for name in _main_metrics(scores) if name != metric][:_COLUMNS]
@@ -283,10 +273,6 @@ def _columns(report: Mapping[str, Any], metric: str) -> list[str]:
 
 
 def _intervals(report: Mapping[str, Any]) -> dict[str, float]:
-    """Interval coverage at one level.
-
-    Widths, other levels and splits, and the bands of each are in report.json.
-    """
     nearest = sorted(report["coverage"], key=lambda entry: abs(entry["level"] - _LEVEL))[:1]
     return {
         f"intervals/coverage {100 * entry['level']:g} percent": entry["coverage"]
@@ -296,16 +282,11 @@ def _intervals(report: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _robustness(section: Mapping[str, Any] | None) -> dict[str, float]:
-    """The share of destroyed translations that score below their original.
-
-    Each kind is in report.json.
-    """
     share = None if section is None else section["destroyed_below"]["mean"]
     return {} if share is None else {"robustness/destroyed below original": share}
 
 
 def _words(report: Mapping[str, Any]) -> dict[str, float]:
-    """Out-of-fold figures of words, gaps and source words."""
     values: dict[str, float | None] = {}
     for part, section in report.items():
         tagged = section["tagged_by"]
@@ -316,7 +297,6 @@ def _words(report: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _log_repeats(run: Run, result: TrainingResult) -> None:
-    """A child run for each repeat of the folds, where there are several."""
     if len(result.repeats) == 1:
         return
     there = run.children()

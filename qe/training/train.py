@@ -193,7 +193,6 @@ def _result(
     helpers: Helpers,
     progress: Progress,
 ) -> TrainingResult:
-    """Searches, fits and predicts."""
     with clock.part("search"), tracked.search_logger(run, prepared) as log:
         result, objective = search_candidates(
             prepared, journal=state.journal, shared=True, chosen=trial, on_trial=log,
@@ -243,16 +242,11 @@ def contribute(plan: Plan, *, cache: Path, progress: Progress = silent) -> int:
 
 
 def _command(prepared: Prepared, trial: int | None) -> str:
-    """All that was asked for, and by which version."""
     settings = json.dumps(prepared.experiment.settings(), sort_keys=True)
     return digest(version(), settings, _fingerprint(prepared), *([] if trial is None else [trial]))
 
 
 def _fingerprint(prepared: Prepared) -> str:
-    """Fingerprint of what a run depends on.
-
-    Search budgets may grow and the study's place may change without changing it.
-    """
     settings = prepared.experiment.settings()
     for key in ("trials", "time", "without_gain", "storage", "failures"):
         settings["search"].pop(key)

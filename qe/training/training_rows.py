@@ -55,12 +55,6 @@ def rows_of(plan: Plan, dataset: Dataset, calibrating: bool) -> TrainingRows:
 
 
 def _set_aside(dataset: Dataset, training: Split, experiment: Experiment) -> tuple[Split, Split | None]:
-    """The rows to learn from, and the rows that calibrate the intervals.
-
-    The latter are another split's, or some of the training rows.
-
-    Raises InputError if the split named has no labels.
-    """
     section = experiment.intervals
     if section.method != "split":
         return training, None

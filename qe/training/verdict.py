@@ -33,7 +33,6 @@ def verdict(report: Mapping[str, Any]) -> str:
 
 
 def _use(pearson: float | None, metric: str) -> str:
-    """The use of a model that beats its baselines, by Pearson; empty if that is undefined."""
     if pearson is None:
         return ""
     by = "" if metric == "pearson" else f" (Pearson {pearson:.2f})"
@@ -44,7 +43,6 @@ def _use(pearson: float | None, metric: str) -> str:
 
 
 def _best(section: Mapping[str, Any], metric: str) -> str | None:
-    """The best baseline; None if none has a value."""
     values = {name: value_of(section["systems"][name], metric) for name in section["baselines"]}
     known = {name: value for name, value in values.items() if value is not None}
     sign = 1 if METRICS.get(metric).higher_is_better else -1
@@ -52,7 +50,6 @@ def _best(section: Mapping[str, Any], metric: str) -> str | None:
 
 
 def _tested(section: Mapping[str, Any], name: str, baseline: str, metric: str) -> str:
-    """What the test says of the difference; empty if it was not tested."""
     pair = (name, baseline, json_name(metric))
     for one in section["comparisons"]:
         if (one["system"], one["baseline"], one["metric"]) == pair:

@@ -83,7 +83,6 @@ def train_without_labels(
 
 
 def _log(experiment: Experiment, segments: Segments, made: Unlabelled) -> None:
-    """A run with its parameters, data and model."""
     if not experiment.tracking.enabled:
         return
     with runs.run(
@@ -127,10 +126,6 @@ def _made(
 
 
 def _fitted(feature_set: FeatureSet, segments: Segments) -> FeatureSet:
-    """The feature set with what is learned of texts alone.
-
-    Raises InputError for families that learn from labels.
-    """
     for config, extractor in zip(feature_set.configs, feature_set.extractors, strict=True):
         if isinstance(extractor, FittedExtractor) and extractor.labels_used():
             raise InputError(f"'{config['kind']}' learns from {', '.join(extractor.labels_used())}")
@@ -139,7 +134,6 @@ def _fitted(feature_set: FeatureSet, segments: Segments) -> FeatureSet:
 
 
 def _table(extraction: Extraction, segments: Segments) -> pd.DataFrame:
-    """All columns, in their order: a mean that no label moved may be of the same texts."""
     feature_set, static = extraction.feature_set, extraction.static(segments)
     for i, extractor in extraction.fitted_families:
         names = [feature.name for feature in feature_set.kept(i)]

@@ -55,6 +55,5 @@ def unlabelled_experiment(
 
 
 def _encoder_feature(encoder: str | Path) -> dict[str, Any]:
-    """The family with its one column, which no label is needed for."""
     model = str(Path(encoder).absolute() if is_path(encoder) else encoder)
     return {"kind": "encoder", "model": model, "prediction": False, "pca": 0, "only": [_COSINE]}

@@ -116,7 +116,6 @@ def write_words(folder: Path, words: Words) -> None:
 
 
 def _gold(prepared: Prepared, kind: Kind, i: int) -> list[BoolArray]:
-    """Whether the places of each training row are BAD."""
     extractor, training = prepared.extraction.feature_set.extractors[i], prepared.training
     assert isinstance(extractor, WordLevelExtractor)
     bad = extractor.bad_places(training.segments, training.labels())[kind]
@@ -128,7 +127,6 @@ def _gold(prepared: Prepared, kind: Kind, i: int) -> list[BoolArray]:
 def _learned(
     prepared: Prepared, kind: Kind, i: int, gold: Sequence[BoolArray], held_out: int | None
 ) -> PlaceTags | None:
-    """From the training rows of one fold, or of all."""
     values = prepared.extraction.training_places(i, prepared.training, prepared.first_folds, held_out)[kind]
     rows = [(tags, bad) for tags, bad in zip(gold, values, strict=True) if bad is not None]
     return PlaceTags.fit(np.concatenate([tags for tags, _ in rows]), np.concatenate([bad for _, bad in rows]))
@@ -137,7 +135,6 @@ def _learned(
 def _by_fold(
     prepared: Prepared, kind: Kind, i: int, gold: Sequence[BoolArray]
 ) -> tuple[FloatArray, Tagged] | None:
-    """Raw P(BAD) of the training rows and what is made of it, each fold as its other rows say."""
     training, n = prepared.training, len(prepared.training)
     raw: list[FloatArray] = [np.empty(0)] * n
     bad: list[FloatArray] = [np.empty(0)] * n
@@ -163,7 +160,6 @@ def _by_fold(
 def _tagged(
     prepared: Prepared, known: Mapping[Kind, int], learned: Mapping[Kind, PlaceTags], split: Split
 ) -> dict[Kind, Tagged]:
-    """The places of rows that were not learned from."""
     extraction, training = prepared.extraction, prepared.training
     return {
         kind: Tagged.of(extraction.places(i, training, split.segments)[kind], learned[kind])
@@ -172,7 +168,6 @@ def _tagged(
 
 
 def _insertions(training: Split) -> float:
-    """Words inserted in a BAD gap, on average; 1 where the post-edits are not known."""
     segments, post_edit = training.segments, training.labels().get("post_edit")
     if post_edit is None:
         return 1.0
@@ -191,10 +186,6 @@ def _report(
 
 
 def _figures(words: Words, kind: Kind, samples: int | None, seed: int) -> dict[str, Any]:
-    """All figures with intervals, by the metric whose thresholds made the tags.
-
-    Calibration error is given before and after.
-    """
     tagged, raw = words.out_of_fold[kind], words.raw[kind]
     by_metric = {m: _report(words, kind, m, tagged.bad, samples, seed).to_json() for m in METRICS}
     first = by_metric[METRIC]
@@ -208,7 +199,6 @@ def _figures(words: Words, kind: Kind, samples: int | None, seed: int) -> dict[s
 
 
 def _lines(tagged: Tagged) -> list[tuple[list[str], list[str]]]:
-    """Tags and probabilities of each segment."""
     tags = np.where(tagged.tags[METRIC], "BAD", "OK")
     return [
         (tags[a:b].tolist(), [fixed(value, _DIGITS) for value in tagged.bad[a:b]])
@@ -217,7 +207,6 @@ def _lines(tagged: Tagged) -> list[tuple[list[str], list[str]]]:
 
 
 def _interleaved(words: Sequence[str], gaps: Sequence[str]) -> list[str]:
-    """Gap, word, gap, ..., word, gap."""
     return [text for pair in zip(gaps, [*words, ""], strict=True) for text in pair][:-1]
 
 

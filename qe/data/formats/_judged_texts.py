@@ -105,5 +105,4 @@ def _items(reading: Reading, path: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def _text(value: Any) -> str:
-    """A text; of a document, whose texts are a list, its lines."""
     return "\n".join(map(_text, value)) if isinstance(value, list) else str(value)

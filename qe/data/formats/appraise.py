@@ -129,6 +129,5 @@ class Appraise(Format):
 
 
 def _mean(values: Sequence[float]) -> str:
-    """The mean of the numbers among them, as text; empty without any."""
     numbers = [value for value in values if np.isfinite(value)]
     return repr(float(np.mean(numbers))) if numbers else ""

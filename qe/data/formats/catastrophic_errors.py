@@ -86,10 +86,6 @@ class CatastrophicErrors(Format):
 
 
 def _rows(lines: Column, ways: Sequence[Sequence[str]]) -> dict[str, Column]:
-    """The columns of lines, named by the way that fits the first line.
-
-    Raises InputError for a line with another number of fields.
-    """
     cells = [text.split("\t") for text in lines.texts]
     names = next((way for way in ways if len(way) == len(cells[0])), ways[0])
     for row, fields in enumerate(cells):

@@ -27,8 +27,6 @@ _OURS = ("source", "target", "id", "doc_id", "reference")
 
 @dataclass
 class _Task:
-    """A task of a project: its data, its place, and what each annotator said: control -> value."""
-
     data: Mapping[str, Any]
     place: int
     said: list[Mapping[str, Any]] = field(default_factory=list)
@@ -111,7 +109,6 @@ class LabelStudio(Format):
         return make_split(reading, name, rows, scale, tokenizers, compute_hter=edits)
 
     def _keys(self, tasks: Mapping[str, _Task], file: Path) -> dict[str, str]:
-        """Our column -> the key of the tasks' data. Raises InputError where one cannot be told."""
         keys = list(dict.fromkeys(key for task in tasks.values() for key in task.data))
         named = dict(self.columns)
         for side in ("source", "target"):
@@ -128,17 +125,12 @@ class LabelStudio(Format):
         return named
 
     def _may_be_label(self, value: Any) -> bool:
-        """Whether an annotator's answer can be a label.
-
-        Choices are lists, but texts in JSON-MIN.
-        """
         classes = label_scale(self.label).classes
         if classes is not None and isinstance(value, str):
             return numbers_of([value], classes) != [value]
         return isinstance(value, str if self.label == "hter" else (int, float, list))
 
     def _control(self, tasks: Mapping[str, _Task], file: Path) -> str:
-        """Raises InputError where no control, or none of several, is the one with the label."""
         known = list(dict.fromkeys(name for task in tasks.values() for one in task.said for name in one))
         if self.control:
             if self.control not in known:
@@ -161,7 +153,6 @@ class LabelStudio(Format):
 
 
 def _json_list(reading: Reading, path: Path) -> list[Any]:
-    """Raises InputError for what is no list in JSON."""
     try:
         content = json.loads(reading.text(path))
     except (ValueError, RecursionError) as error:
@@ -174,7 +165,6 @@ def _json_list(reading: Reading, path: Path) -> list[Any]:
 
 
 def _tasks(entries: Sequence[Mapping[str, Any]], path: Path) -> dict[str, _Task]:
-    """Id -> task; entries of JSON-MIN with one id are the annotations of one task."""
     tasks: dict[str, _Task] = {}
     for place, entry in enumerate(entries, start=1):
         where = f"{path}:task {place}"
@@ -189,7 +179,6 @@ def _tasks(entries: Sequence[Mapping[str, Any]], path: Path) -> dict[str, _Task]
 
 
 def _annotations(entry: Mapping[str, Any], where: str) -> list[Mapping[str, Any]]:
-    """The annotations that were not cancelled; `completions` in files of older versions."""
     given = entry.get("annotations", entry.get("completions", []))
     if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
         raise InputError("`annotations` must be a list of objects", where=where)
@@ -197,7 +186,6 @@ def _annotations(entry: Mapping[str, Any], where: str) -> list[Mapping[str, Any]
 
 
 def _said(annotation: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Control -> its value; spans and other kinds of results are left out."""
     results = annotation.get("result", [])
     if not isinstance(results, list) or not all(isinstance(one, dict) for one in results):
         raise InputError("`result` must be a list of objects", where=where)
@@ -211,7 +199,6 @@ def _said(annotation: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 
 def _single(value: Any, kind: str) -> Any:
-    """What stands in a list of one: the text of a TextArea; a choice stays a list."""
     return "\n".join(map(str, value)) if kind == "text" and isinstance(value, list) else value
 
 
@@ -220,7 +207,6 @@ def _text(value: Any) -> str:
 
 
 def _label(task: _Task, control: str, scale: LabelScale, edits: bool) -> str:
-    """The label of a task as text; empty without one."""
     values = [one[control] for one in task.said if one.get(control) is not None]
     if not values:
         return ""
@@ -233,7 +219,6 @@ def _label(task: _Task, control: str, scale: LabelScale, edits: bool) -> str:
 
 
 def _chosen(names: Sequence[str], classes: Sequence[str]) -> str:
-    """What most annotators chose; nothing where as many chose the other."""
     numbers = numbers_of(names, classes)
     if not set(numbers) <= {"0", "1"}:
         return names[0]

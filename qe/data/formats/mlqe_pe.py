@@ -139,7 +139,6 @@ class MlqePe(Format):
     def _scores(
         self, reading: Reading, files: "_Files", split: str, direct: Mapping[str, Column]
     ) -> Column | None:
-        """The labels of a split; None for a blind one."""
         if direct and self.label != "hter":
             return direct.get(_DIRECT[self.label][0])
         later, edits = files.later(split), files.edits(split)
@@ -157,14 +156,11 @@ _TEXTS = (None, "raw", "tokenised")
 
 @dataclass(frozen=True)
 class _Files:
-    """Paths of the files of one pair below a folder."""
-
     root: Path
     pair: str
 
     @classmethod
     def of(cls, path: Path, pair: str) -> "_Files":
-        """Raises InputError, with the pairs that are there, if the pair has no training table."""
         inside = path / pair
         own = bool(pair) and (inside / "direct-assessments").is_dir()
         files = cls(inside if own else path, pair or path.resolve().name)
@@ -180,11 +176,9 @@ class _Files:
 
     @property
     def code(self) -> str:
-        """The pair as file names have it: `ende`."""
         return self.pair.replace("-", "")
 
     def direct(self, split: str) -> Path | None:
-        """The table of direct assessments, or of blind inputs; None if there is none."""
         for end in ("df.short.tsv", "inputs.tsv"):
             table = self._one(f"{split}.{self.code}.{end}", lambda parts: True)
             if table is not None:
@@ -192,7 +186,6 @@ class _Files:
         return None
 
     def edits(self, split: str) -> Path | None:
-        """The folder with the post-editing part of a split."""
         for end in ("mt", "pe"):
             file = self._one(f"{split}.{end}", lambda parts: "post-editing" in parts and self._named(parts))
             if file is not None:
@@ -200,7 +193,6 @@ class _Files:
         return None
 
     def later(self, split: str) -> Path | None:
-        """The folder of a split that has texts, but no table."""
         if split in LABELLED:
             return None
         file = self._one(f"{split}.src", lambda parts: parts[-1] == f"{self.pair}-{split}")
@@ -210,7 +202,6 @@ class _Files:
         return any(name == self.pair or name.startswith(f"{self.pair}-") for name in folders)
 
     def _one(self, name: str, wanted: Callable[[Sequence[str]], bool]) -> Path | None:
-        """The file of that name in a folder that is wanted. Raises InputError if there are several."""
         below = [file.relative_to(self.root) for file in sorted(self.root.rglob(name))]
         top = self.root.resolve()
         files = [file for file in below if wanted((top / file).parent.parts)]
@@ -224,7 +215,6 @@ class _Files:
 
 
 def _direct_assessments(reading: Reading, path: Path, labelled: bool) -> dict[str, Column]:
-    """The columns of the direct assessments; their `index` must count from 0."""
     table = read_table(reading, path, Layout("tsv", Wanted("tab", False, "utf-8")))
     wanted = ["index", "original", "translation", "model_scores"]
     wanted += ["scores", "mean", "z_scores", "z_mean"] if labelled else []
@@ -241,7 +231,6 @@ def _direct_assessments(reading: Reading, path: Path, labelled: bool) -> dict[st
 
 
 def _side_information(reading: Reading, base: Path, split: str, code: str) -> dict[str, Column]:
-    """Documents and what the translation system knew, as far as the files are there."""
     columns = _decoder_output(reading, base, split, code)
     path = base / f"{split}.doc_ids"
     if not path.is_file():
@@ -257,7 +246,6 @@ def _side_information(reading: Reading, base: Path, split: str, code: str) -> di
 
 
 def _decoder_output(reading: Reading, base: Path, split: str, code: str) -> dict[str, Column]:
-    """Subwords, and one log-probability more than subwords per line."""
     paths = [base / "word-probas" / f"{name}.{split}.{code}" for name in ("mt", "word_probas")]
     if not all(path.is_file() for path in paths):
         reading.notes.append(f"{split}: no word-probas, so no log-probabilities of subwords")
@@ -274,10 +262,6 @@ def _decoder_output(reading: Reading, base: Path, split: str, code: str) -> dict
 
 
 def _post_editing(reading: Reading, files: _Files, split: str, tokenised: bool) -> dict[str, Column]:
-    """Columns from the post-editing part.
-
-    Columns that count tokens come only with its own, tokenised text.
-    """
     base, columns = files.edits(split), dict[str, Column]()
     if base is None:
         if tokenised or split in LABELLED:
@@ -298,7 +282,6 @@ def _post_editing(reading: Reading, files: _Files, split: str, tokenised: bool) 
 
 
 def _later_texts(reading: Reading, base: Path, split: str, code: str, tokenised: bool) -> dict[str, Column]:
-    """The texts of a split without a table, and what the translation system knew."""
     kind = "tok." if tokenised else ""
     texts = {
         ours: reading.lines(base / f"{split}.{kind}{end}")
@@ -310,7 +293,6 @@ def _later_texts(reading: Reading, base: Path, split: str, code: str, tokenised:
 
 
 def _lists(reading: Reading, column: Column) -> FloatArray:
-    """(n, j) numbers from cells like `[20, 35.5]`; NaN beyond the end of shorter lists."""
     parsed: list[Sequence[float]] = []
     for row, text in enumerate(column.texts):
         try:

@@ -35,11 +35,6 @@ _MARK = re.compile(r"</?v>")
 
 @dataclass
 class _Segment:
-    """A translation: document, texts, line, penalties by rater, marked characters.
-
-    White space is not counted among the characters.
-    """
-
     document: str
     source: str
     target: str
@@ -116,7 +111,6 @@ class Mqm(Format):
         return make_split(reading, name, columns, SCALE, tokenizers)
 
     def _segments(self, reading: Reading, file: Path) -> dict[tuple[str, str, str], _Segment]:
-        """(system, document, segment) -> what its raters marked, in the order of the file."""
         table = read_table(reading, file, Layout("tsv", Wanted("tab", quoting=False)))
         table = _numbered(table)
         missing = [name for name in _COLUMNS if name not in table]
@@ -145,7 +139,6 @@ class Mqm(Format):
         return found
 
     def _weight(self, severity: str, category: str, where: str) -> float:
-        """The weight of the longest name that fits."""
         known = {name.casefold(): weight for name, weight in {**WEIGHTS, **self.weights}.items()}
         severity, category = severity.strip().casefold(), category.strip().casefold()
         full = f"{severity}/{category}"
@@ -160,10 +153,6 @@ class Mqm(Format):
 
 
 def _numbered(table: dict[str, Column]) -> dict[str, Column]:
-    """The columns with `seg_id`, whichever name it has in the file.
-
-    A number that is the same in every row does not count.
-    """
     there = [table[name] for name in _NUMBERS if name in table]
     telling = [column for column in there if len({*column.texts}) > 1]
     return {**table, "seg_id": (telling or there)[0]} if there else table
@@ -174,7 +163,6 @@ def _score(one: _Segment) -> float:
 
 
 def _marked(text: str) -> set[int]:
-    """Places of the characters between `<v>` and `</v>`, counted without blanks."""
     places: set[int] = set()
     count, inside = 0, False
     for part in re.split(r"(</?v>)", text):
@@ -188,10 +176,6 @@ def _marked(text: str) -> set[int]:
 
 
 def _tags(one: _Segment, tokenizer: Tokenizer) -> str | None:
-    """Tags OK or BAD of gap, word, gap, ...; gaps are OK.
-
-    None if the tokens do not consist of the text's own characters.
-    """
     tags, count = ["OK"], 0
     tokens = tokenizer.split(one.target)
     if "".join(tokens) != "".join(one.target.split()):

@@ -137,7 +137,6 @@ class Table(Format):
         )
 
     def _mapped(self, reading: Reading, file: Path, blind: bool) -> dict[str, Column]:
-        """Our columns of one file."""
         wanted = {"source": "source", "target": "target", **self.columns}
         table = read_table(reading, file, self.layout)
         mapped: dict[str, Column] = {}
@@ -170,7 +169,6 @@ class Table(Format):
 
 
 def _joined(columns: Sequence[Column]) -> Column:
-    """Several columns as one of tab-separated numbers; an absent number stays visible as such."""
     rows = zip(*(column.texts for column in columns), strict=True)
     texts = ["\t".join(cell.strip() or "missing" for cell in row) for row in rows]
     return Column(texts, columns[0].path, columns[0].lines, columns[0].unit)

@@ -109,13 +109,6 @@ class WmtQe(Format):
 
 
 def _sources(path: Path) -> dict[str, Path]:
-    """Split -> the folder that has its source and its translations.
-
-    What was given out without labels (`test-blind`, a folder or a split) is left out beside the whole `test`.
-    Files of macOS (`._train.src`) are none.
-
-    Raises InputError for a split that several folders have.
-    """
     folders: dict[str, Path] = {}
     for pattern in ("*.src", "*.src.gz", "*/*.src", "*/*.src.gz"):
         for file in sorted(path.glob(pattern)):
@@ -139,7 +132,6 @@ def _sources(path: Path) -> dict[str, Path]:
 
 
 def _blind(name: str) -> bool:
-    """Whether a folder or a split is what was given out without labels."""
     return _base(name) != name
 
 
@@ -148,7 +140,6 @@ def _base(name: str) -> str:
 
 
 def _one(folder: Path, split: str, ends: tuple[str, ...]) -> Path | None:
-    """The file of a column; None if there is none. Raises InputError if there are several."""
     names = [f"{split}.{end}{gz}" for end in ends for gz in ("", ".gz")]
     files = [folder / name for name in names if (folder / name).is_file()]
     if len(files) > 1:
@@ -157,6 +148,5 @@ def _one(folder: Path, split: str, ends: tuple[str, ...]) -> Path | None:
 
 
 def _of_words_alone(tags: Column, text: Column) -> bool:
-    """Whether every segment has one tag per token."""
     pairs = zip(tags.texts, text.texts, strict=True)
     return all(len(line.split()) == len(words.split()) for line, words in pairs)

@@ -65,7 +65,6 @@ def _declared(text: str) -> str:
 
 
 def _family(codec: str) -> str:
-    """The encoding, whatever its byte order and mark."""
     return re.sub("-(le|be|sig)$", "", codec)
 
 

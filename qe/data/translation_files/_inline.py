@@ -59,7 +59,6 @@ class _Text:
 
 
 def _is_deletion(element: Element) -> bool:
-    """Whether a tracked change has deleted the text (Trados, memoQ and similar tools)."""
     if any(_DELETED.fullmatch(element.attributes.get(kind, "")) for kind in _KINDS):
         return True
     return any(

@@ -52,7 +52,6 @@ def _text(unit: Element, name: str, codes: Mapping[str, str]) -> str:
 
 
 def _marked(unit: Element, codes: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """Id of a marked segment -> source and target; what one side lacks is empty."""
     sources, targets = (_marks(unit.first(name), codes) for name in ("seg-source", "target"))
     if len(targets) == 1 and not sources:
         sources = dict.fromkeys(targets, _text(unit, "source", codes))
@@ -60,7 +59,6 @@ def _marked(unit: Element, codes: Mapping[str, str]) -> dict[str, tuple[str, str
 
 
 def _marks(element: Element | None, codes: Mapping[str, str]) -> dict[str, str]:
-    """Id -> text; the parts of a segment that other tags break up are one text."""
     texts: dict[str, str] = {}
     for number, mark in enumerate([] if element is None else segments_of(element), start=1):
         mid = mark.attributes.get("mid") or str(number)

@@ -43,10 +43,6 @@ def segments(unit: Element, name: str, codes: Mapping[str, str]) -> tuple[list[S
 
 
 def _named(parts: Sequence[Element]) -> dict[str, Element]:
-    """The segments by id.
-
-    A segment without an id, or with one that is taken, goes by its number.
-    """
     own = [part.attributes.get("id", "") for part in parts]
     named: dict[str, Element] = {}
     for number, (part, name) in enumerate(zip(parts, own, strict=True), start=1):
@@ -69,7 +65,6 @@ def _is_ours(note: Element) -> bool:
 
 
 def _earlier(holder: Element | None) -> list[Edit]:
-    """A holder of nothing else goes whole: an empty one is not allowed."""
     if holder is None:
         return []
     if all(map(_is_ours, holder.own())):
@@ -78,7 +73,6 @@ def _earlier(holder: Element | None) -> list[Edit]:
 
 
 def _place(unit: Element) -> Place | None:
-    """Notes stand in `notes`, behind elements of other namespaces, before all others of XLIFF."""
     holder = unit.first("notes")
     if holder is not None and not all(map(_is_ours, holder.own())):
         return Place(holder.inner_end, holder.inner_end)

@@ -30,13 +30,10 @@ def check_parts(path: Path) -> None:
 
 
 class _Counts:
-    """Counts over all parts: cells, and cells of areas."""
-
     def __init__(self, path: Path) -> None:
         self.path, self.part, self.cells, self.in_row, self.covered = path, "", 0, 0, 0
 
     def look_over(self, parts: ZipFile, name: str) -> None:
-        """Whether a part is well-formed is left to who reads it."""
         self.part = name
         parser = expat.ParserCreate(None, " ")
         parser.StartDoctypeDeclHandler = self._refuse_entities

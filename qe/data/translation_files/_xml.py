@@ -194,7 +194,6 @@ def _element(name: str, attributes: Mapping[str, str], start: int) -> Element:
 
 
 def _name(name: str) -> tuple[str, str, str]:
-    """Namespace, local name and prefix; what is not there is empty."""
     parts = name.split(_BETWEEN)
     if len(parts) == 1:
         return "", parts[0], ""

@@ -69,14 +69,12 @@ class _Reader:
             self.segments.append(_segment(label, unit, source, variant))
 
     def _source_of(self, unit: Element, variants: Sequence[Element]) -> Element | None:
-        """The source variant: the one that the file names, or the first of the source language."""
         named = unit.attributes.get("srclang", self.source).lower()
         fitting = [variant for variant in variants if self.languages.fit(_tag(variant), "source")]
         exact = [variant for variant in fitting if _tag(variant).lower() == named]
         return next(iter(exact or fitting), None)
 
     def check(self) -> None:
-        """Raises InputError where there is no unit, or none has a text of one of the languages."""
         if not self.units:
             raise InputError("holds no translation unit (<tu>)", where=self.path)
         for side in ("source", "target"):
@@ -90,7 +88,6 @@ class _Reader:
 
 
 def _tag(variant: Element) -> str:
-    """The language tag of a variant; TMX before 1.4 had no namespace for it."""
     return variant.attributes.get("xml:lang") or variant.attributes.get("lang", "")
 
 

@@ -17,13 +17,6 @@ _SDL = "http://sdl.com/FileTypes/SdlXliff/1.0"
 
 @dataclass(frozen=True)
 class _Version:
-    """What a version of XLIFF calls things.
-
-    unit       the element with segments; `around`: what it may lie in
-    languages  side -> attribute of `file` or the document; `texts`: element -> its side
-    segments   of a unit, with its name and what stands for placeholders; and edits that remove our notes
-    """
-
     unit: str
     around: Sequence[str]
     languages: Mapping[str, str]
@@ -49,8 +42,6 @@ def read(path: Path) -> TranslationFile:
 
 @dataclass
 class _Reader:
-    """Reads XLIFF: only elements of its own namespace, and only where the format allows units."""
-
     path: Path
     namespace: str = ""
     version: _Version = _FIRST
@@ -117,13 +108,11 @@ class _Reader:
         self.edits += edits
 
     def _keep_code(self, tag: Element) -> None:
-        """What Trados says that a placeholder is: a break of words is a line end."""
         for part in tag.own("ph"):
             ends = part.attributes.get("word-end") == "true"
             self.codes[tag.attributes.get("id", "")] = "\n" if ends else plain(part)
 
     def _declare_texts(self, unit: Element, name: str) -> None:
-        """Languages that texts name themselves, in `xml:lang`."""
         holders = [unit, *unit.own("segment")]
         for text, side in self.version.texts.items():
             for element in filter(None, (holder.first(text) for holder in holders)):

@@ -77,7 +77,6 @@ class Sheet:
 
     @cached_property
     def _written(self) -> Any:
-        """The same workbook with its formulas, which is written again."""
         return _book(self.path, rich_text=True)
 
     @cached_property
@@ -132,7 +131,6 @@ class Sheet:
                 self._write(number, place, row[name])
 
     def _width(self) -> int:
-        """The last column that holds anything."""
         used = (max(columns) for columns in _by_row(self._sheet).values())
         merged = (area.max_col for area in self._sheet.merged_cells.ranges)
         return int(max([len(self.header), *used, *merged]))
@@ -179,7 +177,6 @@ def _book(path: Path, **options: bool) -> Any:
 
 
 def _check_rows(sheet: Any, path: Path) -> None:
-    """Such cells can be read, but nothing can be written beside them."""
     last = max((row for row, _ in sheet._cells), default=0)
     if last > TALLEST:
         raise InputError(f"has a cell in row {last:,}, but a sheet has {TALLEST:,} rows", where=path)
@@ -204,10 +201,6 @@ def _sheet(book: Any, where: Where, path: Path) -> Any:
 
 
 def _by_row(sheet: Any, kind: str = "") -> dict[int, dict[int, Any]]:
-    """Row -> column -> value of the cells that have one (of a kind).
-
-    Empty cells take no memory.
-    """
     rows: dict[int, dict[int, Any]] = {}
     for (row, column), cell in sheet._cells.items():
         if cell.value is not None and kind in ("", cell.data_type):
@@ -216,7 +209,6 @@ def _by_row(sheet: Any, kind: str = "") -> dict[int, dict[int, Any]]:
 
 
 def _covered(sheet: Any, header: int) -> Mapping[tuple[int, int], tuple[int, int]]:
-    """Cells below the first of cells that are merged -> that one: they have its value."""
     return {
         (row, area.min_col): (area.min_row, area.min_col)
         for area in sheet.merged_cells.ranges
@@ -226,7 +218,6 @@ def _covered(sheet: Any, header: int) -> Mapping[tuple[int, int], tuple[int, int
 
 
 def _text(value: Any) -> str:
-    """A value as a cell shows it without a format."""
     if value is None:
         return ""
     if isinstance(value, bool):

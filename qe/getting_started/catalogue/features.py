@@ -156,7 +156,6 @@ def columns_of(
 
 
 def _names_itself(extractor: Extractor) -> bool:
-    """Whether an extractor can name its features without its resources."""
     try:
         return bool(extractor.features)
     except AttributeError:
@@ -164,7 +163,6 @@ def _names_itself(extractor: Extractor) -> bool:
 
 
 def _bare(given: Configured) -> Any:
-    """The object without its resources: enough to name its features."""
     made = object.__new__(given.kind)
     for entry in fields(given.kind) if is_dataclass(given.kind) else ():
         if entry.name in given.lists and entry.name in given.settings:

@@ -146,7 +146,6 @@ def _fitted(extractor: Extractor, split: Split) -> Extractor:
 
 
 def _fresh(segments: Segments) -> Segments:
-    """The same segments, tokenized, with nothing else remembered."""
     fresh = segments.take(range(len(segments)))
     _ = fresh.source_tokens, fresh.target_tokens
     return fresh

@@ -60,7 +60,6 @@ def experiment_schema() -> Schema:
 
 
 def _allow_extending(schema: Schema) -> None:
-    """An experiment that extends another needs no key, and says of a mapping only what differs."""
     keys = schema["properties"]
     partial = [name for name in ("dataset", *_STRATEGIES) if name in keys]
     whole = {name: {"anyOf": [{"type": "array"}, _needed(keys[name]["anyOf"][0])]} for name in partial}
@@ -77,7 +76,6 @@ def _allow_extending(schema: Schema) -> None:
 
 
 def _needed(schema: Schema) -> Schema:
-    """What a section must have, whatever it has."""
     rules = [{"if": rule["if"], "then": _needed(rule["then"])} for rule in schema.get("allOf", ())]
     return {"required": schema.get("required", []), "allOf": [{}, *rules]}
 
@@ -90,7 +88,6 @@ def _without_needed(schema: Schema) -> Schema:
 
 
 def _changes(entry: Schema) -> Schema:
-    """Features that are added to those of the extended experiment, and kinds that are removed."""
     removed = {"anyOf": [{"enum": [*EXTRACTORS.names]}, {"type": "object", "required": ["set"]}]}
     return {
         "type": "object",
@@ -105,7 +102,6 @@ def _one_or_several(entry: Schema) -> Schema:
 
 
 def _allow_single(model: type[BaseModel], properties: Schema) -> None:
-    """One value stands for a list of it, where the section says so."""
     for name, field in model.model_fields.items():
         prepared = any(isinstance(note, BeforeValidator) for note in field.metadata)
         if prepared and get_origin(field.annotation) is tuple:
@@ -116,7 +112,6 @@ def _allow_single(model: type[BaseModel], properties: Schema) -> None:
 
 
 def _dataset(section: Schema) -> Schema:
-    """`format`, `path`, the keys of every dataset, and those of each format."""
     common: Schema = {**section["properties"], "format": {"enum": [*FORMATS.names]}}
     single = common["train"]["items"]
     common["train"] = {**common["train"], "anyOf": [single, {"type": "array", "items": single}]}
@@ -131,7 +126,6 @@ def _dataset(section: Schema) -> Schema:
 
 
 def _features() -> Schema:
-    """A name, an extractor with its parameters, or a set."""
     by_name: Schema = {"enum": [*EXTRACTORS.names]}
     of_set = {
         "type": "object",
@@ -147,17 +141,12 @@ def _features() -> Schema:
 
 
 def _of_family(family: type[Extractor]) -> Schema:
-    """The parameters of the class that extracts.
-
-    If settings choose between several classes, the parameters of any one of them.
-    """
     kinds = dict.fromkeys([family, *(family.for_settings(settings) for settings in family.variants)])
     schemas = [_of_extractor(kind) for kind in kinds]
     return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
 
 
 def _of_extractor(kind: type) -> Schema:
-    """Parameters: names of parts for resources, names or mappings in lists; and `only`."""
     schema = _of_class(kind, ("kind",))
     for name, catalogue in Configured(kind, {}, "").lists.items():
         known = {each: _of_extractor(catalogue.get(each)) for each in catalogue.names}
@@ -173,7 +162,6 @@ def _of_extractor(kind: type) -> Schema:
 
 
 def _strategy(section: Schema, catalogue: Catalogue[Any]) -> Schema:
-    """`kind`, `params` and `space` of a learner or selector."""
     properties = {**section["properties"], "kind": {"enum": [*catalogue.names]}}
     rules = [
         _if("kind", name, {"properties": {"params": _parameters(catalogue, name)}})
@@ -183,7 +171,6 @@ def _strategy(section: Schema, catalogue: Catalogue[Any]) -> Schema:
 
 
 def _parameters(catalogue: Catalogue[Any], name: str) -> Schema:
-    """Schema of an estimator's parameters; any are allowed if its package is not installed."""
     try:
         known = Parameters.of(constructor(catalogue, name), name)
     except ModuleNotFoundError:
@@ -193,7 +180,6 @@ def _parameters(catalogue: Catalogue[Any], name: str) -> Schema:
 
 
 def _chosen(names: Iterable[str], keys: Callable[[str], Schema]) -> Schema:
-    """An object whose `kind` says which other keys it takes."""
     known = [*names]
     return {
         "type": "object",
@@ -208,7 +194,6 @@ def _if(key: str, value: str, then: Schema) -> Schema:
 
 
 def _of_class(kind: type, beside: Iterable[str] = ("kind",)) -> Schema:
-    """The keys of a dataclass, and those that stand beside them."""
     hints = get_type_hints(kind, include_extras=True)
     entries: list[Field[Any]] = [e for e in fields(kind) if e.init] if is_dataclass(kind) else []
     needed = [e.name for e in entries if e.default is MISSING and e.default_factory is MISSING]
@@ -221,7 +206,6 @@ def _of_class(kind: type, beside: Iterable[str] = ("kind",)) -> Schema:
 
 
 def _of_hint(hint: Any) -> Schema:
-    """The schema of a type; of one that JSON does not know (resources, estimators), any value."""
     try:
         return TypeAdapter(hint).json_schema()
     except (PydanticSchemaGenerationError, PydanticInvalidForJsonSchema):

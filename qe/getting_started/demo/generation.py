@@ -100,7 +100,6 @@ class Judged:
 
 
 def _segments(lexicon: Lexicon, size: int, seed: np.random.SeedSequence) -> list[Judged]:
-    """Segments with the translator's output, its post-edit and its judges."""
     texts, errors, moods = (Dice(stream) for stream in seed.spawn(3))
     grammar, translator, registers = Grammar(lexicon, texts), Translator(errors), mixed_registers()
     segments = []

@@ -106,7 +106,6 @@ class Grammar:
         return _marked(body, "!" if kind > 0.97 else ".")
 
     def _question(self) -> Phrase:
-        """Source: question word, subject, verb, ...; target: question word, verb, subject, ..."""
         source, target = self.dice.pick(_QUESTION_WORDS)
         subject, person, number = self._subject()
         verb = self._verb(person, number)
@@ -128,7 +127,6 @@ class Grammar:
         return phrase
 
     def _introduction(self) -> Phrase:
-        """A prepositional phrase and a comma; in the source only the long ones take the comma."""
         phrase = self._prepositional()
         if len(phrase.source) > 3:
             phrase.source.append(",")
@@ -141,7 +139,6 @@ class Grammar:
         return Phrase([comma, source] if comma else [source], [*words, Word(target, source, "function")])
 
     def _subject(self) -> tuple[Phrase, int, int]:
-        """The subject with its person and number."""
         if self.dice.chance(0.22):
             source, target, person, number = self.dice.pick(_PRONOUNS)
             return Phrase([source], [Word(target, source, "function")]), person, number
@@ -151,7 +148,6 @@ class Grammar:
         return phrase, 2, number
 
     def _relative_clause(self, number: int) -> Phrase:
-        """Verb before its object in the source, after it in the target."""
         source, target = _RELATIVE
         verb = self._verb(2, number)
         rest = self._noun_phrase()[0]
@@ -163,7 +159,6 @@ class Grammar:
         return self._open(lemma, "preposition", 0, 0) + self._noun_phrase()[0]
 
     def _noun_phrase(self) -> tuple[Phrase, int]:
-        """(phrase, number): a name, or determiner or numeral with adjectives and noun."""
         dice = self.dice
         if dice.chance(0.10):
             return self._open(self.lexicon.names.draw(dice, self.register), "name", 0, 0), 0
@@ -186,7 +181,6 @@ class Grammar:
         return Phrase([source] if source else [], [word])
 
     def _numeral(self) -> Phrase:
-        """The source separates thousands with a comma, the target with a full stop."""
         value = int(10 ** (0.4 + 4 * self.dice.uniform()))
         source = f"{value:,}"
         target = source.replace(",", ".")
@@ -211,14 +205,12 @@ class Grammar:
         return self._open(self.lexicon.adverbs.draw(self.dice, self.register), "adverb", 0, 0)
 
     def _open(self, lemma: Lemma, kind: str, source_form: int, form: int) -> Phrase:
-        """A word of an open class in the sense that the topic asks for."""
         sense = lemma.senses[lemma.by_topic[self.topic]]
         source = lemma.forms[source_form]
         return Phrase([source], [Word(sense.forms[form], source, kind, lemma, sense, form)])
 
 
 def _after(first: Phrase, second: Phrase) -> Phrase:
-    """`first` precedes `second` in the source and follows it in the target."""
     return Phrase(first.source + second.source, second.target + first.target)
 
 

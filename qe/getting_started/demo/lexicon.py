@@ -116,8 +116,6 @@ def make_lexicon(dice: Dice, reserved: Iterable[str] = ()) -> Lexicon:
 
 
 class _Coiner:
-    """Invents words, each once per side."""
-
     def __init__(self, dice: Dice, reserved: Iterable[str]) -> None:
         self.dice = dice
         self._used = set(reserved)
@@ -126,7 +124,6 @@ class _Coiner:
         return self._coin(_SOURCE_SOUNDS, syllables)
 
     def target(self, syllables: int) -> str:
-        """A stem that ends in a consonant, ready for an ending."""
         return self._coin(_TARGET_SOUNDS, syllables)
 
     def _coin(self, sounds: tuple[tuple[str, ...], ...], syllables: int) -> str:
@@ -149,7 +146,6 @@ def _word_class(coin: _Coiner, n: int, endings: tuple[str, ...], sense: _MakeSen
 
 
 def _lemma(coin: _Coiner, rank: int, n: int, endings: tuple[str, ...], sense: _MakeSense) -> Lemma:
-    """35 % of the lemmas have two senses, 15 % three, whatever their frequency."""
     dice = coin.dice
     stem = coin.source(_syllables(dice, rank))
     count = (1, 2, 3)[dice.from_cumulative((0.5, 0.85, 1.0))]
@@ -160,7 +156,6 @@ def _lemma(coin: _Coiner, rank: int, n: int, endings: tuple[str, ...], sense: _M
 
 
 def _name(coin: _Coiner, rank: int, n: int) -> Lemma:
-    """A proper name: the same in both languages."""
     name = coin.source(2).capitalize()
     return Lemma((name,), (Sense(0, (name,)),), (0,) * TOPICS, _rarity(rank, n))
 
@@ -189,7 +184,6 @@ def _preposition_sense(coin: _Coiner) -> Sense:
 
 
 def _syllables(dice: Dice, rank: int) -> int:
-    """Frequent words are short (Zipf's law of abbreviation)."""
     return 1 + (rank > 40) + dice.chance(0.35) + (rank > 400 and dice.chance(0.4))
 
 

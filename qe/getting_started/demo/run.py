@@ -56,7 +56,6 @@ def _demo(output: Path, seed: int, cache: Path | None, progress: Progress) -> De
 
 
 def _written(output: Path) -> Path:
-    """The demo's experiment file, beside its data: ready to be run again, with changes."""
     with atomic_file(output / EXPERIMENT.name) as temporary:
         temporary.write_bytes(EXPERIMENT.read_bytes())
     return output / EXPERIMENT.name

@@ -56,7 +56,6 @@ class Translator:
         return Translation(tuple(surface for surface, _ in output), tuple(errors))
 
     def _error(self, word: Word, load: float) -> str:
-        """The kind of error made at this word; "" for none."""
         risks = word_risks(word)
         scale = min(load, _CEILING / max(sum(risks.values()), 1e-9))
         draw = self.dice.uniform()
@@ -89,7 +88,6 @@ class Translator:
         return self.dice.pick([form for form in forms if form != word.surface])
 
     def _keep_source_order(self, output: list[tuple[str, str]], errors: list[str], load: float) -> None:
-        """Sometimes leaves the last two words in the order of the source."""
         if len(output) < 2 or (output[-2][1], output[-1][1]) not in _SWAPPED:
             return
         if self.dice.chance(min(0.13 * load, _CEILING)):

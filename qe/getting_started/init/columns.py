@@ -59,7 +59,6 @@ def recognised(headers: Sequence[str], given: Mapping[str, str], where: object) 
 
 
 def _header(role: str, headers: Sequence[str], given: Mapping[str, str], where: object) -> str:
-    """The header of a role; empty if there is none."""
     if role in given:
         if given[role] and given[role] not in headers:
             raise unknown_name("column", given[role], headers, where=where)

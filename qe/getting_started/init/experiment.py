@@ -94,7 +94,6 @@ def begin(
 
 
 def _told_of_encoder(encoder: str | None) -> tuple[str, ...]:
-    """What an encoder adds, if one is used."""
     told = (
         f"your encoder '{encoder}' is used, some 30 ms a segment: it compares source and translation, and "
         "predicts the label from their vectors; delete its line to do without"
@@ -110,7 +109,6 @@ def _choices(
     pairs: int | None,
     own_corpus: bool,
 ) -> Choices:
-    """What the data allow."""
     split = table.split
     learned = split.take(rows_of_own_corpus(len(split))[0]) if own_corpus else split
     return Choices(
@@ -128,7 +126,6 @@ def _choices(
 
 
 def _name(given: str | None, output: Path, table: LabelledTable) -> str:
-    """The name of the experiment: no split and no label of the table has the default one."""
     if given is not None:
         return given
     stem = re.sub(r"[^A-Za-z0-9._-]+", "-", output.stem).lstrip("._-") or "first"
@@ -137,7 +134,6 @@ def _name(given: str | None, output: Path, table: LabelledTable) -> str:
 
 
 def _encoder(table: LabelledTable) -> str | None:
-    """The first of the user's encoders that can be read, if the packages are there that run it."""
     packages = ("onnxruntime", "safetensors", "tokenizers")
     if "classes" in table.options["label"] or any(importlib.util.find_spec(p) is None for p in packages):
         return None
@@ -151,7 +147,6 @@ def _learner(table: LabelledTable, rows: int) -> str:
 
 
 def _check_own_corpus(table: LabelledTable) -> None:
-    """Raises InputError for rows of which some cannot be a corpus for the others."""
     rows = len(table.split)
     repeated = rows - len({*table.split.segments.source})
     remedy = "leave --own-corpus out, or give --parallel SOURCE TARGET"
@@ -164,7 +159,6 @@ def _check_own_corpus(table: LabelledTable) -> None:
 
 
 def _folds(split: Split) -> Folds:
-    """Folds that keep documents, or translations of one source, together."""
     documents = split.segments.doc_id
     if documents is not None and len({*documents}) >= FOLDS:
         return "documents"
@@ -173,10 +167,6 @@ def _folds(split: Split) -> Folds:
 
 
 def _pairs(source: Path, target: Path) -> int:
-    """The number of sentence pairs.
-
-    Raises InputError for files that differ in length, or have no lines.
-    """
     lengths = [sum(1 for _ in read_lines(path)) for path in (source, target)]
     if lengths[0] != lengths[1]:
         raise InputError(

@@ -80,7 +80,6 @@ def read_labelled(path: Path, wishes: Wishes) -> LabelledTable:
 
 
 def _options(roles: Mapping[str, str], wishes: Wishes, columns: Mapping[str, Column]) -> dict[str, Any]:
-    """The keys of `dataset:` for the format `table`."""
     source, target = wishes.languages
     options: dict[str, Any] = {"source_language": source, "target_language": target}
     options |= wishes.layout.settings
@@ -100,7 +99,6 @@ def _options(roles: Mapping[str, str], wishes: Wishes, columns: Mapping[str, Col
 
 
 def _check_words(header: str, column: Column) -> None:
-    """Raises InputError for labels of two words, of which nobody knows which one is good."""
     pair = unknown_pair(column.texts)
     if pair is not None:
         raise InputError(
@@ -111,7 +109,6 @@ def _check_words(header: str, column: Column) -> None:
 
 
 def _of_classes(header: str, classes: Pair, upwards: bool | None, wishes: Wishes) -> dict[str, Any]:
-    """The label of two classes; which one is good is known of errors, or said."""
     given = wishes.higher_is_better if upwards is None else upwards
     remedy = f"say --higher-is-better if {classes[1]!r} is good, --lower-is-better if {classes[0]!r} is"
     up = higher_is_better(header, given, remedy)

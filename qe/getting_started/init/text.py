@@ -169,7 +169,6 @@ def _features(choices: Choices) -> list[str]:
 
 
 def _encoder_line(choices: Choices) -> str:
-    """A family for the user's encoder; how to get one, where there is none."""
     if choices.encoder is None:
         return (
             "# - {kind: encoder, model: NAME}  # `qe encoders make multilingual-e5-small` brings one: "
@@ -209,7 +208,6 @@ def _learner(choices: Choices) -> list[str]:
 
 
 def _against_rubbish() -> list[str]:
-    """What helps a guard that has learned from few rows."""
     text = (
         "Spoilt rows with the worst label, shown to the learner beside the real ones, and features cut at "
         "what 3 % of the rows have below and above: with few rows both keep rubbish from good scores "
@@ -246,10 +244,6 @@ def _languages(choices: Choices) -> tuple[str, str]:
 
 
 def _flow(value: Any) -> str:
-    """A value on one line of YAML.
-
-    If its letters are not all printable, they are written as escapes.
-    """
     return next(filter(str.isprintable, (_dumped(value, unicode) for unicode in (True, False))))
 
 
@@ -262,10 +256,6 @@ def _dumped(value: Any, unicode: bool) -> str:
 
 
 def _path(path: Path, output: Path) -> str:
-    """A path as the experiment has it, relative to the experiment's folder.
-
-    Raises InputError for one that is no text, and one with braces, which stand for languages there.
-    """
     relative = os.path.relpath(path.parent.resolve() / path.name, output.parent.resolve())
     if any("\ud800" <= letter <= "\udfff" for letter in relative) or "{" in relative:
         raise InputError(
@@ -275,7 +265,6 @@ def _path(path: Path, output: Path) -> str:
 
 
 def _comment(text: str) -> list[str]:
-    """Comment lines; words that no line of YAML may hold are shown with question marks."""
     return textwrap.wrap(
         _printable(text), _WIDTH, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False
     )

@@ -113,14 +113,10 @@ def read_trees(path: Path) -> tuple[list[Node], list[str]]:
 
 
 class _Unmatched(InputError):
-    """Brackets that do not match."""
+    pass
 
 
 def _nodes(lines: Sequence[str], before: int, path: Path) -> Iterator[tuple[int, Node]]:
-    """(first line, tree) of every pair of outermost brackets.
-
-    `before` lines came before these lines.
-    """
     open_: list[list[str | Node]] = []
     first = words = 0
     for number, line in enumerate(lines, start=before + 1):

@@ -70,7 +70,6 @@ class Level:
         return starts, np.concatenate([t for t, _ in of_words]), np.concatenate([s for _, s in of_words])
 
     def _of_word(self, word: str) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        """Tags and scores, remembered as the lexicon remembers them."""
         key = self.lexicon.key(word)
         if key not in self._by_key:
             tags = self.lexicon.of(word)
@@ -109,7 +108,6 @@ class ChartParser:
 
     @cached_property
     def _kinds(self) -> NDArray[np.int32]:
-        """(S,) the coarse symbol of each fine one."""
         return self._kinds_of(self.fine)
 
     @cached_property
@@ -152,27 +150,18 @@ class ChartParser:
         return Parse(*searched, "plain") if searched else Parse((), (), "none")
 
     def _marked(self, limits: Limits) -> NDArray[np.bool_]:
-        """(n, coarse symbols) the kinds of tags that each word can have."""
         marked = np.zeros((len(limits.kinds), len(self.coarse.grammar.symbols)), np.bool_)
         marked[:, self._tag_kinds] = limits.kinds
         return marked
 
     @cached_property
     def _tag_kinds(self) -> NDArray[np.int64]:
-        """The coarse symbols of the guide's kinds of tags."""
         assert self.guide is not None
         return np.array([self.coarse.grammar.index[kind] for kind in self.guide.kinds], np.int64)
 
     def _pruned(
         self, words: Sequence[str], n_best: int, tags: NDArray[np.bool_] | None, ends: NDArray[np.bool_]
     ) -> Parse | None:
-        """The best trees: coarse to fine, or to plain if the fine grammar has none.
-
-        None if no grammar has a tree.
-
-        tags  (n, coarse symbols) the kinds of tags that each word can have; None: all
-        ends  (n,) after which words spans of several words can end
-        """
         grammar = self.coarse.grammar
         every = np.arange(len(grammar.symbols), dtype=np.int32)
         emissions = _limited(self.coarse.emissions(words), tags, every)
@@ -193,10 +182,6 @@ class ChartParser:
 
 
 def _limited(emissions: Emissions, tags: NDArray[np.bool_] | None, kinds: NDArray[np.int32]) -> Emissions:
-    """Emissions of the tags whose kind a word can have.
-
-    `kinds` (S,) holds the kind of each tag; a word without any such tag keeps all.
-    """
     if tags is None:
         return emissions
     starts, symbols, scores = emissions

@@ -52,7 +52,6 @@ def span(i: int, j: int) -> int:
 
 @njit(cache=True, nogil=True)
 def _raise_tops(base: Floats, top: Floats, used: Ints, rules: Rules) -> Ints:
-    """Fills the tops of a span from the bases of `used`; returns the symbols that have one."""
     active = np.empty(top.shape[0], np.int32)
     n = 0
     for symbol in used:
@@ -74,7 +73,6 @@ def _raise_tops(base: Floats, top: Floats, used: Ints, rules: Rules) -> Ints:
 
 @njit(cache=True, nogil=True)
 def _best_of(active: Ints, top: Floats, priors: Floats, beam: float) -> Ints:
-    """The symbols within `beam` of the best, by top and prior; the others lose their tops."""
     best = NEVER
     for symbol in active:
         best = max(best, top[symbol] + priors[symbol])
@@ -91,7 +89,6 @@ def _best_of(active: Ints, top: Floats, priors: Floats, beam: float) -> Ints:
 
 @njit(cache=True, nogil=True)
 def _groups(rules: Rules, kinds: Ints) -> Longs:
-    """(r,) end of the rules with the left child and the parent's kind of rule r."""
     after = np.empty(len(rules.parents), np.int64)
     for left in range(len(rules.stay)):
         end = rules.starts[left + 1]
@@ -251,7 +248,6 @@ Nodes = NDArray[np.int64]
 
 @njit(cache=True, nogil=True)
 def _chain(base: Floats, symbol: int, rules: Rules) -> tuple[int, int]:
-    """(symbol whose base gives the top of `symbol`, the chain): the best."""
     best, bottom, chain = base[symbol] + rules.stay[symbol], symbol, -1
     for lower in range(len(rules.stay)):
         if base[lower] == NEVER:
@@ -266,7 +262,6 @@ def _chain(base: Floats, symbol: int, rules: Rules) -> tuple[int, int]:
 def _split(
     i: int, j: int, symbol: int, base: Floats, top: Floats, bounds: Longs, lists: Ints, rules: Rules
 ) -> tuple[int, int, int]:
-    """(middle, left, right) of the best expansion of the base of `symbol`."""
     best, split = NEVER, (-1, -1, -1)
     for middle in range(i + 1, j):
         left, right = span(i, middle), span(middle, j)

@@ -49,7 +49,6 @@ def brackets(tree: Node, dropped: frozenset[int]) -> Counter[Bracket]:
 def _collect(
     node: Node, place: int, start: int, dropped: frozenset[int], result: Counter[Bracket]
 ) -> tuple[int, int]:
-    """Counts brackets below; returns the place after the node, with and without dropped words."""
     if node.word:
         return place + 1, start + (place not in dropped)
     end = start

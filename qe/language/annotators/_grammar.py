@@ -76,7 +76,6 @@ def _named(node: Node, above: Sequence[str], vertical: int) -> str:
 
 
 def _count(node: Node, above: tuple[str, ...], vertical: int, horizontal: int, counts: Counts, n: int) -> str:
-    """Counts the rules of a node, and returns its symbol."""
     top = symbol = _named(node, above, vertical)
     chain: list[str] = []
     while len(node.children) == 1:

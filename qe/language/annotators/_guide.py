@@ -124,10 +124,6 @@ def _labels(tree: Node) -> list[str]:
 
 
 def _walk(node: Node, kinds: list[str], ends: set[int]) -> None:
-    """Add the kinds of the tags below, and the last words of constituents of several words.
-
-    `ends` takes the places of these words.
-    """
     if node.word:
         kinds.append(kind_name(TAG + node.label))
         return

@@ -28,7 +28,6 @@ def _insert(
     score: float,
     part: tuple[int, int, int, int, int],
 ) -> bool:
-    """Puts a derivation into the sorted list of a cell's best; False if it is too bad for it."""
     k, there = scores.shape[1], filled[cell]
     if there == k and score <= scores[cell, k - 1]:
         return False

@@ -106,12 +106,10 @@ def _keeps(rule: Rule) -> bool:
 
 
 def _most(counts: Counter[Any]) -> Any:
-    """The most frequent; of several the one that sorts first."""
     return min(counts, key=lambda item: (-counts[item], item))
 
 
 def _without_repeats(endings: dict[tuple[str, str, str], Rule]) -> dict[tuple[str, str, str], Rule]:
-    """Without the rules that say what that of the next shorter ending says."""
     return {
         (tag, ending, more): rule
         for (tag, ending, more), rule in endings.items()

@@ -85,14 +85,12 @@ class Lexicon:
         return emissions
 
     def _of_tags(self, word: str) -> NDArray[np.float64]:
-        """(tags,) P(tag | word)."""
         uses, seen = self._word[word], self._column(self._of_word.get(word, {}))
         if uses >= _SURE:
             return seen / uses
         return (seen + _CLASS_WEIGHT * self._of_class(word)) / (uses + _CLASS_WEIGHT)
 
     def _of_class(self, word: str) -> NDArray[np.float64]:
-        """(tags,) P(tag | class of the word), from the shortest ending to the longest that was seen."""
         result = self._usual
         for key in enumerate(classes(word)):
             if key not in self._known:
@@ -104,7 +102,6 @@ class Lexicon:
         return result
 
     def _column(self, counts: Mapping[str, float]) -> NDArray[np.float64]:
-        """(tags,) the counts by the places of their tags."""
         result = np.zeros(len(self._tags))
         for tag, n in counts.items():
             result[self._place[tag]] = n

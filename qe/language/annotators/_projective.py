@@ -24,7 +24,6 @@ def projective(heads: Sequence[int]) -> list[int]:
 
 
 def _shortest_crossing(heads: Sequence[int]) -> int | None:
-    """The word of the shortest arc with a word below it that does not depend on its head."""
     first, beyond = _spans(heads)
 
     def covers(word: int, head: int) -> bool:
@@ -36,10 +35,6 @@ def _shortest_crossing(heads: Sequence[int]) -> int | None:
 
 
 def _spans(heads: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(n,) place of every word in the tree's pre-order, and the place after its dependants.
-
-    The second counts direct and indirect dependants.
-    """
     below: list[list[int]] = [[] for _ in range(len(heads) + 1)]
     for word, head in enumerate(heads):
         below[head].append(word)  # of the root, -1: the last

@@ -57,10 +57,6 @@ def grouped(rules: Rules) -> Grouped:
 
 @njit(**UNCOUNTED)
 def _finished(base: Floats, top: Floats, i: int, rules: Rules, beam: float, active: Ints) -> int:
-    """Fill the tops of the span that begins at i; returns how many are within the beam.
-
-    The tops within the beam are put into `active`.
-    """
     count, best = 0, NEVER
     for symbol in range(len(rules.stay)):
         score = base[symbol, i]
@@ -155,7 +151,6 @@ def possible(
 
 @njit(**UNCOUNTED)
 def _above(symbol: int, top: Floats, out: Floats, rules: Rules) -> float:
-    """The outside score of a base, from those of the tops that it is under."""
     score = out[symbol] + rules.stay[symbol] if top[symbol] > NEVER else NEVER
     for c in range(rules.below[symbol], rules.below[symbol + 1]):
         if top[rules.tops[c]] > NEVER:
@@ -165,10 +160,6 @@ def _above(symbol: int, top: Floats, out: Floats, rules: Rules) -> float:
 
 @njit(**UNCOUNTED)
 def _downwards(i: int, j: int, symbol: int, above: float, top: Floats, out: Floats, groups: Grouped) -> None:
-    """Raise the outside scores of all pairs of children of the base of `symbol`.
-
-    The split k runs over i <= k < j.
-    """
     for m in range(i + 1, j):
         first, second = span(i, m), span(m, j)
         begin, end = groups.by_parent[symbol], groups.by_parent[symbol + 1]

@@ -43,7 +43,6 @@ TEMPLATES: Final = atom_templates(_TEXT, ATOMS)
 
 @njit(cache=True, nogil=True)
 def _outermost(heads: Ids) -> Longs:
-    """(4, n) leftmost and rightmost child (-1: none), how many on the left and on the right."""
     n = len(heads)
     result = np.zeros((4, n), np.int64)
     result[:2] = -1
@@ -63,7 +62,6 @@ def _outermost(heads: Ids) -> Longs:
 
 @njit(cache=True, nogil=True)
 def _order(heads: Ids) -> Longs:
-    """The words, heads before their dependants, siblings from left to right."""
     n = len(heads)
     order, filled = np.empty(n, np.int64), 0
     for word in range(n):
@@ -86,7 +84,6 @@ def _labelled(
     shown: Hashes, marks: Longs, tags: Ids, heads: Ids, templates: Longs, mask: np.uint64, weights: Floats,
     candidates: Ids, starts: Longs, gold: Ids, sums: NDArray[np.float64], clock: int, labels: Ids,
 ) -> None:  # fmt: skip
-    """Fills `labels`, one per word; learns from `gold` if that is not empty."""
     outer = _outermost(heads)
     last = np.full(len(heads) + 1, -1, np.int64)  # the sibling labelled before, by head
     atoms, cells = np.empty(len(ATOMS), np.uint64), np.empty(templates.shape[0], np.int64)

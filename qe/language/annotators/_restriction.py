@@ -66,7 +66,6 @@ def usable(tags: Ints, rules: Rules, kinds: Ints, seen: Flags) -> tuple[Flags, F
 
 @njit(cache=True, nogil=True)
 def _reached(symbol: int, base: Flags, top: Flags, rules: Rules) -> None:
-    """Marks a base, and the tops above it."""
     base[symbol] = True
     top[symbol] = top[symbol] or rules.stay[symbol] > -np.inf
     for c in range(rules.below[symbol], rules.below[symbol + 1]):

@@ -120,7 +120,6 @@ def _emissions(
     weights: Floats,
     size: int,
 ) -> tuple[Longs, Floats]:
-    """Feature cells (n, t) and label scores (n, size) of the words low..high of one text."""
     cells = np.empty((high - low, templates.shape[0]), np.int64)
     features_of(words, ids, np.empty(0, np.uint64), low, high, templates, mask, cells)
     scores = np.zeros((high - low, size), np.float32)
@@ -134,7 +133,6 @@ def _emissions(
 
 @njit(cache=True, nogil=True)
 def _viterbi(scores: Floats, transitions: Floats, back: Ids, best: Ids) -> None:
-    """The best labels of one text; `scores` is overwritten."""
     n, size = scores.shape
     for label in range(size):
         scores[0, label] += transitions[size, label]
@@ -224,7 +222,6 @@ def _epoch(
     fence: Floats,
     steps: int,
 ) -> int:
-    """One pass over the texts in `order`; returns the steps so far (texts seen)."""
     size = fence.shape[1]
     for k in order:
         low, high = offsets[k], offsets[k + 1]

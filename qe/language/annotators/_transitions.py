@@ -77,10 +77,6 @@ def between(marks: Longs, low: int, high: int) -> int:
 
 @njit(cache=True, nogil=True)
 def _atoms(table: Longs, top: int, front: int, shown: Hashes, marks: Longs, result: Hashes) -> None:
-    """Write the features of a parser state into `result`.
-
-    `table` holds its words, `top` is the number of words on the stack, `front` the next of the buffer.
-    """
     n = shown.shape[0]
     nodes = np.full(14, -1, np.int64)
     for k in range(3):
@@ -118,7 +114,6 @@ def _start(table: Longs) -> None:
 
 @njit(cache=True, nogil=True)
 def _apply(table: Longs, top: int, front: int, action: int) -> tuple[int, int]:
-    """Does `action`; returns the new `top` and `front`."""
     if action == SHIFT:
         table[_STACK, top] = front
         return top + 1, front + 1

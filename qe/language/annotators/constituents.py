@@ -183,14 +183,12 @@ def _chains(
 
 
 def _weighted(trees: Sequence[Node]) -> Iterator[tuple[Node, int]]:
-    """Every tree twice; one with joined words once as it is and once with them apart."""
     for tree in trees:
         versions = _versions(tree)
         yield from ((version, 2 // len(versions)) for version in versions)
 
 
 def _versions(tree: Node) -> list[Node]:
-    """The tree, and if words are joined in it, the one with them apart."""
     joined = any("_" in word.strip("_") for word in tree.words())
     return [tree, transformed(tree, _apart)] if joined else [tree]
 
@@ -205,6 +203,5 @@ def _apart(leaf: Node) -> list[Node]:
 
 
 def _undotted(node: Node) -> Node:
-    """The tree with labels up to their first dot; tags as they are."""
     label = node.label if node.word else node.label.split(".", 1)[0] or node.label
     return Node(label, tuple(map(_undotted, node.children)), node.word)

@@ -187,7 +187,6 @@ class Dependencies(Annotator):
 
 
 def _parsed(files: Sequence[Path]) -> list[Sentence]:
-    """Raises InputError, with file and line, for heads that make no tree."""
     sentences = read_conllu(files)
     for sentence in sentences:
         sentence.heads()
@@ -219,7 +218,6 @@ def _attachment(
 def _jackknifed(
     sentences: Sequence[Sequence[Row]], language: str, seed: int, progress: Progress
 ) -> tuple[list[Sequence[Row]], Batch]:
-    """The sentences in another order, with tags of taggers that did not see them."""
     folds = min(_FOLDS, len(sentences))
     members = [[s for i, s in enumerate(sentences) if i // 2 % folds == k] for k in range(folds)]
     parts: list[Batch] = []
@@ -238,11 +236,6 @@ def _jackknifed(
 
 
 def _shown(batch: Batch) -> tuple[Hashes, NDArray[np.int64]]:
-    """Hashes (n, 4) and bits (n,) of words, as the parser sees them.
-
-    Hashes are of lower-cased form, tag, tag with morphology, and ending. Bits say what a word can be
-    between two others.
-    """
     upos, feats = batch.layers["upos"], batch.layers["feats"]
     keys = upos.ids.astype(np.int64) * len(feats.types) + feats.ids
     distinct, inverse = np.unique(keys, return_inverse=True)

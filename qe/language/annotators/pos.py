@@ -111,7 +111,6 @@ class Pos(Annotator):
     def _lemmas(
         self, words: Tokens, upos: NDArray[np.int32], full: NDArray[np.int32], parts: Sequence[Sequence[str]]
     ) -> tuple[tuple[str, ...], NDArray[np.int32]]:
-        """The base form of every distinct (word, tag, morphology), spread."""
         keys = (words.ids.astype(np.int64) * len(self.tags.labels) + upos) * len(parts) + full
         distinct, inverse = np.unique(keys, return_inverse=True)
         lemmas = []
@@ -165,7 +164,6 @@ class Pos(Annotator):
 def _accuracies(
     sentences: Sequence[Sequence[Row]], language: str, annotators: Sequence[Annotator]
 ) -> dict[str, float]:
-    """Shares of words with the right tag, morphology and base form."""
     batch = annotated([[row[FORM] for row in sentence] for sentence in sentences], language, annotators)
     rows = [row for sentence in sentences for row in sentence]
     result: dict[str, float] = {"n": len(rows)}

@@ -79,7 +79,6 @@ def _annotated(
 
 
 def _open(folder: Path, key: str) -> None:
-    """The folder of finished chunks, empty if they are another job's."""
     job = folder / "job.json"
     if job.is_file() and json.loads(job.read_text("utf-8")) == key:
         return

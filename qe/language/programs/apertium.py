@@ -149,7 +149,6 @@ def looked_up(command: Command, text: str) -> str:
 
 
 def _stages(text: str) -> Iterator[str | Command]:
-    """What follows the tagger in a mode: commands of dictionaries, and what lies between."""
     end = 0
     for found in _LOOKUP.finditer(text):
         if between := text[end : found.start()].strip("| \n"):

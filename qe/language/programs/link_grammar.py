@@ -63,7 +63,6 @@ class LinkGrammar:
 
 
 def _of_texts(texts: Sequence[Sequence[str]]) -> list[list[str]]:
-    """The comments of every text; a command after each marks where its answer ends."""
     command = [
         "link-parser", "en", "-graphics=0", "-verbosity=1", "-panic=0", "-spell=0", f"-timeout={SECONDS}",
         f"-limit={LIMIT}",

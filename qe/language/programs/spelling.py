@@ -78,7 +78,6 @@ def _is_of(path: Path, language: str) -> bool:
 
 
 def _is_plain(word: str) -> bool:
-    """Without control characters, which the program could take for line ends."""
     return not any(unicodedata.category(c)[0] in "CZ" for c in word)
 
 

@@ -102,7 +102,6 @@ class ApertiumTagger:
         ]
 
     def _analyse(self, paths: tuple[Path, Path], texts: Sequence[Sequence[str]]) -> list[list[str]]:
-        """Analyses of every token; none in texts whose letters the programs garble."""
         shown = [[STOP, *(_shown(token) for token in text), STOP] for text in texts]
         text = "".join(" ".join(tokens) + "\n\0" for tokens in shown)
         analysed, _ = call(["lt-proc", "-z", "-w", str(paths[0])], text)
@@ -112,8 +111,6 @@ class ApertiumTagger:
         return [analyses[i][1:-1] for i in range(len(texts))]
 
     def _tagged(self, path: Path, analysed: Sequence[str]) -> list[tuple[list[int], str]]:
-        """Which texts were tagged by one process, and what it wrote for them: a line for each."""
-
         def run(some: Sequence[str]) -> tuple[str, str]:
             return call(["apertium-tagger", "-g", "-d", "-p", str(path)], "".join(some))
 
@@ -123,7 +120,6 @@ class ApertiumTagger:
 
     @cached_property
     def _paths(self) -> tuple[Path, Path]:
-        """Analyser and tagger of the pair that translates from the language, else of one into it."""
         if not (shutil.which("lt-proc") and shutil.which("apertium-tagger")):
             raise InputError(
                 "the program apertium-tagger is not installed",
@@ -261,10 +257,6 @@ def _forms(text: Sequence[str]) -> str:
 
 
 def _with_more(block: str, comments: Sequence[str], misc: Mapping[int, str]) -> str:
-    """The block with comments before its own lines, and more in MISC of its words.
-
-    Words are counted from 0.
-    """
     lines = [f"# {comment}" for comment in comments]
     word = 0
     for line in block.split("\n") if block else ():
@@ -305,12 +297,10 @@ def _folder(name: str) -> AnnotatorFolder | None:
 
 @lru_cache(maxsize=4)
 def _trained(path: Path, changed: int) -> AnnotatorFolder:
-    """The folder, loaded once for all chunks of a job; `changed` is when."""
     return AnnotatorFolder(path)
 
 
 def _of_user(kind: str, model: str) -> Tagger:
-    """Imported here: their packages are heavy, and may not be installed."""
     if kind == "udpipe":
         from qe.language.programs.udpipe import UDPipeTagger
 
@@ -388,10 +378,6 @@ def annotated(
 
 
 def _analyses_of_lines(tagged: str, texts: Sequence[Sequence[str]]) -> list[list[str]]:
-    """The analyses of every token of every text, from one line each.
-
-    Raises InputError for another number of lines.
-    """
     lines = tagged.split("\n")[:-1]
     if len(lines) != len(texts):
         raise InputError(f"apertium-tagger gave {len(lines)} lines for {len(texts)} texts")
@@ -399,12 +385,6 @@ def _analyses_of_lines(tagged: str, texts: Sequence[Sequence[str]]) -> list[list
 
 
 def _analyses(tagged: str, tokens: Sequence[str]) -> list[str]:
-    """The analysis of every token.
-
-    It is that of the first unit which covers one of its letters, else empty.
-
-    All are empty if the programs did not give the tokens back letter by letter.
-    """
     letters: list[str] = []
     units: list[tuple[int, str]] = []  # where each ends among the letters, and its analysis
     last = end = 0
@@ -433,7 +413,6 @@ def _analyses(tagged: str, tokens: Sequence[str]) -> list[str]:
 
 
 def _first_of(units: Sequence[tuple[int, str]], k: int, end: int) -> str:
-    """The first analysis from unit k on, of units that begin before `end`; empty without one."""
     begin = 0
     while k < len(units) and begin < end:
         if units[k][1]:
@@ -443,23 +422,17 @@ def _first_of(units: Sequence[tuple[int, str]], k: int, end: int) -> str:
 
 
 def _shown(token: str) -> str:
-    """The token without signs and control characters that the stream format could mistake.
-
-    It is never empty.
-    """
     if token.isalnum():
         return token
     return "".join("_" if unicodedata.category(c)[0] in "CZ" else c for c in token.translate(_SIGNS)) or "_"
 
 
 def _word(form: str, analysis: str) -> tuple[str, str, str, str]:
-    """(form, lemma, upos, xpos) of a token and its analysis (`casa<n><f><sg>`)."""
     return form, *_said(analysis)
 
 
 @lru_cache(maxsize=50_000)
 def _said(analysis: str) -> tuple[str, str, str]:
-    """(lemma, upos, xpos) of an analysis."""
     first = analysis.split("+", 1)[0]
     tags = _TAG.findall(first)
     if not tags:

@@ -69,7 +69,6 @@ def with_translations(
 def _cached(
     texts: Sequence[str], by: Engine, cache: Path | None, stage: str, progress: Progress
 ) -> tuple[str, ...]:
-    """The translations of `texts`; equal texts are translated once."""
     distinct = list(dict.fromkeys(texts))
     path = cache and cache / "translations" / f"{digest(by.fingerprint, distinct)}.txt"
     translations = list(read_lines(path)) if path and path.is_file() else []

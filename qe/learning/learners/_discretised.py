@@ -149,7 +149,6 @@ def _flat(model: Any) -> dict[str, Any]:
 
 
 def _softmax(decisions: FloatArray) -> FloatArray:
-    """(n, classes); two classes have one column of decisions."""
     if decisions.ndim == 1:
         decisions = np.column_stack([-decisions, decisions])
     shares = np.exp(decisions - decisions.max(axis=1, keepdims=True))

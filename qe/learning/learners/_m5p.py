@@ -160,7 +160,6 @@ class M5PRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return _Tree(*_grow(columns, y - y.mean(), order, smallest, least, tie))
 
     def _flatten(self, tree: "_Tree", models: "_Models") -> None:
-        """What pruning has left, in preorder."""
         there = np.zeros(len(tree.feature), np.bool_)
         there[0] = True
         for node in np.flatnonzero(tree.feature >= 0):  # a child comes after its node
@@ -175,7 +174,6 @@ class M5PRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             self._smooth()
 
     def _smooth(self) -> None:
-        """Mixes each leaf's equation with its ancestors', the nearest first: (n p + k q) / (n + k)."""
         parent = np.full(len(self.feature_), -1)
         inner = np.flatnonzero(self.feature_ >= 0)
         parent[self.left_[inner]] = parent[self.right_[inner]] = inner
@@ -190,13 +188,6 @@ class M5PRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class _Tree(NamedTuple):
-    """A tree before it has models, nodes in preorder.
-
-    Node i has the rows order[0, first[i]:last[i]].
-
-    feature, threshold, left, right   as the fitted attributes
-    """
-
     feature: Longs
     threshold: FloatArray
     left: Longs
@@ -207,8 +198,6 @@ class _Tree(NamedTuple):
 
 
 class _Models(NamedTuple):
-    """The linear model of every node, and the squared error of its subtree on the training data."""
-
     coefficients: FloatArray
     intercept: FloatArray
     squared_error: FloatArray
@@ -218,10 +207,6 @@ class _Models(NamedTuple):
 def _grow(
     columns: FloatArray, y: FloatArray, order: Longs, min_instances: int, least_deviation: float, tie: float
 ) -> tuple[Longs, FloatArray, Longs, Longs, Longs, Longs, Longs]:
-    """The fields of the full tree.
-
-    `order` has, per feature, the rows sorted by it; a node is a slice.
-    """
     most = 2 * len(y) + 1
     feature, threshold = np.full(most, -1), np.full(most, np.nan)
     left, right = np.full(most, -1), np.full(most, -1)
@@ -262,10 +247,6 @@ def _modelled(
     factor: float,
     label_deviation: float,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The fields of `_Models`, computed bottom-up.
-
-    Pruning turns subtrees that do not pay into leaves, in place.
-    """
     nodes = len(tree.feature)
     coefficients, intercept = np.zeros((nodes, X.shape[1])), np.zeros(nodes)
     squared_error, parameters = np.zeros(nodes), np.zeros(nodes, np.int64)
@@ -307,10 +288,6 @@ def _penalty(n: int, parameters: int, factor: float) -> float:
 def _best_split(
     columns: FloatArray, y: FloatArray, order: Longs, start: int, end: int, tie: float
 ) -> tuple[int, int, float]:
-    """(feature, segments on the left, threshold) of the largest impurity reduction.
-
-    Feature -1: no split.
-    """
     n = end - start
     aside = max(n // 5, 1)
     best_feature, best_left, best_threshold, best = -1, 0, 0.0, -np.inf
@@ -337,10 +314,6 @@ def _best_split(
 def _best_position(
     column: FloatArray, y: FloatArray, rows: Longs, aside: int, total: float, squares: float
 ) -> tuple[int, float]:
-    """(segments on the left, impurity reduction) of one feature's best split; 0 segments: none.
-
-    Impurity is the fifth root of the variance, and at least aside + 1 segments stay on each side.
-    """
     n = len(rows)
     best_left, best = 0, -np.inf
     left_sum = left_squares = 0.0
@@ -364,7 +337,6 @@ def _impurity(n: int, total: float, squares: float) -> float:
 
 @numba.njit(cache=True, nogil=True)
 def _partition(column: FloatArray, threshold: float, order: Longs, start: int, end: int) -> None:
-    """Moves rows at or below the threshold to the front of each feature's slice, in order."""
     right = np.empty(end - start, np.int64)
     for feature in range(len(order)):
         rows = order[feature]

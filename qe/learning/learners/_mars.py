@@ -103,7 +103,6 @@ class MarsRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return "\n".join(lines) + "\n"
 
     def _forward(self, X: FloatArray, y: FloatArray) -> tuple[list[Term], FloatArray]:
-        """Adds the best pair until the gain is small; terms, and their values (n, terms)."""
         most = self.max_terms or min(200, max(20, 2 * X.shape[1])) + 1
         basis, data, opened = _Basis(y), _Columns(X), 0
         families: list[_Candidates] = []
@@ -121,7 +120,6 @@ class MarsRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _open_families(
         self, families: "list[_Candidates]", opened: int, basis: "_Basis", data: "_Columns"
     ) -> None:
-        """One family of candidates per new term that may grow, updated to the current basis."""
         for term, column in list(zip(basis.terms, basis.columns, strict=True))[opened:]:
             if len(term) < min(self.max_degree, len(data.centred)):
                 spans = self._spans(int((column != 0).sum()), len(data.centred))
@@ -138,7 +136,6 @@ class MarsRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return max(minspan, 1), max(endspan, 1)
 
     def _backward(self, B: FloatArray, y: FloatArray) -> tuple[list[int], float]:
-        """Drops the term that costs least until the constant is left; the subset of the lowest GCV."""
         Q, R = np.linalg.qr(B)
         root = np.linalg.inv(R)
         inverse, beta = root @ root.T, root @ (Q.T @ y)
@@ -175,8 +172,6 @@ class MarsRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class _Basis:
-    """Terms of the forward pass: their values, an orthonormal basis, and the residual of y."""
-
     def __init__(self, y: FloatArray) -> None:
         n = len(y)
         self.y, self.total = y, float(((y - y.mean()) ** 2).sum())
@@ -192,7 +187,6 @@ class _Basis:
         return float(left @ left)
 
     def add(self, term: Term, X: FloatArray) -> None:
-        """Takes the term in, unless it lies in the span of the others."""
         column = _values(term, X)
         Q = np.column_stack(self.orthonormal)
         rest = column - Q @ (Q.T @ column)
@@ -208,8 +202,6 @@ class _Basis:
 
 
 class _Columns:
-    """The features as rows, less their means, and the segments of each by falling value."""
-
     def __init__(self, X: FloatArray) -> None:
         self.values = X
         self.centred = np.ascontiguousarray((X - X.mean(axis=0)).T)
@@ -217,13 +209,6 @@ class _Columns:
 
 
 class _Candidates:
-    """All products parent * x and parent * max(0, x - t), with what they would add to the basis.
-
-    Kept per candidate: its squared norm and its product with y outside the span of the basis, and the
-    product of each hinge with its feature's plain product there. A new basis vector changes them by its
-    products with the candidates alone, so a step costs O(n k), whatever the number of terms.
-    """
-
     def __init__(
         self, parent: Term, column: FloatArray, data: "_Columns", y: FloatArray, spans: tuple[int, int]
     ) -> None:
@@ -242,7 +227,6 @@ class _Candidates:
         self.hinge_y = self._products(y)
 
     def _products(self, vector: FloatArray, times_x: bool = False) -> FloatArray:
-        """(free, knots) products of a vector (n,) with every hinge; or of it times each feature."""
         products = np.empty(self.knots.shape)
         weights = self.column * vector
         _hinge_products(
@@ -251,7 +235,6 @@ class _Candidates:
         return products
 
     def follow(self, orthonormal: list[FloatArray]) -> None:
-        """Takes account of the basis vectors that are new since the last call."""
         for vector in orthonormal[self.seen :]:
             linear = (self.data.centred @ (self.column * vector))[self.free]
             hinges, along = self._products(vector), float(vector @ self.y)
@@ -265,7 +248,6 @@ class _Candidates:
             self.seen += 1
 
     def best(self) -> tuple[float, list[Term]]:
-        """The largest reduction of the residual sum of squares, and the terms that bring it."""
         outside = self.linear_power > self.tolerance[0]
         inverse = np.where(outside, 1.0, 0.0) / np.where(outside, self.linear_power, 1.0)
         alone = self.linear_y**2 * inverse
@@ -278,7 +260,6 @@ class _Candidates:
         return float(gains[f, c]), self._terms(int(f), int(c))
 
     def _terms(self, f: int, c: int) -> list[Term]:
-        """Both hinges at a knot; choice 0 is the plain feature."""
         feature = int(self.free[f])
         if c == 0:
             return [(*self.parent, Hinge(feature, 0.0, 0))]
@@ -296,10 +277,6 @@ def _best_pair(families: list[_Candidates]) -> list[Term]:
 
 
 def _knot_positions(n: int, minspan: int, endspan: int) -> NDArray[np.int64]:
-    """Ranks of the knots among n sorted segments.
-
-    Knots are minspan apart, centred, and endspan from both ends.
-    """
     inside = n - 2 * endspan
     count = 1 + (inside - 1) // minspan if inside > 0 else 0
     first = endspan + (inside - 1 - (count - 1) * minspan) // 2
@@ -326,12 +303,6 @@ def _hinge_text(hinge: Hinge, names: list[str]) -> str:
 def _hinge_products(
     x: Any, weights: Any, times_x: bool, free: Any, rows: Any, at: Any, knots: Any, products: Any
 ) -> None:
-    """Products of residuals and hinges for every free feature and knot.
-
-    products[f, c] = sum of weights[i] (x[i] - t) over x > t, for feature free[f] and t = knots[f, c].
-
-    rows[f] are in falling x; running sums make it sum(weights x) - t sum(weights).
-    """
     for f in range(len(free)):
         column = x[free[f]]
         plain = moment = 0.0

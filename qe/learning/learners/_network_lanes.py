@@ -104,10 +104,6 @@ def batch_gradients(rows: LabelledRows, lanes: Lanes, slopes: Lanes) -> None:
 
 @numba.njit(**_FAST)
 def _product(left: Array, right: Array, out: Array) -> None:
-    """out = left @ right, vectorised over columns.
-
-    It takes two rows and four inner numbers at a time.
-    """
     inner, width = right.shape
     out[:] = 0
     for r in range(0, len(left), 2):
@@ -133,10 +129,6 @@ def _product(left: Array, right: Array, out: Array) -> None:
 
 @numba.njit(**_FAST)
 def _tanh(units: Array, bias: Array) -> None:
-    """tanh(units + bias) in place, to within 4e-7.
-
-    Source: Eigen's `generic_fast_tanh_float`, a quotient of polynomials.
-    """
     kind = units.dtype.type
     most = kind(7.90531110763549805)
     for r in range(len(units)):
@@ -158,7 +150,6 @@ def _tanh(units: Array, bias: Array) -> None:
 
 @numba.njit(**_FAST)
 def _errors(units: Array, rows: LabelledRows, lanes: Lanes, errors: Array) -> None:
-    """Into `errors` (n, g): outputs less labels, times the rows' weights, of n rows."""
     n, g = errors.shape
     for r in range(n):
         row, error, label = units[r], errors[r], rows.labels[r]
@@ -174,7 +165,6 @@ def _errors(units: Array, rows: LabelledRows, lanes: Lanes, errors: Array) -> No
 
 @numba.njit(**_FAST)
 def _back(units: Array, errors: Array, lanes: Lanes, slopes: Lanes) -> None:
-    """Gradients but those of `into`; `units` become the derivatives by what goes into them."""
     one, g = units.dtype.type(1), errors.shape[1]
     slopes.out[:], slopes.hidden[:], slopes.bias[:] = 0, 0, 0
     for r in range(len(units)):

@@ -33,7 +33,6 @@ def predicted(model: Any, rows: FloatArray) -> FloatArray:
 
 
 def _block(model: SVR, rows: FloatArray, squares: FloatArray) -> FloatArray:
-    """By |x - s|^2 = |x|^2 + |s|^2 - 2 x s; `squares` are those of the support vectors."""
     with np.errstate(over="ignore", invalid="ignore"):
         distances = row_products(rows, model.support_vectors_.T)
         distances *= -2

@@ -70,7 +70,6 @@ class ImportanceWeightedSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc
         return predicted(self.svr_, rows * self.weights_)
 
     def _importances(self, X: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
-        """(k,) in 0 .. 1, the largest 1; all 1 where nothing is important."""
         sources = {
             "elastic_net": (self._linear,),
             "lightgbm": (self._gain,),

@@ -57,10 +57,6 @@ class LogisticRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(low + (high - low) * _moved(probability, self.threshold_))
 
     def _fitted(self, X: FloatArray, share: FloatArray, weights: FloatArray) -> tuple[FloatArray, float]:
-        """Coefficients and intercept.
-
-        Each row stands for both classes, weighted by its share of each.
-        """
         rows, upper = np.concatenate([X, X]), np.repeat([1, 0], len(X))
         both = np.concatenate([weights * share, weights * (1.0 - share)])
         kept = both > 0
@@ -105,7 +101,6 @@ def best_threshold(upper: BoolArray, probabilities: FloatArray, weights: FloatAr
 
 
 def _moved(probability: FloatArray, threshold: float) -> FloatArray:
-    """Probabilities with the threshold at one half, in their order."""
     below = 0.5 * probability / threshold
     above = 0.5 + 0.5 * (probability - threshold) / (1.0 - threshold)
     return np.where(probability < threshold, below, above)

@@ -84,12 +84,10 @@ class MlpEnsemble(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return [part.astype(np.float32) for part in parts]
 
     def _groups(self) -> Iterator[slice]:
-        """Members that are trained at once."""
         for start in range(0, self.n_members, _GROUP):
             yield slice(start, min(start + _GROUP, self.n_members))
 
     def _train(self, rows: LabelledRows, members: slice, rng: np.random.Generator) -> None:
-        """Changes the weights of a group of members; `rng` draws the order of the rows."""
         n, k = rows.inputs.shape
         each = -(-n // self.batch_size)  # steps in an epoch
         steps = self.epochs * each
@@ -107,7 +105,6 @@ class MlpEnsemble(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _lanes(weights: list[Array], members: slice) -> Lanes:
-    """The weights of some members: of every unit, those of all members beside each other."""
     into, hidden_bias, out, bias = weights
     k = len(into)
     return Lanes(
@@ -119,7 +116,6 @@ def _lanes(weights: list[Array], members: slice) -> Lanes:
 
 
 def _outputs(weights: list[Array], X: FloatArray) -> FloatArray:
-    """(n, m) what each network says, in deviations of the labels."""
     into, hidden_bias, out, bias = weights
     hidden = np.tanh(X @ into + hidden_bias).reshape(len(X), *out.shape)
     return np.asarray(np.einsum("nmh,mh->nm", hidden, out) + bias)

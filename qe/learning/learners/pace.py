@@ -110,7 +110,6 @@ def contributions(effects: FloatArray, expected: FloatArray) -> FloatArray:
 
 
 def _by_reduction(X: FloatArray, y: FloatArray) -> tuple[list[int], FloatArray, FloatArray]:
-    """(columns in the order of entering, orthonormal directions Q (n, r), triangle R (r, r))."""
     rest, lengths = X.copy(), np.linalg.norm(X, axis=0)
     order, directions, rows = list[int](), list[FloatArray](), list[FloatArray]()
     while len(order) < min(X.shape[1], len(y) // 2):
@@ -133,7 +132,6 @@ def _by_reduction(X: FloatArray, y: FloatArray) -> tuple[list[int], FloatArray, 
 
 
 def _deviation(residuals: FloatArray, columns: int) -> float:
-    """Standard deviation of the error, from residuals of the full model; 0 for a perfect fit."""
     freedom = len(residuals) - columns - 1
     return float(np.sqrt(residuals @ residuals / freedom)) if freedom > 0 else 0.0
 

@@ -41,7 +41,6 @@ class PlsRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _pls1(X: FloatArray, y: FloatArray, components: int) -> tuple[FloatArray, int]:
-    """(k,) coefficients on centred data, and the number of components built."""
     left, size = X.copy(), float(np.linalg.norm(X.T @ y))
     directions, loadings, shares = [], [], []
     for _ in range(min(components, *X.shape)):

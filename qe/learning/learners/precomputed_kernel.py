@@ -73,7 +73,6 @@ class KernelSumSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return self.groups or [{"columns": ["*"]}]
 
     def _kernels(self, X: FloatArray) -> list[FloatArray]:
-        """One (m, n) kernel per group against the training segments."""
         kernels = []
         for group, columns, diagonal in zip(self._groups(), self.columns_, self.diagonals_, strict=True):
             params = {key: value for key, value in group.items() if key in ("gamma", "degree", "coef0")}
@@ -90,7 +89,6 @@ class KernelSumSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _columns(group: Mapping[str, Any], estimator: BaseEstimator, width: int) -> NDArray[np.int64]:
-    """Column numbers of a group, sorted, each once."""
     unknown = set(group) - {"columns", "kernel", "weight", "gamma", "degree", "coef0"}
     if unknown:
         raise InputError(f"a kernel group has no key '{min(unknown)}'")

@@ -68,7 +68,6 @@ class RandomFeatureSets(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(np.mean([m.predict(X[:, c]) for m, c in pairs], axis=0), np.float64)
 
     def _candidates(self, columns: int) -> list[IntArray]:
-        """The baseline's columns, then those of the random sets."""
         if columns < self.baseline:
             raise InputError(
                 f"the baseline has {self.baseline} columns, but there are {columns}",

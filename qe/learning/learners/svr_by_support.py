@@ -137,11 +137,9 @@ class SvrChosenBySupport(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return {"C": self.C, "gamma": self.gamma, "epsilon": self.epsilon}
 
     def _grid(self, step: float, rng: np.random.Generator) -> list[Values]:
-        """Values of C, gamma and epsilon."""
         return [_axis(limits, step, float(rng.random())) for limits in self._ranges.values()]
 
     def _judged(self, setting: Setting, X: FloatArray, y: FloatArray, first: int) -> Setting:
-        """The setting, trained on the rows before `first` and scored on the others."""
         model = setting.model.fit(X[:first], y[:first])
         metric = METRICS.get(self.metric)()
         predicted = np.asarray(model.predict(X[first:]), np.float64)
@@ -182,7 +180,6 @@ def _axis(limits: Range, step: float, start: float) -> Values:
 
 
 def _validated(X: FloatArray, y: FloatArray, grid: Sequence[Values], folds: int) -> Iterator[Setting]:
-    """All settings of a grid with their errors; the kernel is computed once for each gamma."""
     costs, gammas, epsilons = grid
     parts = list(contiguous_folds(len(y), folds))
     for gamma in gammas:

@@ -66,7 +66,6 @@ class ConsistentSVR(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return model.fit(X, y, sample_weight=weights)
 
     def _consistent(self, rows: int, weights: FloatArray) -> NDArray[np.bool_]:
-        """(rows,) whether the multiplier of each row of the last model is below its bound."""
         multipliers = np.zeros(rows)
         multipliers[self.model_.support_] = np.abs(self.model_.dual_coef_[0])
         return np.asarray((multipliers < self.C * weights * _AT_BOUND) | (weights == 0), bool)

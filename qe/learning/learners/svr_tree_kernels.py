@@ -120,7 +120,6 @@ class TreeKernelSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return {name: value for name, value in state.items() if name not in ("_batches", "_support")}
 
     def _training_rows(self, X: Any, y: Any) -> tuple[FloatArray, FloatArray]:
-        """(n, k) features scaled to 0 .. 1, and labels."""
         if isinstance(X, pd.DataFrame) and not without_trees(X).shape[1]:
             self.n_features_in_, values = 0, np.empty((len(X), 0))
             y = np.asarray(y, np.float64)
@@ -138,7 +137,6 @@ class TreeKernelSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return np.ascontiguousarray((values - self.low_) * self.scale_)
 
     def _polynomial(self, left: FloatArray, right: FloatArray) -> FloatArray:
-        """(n, m) values of the kernel on features; 0 without features."""
         if not left.shape[1]:
             return np.zeros((len(left), len(right)))
         values: FloatArray = (self.gamma * (left @ right.T) + self.coef0) ** self.degree
@@ -166,7 +164,6 @@ class TreeKernelSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray((values * self.weights_).sum(axis=1) + self.intercept_)
 
     def _tree_parts(self, trees: Mapping[str, tuple[Trees, Rows]]) -> dict[str, FloatArray]:
-        """Column -> (n,) what its trees add to the predictions."""
         parts = {}
         for name, (batch, places) in trees.items():
             parts[name] = np.zeros(len(places))
@@ -176,10 +173,6 @@ class TreeKernelSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return parts
 
     def _values(self, name: str, batch: Trees, places: Rows) -> FloatArray:
-        """(n, s) kernel values with the support vectors.
-
-        The values of the training batch are there already.
-        """
         known = getattr(self, "_batches", {}).get(name)
         if known is not None and known[0] is batch:
             gram = self._kernel(name).gram(batch)
@@ -189,16 +182,11 @@ class TreeKernelSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _trees(X: Any) -> dict[str, tuple[Trees, Rows]]:
-    """Column -> a batch of trees, and which of them stands in each row."""
     names = tree_names(X) if isinstance(X, pd.DataFrame) else []
     return {name: gathered(X[name].tolist()) for name in names}
 
 
 def _batch(batch: Trees, places: Rows) -> tuple[Trees, Rows]:
-    """The batch, or only its used trees if they are few.
-
-    A kernel is computed for all trees of a batch.
-    """
     used, back = np.unique(places, return_inverse=True)
     return (batch, places) if 3 * len(used) >= len(batch) else (batch.take(used), back.astype(np.int64))
 

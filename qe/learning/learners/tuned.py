@@ -89,7 +89,6 @@ class TunedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
 
     def _seen(self, X: FloatArray) -> FloatArray:
-        """The columns that the search sees."""
         if self.columns is not None and X.shape[1] < self.columns:
             raise InputError(
                 f"the search needs {self.columns} columns, but there are {X.shape[1]}",
@@ -99,7 +98,6 @@ class TunedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return X[:, : self.columns]
 
     def _score(self, member: BaseEstimator, X: FloatArray, y: FloatArray, weights: Any) -> float:
-        """The metric of held-out predictions, higher is better; -inf where it is undefined."""
         parts = self._parts(len(y))
         predicted = np.concatenate([_predicted(member, X, y, weights, *rows) for rows in parts])
         gold, metric = np.concatenate([y[held] for _, held in parts]), METRICS.get(self.metric)()
@@ -118,7 +116,6 @@ class TunedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 def _predicted(
     member: BaseEstimator, X: FloatArray, y: FloatArray, weights: Any, train: IntArray, held: IntArray
 ) -> FloatArray:
-    """(n,) of the held-out rows, by a clone fitted on the others."""
     own = None if weights is None else np.asarray(weights, np.float64)[train]
     return np.asarray(fit_member(clone(member), X[train], y[train], own).predict(X[held]), np.float64)
 

@@ -23,12 +23,6 @@ MOST_ROWS = 4000  # of training: a kernel has 128 MB then as the solver takes it
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """Training and held-out rows, and their distances in the features taken.
-
-    among   (n, n) squared distances of the rows to learn from
-    beyond  (h, n) of the rows held out from them
-    """
-
     train: FloatArray
     held: FloatArray
     labels: FloatArray
@@ -41,10 +35,6 @@ class _Part:
         return cls(X[train], X[held], y[train], _squared(columns[0], columns[0]), _squared(*columns[::-1]))
 
     def predictions(self, machine: BaseEstimator, taken: BoolArray, feature: int | None) -> FloatArray:
-        """(h,) predictions of the machine on the features taken.
-
-        `feature` is the one that has changed since.
-        """
         if not taken.any():
             return np.full(len(self.held), self.labels.mean())
         gamma = np.float32(_gamma(machine, self.train, taken))
@@ -112,13 +102,11 @@ class KernelRefit:
 
 
 def _squared(left: FloatArray, right: FloatArray) -> Singles:
-    """Squared distances of the rows of `left` from those of `right`."""
     lengths = (left**2).sum(axis=1)[:, None] + (right**2).sum(axis=1)
     return np.asarray(np.maximum(lengths - 2.0 * (left @ right.T), 0.0), np.float32)
 
 
 def _gamma(machine: Any, train: FloatArray, taken: BoolArray) -> float:
-    """What scikit-learn makes of the parameter."""
     if machine.gamma == "auto":
         return 1.0 / float(taken.sum())
     if machine.gamma == "scale":

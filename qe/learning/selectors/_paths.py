@@ -79,11 +79,6 @@ def predictions_of(
 
 
 class _LinearForward:
-    """Gram-Schmidt: keeps columns not taken orthogonal to those taken.
-
-    This holds in training and held-out rows.
-    """
-
     def __init__(self, X: FloatArray, y: FloatArray, parts: Parts) -> None:
         self.parts = [_centred(X, y, train, held) for train, held in parts]
         self.powers = [(train**2).sum(axis=0) for train, _, _, _ in self.parts]
@@ -116,8 +111,6 @@ class _LinearForward:
 
 
 class _LinearBackward:
-    """Keeps, per split, the inverse of the Gram matrix and its product with the held-out rows."""
-
     def __init__(self, X: FloatArray, y: FloatArray, parts: Parts) -> None:
         self.inverses, self.betas, self.products, start = [], [], [], []
         for train_rows, held_rows in parts:
@@ -180,8 +173,6 @@ def held_out_predictions(
 
 
 class _Refit:
-    """Any learner, refitted for every candidate; without features it predicts the mean."""
-
     def __init__(
         self, X: FloatArray, y: FloatArray, parts: Parts, estimator: BaseEstimator, all_features: bool
     ) -> None:
@@ -215,6 +206,5 @@ class _Refit:
 def _centred(
     X: FloatArray, y: FloatArray, train: NDArray[np.int64], held: NDArray[np.int64]
 ) -> tuple[FloatArray, FloatArray, FloatArray, float]:
-    """Train and held-out features, train labels, all less the train means; the mean label."""
     means, mean = X[train].mean(axis=0), float(y[train].mean())
     return X[train] - means, X[held] - means, y[train] - mean, mean

@@ -31,7 +31,6 @@ def position_weights(n: int) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _quality(predicted: Any, gold: Any, weights: Any, metric: int) -> float:
-    """The metric, higher is better."""
     total = 0.0
     if metric == DELTA_AVG:
         order = np.argsort(-predicted)
@@ -46,10 +45,6 @@ def _quality(predicted: Any, gold: Any, weights: Any, metric: int) -> float:
 
 @numba.njit(cache=True, nogil=True)
 def _sweep(A: Any, pivot: int, reverse: bool) -> None:
-    """Takes a variable into the regression that the symmetric matrix A describes.
-
-    With `reverse`, takes it out.
-    """
     d = A[pivot, pivot]
     size = len(A)
     sign = -1.0 if reverse else 1.0

@@ -59,7 +59,6 @@ class CorrelationBased(Selector):
 
 
 def _search(with_label: FloatArray, among: FloatArray, stale: int) -> tuple[Subset, float]:
-    """Best-first search; with stale 1, an expansion without gain ends it: greedy."""
     k = len(with_label)
     best, best_merit = (int(with_label.argmax()),), -1.0
     waiting: dict[Subset, float] = {(): 0.0}
@@ -82,7 +81,6 @@ def _search(with_label: FloatArray, among: FloatArray, stale: int) -> tuple[Subs
 
 
 def _merits(with_label: FloatArray, among: FloatArray, subset: Subset, free: NDArray[np.int64]) -> FloatArray:
-    """Merit of the subset with each of the free features added."""
     inside = np.asarray(subset, np.int64)
     size = len(subset) + 1
     label = with_label[inside].sum() + with_label[free]

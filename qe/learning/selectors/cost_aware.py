@@ -86,10 +86,6 @@ class CostAware(Selector):
         return np.asarray(self.support_)
 
     def _families(self, k: int) -> tuple[NDArray[np.int64], FloatArray]:
-        """(k,) the family of each column, and (families,) prices.
-
-        Without a pattern, a column is a family.
-        """
         if self.costs is None:
             return np.arange(k), np.ones(k)
         names = [str(name) for name in getattr(self, "feature_names_in_", ())]
@@ -110,7 +106,6 @@ class CostAware(Selector):
     def _path(
         self, X: FloatArray, y: FloatArray, families: NDArray[np.int64], prices: FloatArray, per_cost: bool
     ) -> "list[_Set]":
-        """Cost, metric and features after each step of one greedy order."""
         parts = splits(len(y), self.folds, one_split=False)
         judge = Judge.of(self.metric, y, parts, self.label_sign)
         path, sets = forward_path(X, y, parts, None), list[_Set]()
@@ -143,7 +138,6 @@ def _cost(feature_set: _Set) -> float:
 
 
 def _pareto(sets: list[_Set]) -> list[_Set]:
-    """The sets that no other beats in cost and metric, by rising cost."""
     front: list[_Set] = []
     for candidate in sorted(sets, key=lambda s: (s[0], -s[1], s[2].sum())):
         if not front or candidate[1] > front[-1][1]:

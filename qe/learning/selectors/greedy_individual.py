@@ -94,7 +94,6 @@ class GreedyIndividual(Selector):
         sizes: Sequence[int],
         combinations: Sequence[Mapping[str, Any]],
     ) -> FloatArray:
-        """(sizes, combinations) metric of the best-ranked features together."""
         if self.learner is None:
             path, scores = forward_path(X, y, parts, None), []
             for feature in ranked:

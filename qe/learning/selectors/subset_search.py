@@ -116,7 +116,6 @@ class SubsetSearch(Selector):
         return self
 
     def _later(self) -> BoolArray:
-        """(k,) the columns of the second round alone."""
         later = np.zeros(self.n_features_in_, np.bool_)
         for pattern in self.second:
             later |= matching(pattern, column_names(self))
@@ -125,7 +124,6 @@ class SubsetSearch(Selector):
         return later
 
     def _search(self, X: FloatArray, y: FloatArray, among: BoolArray) -> None:
-        """One round: the best subsets of the columns `among`."""
         columns, parts = np.flatnonzero(among), splits(len(y), self.folds, self.one_split, self.validation)
         k = len(columns)
         self._check(k)
@@ -161,7 +159,6 @@ class SubsetSearch(Selector):
             raise InputError(f"2^{k} subsets are too many", remedy="use `search: beam`, or select before")
 
     def _beam(self, scorer: "_Scorer", k: int) -> tuple[BoolArray, FloatArray]:
-        """Every subset scored on the way, once."""
         seen: dict[tuple[int, ...], float] = {}
         front: list[tuple[int, ...]] = [()]
         for size in range(1, min(self.max_features, k) + 1):
@@ -199,28 +196,19 @@ def voted(subsets: BoolArray, vote: int) -> BoolArray:
 
 
 class _Scorer(Protocol):
-    """Scores subsets of k columns; higher is better."""
+    def listed(self, subsets: Sequence[Subset]) -> FloatArray: ...
 
-    def listed(self, subsets: Sequence[Subset]) -> FloatArray:
-        """(c,) the scores of subsets of one size or of several."""
-        ...
-
-    def all_best(self, most: int) -> tuple[BoolArray, FloatArray]:
-        """The `most` best of all subsets that are not empty, and their scores, in no order."""
-        ...
+    def all_best(self, most: int) -> tuple[BoolArray, FloatArray]: ...
 
 
 @dataclass(frozen=True, eq=False)
 class _Linear:
-    """Ridge regression, updated."""
-
     problem: "_Problem"
     metric: int
     k: int
     n_jobs: int
 
     def listed(self, subsets: Sequence[Subset]) -> FloatArray:
-        """All of one size."""
         scores = np.empty(len(subsets))
         listed_scores(*self.problem, self.metric, np.asarray(subsets, np.int64), scores)
         return scores
@@ -242,8 +230,6 @@ class _Linear:
 
 @dataclass(frozen=True, eq=False)
 class _Refitted:
-    """Any learner, refitted for every subset."""
-
     estimator: BaseEstimator
     X: FloatArray
     y: FloatArray
@@ -266,7 +252,6 @@ class _Refitted:
 
 
 def _add(scorer: _Scorer, wanted: set[Subset], seen: dict[Subset, float]) -> None:
-    """Scores those that have not been scored."""
     new = sorted(wanted - seen.keys())
     if new:
         seen.update(zip(new, scorer.listed(new).tolist(), strict=True))

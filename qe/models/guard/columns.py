@@ -25,8 +25,6 @@ _LONG = 4  # letters of a word that is hardly the same in two languages by chanc
 
 @dataclass(frozen=True, eq=False)
 class _Row:
-    """Everything about a batch that columns are made of; each part is computed once."""
-
     segments: Segments
     knowledge: Knowledge
 
@@ -40,7 +38,6 @@ class _Row:
 
     @cached_property
     def texts(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Source and target texts."""
         return plain(self.segments.source), plain(self.segments.target)
 
     @cached_property
@@ -52,40 +49,31 @@ class _Row:
         return Characters.make(self.texts[1])
 
     def words(self, tokens: Tokens, least: int = 1) -> NDArray[np.bool_]:
-        """(n_tokens,) which tokens hold a letter or digit and are at least that long."""
         by_type = [len(w) >= least and any(map(str.isalnum, w)) for w in tokens.types]
         return np.array(by_type, np.bool_)[tokens.ids] if by_type else np.zeros(0, np.bool_)
 
     def share(self, tokens: Tokens, chosen: NDArray[np.bool_], among: NDArray[np.bool_]) -> FloatArray:
-        """(n,) the share of `chosen` tokens among others; 0 for a text without any."""
         some = segment_sum(among, tokens.offsets)
         return np.asarray(segment_sum(chosen & among, tokens.offsets) / np.maximum(some, 1))
 
     @cached_property
     def length(self) -> FloatArray:
-        """(n,) target to source words, in deviations of the training rows from their median."""
         middle, deviation = self.knowledge.texts.lengths[:2]
         return (log_ratio(self.target.lengths, self.source.lengths) - middle) / deviation
 
     @cached_property
     def character_length(self) -> FloatArray:
-        """(n,) the same of characters."""
         middle, deviation = self.knowledge.texts.lengths[2:]
         sizes = characters(self.texts[1]), characters(self.texts[0])
         return (log_ratio(*sizes) - middle) / deviation
 
     @cached_property
     def bits(self) -> tuple[FloatArray, FloatArray]:
-        """(n,) bits per character of the target by the source's language and by its own."""
         source, target = self.knowledge.texts.profiles
         return source.bits(self.texts[1]), target.bits(self.texts[1])
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
-        """(n, 2) how many more times each target repeats a word than its source does.
-
-        The word with the largest surplus counts.
-        """
         numbers = {word: i for i, word in enumerate(self.source.types)}
         same = np.array([numbers.get(w, -1) for w in self.target.types], np.int64)
         own = self.words(self.target)
@@ -106,7 +94,6 @@ class _Row:
 
     @cached_property
     def copied(self) -> FloatArray:
-        """(n,) the share of the target's longer words that stand in the source, too."""
         numbers = {word: i for i, word in enumerate(self.source.types)}
         same = np.array([numbers.get(w, -1) for w in self.target.types], np.int64)
         places = same[self.target.ids] if len(same) else np.empty(0, np.int64)
@@ -116,14 +103,12 @@ class _Row:
         return self.share(self.target, there, self.words(self.target, _LONG))
 
     def distinct(self, tokens: Tokens) -> FloatArray:
-        """(n,) the share of words that repeat another one of the same text."""
         own = self.words(tokens)
         cells = distinct(tokens.text_index[own] * max(len(tokens.types), 1) + tokens.ids[own])
         kinds = np.bincount(cells // max(len(tokens.types), 1), minlength=len(tokens))
         return np.asarray(1 - kinds / np.maximum(segment_sum(own, tokens.offsets), 1))
 
     def repeated_trigrams(self) -> FloatArray:
-        """(n,) the share of three words in a row that come more than once."""
         ids, rows = self.target.ids.astype(np.int64), self.target.text_index
         size = max(len(self.target.types), 1)
         inside = rows[:-2] == rows[2:]
@@ -135,14 +120,12 @@ class _Row:
         return np.asarray(1 - own / np.maximum(all_, 1)) * (all_ > 0)
 
     def unknown(self) -> FloatArray:
-        """(n,) the share of target tokens that no training row has."""
         strange = self.target.ids_in(self.knowledge.texts.words) == 0
         return self.share(self.target, strange, np.ones(len(strange), np.bool_))
 
     def agreement(
         self, lexicon: Lexicon, given: Tokens, words: Tokens, known: Vocabulary, counts: NDArray[np.int64]
     ) -> FloatArray:
-        """(n,) mean of log p(word | other side) / p(word); words that were never seen count as 0."""
         ids = words.ids_in(known)
         base = (counts + 0.5) / (counts.sum() + 0.5 * len(counts))
         p = _MIXED * lexicon.score(given, words).probability + (1 - _MIXED) * base[ids]
@@ -150,12 +133,10 @@ class _Row:
         return np.nan_to_num(segment_mean(gain, words.offsets))
 
     def untranslated(self) -> FloatArray:
-        """(n,) the share of source tokens that no target word translates."""
         best = self.knowledge.backward.score(self.target, self.source).maximum
         return self.share(self.source, best <= _TRANSLATED, np.ones(len(best), np.bool_))
 
     def marks(self) -> FloatArray:
-        """(n,) how many punctuation marks more or fewer than the source has."""
         return np.abs(_marks(self.characters) - _marks(self.source_characters))
 
 

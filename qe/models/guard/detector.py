@@ -109,7 +109,6 @@ class Detector:
 
 
 def _thinned(rows: FloatArray) -> FloatArray:
-    """At most so many rows, evenly spread, the last one among them."""
     if len(rows) <= _REFERENCE_ROWS:
         return rows
     return rows[np.linspace(0, len(rows) - 1, _REFERENCE_ROWS).round().astype(np.int64)]

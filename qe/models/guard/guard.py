@@ -147,12 +147,6 @@ class Guard:
         return Seen(decided, self.outside(decided), self.detector.unusual(signs), beyond > 0)
 
     def _decided_of(self, beyond: FloatArray) -> FloatArray:
-        """(n,) log-odds of rows whose subwords differ from the translation more than usual.
-
-        `beyond` is how much more.
-
-        They are marked; from `_ANOTHER` on their scores are the worst.
-        """
         middle, first, last = np.quantile(self.held_out, [0.5, MARKED, 1])
         worst = last + _REACH * (last - middle)
         share = np.clip(beyond / _ANOTHER, 0, 1)
@@ -196,7 +190,6 @@ class Guard:
         return lowered
 
     def _ramp(self, decided: FloatArray) -> FloatArray:
-        """(n,) 0 up to the median of held-out translations, then evenly to 1."""
         return np.clip(2 * self.outside(decided) - 1, 0, 1)
 
     def lowered(self, scores: FloatArray, decided: FloatArray) -> FloatArray:
@@ -244,10 +237,6 @@ class Guard:
 
 
 def _anew(segments: Segments) -> Segments:
-    """The same rows with tokens of their own.
-
-    Tokens of a larger batch number words in another order.
-    """
     fresh = replace(segments)
     _ = fresh.source_tokens, fresh.target_tokens  # kept by what is taken of the rows
     return fresh

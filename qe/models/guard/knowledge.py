@@ -75,7 +75,6 @@ class WordOrder:
         return np.asarray(sums / (tokens.lengths + 1))
 
     def _pairs(self, tokens: Tokens) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Each class and the one before it; the end of a text among them."""
         number = {name: i for i, name in enumerate(self.classes)}
         frequent = set(self.classes)
         by_type = np.array([number.get(_class(w, frequent), 2) for w in tokens.types], np.int64)

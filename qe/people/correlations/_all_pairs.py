@@ -64,10 +64,6 @@ def _collected(
 
 @numba.njit(cache=True, nogil=True)
 def _count(values: Any, gold: Any, width: float, gains: Any, losses: Any, low: Any, high: Any) -> int:
-    """Fill gains, losses and the extreme differences by bin.
-
-    Returns the number of correct pairs with threshold 0.
-    """
     base = 0
     for i in range(len(values)):
         for j in range(i):
@@ -88,7 +84,6 @@ def _count(values: Any, gold: Any, width: float, gains: Any, losses: Any, low: A
 
 @numba.njit(cache=True, nogil=True)
 def _collect(values: Any, gold: Any, width: float, chosen: Any, sizes: Any, changes: Any) -> None:
-    """Differences in the chosen bins, and what a threshold there gains (1) or loses (-1)."""
     at = 0
     for i in range(len(values)):
         for j in range(i):

@@ -63,7 +63,6 @@ class MomentProblem(Problem):
         return float(_mean_pearson(own, other, np.ones(len(own)), np.zeros(len(own), np.int64), one))
 
     def _ranked(self, values: FloatArray) -> FloatArray:
-        """Ranks within groups, ties sharing their mean rank."""
         if not self.ranks:
             return np.ascontiguousarray(values, np.float64)
         order = np.argsort(self.places, kind="stable")
@@ -73,7 +72,6 @@ class MomentProblem(Problem):
         return ranked
 
     def _differing(self, values: FloatArray) -> int:
-        """Groups in which values differ."""
         low, high = np.full(len(self.codes), np.inf), np.full(len(self.codes), -np.inf)
         np.minimum.at(low, self.places, values)
         np.maximum.at(high, self.places, values)
@@ -82,10 +80,6 @@ class MomentProblem(Problem):
 
 @numba.njit(cache=True, nogil=True)
 def _mean_pearson(x: Any, y: Any, cell: Any, places: Any, whole: Any) -> Any:
-    """The weighted mean over groups of the correlation of their cells.
-
-    Groups weigh `whole` (g,), cells weigh `cell` (n,).
-    """
     groups = len(whole)
     total, sx, sy = np.zeros(groups), np.zeros(groups), np.zeros(groups)
     for i in range(len(x)):
@@ -113,10 +107,6 @@ def _mean_pearson(x: Any, y: Any, cell: Any, places: Any, whole: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _differences(own: Any, other: Any, gold: Any, order: Any, starts: Any, heads: Any, out: Any) -> None:
-    """(B,) mean correlation of the first pseudo-metric minus that of the second.
-
-    The cells are in order of groups.
-    """
     samples = heads.shape[1]
     sums, mean = np.empty((6, samples)), np.zeros((2, samples))
     defined = np.zeros((2, samples), np.int64)

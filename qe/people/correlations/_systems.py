@@ -87,7 +87,6 @@ class JudgedSystems(Problem):
 
 @numba.njit(cache=True, nogil=True)
 def _add_shown(own: Any, other: Any, heads: Any, rows: Any, sums: Any) -> None:
-    """Adds what the first pseudo-metric has of each cell to its row of sums, for every exchange."""
     for i in range(len(own)):
         a, b, row, out = own[i], other[i], heads[i], sums[rows[i]]
         for s in range(len(row)):

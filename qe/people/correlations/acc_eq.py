@@ -47,8 +47,6 @@ class AccEq(Correlation):
 
 
 class _PairProblem(Problem):
-    """Pairs in groups, accuracies averaged over groups."""
-
     pairs: Pairs
 
     def __init__(self, human: Human, calibrate: bool) -> None:
@@ -57,16 +55,12 @@ class _PairProblem(Problem):
 
     @abstractmethod
     def weights(self, segments: FloatArray, systems: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Weights of the cells (n,) and of the groups (g,).
-
-        They come from the weights of segments (s,) and systems (k,).
-        """
+        pass
 
     def weighted(self, values: FloatArray, segments: FloatArray, systems: FloatArray) -> float:
         return self.resampled(values)(segments, systems)
 
     def resampled(self, values: FloatArray) -> Resampled:
-        """Pairs are put in order of their differences once, for all samples."""
         pairs = self.pairs
         steps = _Steps.of(values[pairs.left] - values[pairs.right], pairs.sign)
         places = np.repeat(np.arange(len(pairs.groups)), np.diff(pairs.starts))
@@ -84,7 +78,6 @@ class _PairProblem(Problem):
         return score
 
     def exchanged(self, own: FloatArray, other: FloatArray, heads: BoolArray) -> FloatArray:
-        """All faces that pairs can have are put in order once."""
         pairs, sides = self.pairs, (own, other)
         faces = [one[pairs.left] - two[pairs.right] for one in sides for two in sides]
         steps = _Steps.of(np.concatenate(faces), np.tile(pairs.sign, len(faces)))
@@ -97,7 +90,6 @@ class _PairProblem(Problem):
         return values
 
     def calibrated(self, values: FloatArray) -> tuple[float, float]:
-        """The best threshold and its accuracy, exact."""
         pairs = self.pairs
         differences = values[pairs.left] - values[pairs.right]
         sizes = np.diff(pairs.starts)
@@ -174,7 +166,6 @@ def best_threshold(
 
 
 def _drawn_pairs(n: int, seed: int) -> tuple[IntArray, IntArray]:
-    """All pairs of n cells, or so many drawn ones."""
     if n * (n - 1) // 2 <= _DRAWN:
         left, right = np.triu_indices(n, 1)
         return left, right
@@ -186,14 +177,6 @@ def _drawn_pairs(n: int, seed: int) -> tuple[IntArray, IntArray]:
 
 @dataclass(frozen=True, eq=False)
 class _Steps:
-    """What a rising threshold gains and loses, difference by difference.
-
-    order   (m,) pairs by the size of their difference
-    change  (m,) 1 for a pair that people found equal, -1 for one that the metric orders as they do, else 0
-    ends    (m,) whether the next difference is larger
-    zeros   how many differences are 0: equal for every threshold
-    """
-
     order: IntArray
     change: NDArray[np.int8]
     ends: BoolArray
@@ -210,7 +193,6 @@ class _Steps:
 
 @numba.njit(cache=True, nogil=True)
 def _best(order: Any, change: Any, ends: Any, zeros: int, weight: Any, calibrate: bool) -> Any:
-    """The highest accuracy over all thresholds, of pairs that count with weights (m,)."""
     ordered, now, best = 0.0, 0.0, 0.0
     for e in range(len(order)):
         w = weight[order[e]]
@@ -226,11 +208,6 @@ def _best_of_exchanges(
     order: Any, change: Any, ends: Any, zeros: int, weight: Any, left: Any, right: Any, heads: Any, out: Any,
     calibrate: bool,
 ) -> None:  # fmt: skip
-    """(B,) the first pseudo-metric's highest accuracy less the second's.
-
-    Steps are of the four faces of all pairs: own - own, own - other, other - own, other - other. Each
-    pseudo-metric has one face of each pair, the other one the opposite face.
-    """
     pairs, samples = len(left), heads.shape[1]
     ordered, now, best = np.zeros((2, samples)), np.zeros((2, samples)), np.zeros((2, samples))
     gained = False

@@ -64,12 +64,6 @@ def _tau(values: Any, left: Any, right: Any, sign: Any, starts: Any, cell: Any, 
 
 @numba.njit(cache=True, nogil=True)
 def _differences(concordant: Any, left: Any, right: Any, heads: Any, out: Any) -> None:
-    """Score the pairs that each of two pseudo-metrics orders as people do.
-
-    Adds 2 for each such pair of the first, takes 2 for each of the second.
-
-    concordant  (p, 4) by whose scores the two sides have: own - own, own - other, other - own, other - other
-    """
     for p in range(len(left)):
         faces, a, b = concordant[p], heads[left[p]], heads[right[p]]
         for s in range(heads.shape[1]):

@@ -51,7 +51,6 @@ class _SoftProblem(JudgedSystems):
         self.human_p = self._permuted(self.evidence)
 
     def _evidence(self) -> FloatArray:
-        """(s, p) by how much people found the first system of each pair better, on each segment."""
         if self.human.scores is not None:
             return self._differences(self.human.scores)
         judged = self.human.preferences
@@ -70,7 +69,6 @@ class _SoftProblem(JudgedSystems):
         return float(1 - np.abs(metric - self.human_p).mean())
 
     def _permuted(self, differences: FloatArray) -> FloatArray:
-        """(p,) p-values by flipping the signs of rows."""
         observed = differences.sum(axis=0)
         heads = coin_sums(differences, self.soft.samples, self.soft.seed)
         null = 2 * heads - observed
@@ -96,17 +94,12 @@ class _SoftProblem(JudgedSystems):
         return float(1 - drawn @ np.abs(metric - human) / drawn.sum())
 
     def _normal_p(self, total: FloatArray, squares: FloatArray) -> FloatArray:
-        """p-values of sums whose terms change sign.
-
-        Under the null hypothesis, a sum has mean 0 and the variance `squares`.
-        """
         with np.errstate(invalid="ignore", divide="ignore"):
             p = ndtr(-total / np.sqrt(np.maximum(squares, 1e-300)))
         return np.asarray(np.where(squares > 1e-12, p, self.share))
 
 
 def _common(human: Human, known: BoolArray) -> BoolArray:
-    """The cells known of segments that people judged for all the systems that they judged."""
     if human.scores is None:
         return known
     judged = ~np.isnan(human.scores)

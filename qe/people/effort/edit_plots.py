@@ -68,7 +68,6 @@ def _bars(
     shares: Callable[[NDArray[np.int64]], FloatArray],
     title: str | None = None,
 ) -> None:
-    """Two bars per name: segments with low and with high scores."""
     plain_axes(axes)
     place = np.arange(len(names))
     chosen = report.pairs[pair]

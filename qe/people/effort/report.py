@@ -257,7 +257,6 @@ def _notes(
 
 
 def _wanted(pair: SetPair, limits: Limits) -> str:
-    """What the segments of a pair of sets were looked for by."""
     if pair.name.startswith("low"):
         return f"a score of at most {limits.low_effort:g} and a TER of at most {limits.low_ter:g}"
     return f"a score of at least {limits.high_effort:g} and a TER of at least {limits.high_ter:g}"

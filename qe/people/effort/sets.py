@@ -101,10 +101,6 @@ def four_sets(
 def _matched(
     chosen: Rows, candidates: Rows, ter: FloatArray, generator: np.random.Generator
 ) -> tuple[Rows, Rows]:
-    """The chosen rows, and for each one a candidate of similar TER.
-
-    There are fewer if there are fewer candidates.
-    """
     costs = np.abs(ter[chosen][:, None] - ter[candidates][None, :])
     left, right = linear_sum_assignment(costs + _TIE * generator.random(costs.shape))
     return chosen[left], candidates[right]

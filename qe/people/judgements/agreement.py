@@ -66,7 +66,6 @@ def _kappa(sums: FloatArray, column: slice, drawn: FloatArray) -> Kappa:
 
 
 def _kappas(sums: FloatArray) -> FloatArray:
-    """(..., 6) sums -> (..., 2) kappa between and within judges."""
     both = []
     for column in (_BETWEEN, _WITHIN):
         observed, chance = _shares(sums, column)
@@ -76,7 +75,6 @@ def _kappas(sums: FloatArray) -> FloatArray:
 
 
 def _shares(sums: FloatArray, column: slice) -> tuple[FloatArray, FloatArray]:
-    """P(A) and P(E)."""
     with np.errstate(invalid="ignore", divide="ignore"):
         observed = sums[..., column][..., 0] / sums[..., column][..., 1]
         ties = sums[..., _TIES] / sums[..., _ALL]
@@ -84,7 +82,6 @@ def _shares(sums: FloatArray, column: slice) -> tuple[FloatArray, FloatArray]:
 
 
 def _statistics(judged: Comparisons) -> FloatArray:
-    """(segments, 6): agreeing pairs and pairs between judges, the same within, ties, judgements."""
     segments, segment = np.unique(judged.segment[judged.task], return_inverse=True)
     n, k = len(segments), len(judged.systems)
     item = (segment * k + judged.left) * k + judged.right
@@ -99,6 +96,5 @@ def _statistics(judged: Comparisons) -> FloatArray:
 
 
 def _pairs(keys: NDArray[np.int64], segment: NDArray[np.int64], segments: int) -> FloatArray:
-    """(segments,) number of pairs of judgements with equal keys; equal keys are of one segment."""
     _, first, sizes = np.unique(keys, return_index=True, return_counts=True)
     return np.asarray(np.bincount(segment[first], sizes * (sizes - 1) / 2, segments), np.float64)

@@ -79,7 +79,6 @@ def resampled_ranks(
 
 
 def _units(judged: Comparisons, draw: Draw) -> tuple[int, IntArray]:
-    """How many units are drawn, and the unit of each task."""
     if draw == "tasks":
         return judged.tasks, np.arange(judged.tasks)
     codes, unit = np.unique(judged.segment if draw == "segments" else judged.judge, return_inverse=True)
@@ -88,7 +87,6 @@ def _units(judged: Comparisons, draw: Draw) -> tuple[int, IntArray]:
 
 @numba.njit(cache=True, nogil=True)
 def _add_up(counts: Any, starts: Any, cells: Any, flat: Any) -> None:
-    """flat[s] gets every task's cells as often as the sample drew the task."""
     for s in range(len(counts)):
         for task in range(counts.shape[1]):
             drawn = counts[s, task]

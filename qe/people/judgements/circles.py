@@ -66,7 +66,6 @@ def _knots(preferred: NDArray[np.bool_]) -> list[list[int]]:
 
 
 def _shortest(preferred: NDArray[np.bool_], knot: list[int]) -> tuple[int, ...]:
-    """A shortest circle through systems of a strongly connected knot."""
     return min((_shortest_through(preferred, start) for start in knot), key=len)
 
 

@@ -121,7 +121,6 @@ class Collection:
 
 
 def _widened(array: NDArray[np.generic], width: int) -> NDArray[np.generic]:
-    """(n, w) with empty places, -1, up to `width`."""
     return np.pad(array, ((0, 0), (0, width - array.shape[1])), constant_values=-1)
 
 

@@ -118,7 +118,6 @@ def _matrix(values: NDArray[np.float64]) -> list[list[float | int | None]]:
 
 
 def _number(value: float) -> float | int | None:
-    """None for what JSON has no number for."""
     if isinstance(value, int):
         return value
     return float(value) if np.isfinite(value) else None

@@ -227,7 +227,6 @@ def ranking_report(
 def _winners(
     counts: PairwiseCounts, p_values: FloatArray, level: float, among: Sequence[str]
 ) -> tuple[str, ...]:
-    """The systems of `among` that no other of them is significantly better than."""
     own = [i for i, name in enumerate(counts.systems) if name in among]
     wins = winners(counts.wins[np.ix_(own, own)], p_values[np.ix_(own, own)], level)
     return tuple(counts.systems[i] for i, won in zip(own, wins, strict=True) if won)
@@ -240,7 +239,6 @@ def _rankings(
     settings: RankSettings,
     optional: bool,
 ) -> tuple[dict[str, Ranking], list[str]]:
-    """Method -> its ranking; notes about those left out."""
     rankings, notes = {}, []
     for name, method in methods.items():
         table = _ranked_by(method, judged, counts)
@@ -269,7 +267,6 @@ def _rankings(
 
 
 def _ranked_by(method: RankingMethod, judged: JudgedPair, counts: PairwiseCounts) -> PairwiseCounts:
-    """The table that a method sees: with the reference for one that counts it."""
     return judged.counts if method.counts_reference else counts
 
 
@@ -280,7 +277,6 @@ def _ranges(
     settings: RankSettings,
     progress: Progress,
 ) -> dict[str, NDArray[np.int64]]:
-    """Method -> (k, 2) rank ranges of the systems of its table."""
     wanted = settings.ranges
     chosen = {
         name: method
@@ -319,12 +315,10 @@ def _result(
 
 
 def _without(order: Sequence[str], counts: PairwiseCounts) -> list[str]:
-    """The order among the systems of the counts."""
     return [name for name in order if name in counts.systems]
 
 
 def _drawn(judged: JudgedPair, settings: RankSettings) -> int:
-    """How many units the bootstrap draws from; 0 without tasks."""
     return _shown(judged).get(settings.draw, 0)
 
 

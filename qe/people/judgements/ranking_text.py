@@ -37,7 +37,6 @@ def ranking_table(report: RankingReport) -> Table:
 
 
 def _rows(report: RankingReport, name: str, others: Sequence[str]) -> list[list[str]]:
-    """One row per system; a gap between clusters."""
     result = report.methods[name]
     cuts = {group[-1] for group in (result.clusters or ())[:-1]}
     rows: list[list[str]] = []

@@ -157,8 +157,6 @@ class CorrelationResult:
 
 @dataclass(frozen=True, eq=False)
 class _Candidate:
-    """A metric with its values for one problem, raw and on the common scale."""
-
     name: str
     problem: Problem
     values: FloatArray
@@ -213,10 +211,6 @@ def compare(
 def _candidates(
     correlation: Correlation, evaluation: Evaluation
 ) -> tuple[dict[str, _Candidate], dict[str, _Candidate], list[str]]:
-    """Candidates by their own scores, candidates by scores of whole systems, and notes.
-
-    The second kind is there if some metrics have no other scores.
-    """
     human, metrics = evaluation.human, evaluation.metrics
     by_segment = [
         m for m in metrics if m.scores is not None and (correlation.level == "segment" or m.systems is None)
@@ -295,10 +289,6 @@ def _interval(fit: _Candidate, level: Level, settings: Settings) -> tuple[float,
 def _weights(
     size: int, units: "np.ndarray[tuple[int], np.dtype[np.int64]]", seed: int, first: int, last: int
 ) -> FloatArray:
-    """(last - first, size) how often each unit was drawn.
-
-    1 if there are fewer than two units to draw from.
-    """
     if len(units) < 2:
         return np.ones((last - first, size))
     weights = np.zeros((last - first, size))
@@ -309,7 +299,6 @@ def _weights(
 def _pairs(
     fits: Sequence[_Candidate], whole: Mapping[str, _Candidate]
 ) -> list[tuple[_Candidate, _Candidate]]:
-    """All pairs, better one first; as scores of whole systems where one of them has no others."""
     return [
         (own, other) if own.problem is other.problem else (whole[own.name], whole[other.name])
         for own, other in combinations(fits, 2)
@@ -349,10 +338,6 @@ def _notes(table: Table, judged: Mapping[Key, Judged], settings: Settings) -> li
 
 
 def _test(own: _Candidate, other: _Candidate, settings: Settings) -> TestResult:
-    """The largest p-value over all kinds of units that change sides.
-
-    For segments and systems, both together count, too.
-    """
     problem, units = own.problem, _units(own.problem, settings)
     exchanged, differs = partial(problem.exchanged, own.scaled, other.scaled), own.scaled != other.scaled
     groups = dict(zip(("segment", "system"), problem.cells.T, strict=True))
@@ -370,17 +355,12 @@ def _test(own: _Candidate, other: _Candidate, settings: Settings) -> TestResult:
 
 
 def _units(problem: Problem, settings: Settings) -> tuple[str, ...]:
-    """The kinds of units that change sides: the requested ones.
-
-    If only one kind has several units, that one.
-    """
     columns = zip(("segment", "system"), problem.cells.T, strict=True)
     several = [unit for unit, column in columns if len(np.unique(column)) > 1]
     return settings.exchanges if len(several) == 2 else tuple(several) or ("score",)
 
 
 def _claim(pairs: Sequence[tuple[_Candidate, _Candidate]], settings: Settings) -> str:
-    """What the tests of all pairs claim, in words."""
     units = [_units(own.problem, settings) for own, _ in pairs]
     claims = dict.fromkeys(" and ".join(CLAIMS[unit] for unit in each) for each in units)
     return "; ".join(claims)

@@ -48,7 +48,6 @@ def read_metrics_eval(
 
 
 def _human_files(folder: Path) -> dict[tuple[str, str], dict[str, Path]]:
-    """(language pair, name) -> level -> file."""
     files: dict[tuple[str, str], dict[str, Path]] = {}
     for path in sorted((folder / "human-scores").glob("[!.]*.score")):
         pair, *name, level, _ = path.name.split(".")
@@ -64,7 +63,6 @@ def _human_files(folder: Path) -> dict[tuple[str, str], dict[str, Path]]:
 
 
 def _metric_files(folder: Path, pair: str) -> dict[str, dict[str, Path]]:
-    """Metric with its references -> level -> file."""
     files: dict[str, dict[str, Path]] = {}
     for path in sorted((folder / "metric-scores" / pair).glob("[!.]*.score")):
         name, level = path.name.removesuffix(".score").rpartition(".")[::2]

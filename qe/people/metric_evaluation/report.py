@@ -104,7 +104,6 @@ def meta_report(
 
 
 def _left_out(evaluation: Evaluation) -> list[str]:
-    """Translations that either people or a metric does not know: nothing is measured on them."""
     scored, judged = evaluation.known(evaluation.with_segments), evaluation.human.judged()
     if not evaluation.with_segments or evaluation.human.system_scores is not None:
         return []

@@ -111,10 +111,6 @@ def read_table_of_scores(
 
 
 def _of_pair(cells: Mapping[str, Column], pair: str | None, path: Path) -> dict[str, Column]:
-    """The rows of a language pair, if the table has a column of pairs.
-
-    Raises InputError for a pair without rows, and for several pairs if none is asked for.
-    """
     name = _first(PAIR, cells)
     if name is None:
         return dict(cells)
@@ -128,13 +124,11 @@ def _of_pair(cells: Mapping[str, Column], pair: str | None, path: Path) -> dict[
 
 
 def _first(names: Sequence[str], cells: Mapping[str, Column]) -> str | None:
-    """The column of one of several names, whatever their case."""
     keys = {key_of(cell): cell for cell in cells}
     return next((keys[name] for name in names if name in keys), None)
 
 
 def _of_comet(path: Path, system: str) -> ScoreTable:
-    """Segments are named by their numbers, from 1; `system` names the only one otherwise."""
     metric, systems = read_comet(path)
     if system and len(systems) > 1:
         raise InputError(
@@ -148,7 +142,6 @@ def _of_comet(path: Path, system: str) -> ScoreTable:
 
 
 def _of_lines(path: Path, system: str) -> ScoreTable:
-    """One score per line: segments are named by their lines, from 1."""
     file = read_scores(path)
     scores = {(system or ONE_SYSTEM, str(i)): float(v) for i, v in enumerate(file.scores, start=1)}
     return ScoreTable(file.name, scores)
@@ -170,7 +163,6 @@ def _check_keys(
     segments: Sequence[str] | None,
     judges: Sequence[str] | None,
 ) -> None:
-    """No row without a name, and none twice."""
     first = next(iter(cells.values()))
     rows = zip(systems, segments or [""] * len(systems), judges or [""] * len(systems), strict=True)
     seen: dict[tuple[str, str, str], int] = {}
@@ -188,7 +180,6 @@ def _check_keys(
 
 
 def _numeric(column: Column) -> bool:
-    """Whether all cells that are not missing are numbers, and there is one."""
     known = [text for text in column.texts if text.strip().lower() not in _MISSING]
     return bool(known) and all(map(is_real, known))
 

@@ -163,10 +163,6 @@ def _missing(
 
 
 def _other_names(table: ScoreTable, human: Human, scores: FloatArray | None) -> list[str]:
-    """A note if judged and scored translations seem to differ only in their names.
-
-    It is given if each side has translations that the other lacks.
-    """
     judged = human.judged()
     lacking = 0 if scores is None else int((judged & np.isnan(scores)).sum())
     known = {human.segments[row] for row in np.flatnonzero(judged.any(axis=1)).tolist()}
@@ -197,7 +193,6 @@ def human_of(table: ScoreTable, metrics: Sequence[ScoreTable]) -> Human:
 
 
 def _are_means(whole: FloatArray | None, scores: FloatArray | None) -> bool:
-    """Whether system scores (k,) are the means of segment scores (s, k), up to rounding."""
     if whole is None or scores is None:
         return False
     means = column_means(scores, np.ones(len(scores)))

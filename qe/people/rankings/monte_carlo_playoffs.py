@@ -87,7 +87,6 @@ def _mean_places(chance: Any, tournaments: int, seed: int) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _seed(key: Any, k: int, seeds: Any) -> int:
-    """A random order of the systems, then byes (-1); how many random words it took."""
     seeds[:] = -1
     for i in range(k):
         seeds[i] = i

@@ -75,7 +75,6 @@ class TrueSkill(ScoreMethod):
         return means, deviations
 
     def _margins(self, wins: FloatArray, ties: FloatArray) -> FloatArray:
-        """(B,) how far apart two performances lie that are not tied."""
         tied = ties.sum(axis=(-2, -1)) / 2
         total = wins.sum(axis=(-2, -1)) + tied
         # Ties alone say that all skills are equal, whatever the margin.
@@ -96,7 +95,6 @@ def _below(x: float) -> float:
 
 @numba.njit(cache=True, nogil=True)
 def _win(t: float, margin: float) -> tuple[float, float]:
-    """By how much a win moves the mean and shrinks the variance of a standard normal difference."""
     x = t - margin
     mass = _below(x)
     v = _density(x) / mass if mass > _TINY else -x
@@ -105,7 +103,6 @@ def _win(t: float, margin: float) -> tuple[float, float]:
 
 @numba.njit(cache=True, nogil=True)
 def _tie(t: float, margin: float) -> tuple[float, float]:
-    """The same for a tie."""
     size = abs(t)
     high, low = margin - size, -margin - size
     mass = _below(high) - _below(low)
@@ -120,10 +117,6 @@ def _tie(t: float, margin: float) -> tuple[float, float]:
 def _move(
     state: Any, system: int, sent: Any, side: int, n: float, step: float, precision: float, pull: float
 ) -> float:
-    """Go `step` of the way to a new message, for n equal judgements.
-
-    Returns the largest change of the skill.
-    """
     before, mean_before = state[system, 0], state[system, 1] / state[system, 0]
     moved, pulled = step * (precision - sent[side, 0]), step * (pull - sent[side, 1])
     sent[side, 0] += moved
@@ -138,13 +131,6 @@ def _move(
 def _sweep(
     wins: Any, ties: Any, spread: float, margin: float, step: float, state: Any, messages: Any
 ) -> float:
-    """One round of messages; the largest change of a mean, or relative change of a precision.
-
-    All equal judgements send one message.
-
-    state     (k, 2) precision, and precision times mean, of each skill
-    messages  (k, k, 2, 2, 2) of [a, b, tie?]: to a or to b, precision and precision times mean
-    """
     k = len(wins)
     change = 0.0
     for a in range(k):
@@ -179,12 +165,6 @@ def _sweep(
 
 @numba.njit(cache=True, nogil=True)
 def _centre(wins: Any, ties: Any, mean: float, prior: float, state: Any, messages: Any) -> None:
-    """Shifts all messages so that the mean skill is the prior's, as it is at the fixed point.
-
-    There, the precision-weighted pull of the prior on each skill balances the forces of its judgements,
-    which are opposite and equal for the two sides of each. Without the shift, the common level of the skills
-    would take thousands of sweeps.
-    """
     k = len(wins)
     shift = mean - (state[:, 1] / state[:, 0]).mean()
     state[:, 1] = mean * prior
@@ -203,7 +183,6 @@ def _centre(wins: Any, ties: Any, mean: float, prior: float, state: Any, message
 def _posterior(
     wins: Any, ties: Any, mean: float, deviation: float, spread: float, margin: float, out: Any
 ) -> None:
-    """Fills (k, 2) means and standard deviations; NaN if no damping makes the sweeps converge."""
     k = len(wins)
     prior = 1 / (deviation * deviation)
     state = np.empty((k, 2))

@@ -80,10 +80,6 @@ def error_frequencies(
 
 
 def _by_word_class(hypothesis: AnnotatedTexts, reference: AnnotatedTexts) -> FloatArray:
-    """(n, 30) error frequencies by word class.
-
-    Missing words are per reference word, other errors per hypothesis word.
-    """
     left, right = (
         (side.words.lower(), side.lemmas.lower(), side.classes) for side in (hypothesis, reference)
     )
@@ -98,7 +94,6 @@ def _by_word_class(hypothesis: AnnotatedTexts, reference: AnnotatedTexts) -> Flo
 
 
 def _counts(labels: Labels, classes: Tokens) -> NDArray[np.int64]:
-    """(n, 5, 6) wrong words by class of error and class of word."""
     counts = np.zeros((len(classes), len(CLASSES), len(WORD_CLASSES)), np.int64)
     text = np.repeat(np.arange(len(classes)), np.diff(classes.offsets))
     wrong = labels > 0

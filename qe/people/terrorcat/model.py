@@ -175,7 +175,6 @@ def train(
 def _differences(
     pairs: RankedPairs, segment_names: Sequence[str], frequencies: Frequencies, reference: str
 ) -> tuple[FloatArray, NDArray[np.int64]]:
-    """(p, f) frequencies of the better minus those of the worse translation; (p,) segments."""
     sides = (pairs.better, pairs.worse)
     return differences_of(pairs.systems, pairs.segment, sides, segment_names, frequencies, reference)
 
@@ -207,7 +206,6 @@ def differences_of(
 
 
 def _fitted(candidate: Candidate, differences: FloatArray, names: Sequence[str], seed: int) -> Pipeline:
-    """Fitted to every pair in both directions, so that neither place is preferred (section 2.3)."""
     both = np.concatenate([differences, -differences])
     sides = np.repeat([1.0, -1.0], len(differences))
     try:
@@ -217,7 +215,6 @@ def _fitted(candidate: Candidate, differences: FloatArray, names: Sequence[str],
 
 
 def _margins(pipeline: Pipeline, differences: FloatArray, names: Sequence[str]) -> FloatArray:
-    """Half the difference of both directions: equal frequencies get 0, whatever the learner."""
     there = np.asarray(pipeline.predict(_frame(differences, names)), np.float64)
     back = np.asarray(pipeline.predict(_frame(-differences, names)), np.float64)
     return np.asarray((there - back) / 2)

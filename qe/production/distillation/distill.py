@@ -73,7 +73,6 @@ def load_student(
 
 
 def _teaches_words(teacher: Model) -> bool:
-    """Whether it judges words and gaps, and has the resources of models of words."""
     kinds = judges(teacher.feature_set.extractors)
     if teacher.bundle is None or not {"word", "gap"} <= kinds.keys():
         return False
@@ -81,7 +80,6 @@ def _teaches_words(teacher: Model) -> bool:
 
 
 def _built(feature: str | Mapping[str, Any], bundle: Bundle) -> bool:
-    """Whether the bundle has all that a family needs."""
     config = {"kind": feature} if isinstance(feature, str) else feature
     return set(parts_needed([config])) <= set(bundle.manifest["parts"])
 
@@ -148,7 +146,6 @@ def taught(
 
 
 def _together(places: Mapping[Kind, Places]) -> Iterator[FloatArray]:
-    """P(BAD) of the gap before each token and the token, and of the last gap, of every segment."""
     for of_words, of_gaps in zip(places["word"].rows(), places["gap"].rows(), strict=True):
         together = np.empty(len(of_words) + len(of_gaps))
         together[0::2], together[1::2] = of_gaps, of_words
@@ -156,5 +153,4 @@ def _together(places: Mapping[Kind, Places]) -> Iterator[FloatArray]:
 
 
 def _drawn(bad: FloatArray, rng: np.random.Generator) -> str:
-    """OK or BAD for places that are BAD with these probabilities."""
     return " ".join("BAD" if is_bad else "OK" for is_bad in (bad > rng.random(len(bad))).tolist())

@@ -122,14 +122,12 @@ class App:
             return refusal(told, request.id)
 
     def _check(self, request: Request) -> None:
-        """Raises Refused for a request that is not for this server, or may be two."""
         if request.ends_unclearly:
             what = "Content-Length, or HTTP/1.0, does not go with Transfer-Encoding"
             raise Refused(400, what, {"Connection": "close"})
         self.hosts.check(request.headers.get("host"))
 
     def _handler(self, request: Request) -> Callable[[Request], Awaitable[Answer]]:
-        """Raises Refused for addresses (404) and methods (405) that are none of this server's."""
         methods = self.routes.get(request.path)
         if methods is None:
             raise Refused(404, f"no such address; there is {', '.join(self.routes)}")
@@ -205,11 +203,6 @@ class App:
 
 
 def _scored(service: Service, body: bytes, kind: Kind, request: Request) -> Answer:
-    """The answer to a body, or the reason for none.
-
-    Exceptions end here: one that went on to the event loop would hold what was made of the body, in a
-    cycle, until the collector comes by.
-    """
     try:
         return service.answer(body, kind, request.query)
     except Refused as refused:
@@ -232,10 +225,6 @@ async def _send(send: Send, answer: Answer, request: Request) -> None:
 
 
 def _log_request(scope: Message, request: Request, answer: Answer, seconds: float) -> None:
-    """Log a request in one line.
-
-    The address stays percent-encoded, as it came, so that it cannot break out of the line.
-    """
     path = shortened(scope.get("raw_path", b"").decode("latin-1"), 200)
     client = (scope.get("client") or ("-",))[0]
     rows = "" if answer.rows is None else f" rows={answer.rows}"

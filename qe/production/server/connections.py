@@ -102,7 +102,6 @@ class Connection(H11Protocol):
             self._taking_due = None
 
     def _is_waiting(self) -> bool:
-        """Whether there is no request in hand."""
         return self.cycle is None or self.cycle.response_complete
 
     def _await_request(self) -> None:
@@ -126,7 +125,6 @@ class Connection(H11Protocol):
             self._refuse(status, message)
 
     def _refuse(self, status: int, message: str) -> None:
-        """One JSON object, unless an answer has begun, and the end of the connection."""
         content = json_bytes({"error": message})
         headers = [
             (b"content-type", JSON.encode()),
@@ -146,7 +144,6 @@ class Connection(H11Protocol):
         self._end(_FAREWELL)
 
     def _end(self, seconds: float) -> None:
-        """A closed connection ends, though nobody takes what was written to it."""
         if self.transport.get_write_buffer_size():
             self.loop.call_later(seconds, self._abort)
 

@@ -69,7 +69,6 @@ def _is_loopback(name: str) -> bool:
 
 
 def _is_one(listening: str) -> bool:
-    """Whether an address or name is listened on, not every address."""
     try:
         return not ipaddress.ip_address(listening).is_unspecified
     except ValueError:

@@ -88,7 +88,6 @@ def _is_text(value: str) -> bool:
 
 
 def _csv(text: str, limits: Limits) -> tuple[_Columns, list[Row]]:
-    """Every cell is text: NA, None and null, too."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     records = []
     try:
@@ -103,13 +102,11 @@ def _csv(text: str, limits: Limits) -> tuple[_Columns, list[Row]]:
 
 
 def _check_values(body: bytes, limits: Limits) -> None:
-    """Refuses a body whose values would take far more memory than its bytes, before any is made."""
     if _values(body) > limits.values and _values(_STRING.sub(b"", body)) > limits.values:
         raise Refused(422, f"more than {limits.values:,} JSON values; send fewer rows at once")
 
 
 def _values(body: bytes) -> int:
-    """At least as many as JSON text has values."""
     return sum(body.count(mark) for mark in (b",", b"[", b"{"))
 
 
@@ -137,7 +134,6 @@ def _no_number(name: str) -> NoReturn:
 
 
 def _form(content: dict[str, Any]) -> tuple[str, Any, dict[str, Any]]:
-    """(form, its value, params) of a body."""
     forms = [name for name in content if name in _FORMS]
     unknown = [name for name in content if name not in _FORMS and name != "params"]
     if len(forms) != 1 or unknown:
@@ -152,7 +148,6 @@ def _form(content: dict[str, Any]) -> tuple[str, Any, dict[str, Any]]:
 
 
 def _records(value: Any, name: str, limits: Limits) -> tuple[_Columns, list[Row]]:
-    """[{column: value}]"""
     rows, columns = _list(value, name, limits), dict[str, None]()
     for number, row in enumerate(rows, 1):
         if not isinstance(row, dict):
@@ -163,7 +158,6 @@ def _records(value: Any, name: str, limits: Limits) -> tuple[_Columns, list[Row]
 
 
 def _split(value: Any, name: str, limits: Limits) -> tuple[_Columns, list[Row]]:
-    """{"columns": [column], "data": [[value]]}, and an index that means nothing here."""
     if not isinstance(value, dict) or not {"columns", "data"} <= set(value) <= {"columns", "data", "index"}:
         raise Refused(422, f"{name} must be a JSON object with columns and data")
     columns, rows = value["columns"], _list(value["data"], "data", limits)
@@ -177,7 +171,6 @@ def _split(value: Any, name: str, limits: Limits) -> tuple[_Columns, list[Row]]:
 
 
 def _inputs(value: Any, name: str, limits: Limits) -> tuple[_Columns, list[Row]]:
-    """{column: [value]}"""
     if not isinstance(value, dict):
         raise Refused(422, f"{name} must be a JSON object: column to list of values")
     _check_columns(value, limits)

@@ -47,10 +47,6 @@ class RoutedService(Service):
             service._check(extras)
 
     def _scored(self, parsed: Parsed, extras: Extras) -> tuple[list[dict[str, Any]], Counts | None]:
-        """The rows as `Service` scores them.
-
-        How they look is relative to one model's training data, and left out.
-        """
         named = parsed.needed(columns_of(self.routes))
         chosen = [
             next((i for i, route in enumerate(self.routes) if route.takes(row)), None) for row, _ in named

@@ -132,10 +132,6 @@ class Service:
             raise Refused(422, "this server has no thresholds of triage; start it with --triage")
 
     def _scored(self, parsed: Parsed, extras: Extras) -> tuple[list[dict[str, Any]], Counts | None]:
-        """One object for each row, and how the rows look.
-
-        It has the score, how far outside it lies, what was asked for, and why it has none.
-        """
         options = Options(
             level=extras.interval,
             explain=extras.explain,
@@ -153,7 +149,6 @@ class Service:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON can hold it: None for a number that is not finite."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -164,16 +159,11 @@ def _bounds(folder: Path, scorer: Scorer) -> list[float]:
 
 
 def _warm(scorer: Scorer) -> None:
-    """Score a segment to warm the model up.
-
-    The first client does not wait for what is compiled and read only once.
-    """
     if set(scorer.columns()) == {"source", "target"}:  # other columns have forms of their own
         scorer.score([({"source": "a", "target": "a"}, "")])
 
 
 def _about(scorer: Scorer) -> dict[str, Any]:
-    """What /version says: which model, made of what, run by what."""
     model = scorer.model
     return {
         "model": model.name,

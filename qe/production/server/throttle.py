@@ -12,8 +12,6 @@ REQUESTS = "qe.production.server"  # the logger of requests
 
 @dataclass
 class _Bucket:
-    """Lines that may be written now: they come back with time, up to a burst."""
-
     lines: float
     since: float
     left_out: int = 0

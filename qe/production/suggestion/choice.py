@@ -77,7 +77,6 @@ def disagreement(
 
 
 def _predicted(rows: FloatArray, labels: FloatArray, others: FloatArray, penalty: float) -> FloatArray:
-    """Ridge regression with an intercept."""
     mean = rows.mean(axis=0)
     centred = rows - mean
     gram = centred.T @ centred + penalty * np.eye(rows.shape[1])
@@ -86,7 +85,6 @@ def _predicted(rows: FloatArray, labels: FloatArray, others: FloatArray, penalty
 
 
 def _penalty(rows: FloatArray, labels: FloatArray) -> float:
-    """The penalty, by row, with the least generalised cross-validation error."""
     left, values, _ = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)
     centred = labels - labels.mean()
     errors = []
@@ -128,7 +126,6 @@ def spread(
 
 
 def _nearest(points: FloatArray, known: FloatArray) -> FloatArray:
-    """(m,) squared distance to the nearest known point; 1 for all if there is none."""
     if not len(known):
         return np.ones(len(points))
     squares = (points**2).sum(axis=1)[:, np.newaxis] + (known**2).sum(axis=1) - 2 * points @ known.T

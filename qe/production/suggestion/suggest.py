@@ -79,7 +79,6 @@ def suggest(
 def _segments(
     prepared: Prepared, pool: Mapping[str, Sequence[str]], cache: Path, progress: Progress
 ) -> Segments:
-    """The pool, tokenized as the labelled segments are, with ids of its own."""
     training = prepared.training.segments
     needed = ("source", "target", *prepared.extraction.feature_set.requires())
     columns: dict[str, Any] = {name: pool[name] for name in dict.fromkeys(needed) if name in pool}
@@ -90,7 +89,6 @@ def _segments(
 
 
 def _unlabelled(prepared: Prepared, segments: Segments) -> NDArray[np.int64]:
-    """Rows whose texts are not among the labelled ones, the first of equal texts only."""
     seen = set(zip(prepared.training.segments.source, prepared.training.segments.target, strict=True))
     rows = []
     for row, pair in enumerate(zip(segments.source, segments.target, strict=True)):

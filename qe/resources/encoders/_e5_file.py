@@ -41,8 +41,6 @@ class E5Weights:
 
 
 class _Reader:
-    """The bytes of the file, little-endian, and where reading has come to."""
-
     def __init__(self, data: bytes) -> None:
         self.data, self.at = data, 8  # a mark of eight bytes comes first
 
@@ -75,10 +73,6 @@ def read_weights(path: Path) -> E5Weights:
 
 
 def _vocabulary(reader: _Reader, pieces: int, words: int) -> list[tuple[str, float]]:
-    """A piece for every row of the table of words.
-
-    Rows without a piece of their own are never chosen.
-    """
     (length,) = reader.numbers("Q")
     offsets, scores = reader.array("<u4", pieces + 1).tolist(), reader.array("<f4", pieces).tolist()
     letters = reader.text(length)
@@ -92,10 +86,6 @@ def _vocabulary(reader: _Reader, pieces: int, words: int) -> list[tuple[str, flo
 
 
 def _tensor(reader: _Reader, width: int, inner: int) -> tuple[str, Floats]:
-    """Name and values of the next tensor of the directory.
-
-    Matrices are blocks of four-bit codes.
-    """
     (size,) = reader.numbers("H")
     name = reader.text(size).decode()
     _, _, offset, nbytes = reader.numbers("BIQQ")
@@ -106,9 +96,5 @@ def _tensor(reader: _Reader, width: int, inner: int) -> tuple[str, Floats]:
 
 
 def _unpacked(blocks: NDArray[Any]) -> Floats:
-    """(blocks, 32) weights of four-bit codes.
-
-    Low halves of the bytes come first, then high ones; 8 is taken off, and the scale multiplied.
-    """
     codes = np.concatenate([blocks["codes"] & 15, blocks["codes"] >> 4], axis=1).astype(np.float32) - 8
     return np.asarray(codes * blocks["scale"].astype(np.float32)[:, np.newaxis], np.float32)

@@ -52,12 +52,6 @@ def write_eight_bits(weights: Path, output: Path) -> None:
 
 
 class _Graph:
-    """What is known of the graph while its nodes are replaced one by one.
-
-    matrices   names of those that were quantized
-    inputs     names of values that have a quantized form already
-    """
-
     def __init__(self, onnx: Any, model: Any) -> None:
         self._onnx, self._graph = onnx, model.graph
         self._version = next(entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx"))
@@ -66,7 +60,6 @@ class _Graph:
         self.inputs: set[str] = set()
 
     def quantized(self, node: Any) -> Iterator[Any]:
-        """The nodes in the place of one."""
         if node.op_type == "MatMul" and self._is_matrix(node.input[1]):
             yield from self._product(node)
             return
@@ -76,7 +69,6 @@ class _Graph:
         yield node
 
     def write_constants(self) -> None:
-        """Constants in the graph, and the matrices that nothing reads any more out of it."""
         read = {name for node in self._graph.node for name in node.input}
         for name in self.matrices - read:
             self._graph.initializer.remove(self._given[name])
@@ -90,7 +82,6 @@ class _Graph:
         )
 
     def _product(self, node: Any) -> Iterator[Any]:
-        """The product of integers, times the scales of columns, then those of rows."""
         (rows, matrix), (result,) = node.input, node.output
         if matrix not in self.matrices:
             self._quantize_matrix(matrix)
@@ -116,7 +107,6 @@ class _Graph:
         self.matrices.add(name)
 
     def _quantize_rows(self, name: str) -> Iterator[Any]:
-        """Each row divided by a 127th of what lies farthest from 0 in it, in bytes around 128."""
         high, low, far, scale = (f"{name}.eight.{part}" for part in ("high", "low", "far", "scale"))
         yield self._reduction("ReduceMax", name, high)
         yield self._reduction("ReduceMin", name, low)
@@ -131,7 +121,6 @@ class _Graph:
         self.inputs.add(name)
 
     def _reduction(self, operation: str, name: str, result: str) -> Any:
-        """Over the last axis."""
         if self._version >= _AXES_ARE_INPUTS:
             return self._node(operation, (name, "eight.last"), result, keepdims=1)
         return self._node(operation, (name,), result, keepdims=1, axes=[-1])

@@ -16,8 +16,6 @@ _FAR: Final = -1e9  # added to the score of a token that is masked
 
 @dataclass(eq=False)
 class _Graph:
-    """Nodes and constants of a graph that is being written; names are those of what nodes give."""
-
     constants: dict[str, NDArray[Any]] = field(default_factory=dict)
     nodes: list[Any] = field(default_factory=list)
 
@@ -57,7 +55,6 @@ def _model(graph: _Graph, width: int, name: str) -> Any:
 
 
 def _embedded(graph: _Graph, weights: E5Weights) -> str:
-    """Vectors of words, places and the one kind of text, normalised."""
     tensors, width, whole = weights.tensors, weights.width, np.int64
     for name, number in (("zero", 0), ("first", 1), ("second", 2)):
         graph.constant(name, [number], whole)
@@ -73,7 +70,6 @@ def _embedded(graph: _Graph, weights: E5Weights) -> str:
 
 
 def _masked(graph: _Graph) -> str:
-    """(batch, 1, 1, length): 0 of tokens, far below of what is masked."""
     graph.node("Cast", ["attention_mask"], "mask", to=1)
     graph.node("Sub", [graph.constant("one", 1), "mask"], "hidden")
     graph.node("Mul", ["hidden", graph.constant("far", _FAR)], "penalty")
@@ -81,10 +77,6 @@ def _masked(graph: _Graph) -> str:
 
 
 def _layer(graph: _Graph, weights: E5Weights, layer: int, state: str, masked: str) -> str:
-    """Attention of several heads, then two dense maps with Gelu between.
-
-    Each is added to what it read.
-    """
     stem, tensors = f"l{layer}", weights.tensors
     context = _attention(graph, weights, stem, state, masked)
     dense = _dense(graph, f"{stem}.ao", context, tensors[f"{stem}.ao.w"], tensors[f"{stem}.ao.b"])
@@ -96,7 +88,6 @@ def _layer(graph: _Graph, weights: E5Weights, layer: int, state: str, masked: st
 
 
 def _attention(graph: _Graph, weights: E5Weights, stem: str, state: str, masked: str) -> str:
-    """Queries, keys and values come from one product, which reads the state once."""
     tensors, heads, size = weights.tensors, weights.heads, weights.width // weights.heads
     matrix = np.concatenate([tensors[f"{stem}.{part}.w"] for part in "qkv"])
     bias = np.concatenate([tensors[f"{stem}.{part}.b"] for part in "qkv"])

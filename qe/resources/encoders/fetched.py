@@ -114,7 +114,6 @@ def needed(repository: str, files: Sequence[str]) -> list[str]:
 
 
 def _shallow(wanted: Sequence[str], files: Sequence[str]) -> Iterator[str]:
-    """Files that are there. Static vectors count only if the repository says that it has them."""
     static = any(name.startswith("0_StaticEmbedding/") for name in files)
     for name in wanted:
         if name in files and (name != "model.safetensors" or static or "config.json" not in files):
@@ -123,7 +122,6 @@ def _shallow(wanted: Sequence[str], files: Sequence[str]) -> Iterator[str]:
 
 @contextmanager
 def _hub(repository: str) -> Iterator[Any]:
-    """The hub's client. Raises InputError for whatever goes wrong with it."""
     hub, errors = package("huggingface_hub"), package("huggingface_hub.errors")
     try:
         yield hub.HfApi(endpoint=os.environ.get(_ENDPOINT))
@@ -158,16 +156,11 @@ def _first_line(error: Exception) -> str:
 
 
 def _promised(there: Mapping[str, Any], wanted: Sequence[str]) -> dict[str, str]:
-    """The checksums that the hub tells: those of large files."""
     large = {file: getattr(there[file], "lfs", None) for file in wanted}
     return {file: entry.sha256 for file, entry in large.items() if entry is not None}
 
 
 def _compare(repository: str, commit: str, files: Mapping[str, str], promised: Mapping[str, str]) -> None:
-    """Records the checksums of a first fetch.
-
-    Raises InputError if they differ from what the hub says, or from the record.
-    """
     path, key = encoders_home() / _RECORD, f"{repository}@{commit}"
     path.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(path.with_suffix(".lock")):
@@ -185,13 +178,11 @@ def _compare(repository: str, commit: str, files: Mapping[str, str], promised: M
 
 
 def _licence(info: Any) -> str:
-    """Licence that the card names."""
     card = getattr(info, "card_data", None)
     return str((card.get("license") if card else None) or "not said by the card")
 
 
 def _notes(folder: Path) -> tuple[str, ...]:
-    """What follows the transformer and is not computed here."""
     if not (folder / _MODULES).is_file():
         return ()
     modules = json.loads((folder / _MODULES).read_text("utf-8"))
@@ -203,7 +194,6 @@ def _notes(folder: Path) -> tuple[str, ...]:
 
 
 def _add_prompt(folder: Path, repository: str) -> None:
-    """The prompt that the card asks for, if its files name none."""
     prompt = _PROMPTED.get(repository)
     if prompt is not None and not EncoderFolder(folder).prompt:
         content = {"prompts": {"query": prompt}, "default_prompt_name": "query"}

@@ -72,10 +72,6 @@ def make_encoder(name: str, folder: Path | None = None, overwrite: bool = False)
 
 
 def _weights() -> tuple[Path, str]:
-    """The file of weights, and the version of its package.
-
-    Raises InputError if the package is not installed, or the file is not the one that is known.
-    """
     try:
         distribution = importlib.metadata.distribution(_PACKAGE)
     except importlib.metadata.PackageNotFoundError:
@@ -93,7 +89,6 @@ def _weights() -> tuple[Path, str]:
 
 
 def _write(weights: E5Weights, folder: Path) -> None:
-    """What a folder of an encoder holds."""
     (folder / POOLING).parent.mkdir(parents=True)
     pooling = {"word_embedding_dimension": weights.width, "pooling_mode_mean_tokens": True}
     (folder / POOLING).write_text(json.dumps(pooling), "utf-8")
@@ -105,7 +100,6 @@ def _write(weights: E5Weights, folder: Path) -> None:
 
 
 def _tokenizer(weights: E5Weights) -> Any:
-    """The unigram tokenizer of XLM-R (NFKC for its map of characters)."""
     tokenizers = package("tokenizers")
     made = tokenizers.Tokenizer(tokenizers.models.Unigram(weights.pieces, unk_id=weights.unknown))
     blanks = tokenizers.normalizers.Replace(tokenizers.Regex(r"\s+"), " ")

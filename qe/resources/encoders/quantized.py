@@ -83,7 +83,6 @@ def quantize_encoder(folder: Path, output: Path, overwrite: bool = False) -> Qua
 
 
 def _small(names: tuple[str, ...]) -> list[str]:
-    """Settings beside the weights."""
     return [name for name in names if name.endswith(".json")]
 
 
@@ -96,7 +95,6 @@ def _copy_notice(folder: Path, output: Path) -> None:
 def _compared(
     original: EncoderFolder, quantized: EncoderFolder
 ) -> tuple[float, tuple[float, float], tuple[int, int]]:
-    """Cosine, speeds and sizes."""
     texts, prompt = [*ENGLISH, *GERMAN], original.prompt
     encoders = [place.load(EncoderSettings()) for place in (original, quantized)]
     first, second = (vectors(encoder, texts, prompt) for encoder in encoders)

@@ -47,7 +47,6 @@ def _digits(number: str) -> str:
 
 
 def _beyond(these: list[tuple[str, str]], those: list[tuple[str, str]]) -> list[str]:
-    """How those of one side are written that the other side has fewer of."""
     left = Counter(digits for digits, _ in those)
     beyond = []
     for digits, written in these:

@@ -93,18 +93,12 @@ class Executors:
 
 @dataclass(frozen=True)
 class _Task:
-    """What runs on an executor; `archive` names its resources."""
-
     configs: str
     fingerprint: str
     archive: str | None
     tokenizers: str
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Batches of encoded columns -> row numbers (int64) and features per batch.
-
-        Features are float64, by row.
-        """
         feature_set = _feature_set(self.configs, self.archive, self.fingerprint)
         for batch in batches:
             segments = self._segments(batch)
@@ -125,7 +119,6 @@ class _Task:
 
 @functools.cache
 def _feature_set(configs: str, archive: str | None, fingerprint: str) -> FeatureSet:
-    """Loaded once in a Python process of an executor, its resources memory-mapped."""
     made = FeatureSet.make(json.loads(configs), None if archive is None else Bundle(shipped(archive)))
     if made.fingerprint != fingerprint:
         raise InputError(
@@ -136,7 +129,6 @@ def _feature_set(configs: str, archive: str | None, fingerprint: str) -> Feature
 
 
 def _arrow(segments: Segments) -> pa.Table:
-    """The columns as UTF-8 bytes (half surrogate pairs too), with row numbers."""
     columns = {
         name: pa.array([value.encode("utf-8", "surrogatepass") for value in column], pa.binary())
         for name, column in segments.columns()

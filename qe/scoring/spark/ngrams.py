@@ -89,10 +89,6 @@ def count(
 def _sorted_counts(
     session: Any, ids: Ints, offsets: NDArray[np.int64], vocabulary: int, order: int
 ) -> Iterator[tuple[Ints, NDArray[np.int64]]]:
-    """(m, n) n-grams and their counts, in blocks: all of order 2, then 3, ...
-
-    Each order is sorted by words.
-    """
     with tempfile.TemporaryDirectory() as temporary:
         np.save(Path(temporary) / "ids.npy", ids)
         np.save(Path(temporary) / "offsets.npy", offsets)
@@ -109,7 +105,6 @@ def _sorted_counts(
 
 
 def _slices(offsets: NDArray[np.int64]) -> tuple[int, ...]:
-    """Texts where slices of about SLICE tokens begin, and the number of texts."""
     n = max(1, -(-int(offsets[-1]) // SLICE))
     begins = np.searchsorted(offsets, np.linspace(0, offsets[-1], n + 1)[:-1])
     return (*np.unique(begins).tolist(), len(offsets) - 1)
@@ -117,8 +112,6 @@ def _slices(offsets: NDArray[np.int64]) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class _Task:
-    """What runs on an executor: counts the slices it is given the numbers of."""
-
     archive: str
     vocabulary: int
     order: int
@@ -158,7 +151,6 @@ def _batch(n: int, ngrams: Ints, times: Ints) -> pa.RecordBatch:
 
 
 def _packed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Sorted n-grams, many to a row: one row per order and batch."""
     for batch in batches:
         orders = batch.column("n").to_numpy()
         for n in np.unique(orders).tolist():
@@ -170,7 +162,6 @@ def _packed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _levels(blocks: Iterable[tuple[Ints, NDArray[np.int64]]], vocabulary: int, order: int) -> list[Level]:
-    """The levels of orders 2 and up of a trie, from sorted n-grams."""
     known = [(np.arange(vocabulary, dtype=np.int32), np.array([0, vocabulary], np.int32))]
     waiting = _by_order(blocks)
     levels: list[Level] = []
@@ -189,7 +180,6 @@ def _levels(blocks: Iterable[tuple[Ints, NDArray[np.int64]]], vocabulary: int, o
 
 
 def _contexts(below: Trie, ngrams: Ints) -> NDArray[np.int64]:
-    """(m,) the number, within its order, of each n-gram without its last word."""
     n = ngrams.shape[1]
     if n == 2:
         return ngrams[:, 0].astype(np.int64)
@@ -201,7 +191,6 @@ def _contexts(below: Trie, ngrams: Ints) -> NDArray[np.int64]:
 def _by_order(
     blocks: Iterable[tuple[Ints, NDArray[np.int64]]],
 ) -> Callable[[int], Iterator[tuple[Ints, NDArray[np.int64]]]]:
-    """A function that gives the blocks of order 2, then those of order 3, and so on."""
     rest = iter(blocks)
     ahead = [next(rest, None)]
 

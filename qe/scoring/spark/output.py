@@ -49,10 +49,6 @@ def _local(output: str) -> Path:
 
 
 def _tidy(output: Path) -> None:
-    """Remove what killed jobs left beside an output of this machine.
-
-    These are folders whose lock nobody holds.
-    """
     for left in output.parent.glob(f"{glob.escape(output.name)}.*.spark"):
         if _OWN.fullmatch(left.name.removeprefix(output.name)):
             with suppress(InputError), locked_file(left, patience=0):

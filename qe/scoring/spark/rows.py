@@ -102,7 +102,6 @@ def _kind(name: str) -> str:
 
 
 def _lines(session: Any, name: str, kind: str) -> Table:
-    """The lines of text files as bytes: Spark itself would mend what is not UTF-8."""
     from pyspark.sql.functions import col
 
     text = session.read.text(_escaped(name), lineSep="\n")
@@ -126,10 +125,6 @@ def _located(frame: Any, *columns: Any) -> Any:
 
 
 def _rows_before(frame: Any, headers: bool) -> dict[Split, int] | None:
-    """How many rows of the input lie before each split; None for a table that is no files.
-
-    headers  whether the first line of every file is no row
-    """
     if _FILE not in frame.columns:
         return None
     counts = frame.groupBy(_FILE, _BLOCK).count().collect()
@@ -142,7 +137,6 @@ def _rows_before(frame: Any, headers: bool) -> dict[Split, int] | None:
 
 
 def _escaped(name: str) -> str:
-    """A path without the characters that Spark takes for patterns; `*` stays one."""
     return re.sub(r"([\[\]{}?\\])", r"\\\1", name)
 
 
@@ -192,7 +186,6 @@ class Parser:
         return zip(batch.column(_FILE).to_pylist(), batch.column(_BLOCK).to_pylist(), strict=True)
 
     def _items(self, batch: pa.RecordBatch) -> list[Any]:
-        """Per row, its line as bytes, or its columns."""
         if self.is_text:
             return list(batch.column(_LINE).to_pylist())
         return list(batch.select(list(self.header)).to_pylist())
@@ -230,7 +223,6 @@ def _decoded(line: bytes, where: object, number: int | None) -> str:
 
 
 def _fields(line: str, kind: str, where: object, number: int | None) -> list[str]:
-    """The fields of one line of TSV (unquoted) or CSV."""
     if kind == "tsv":
         return line.split("\t")
     try:

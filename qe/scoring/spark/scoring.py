@@ -106,7 +106,6 @@ def score_table(
 
 
 def _names(scorer: Scorer, table: Table, columns: Mapping[str, str]) -> Names:
-    """Which column of the input is which of the model, as the local engine finds it."""
     needed = scorer.columns()
     names = Names(columns).completed(needed, table.headers, remembered(scorer.model), table.name)
     names.check(needed, table.columns, table.name, f"the model '{scorer.model.name}'")
@@ -139,11 +138,6 @@ class Partitions:
 
 @dataclass(frozen=True)
 class _Outcome:
-    """Counts of rows by reason, action and flag, and how scored rows look.
-
-    The reason "" means scored.
-    """
-
     reasons: Counter[str] = field(default_factory=Counter)
     actions: Counter[str] = field(default_factory=Counter)
     flagged: Counter[str] = field(default_factory=Counter)
@@ -234,10 +228,6 @@ class Task:
         return [self.kept.merged(row, made) for (_, (row, _)), made in pairs], seen
 
     def _named(self, number: int | None, row: Row) -> Row:
-        """The row by the model's names, with its number where it has no id.
-
-        Raises InputError for a row that has neither.
-        """
         columns, reason = self.names.view(row)
         if columns.get(ID) is not None:
             return columns, reason
@@ -268,7 +258,6 @@ class Task:
 
 @lru_cache(maxsize=1)
 def _loaded(archive: str, identity: str | None, options: Options) -> Scorer:
-    """The model that was shipped to this executor; loaded once in a process."""
     return Scorer.load(shipped(archive), options, identity=identity)
 
 

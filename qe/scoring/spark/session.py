@@ -131,7 +131,6 @@ _LOOPBACK = {
 
 @contextmanager
 def _environment(master: str) -> Iterator[None]:
-    """What the JVM and the Python processes inherit; the user's own settings come first."""
     import pyspark
 
     logging_ = Path(__file__).with_name("log4j2.properties").as_uri()
@@ -152,7 +151,6 @@ def _environment(master: str) -> Iterator[None]:
 
 
 def _cause(error: BaseException) -> str:
-    """What Java says of itself, otherwise the message's first line."""
     java = re.search(r"\w+(?:Exception|Error): (.*)", str(error))
     return java[1] if java else _first_line(error)
 

@@ -40,7 +40,6 @@ class Auc(RankedMetric):
 
 @numba.njit(cache=True, nogil=True)
 def _resample(bad: Any, groups: Any, count: int, counts: Any, scores: Any) -> None:
-    """By groups of equal predictions, the lowest first."""
     sides = np.empty((2, count))
     for b in range(len(counts)):
         sides[:] = 0.0

@@ -66,7 +66,6 @@ def delta_avg_by_n(gold: FloatArray, predicted: FloatArray) -> FloatArray:
 
 
 def _best_first(predicted: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The rows by falling prediction; the tie group of each row in that order."""
     groups, _ = tie_groups(-predicted)
     order = np.argsort(groups, kind="stable")
     return order, groups[order]
@@ -74,10 +73,6 @@ def _best_first(predicted: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.in
 
 @numba.njit(cache=True, nogil=True)
 def _by_quantiles(ranked: Any) -> Any:
-    """DeltaAvg[n] for n = 2 .. N/2 of gold labels in ranked order.
-
-    Numbers n with equal q = N/n share heads.
-    """
     total = len(ranked)
     sums = np.empty(total + 1)
     sums[0] = 0.0
@@ -100,14 +95,6 @@ def _by_quantiles(ranked: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _cumulative_weights(total: int) -> Any:
-    """W (N + 1,): weights by position, which depend on N alone.
-
-    DeltaAvg = sum over positions i of (W[i+1] - W[i]) gold[i] - mean.
-
-    The head of length m has weight h[m] = sum over n, k with k q = m of 1 / ((N/2 - 1) (n - 1) m), and
-    position i counts in every head longer than i. The sum over the n that share q is a difference of
-    harmonic numbers.
-    """
     half = total // 2
     harmonic = np.zeros(half + 1)
     for n in range(1, half + 1):
@@ -131,10 +118,6 @@ def _cumulative_weights(total: int) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _resample(gold: Any, groups: Any, order: Any, counts: Any, scores: Any) -> None:
-    """Walks each resample best first.
-
-    `gold` and `groups` are in that order, `counts` in row order.
-    """
     weights = np.zeros(1)
     for b in range(len(counts)):
         total = 0
@@ -172,10 +155,6 @@ def _weighted(gold: Any, groups: Any, order: Any, counts: Any, total: int, weigh
 def _exchanged(
     labels: Any, segment: Any, side: Any, ends: Any, weights: Any, heads: Any, scores: Any
 ) -> None:
-    """Adds the difference of weighted labels to the scores of every exchange.
-
-    The mean label is the same on both sides, so that it drops out.
-    """
     samples = heads.shape[1]
     position, count = np.zeros(samples, np.int64), np.zeros(samples, np.int64)
     summed, steps = np.zeros(samples), weights[1:] - weights[:-1]

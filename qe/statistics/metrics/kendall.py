@@ -77,7 +77,6 @@ class Kendall(RankedMetric):
 
 @numba.njit(cache=True, nogil=True)
 def _below(tree: Any, group: int) -> int:
-    """How many entries of the Fenwick tree lie in groups 0 .. group - 1."""
     total = 0
     while group > 0:
         total += tree[group]
@@ -95,7 +94,6 @@ def _insert(tree: Any, group: int, count: int) -> None:
 
 @numba.njit(cache=True, nogil=True)
 def _balance(gold: Any, predicted: Any, drawn: Any, tree: Any) -> tuple[int, int]:
-    """Concordant minus discordant pairs; pairs tied in gold. Rows come by rising gold."""
     tree[:] = 0
     balance, gold_ties, inserted, i, n = 0, 0, 0, 0, len(gold)
     while i < n:
@@ -137,8 +135,6 @@ def _resample(gold: Any, predicted: Any, groups: int, order: Any, counts: Any, s
 
 @intrinsic
 def _set_bits(typingctx: Any, word: Any) -> Any:
-    """How many bits of a 64-bit word are set."""
-
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.ctpop(builder.bitcast(arguments[0], ir.IntType(64)))
 
@@ -147,12 +143,6 @@ def _set_bits(typingctx: Any, word: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _pairs(labels: Any, ends: Any, above: Any, below: Any, balances: Any) -> None:
-    """Per entry: bits of better-ranked entries with a higher (`above`) or lower label.
-
-    The latter are `below`.
-
-    balances: concordant minus discordant pairs of an entry with all others.
-    """
     start = 0
     for end in ends:
         for e in range(start, end):
@@ -171,7 +161,6 @@ def _pairs(labels: Any, ends: Any, above: Any, below: Any, balances: Any) -> Non
 
 @numba.njit(cache=True, nogil=True)
 def _balance_with(above: Any, below: Any, chosen: Any, words: int) -> Any:
-    """Concordant minus discordant pairs of one entry with the chosen ones."""
     total = np.uint64(0)
     for w in range(words):
         total += _set_bits(above[w] & chosen[w])
@@ -181,12 +170,6 @@ def _balance_with(above: Any, below: Any, chosen: Any, words: int) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _exchanged(above: Any, below: Any, balances: Any, segment: Any, side: Any, heads: Any, sums: Any) -> None:
-    """Concordant minus discordant pairs of the pseudo-systems after each exchange.
-
-    sums[0] is that of the first pseudo-system, sums[1] twice that less the second's.
-
-    `heads` comes (B, n). Pairs across the two count in both sums of balances, so that sums[1] is linear.
-    """
     entries, words = above.shape
     samples = len(heads)
     chosen = np.zeros((samples, words), np.uint64)

@@ -63,7 +63,6 @@ class Pearson(AdditiveMetric, ExchangedMetric):
 
 
 def _standardised(values: FloatArray) -> FloatArray:
-    """Mean 0, standard deviation 1; zeros where all values are equal."""
     if len(values) == 0 or values.min() == values.max():
         return np.zeros_like(values)
     centred = values - values.mean()
@@ -73,12 +72,6 @@ def _standardised(values: FloatArray) -> FloatArray:
 
 @numba.njit(cache=True, nogil=True)
 def _studentised(x: Any, own: Any, other: Any, heads: Any, out: Any) -> None:
-    """t statistic of the difference of correlations after each exchange.
-
-    The influence of a segment on r is x y - r (x^2 + y^2) / 2.
-
-    x is standardised, and y by the moments of each pseudo-system.
-    """
     n, samples = heads.shape
     sums = np.zeros((6, samples))
     for i in range(n):

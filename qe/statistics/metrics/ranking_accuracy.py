@@ -33,7 +33,6 @@ class RankingAccuracy(RankedMetric):
 
 
 def _better_half(values: FloatArray, counts: NDArray[np.int32]) -> FloatArray:
-    """(B, n) how much of each element belongs to the better half of each resample, 0 .. 1."""
     groups, count = tie_groups(values)
     sizes = np.zeros((count, len(counts)))
     np.add.at(sizes, groups, counts.T)

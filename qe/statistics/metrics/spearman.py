@@ -52,7 +52,6 @@ class Spearman(RankedMetric):
 
 @numba.njit(cache=True, nogil=True)
 def _average_ranks(groups: Any, sizes: Any, counts: Any) -> None:
-    """Fills `sizes` (one per group) with the average rank of the group in this resample."""
     sizes[:] = 0.0
     for i in range(len(groups)):
         sizes[groups[i]] += counts[i]
@@ -87,10 +86,6 @@ def _resample(
 
 @numba.njit(cache=True, nogil=True)
 def _exchanged(x: Any, segment: Any, side: Any, ends: Any, heads: Any, sums: Any) -> None:
-    """Rank sums of each pseudo-system after each exchange.
-
-    Rows of `sums` are x times rank (best first, hence negated) and t^3 - t over ties.
-    """
     samples = heads.shape[1]
     position, count, total = np.zeros(samples), np.zeros(samples), np.zeros(samples)
     start = 0

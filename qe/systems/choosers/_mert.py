@@ -46,7 +46,6 @@ def mert(
 def _climbed(
     values: FloatArray, statistics: FloatArray, aggregate: Aggregate, weights: FloatArray, rng: Any
 ) -> tuple[float, FloatArray]:
-    """(score, weights) where no line leads further up."""
     score = -np.inf
     for _ in range(_ROUNDS):
         before = score
@@ -89,10 +88,6 @@ def line_search(
 
 @numba.njit(cache=True, nogil=True)
 def _changes(base: Any, slope: Any) -> Any:
-    """Changes of choice as t grows: place, segment, system left, system taken.
-
-    Also returns the (n,) first choices.
-    """
     systems, segments = base.shape
     most = segments * (systems - 1)
     places, where = np.empty(most), np.empty(most, np.int64)

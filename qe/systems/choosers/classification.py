@@ -64,8 +64,6 @@ class Classification(Chooser):
 
 @dataclass(frozen=True)
 class _Constant:
-    """Says the same of every pair."""
-
     probability: float
 
     def predict_proba(self, differences: FloatArray) -> FloatArray:

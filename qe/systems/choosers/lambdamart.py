@@ -51,6 +51,5 @@ class Lambdamart(Chooser):
 
 
 def _by_segment(outputs: Outputs) -> FloatArray:
-    """(n S, k) the outputs of a segment one below the other."""
     stacked = np.stack([table.to_numpy(np.float64) for table in outputs.features], axis=1)
     return stacked.reshape(-1, stacked.shape[-1])

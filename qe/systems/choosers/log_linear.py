@@ -56,7 +56,6 @@ class LogLinear(Chooser):
         return np.asarray(self._values(outputs) @ self.weights)
 
     def _values(self, outputs: Outputs) -> FloatArray:
-        """(S, n, k + 1) standardised features, and the prior."""
         if self.scale is None:
             raise ValueError("fit first")
         values = standardised(self.scale, outputs)

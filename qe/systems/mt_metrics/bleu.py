@@ -99,7 +99,6 @@ class Bleu(NgramMetric):
         return scores
 
     def _smoothed(self, matched: FloatArray, total: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(..., order) matches and totals that the precisions are made of."""
         if self.smooth == "add-k":
             added = np.where(np.arange(self.order) > 0, self._value, 0.0)
             return matched + added, total + added

@@ -54,7 +54,6 @@ class Chrf(TextMetric):
         return nearest
 
     def _against(self, hypotheses: Texts, reference: Texts) -> FloatArray:
-        """(n, 3 * orders) statistics against one reference."""
         sides = [t.characters(self.lowercase, self.white_space) for t in (hypotheses, reference)]
         parts = [_counts([(side.ids, side.offsets) for side in sides], self.order)]
         if self.word_order > 0:
@@ -78,10 +77,6 @@ class Chrf(TextMetric):
 
 
 def _counts(sides: Sequence[tuple[Ids, Offsets]], order: int) -> FloatArray:
-    """(n, 3 * order) counts of hypothesis, reference and matched n-grams.
-
-    Hypothesis n-grams of an order that the reference lacks do not count, as in sacrebleu.
-    """
     hypothesis, reference = (ngram_counts(np.diff(offsets), order) for _, offsets in sides)
     matched = segment_counts(matched_ngrams(sides[0], sides[1:], order), sides[0][1])
     hypothesis = np.where(reference > 0, hypothesis, 0)
@@ -89,7 +84,6 @@ def _counts(sides: Sequence[tuple[Ids, Offsets]], order: int) -> FloatArray:
 
 
 def _separate_punctuation(line: str) -> list[str]:
-    """Words with one leading or trailing ASCII punctuation mark split off, as chrF++ has it."""
     words: list[str] = []
     for word in line.split():
         if len(word) > 1 and word[-1] in _PUNCTUATION:

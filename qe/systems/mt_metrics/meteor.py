@@ -87,7 +87,6 @@ class Meteor(TextMetric):
 
 
 def _functional(references: Sequence[Tokens]) -> Functional:
-    """Which words of the references are function words."""
     counts: dict[str, int] = {}
     for side in references:
         of_side: NDArray[np.int64] = np.bincount(side.ids, minlength=len(side.types))

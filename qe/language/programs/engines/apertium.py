@@ -61,13 +61,11 @@ class Apertium(Engine):
                 pool.shutdown(wait=True, cancel_futures=True)
 
     def _chunk(self, run: Callable[[Sequence[str]], str], lines: Sequence[str]) -> list[str]:
-        """The translations of cleaned lines; empty ones are not shown to the program."""
         filled = [line for line in lines if line]
         translations = iter(self._filled(run, filled))
         return [next(translations) if line else "" for line in lines]
 
     def _filled(self, run: Callable[[Sequence[str]], str], lines: list[str]) -> list[str]:
-        """One translation per line; where the program mixes lines up, halves are translated apart."""
         if not lines:
             return []
         translations = apart(run(lines), len(lines))

@@ -57,10 +57,6 @@ class PairwiseCountTable(JudgementFormat):
 def _is_new(
     seen: dict[tuple[str, str, str], Counts], key: tuple[str, str, str], counts: Counts, where: str
 ) -> bool:
-    """Whether the systems have not been met in the other order.
-
-    Raises InputError if they have been met in the same order, or with other counts.
-    """
     pair, a, b = key
     if a == b:
         raise InputError(f"'{a}' is compared with itself", where=where, remedy="leave the row out")
@@ -85,6 +81,5 @@ def _counts(texts: list[str], where: str) -> Counts:
 
 
 def _bare(line: str) -> bool:
-    """Whether a line is a row of counts without a header: two names, three numbers."""
     cells = line.split("\t" if "\t" in line else " ")
     return len(cells) == 5 and all(cell.isdecimal() for cell in cells[2:])

@@ -53,7 +53,6 @@ class RankTable(JudgementFormat):
 
 
 def _add(tasks: dict[Key, list[tuple[str, int]]], collection: Collection) -> None:
-    """Tasks with as many systems as each other at a time."""
     widths = Codes()
     numbers = widths.of(str(len(ranked)) for ranked in tasks.values())
     items = list(tasks.items())

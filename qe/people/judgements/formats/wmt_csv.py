@@ -54,8 +54,6 @@ class WmtCsv(JudgementFormat):
 
 @dataclass(frozen=True)
 class _Layout:
-    """Places of the columns of a file; numbers is None if systems have no numbers."""
-
     width: int
     keys: tuple[int, ...]
     names: tuple[int, ...]
@@ -107,7 +105,6 @@ def _checked_ranks(row: tuple[int, list[str]], layout: _Layout, path: Path) -> l
 def _names(
     columns: list[tuple[str, ...]], layout: _Layout, chunk: Rows, path: Path
 ) -> Iterator[list[str | None]]:
-    """The names at each place; None if it is empty."""
     for k, place in enumerate(layout.names):
         names: list[str | None] = list(columns[place])
         if not all(map(str.strip, columns[place])):
