@@ -79,7 +79,7 @@ class Tree:
 
 def trees_of(annotated: Annotated) -> list[Tree]:
     """(n,) Raises InputError for a text that was not parsed, or brackets that do not match."""
-    trees = Trees.from_brackets(annotated.parses, annotated.where, plain=True)
+    trees = Trees.from_brackets(annotated.parses, annotated.location, plain=True)
     return [_tree(trees, i) for i in range(len(trees))]
 
 

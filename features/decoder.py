@@ -88,7 +88,7 @@ class _Batch:
     def total(self) -> FloatArray:
         return segment_sum(self.values, self.offsets) + self.decoder.end
 
-    def where(self, pattern: "regex.Pattern[str]", *, whole: bool = False) -> BoolArray:
+    def location(self, pattern: "regex.Pattern[str]", *, whole: bool = False) -> BoolArray:
         match = pattern.fullmatch if whole else pattern.search
         return np.array([match(t) is not None for t in self.words.types], bool)[self.words.ids]
 
@@ -225,11 +225,11 @@ def _words() -> list[Column[_Batch]]:
                 lambda b: deviation(b.by_word.values, b.words.offsets), FOMICHEVA_WORDS),
         *_spread(lambda b: b.by_word, "words", "word_"),
         _column("letters", "mean over words with letters; undefined without one", "nats per word",
-                lambda b: b.mean_where(b.where(_WORD))),
+                lambda b: b.mean_where(b.location(_WORD))),
         _column("numbers", "mean over words with digits; undefined without one", "nats per word",
-                lambda b: b.mean_where(b.where(_NUMBER))),
+                lambda b: b.mean_where(b.location(_NUMBER))),
         _column("punctuation", "mean over punctuation and symbols; undefined without", "nats per word",
-                lambda b: b.mean_where(b.where(_PUNCTUATION, whole=True))),
+                lambda b: b.mean_where(b.location(_PUNCTUATION, whole=True))),
         _column("split_words", "mean over words of several subwords; undefined without one", "nats per word",
                 lambda b: b.mean_where(b.pieces > 1)),
         _column("whole_words", "mean over words of one subword; undefined without one", "nats per word",
@@ -267,7 +267,7 @@ def _number(text: str, segment: str) -> float:
         value = float("inf")
     if not np.isfinite(value):
         raise InputError(
-            f"model_score must be a finite number, but got '{text}'", where=f"segment '{segment}'"
+            f"model_score must be a finite number, but got '{text}'", location=f"segment '{segment}'"
         )
     return value
 

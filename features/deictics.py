@@ -81,7 +81,7 @@ def _marked(tokens: Tokens, tokenizer: Tokenizer) -> _Side:
     if tokenizer.language not in WORDS:
         raise InputError(
             f"no list of deictic words for the language '{tokenizer.language}'",
-            where="extractor 'deictics'",
+            location="extractor 'deictics'",
             remedy=f"known: {', '.join(WORDS)}",
         )
     words = WORDS[tokenizer.language]

@@ -70,7 +70,7 @@ def heads_of(annotated: Annotated) -> list[Heads]:
         if depths is None:
             raise InputError(
                 "words depend on each other in a circle, not on a root",
-                where=f"{annotated.where}, segment {number}",
+                location=f"{annotated.location}, segment {number}",
             )
         result.append(Heads(own, depths))
     return result

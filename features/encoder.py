@@ -205,7 +205,7 @@ class Encoder(FittedExtractor):
         if not (joint.shape[1] and defined.any()):
             raise InputError(
                 "no training segment has a token that the encoder knows",
-                where=self._folder.path,
+                location=self._folder.path,
                 remedy="take an encoder of these languages",
             )
         rows, projections, predictors = joint[defined], {}, list[_Predictor]()

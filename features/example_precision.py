@@ -151,7 +151,7 @@ def ranked(translations: Tokens, references: Tokens) -> NDArray[np.int64]:
     if len(rows) < 4:
         raise InputError(
             f"quarters of examples need 4 translations with references, but there are {len(rows)}",
-            where="extractor 'example_precision'",
+            location="extractor 'example_precision'",
         )
     scores = (compared.bleu * compared.brevity_penalty)[rows]
     return np.asarray(rows[np.argsort(-scores, kind="stable")], np.int64)

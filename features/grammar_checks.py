@@ -90,7 +90,7 @@ def _checked(segments: Segments, side: Side) -> list["_Checked"]:
     if language not in ("en", "es"):
         raise InputError(
             f"no rules of grammar for the language '{language}'",
-            where="extractor 'grammar_checks'",
+            location="extractor 'grammar_checks'",
             remedy="known: en, es",
         )
     texts = zip(tagged(getattr(segments, f"{side}_annotated")), getattr(segments, side), strict=True)

@@ -92,13 +92,13 @@ def linkages_of(annotated: Annotated, given_up: bool = False) -> list[Linkage]:
     for number, (figures, text, words) in enumerate(
         zip(table.tolist(), annotated.blocks, annotated.tokens.lengths.tolist(), strict=True), start=1
     ):
-        where = f"{annotated.where}, segment {number}"
+        location = f"{annotated.location}, segment {number}"
         if "# link_grammar_" in text:
-            _check(figures, where)
+            _check(figures, location)
         elif words and not given_up:
             raise InputError(
                 "link grammar says nothing of the text: it was not asked, or gave up",
-                where=where,
+                location=location,
                 remedy="annotate with `+link-grammar` after the annotator's name; texts that it gave up on "
                 "are undefined with `given_up: true`",
             )
@@ -107,13 +107,13 @@ def linkages_of(annotated: Annotated, given_up: bool = False) -> list[Linkage]:
     return result
 
 
-def _check(figures: Sequence[float], where: str) -> None:
+def _check(figures: Sequence[float], location: str) -> None:
     linkages, unused, _, length = figures
     if not (np.isfinite(figures).all() and linkages >= 1 and unused >= 0 and length >= 0):
         given = ", ".join(f"{name} = {value:g}" for name, value in zip(FIGURES, figures, strict=True))
         raise InputError(
             f"linkages must be 1 or more, unused words and length from 0, cost a number, but got {given}",
-            where=where,
+            location=location,
             remedy="give all of `# link_grammar_linkages = 12`, ..._unused, ..._cost, ..._length, or none",
         )
 

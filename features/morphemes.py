@@ -44,7 +44,7 @@ class MorphemeFeatures(Extractor):
             if not (isinstance(part, Morphemes) or "morphemes" in part.settings):
                 raise InputError(
                     f"'{entry.name}' must be a part of morphemes, but is one of words",
-                    where="extractor 'morphemes'",
+                    location="extractor 'morphemes'",
                 )
 
     @property

@@ -71,16 +71,16 @@ def parses_of(annotated: Annotated) -> list[Parses]:
         zip(annotated.parses, annotated.blocks, lists, lengths, strict=True), start=1
     ):
         if tree and not (len(log) and np.isfinite(log).all()):
-            raise _no_probabilities(annotated.where, number)
+            raise _no_probabilities(annotated.location, number)
         plain = "# tree_grammar = plain" in text
         result.append(Parses(plain if tree else None, np.empty(0) if plain else log, words))
     return result
 
 
-def _no_probabilities(where: str, number: int) -> InputError:
+def _no_probabilities(location: str, number: int) -> InputError:
     return InputError(
         "the parse has no probabilities",
-        where=f"{where}, segment {number}",
+        location=f"{location}, segment {number}",
         remedy="annotate with an annotator of constituents, or give `# tree_log_probabilities = -81.2 -83`",
     )
 

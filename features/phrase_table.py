@@ -77,13 +77,13 @@ class PhraseTableFeatures(Extractor):
         if self.phrase_table.units != self.units:
             raise InputError(
                 f"units are `{self.units}`, but the phrases of the table are of `{self.phrase_table.units}`",
-                where="extractor 'phrase_table'",
+                location="extractor 'phrase_table'",
                 remedy="leave out `phrase_table`, or name a part with phrases of these units",
             )
         if self.options and self.units != "word":
             raise InputError(
                 f"`options` are of words, but units are `{self.units}`",
-                where="extractor 'phrase_table'",
+                location="extractor 'phrase_table'",
                 remedy="leave out one of the two",
             )
 

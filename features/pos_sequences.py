@@ -64,7 +64,7 @@ class PosSequences(Extractor):
             if entry.name != "below" and "layer" not in getattr(self, entry.name).settings:
                 raise InputError(
                     f"'{entry.name}' must be a part of tags, but is one of words",
-                    where="extractor 'pos_sequences'",
+                    location="extractor 'pos_sequences'",
                     remedy="name a part that is built from an annotation",
                 )
 

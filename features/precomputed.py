@@ -80,7 +80,7 @@ class Precomputed(Extractor):
         for path, names in others:
             if names != first[1]:
                 raise InputError(
-                    f"the header must be that of {first[0]}, but it differs from it", where=f"{path}:1"
+                    f"the header must be that of {first[0]}, but it differs from it", location=f"{path}:1"
                 )
         return first[1]
 
@@ -92,7 +92,7 @@ class Precomputed(Extractor):
             if row >= len(table):
                 raise InputError(
                     f"segment '{identifier}' needs row {row + 1}, but there are {len(table)} rows",
-                    where=str(self.files[split]),
+                    location=str(self.files[split]),
                     remedy="give the file that belongs to this dataset, one row per segment",
                 )
             result[i] = table[row]
@@ -131,7 +131,8 @@ def _rows(path: Path, width: int, skip: int) -> Iterator[list[float]]:
         values = _fields(line)
         if len(values) != width:
             raise InputError(
-                f"expected {width} values separated by tabs, but got {len(values)}", where=f"{path}:{number}"
+                f"expected {width} values separated by tabs, but got {len(values)}",
+                location=f"{path}:{number}",
             )
         yield [_number(value, path, number) for value in values]
 
@@ -144,9 +145,9 @@ def _number(value: str, path: Path, line: int) -> float:
     try:
         number = real(value)
     except ValueError:
-        raise InputError(f"{value!r} is not a number", where=f"{path}:{line}") from None
+        raise InputError(f"{value!r} is not a number", location=f"{path}:{line}") from None
     if np.isinf(number):
         raise InputError(
-            f"{value!r} is not finite", where=f"{path}:{line}", remedy="write NaN for what is undefined"
+            f"{value!r} is not finite", location=f"{path}:{line}", remedy="write NaN for what is undefined"
         )
     return number

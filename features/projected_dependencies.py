@@ -76,7 +76,7 @@ class ProjectedDependencies(FittedExtractor):
         if not any(map(any, own)):
             raise InputError(
                 "no dependency of a training row is projected on its translation",
-                where="extractor 'projected_dependencies'",
+                location="extractor 'projected_dependencies'",
                 remedy="train on more segments, or on an aligner of more text",
             )
         return self.with_learned(counts=counted(own, other))

@@ -81,7 +81,7 @@ class SequenceLanguageModels(FittedExtractor):
                 if not texts.lengths.any():  # chains, in few rows
                     raise InputError(
                         f"no training row has {SEQUENCES[name]}",
-                        where="extractor 'sequence_lm'",
+                        location="extractor 'sequence_lm'",
                         remedy="train on more segments, or with more stop words",
                     )
                 models[f"{name}_{kind}"] = LanguageModel.from_tokens(texts, order=self.order)

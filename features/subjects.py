@@ -73,7 +73,7 @@ def _of(side: Annotated) -> list[Kinds]:
 
 
 def _before(side: Annotated) -> list[Kinds]:
-    trees = Trees.from_brackets(side.parses, side.where, plain=True)
+    trees = Trees.from_brackets(side.parses, side.location, plain=True)
     return [kinds_before(trees, i) for i in range(len(trees))]
 
 

@@ -71,7 +71,7 @@ class Text:
     tokens: Tokens
     _counts: dict[Rule, FloatArray] = field(default_factory=dict, repr=False)
 
-    def where(self, rule: Rule) -> BoolArray:
+    def location(self, rule: Rule) -> BoolArray:
         """(n_tokens,) the tokens that a rule holds for."""
         by_type = np.fromiter(map(rule, self.tokens.types), bool, len(self.tokens.types))
         return by_type[self.tokens.ids]
@@ -79,7 +79,7 @@ class Text:
     def count(self, rule: Rule) -> FloatArray:
         """(n,) tokens of each text that a rule holds for (computed once)."""
         if rule not in self._counts:
-            self._counts[rule] = segment_sum(self.where(rule), self.tokens.offsets)
+            self._counts[rule] = segment_sum(self.location(rule), self.tokens.offsets)
         return self._counts[rule]
 
     @cached_property
@@ -122,7 +122,7 @@ class Text:
         full = self.tokens.lengths > 0
         at = self.tokens.offsets[:-1] if which == "first" else self.tokens.offsets[1:] - 1
         result = np.full(len(self.tokens), np.nan)
-        result[full] = self.where(rule)[at[full]]
+        result[full] = self.location(rule)[at[full]]
         return result
 
 
@@ -166,9 +166,9 @@ def _overlap(source: Tokens, target: Tokens, key: Key) -> Overlap:
     (source_rows, source_keys), (target_rows, target_keys) = (_keyed(t, key, index) for t in (source, target))
     width = max(len(index), 1)
     codes = np.concatenate((source_rows * width + source_keys, target_rows * width + target_keys))
-    distinct, where = np.unique(codes, return_inverse=True)
-    left = np.bincount(where[: len(source_rows)], minlength=len(distinct))
-    right = np.bincount(where[len(source_rows) :], minlength=len(distinct))
+    distinct, location = np.unique(codes, return_inverse=True)
+    left = np.bincount(location[: len(source_rows)], minlength=len(distinct))
+    right = np.bincount(location[len(source_rows) :], minlength=len(distinct))
     return Overlap(
         *(
             np.bincount(distinct // width, values, minlength=len(source)).astype(np.float64)
@@ -415,7 +415,7 @@ def _is_comma(token: str) -> bool:
 
 
 def _share(rule: Rule, text: Text) -> FloatArray:
-    return segment_mean(text.where(rule), text.tokens.offsets)
+    return segment_mean(text.location(rule), text.tokens.offsets)
 
 
 def _capitals(text: Text) -> FloatArray:
@@ -462,7 +462,7 @@ def _doubled(text: Text) -> FloatArray:
     ids = text.tokens.lower().ids
     again = np.zeros(len(ids), bool)
     again[:-1] = ids[:-1] == ids[1:]
-    return segment_sum(again & text.has_next & text.where(is_word), text.tokens.offsets)
+    return segment_sum(again & text.has_next & text.location(is_word), text.tokens.offsets)
 
 
 def _types() -> Columns:

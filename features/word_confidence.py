@@ -93,7 +93,7 @@ class WordConfidence(FittedExtractor):
         units = _units(words, self.order)
         if not len(units.ids):
             what = "word" if self.order == 1 else f"{self.order}-gram"
-            raise InputError(f"no training row has a {what}", where="extractor 'word_confidence'")
+            raise InputError(f"no training row has a {what}", location="extractor 'word_confidence'")
         post_edit = segments.target_tokenizer.tokens([str(text) for text in labels["post_edit"]]).lower()
         right = np.array(list(_right(words, post_edit, self.order)))
         evidence = _evidence(self.lexicon_source_to_target, self.target_lm, segments, self.order)

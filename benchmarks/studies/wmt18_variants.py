@@ -103,8 +103,8 @@ def joined(parts: list[Judged]) -> Judged:
 def f1_mult(guess: np.ndarray, bad: np.ndarray, weight: np.ndarray | None = None) -> float:
     """The product of F1 of BAD and of OK; a place counts `weight` times."""
     both, neither, wrong = (
-        np.sum(where if weight is None else weight[where])
-        for where in (guess & bad, ~guess & ~bad, guess != bad)
+        np.sum(location if weight is None else weight[location])
+        for location in (guess & bad, ~guess & ~bad, guess != bad)
     )
     return float(2 * both / (2 * both + wrong) * 2 * neither / (2 * neither + wrong))
 

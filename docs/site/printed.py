@@ -109,7 +109,7 @@ def printed(commands: str) -> str:
             text=True,
         )
     if done.returncode not in (0, 1):
-        raise InputError(f"the commands fail: {done.stderr.strip()}", where=commands.strip())
+        raise InputError(f"the commands fail: {done.stderr.strip()}", location=commands.strip())
     return done.stdout
 
 

@@ -97,7 +97,7 @@ def put(text: str, page: Path) -> None:
     if not begin or not end:
         raise InputError(
             "has no place for the table",
-            where=page,
+            location=page,
             remedy=f"write {BEGIN.strip()} and {END} where it belongs",
         )
     with atomic_file(page) as temporary:

@@ -38,7 +38,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         for key in kwargs:
             if key not in named and not open_ended:
                 raise unknown_name(
-                    "argument", key, [k for k in named if k not in ("self", "cls")], where=name
+                    "argument", key, [k for k in named if k not in ("self", "cls")], location=name
                 )
         hints = _hints(function)
         for key, value in signature.bind(*args, **kwargs).arguments.items():
@@ -49,10 +49,10 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     return called
 
 
-def _refused(key: str, value: Any, hint: Any, where: str) -> InputError:
+def _refused(key: str, value: Any, hint: Any, location: str) -> InputError:
     if get_origin(hint) is Literal and isinstance(value, str):
-        return unknown_name(key, value, get_args(hint), where=where)
-    return InputError(f"`{key}` must be {worded(hint)}, but got {shown(value)}", where=where)
+        return unknown_name(key, value, get_args(hint), location=location)
+    return InputError(f"`{key}` must be {worded(hint)}, but got {shown(value)}", location=location)
 
 
 @functools.cache

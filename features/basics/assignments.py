@@ -11,7 +11,7 @@ from features.basics.numerals import real
 T = TypeVar("T")
 
 
-def assigned(text: str, form: str, where: object, *, empty: bool = False) -> tuple[str, str]:
+def assigned(text: str, form: str, location: object, *, empty: bool = False) -> tuple[str, str]:
     """Name and value of a text such as `NAME=VALUE`; the value may be empty if that is said.
 
     >>> assigned("length.most=100", "RULE.key=value", "--set")
@@ -24,19 +24,21 @@ def assigned(text: str, form: str, where: object, *, empty: bool = False) -> tup
     """
     name, equals, value = text.partition("=")
     if not (name and equals and (value or empty)):
-        raise InputError(f"expected {form}, but got '{text}'", where=where)
+        raise InputError(f"expected {form}, but got '{text}'", location=location)
     return name, value
 
 
-def assignments(texts: Iterable[str], form: str, where: object, *, empty: bool = False) -> dict[str, str]:
+def assignments(texts: Iterable[str], form: str, location: object, *, empty: bool = False) -> dict[str, str]:
     """The assignments in texts, as name -> value.
 
     Raises InputError for a text of another form, and for a name that is given twice.
     """
-    return once((assigned(text, form, where, empty=empty) for text in texts), where)
+    return once((assigned(text, form, location, empty=empty) for text in texts), location)
 
 
-def numbers(texts: Iterable[str], form: str, where: object, *, above: float = -math.inf) -> dict[str, float]:
+def numbers(
+    texts: Iterable[str], form: str, location: object, *, above: float = -math.inf
+) -> dict[str, float]:
     """Name -> number, finite and above a bound.
 
     >>> numbers(["mae=0.02"], "METRIC=MARGIN", "--margin", above=0)
@@ -44,10 +46,10 @@ def numbers(texts: Iterable[str], form: str, where: object, *, above: float = -m
 
     Raises InputError for a text of another form, other numbers, and a name that is given twice.
     """
-    return once((_number(text, form, where, above) for text in texts), where)
+    return once((_number(text, form, location, above) for text in texts), location)
 
 
-def _number(text: str, form: str, where: object, above: float) -> tuple[str, float]:
+def _number(text: str, form: str, location: object, above: float) -> tuple[str, float]:
     name, _, value = text.rpartition("=")
     try:
         number = real(value)
@@ -55,7 +57,7 @@ def _number(text: str, form: str, where: object, above: float) -> tuple[str, flo
         number = math.nan
     if not (name and above < number < math.inf):
         bound = "" if above == -math.inf else f" above {above:g}"
-        raise InputError(f"expected {form}, a number{bound}, but got '{text}'", where=where)
+        raise InputError(f"expected {form}, a number{bound}, but got '{text}'", location=location)
     return name, number
 
 
@@ -73,7 +75,7 @@ def named_file(text: str) -> tuple[str, Path]:
     return (name, Path(path)) if equals and not Path(text).exists() else ("", Path(text))
 
 
-def named_files(texts: Iterable[str], where: object, name_of: Callable[[Path], str]) -> dict[str, Path]:
+def named_files(texts: Iterable[str], location: object, name_of: Callable[[Path], str]) -> dict[str, Path]:
     """Name -> file of `[NAME=]FILE`, each named by the function if no name is given.
 
     >>> named_files(["a=x.txt", "y.txt"], "--predictions", lambda path: path.stem)
@@ -82,10 +84,10 @@ def named_files(texts: Iterable[str], where: object, name_of: Callable[[Path], s
     Raises InputError for a name that is given twice.
     """
     pairs = map(named_file, texts)
-    return once(((name or name_of(path), path) for name, path in pairs), where, "NAME=FILE")
+    return once(((name or name_of(path), path) for name, path in pairs), location, "NAME=FILE")
 
 
-def once(pairs: Iterable[tuple[str, T]], where: object, form: str = "") -> dict[str, T]:
+def once(pairs: Iterable[tuple[str, T]], location: object, form: str = "") -> dict[str, T]:
     """Name -> what it names.
 
     form  how a thing is given another name, such as `NAME=FILE`
@@ -96,6 +98,6 @@ def once(pairs: Iterable[tuple[str, T]], where: object, form: str = "") -> dict[
     for name, value in pairs:
         if name in named:
             remedy = f"use {form}" if form else "leave one out"
-            raise InputError(f"'{name}' is given twice", where=where, remedy=remedy)
+            raise InputError(f"'{name}' is given twice", location=location, remedy=remedy)
         named[name] = value
     return named

@@ -17,14 +17,14 @@ class InputError(ValueError):
     The command line prints the message alone and exits with code 2. No message has the password of an
     address that it quotes.
 
-    >>> raise InputError("expected 4 columns, found 3", where="scores.tsv:17", remedy="use tabs")
+    >>> raise InputError("expected 4 columns, found 3", location="scores.tsv:17", remedy="use tabs")
     Traceback (most recent call last):
     features.basics.errors.InputError: scores.tsv:17: expected 4 columns, found 3; use tabs
     """
 
-    def __init__(self, what: str, *, where: object = None, remedy: str = "") -> None:
-        self.what, self.where, self.remedy = what, where, remedy
-        message = what if where is None else f"{where}: {what}"
+    def __init__(self, problem: str, *, location: object = None, remedy: str = "") -> None:
+        self.problem, self.location, self.remedy = problem, location, remedy
+        message = problem if location is None else f"{location}: {problem}"
         super().__init__(visible(without_passwords(f"{message}; {remedy}" if remedy else message)))
 
 
@@ -37,7 +37,7 @@ def visible(text: str) -> str:
     return _UNSEEN.sub(lambda match: match.group().encode("unicode_escape").decode(), text)
 
 
-def together(mistakes: Sequence[str], where: object = None) -> InputError:
+def together(mistakes: Sequence[str], location: object = None) -> InputError:
     """The error for all mistakes in one place: one in a line, several in a list.
 
     >>> raise together(["seed: ...", "learner.kind: ..."], "x.yaml")
@@ -47,9 +47,9 @@ def together(mistakes: Sequence[str], where: object = None) -> InputError:
       learner.kind: ...
     """
     if len(mistakes) == 1:
-        return InputError(mistakes[0], where=where)
+        return InputError(mistakes[0], location=location)
     listed = "".join("\n  " + mistake.replace("\n", " ") for mistake in mistakes)
-    return InputError(f"{len(mistakes)} mistakes:{listed}", where=where)
+    return InputError(f"{len(mistakes)} mistakes:{listed}", location=location)
 
 
 def shown(value: object, most: int = 80) -> str:
@@ -63,7 +63,7 @@ def shown(value: object, most: int = 80) -> str:
     return text if len(text) <= most else f"{text[: half + 1]} ... {text[-half:]}"
 
 
-def unknown_name(noun: str, name: object, known: Iterable[object], where: object = None) -> InputError:
+def unknown_name(noun: str, name: object, known: Iterable[object], location: object = None) -> InputError:
     """The error for an unknown name: it lists the known names and suggests the nearest.
 
     >>> raise unknown_name("metric", "mea", ["mae", "rmse"])
@@ -72,13 +72,13 @@ def unknown_name(noun: str, name: object, known: Iterable[object], where: object
     """
     names = [str(other) for other in known]
     remedy = f"known: {', '.join(names) or 'none'}{did_you_mean(str(name), names)}"
-    return InputError(f"unknown {noun} '{name}'", where=where, remedy=remedy)
+    return InputError(f"unknown {noun} '{name}'", location=location, remedy=remedy)
 
 
-def known_name(noun: str, name: str, known: Collection[str], where: object = None) -> str:
+def known_name(noun: str, name: str, known: Collection[str], location: object = None) -> str:
     """The name, if it is known. Raises InputError as `unknown_name` otherwise."""
     if name not in known:
-        raise unknown_name(noun, name, known, where)
+        raise unknown_name(noun, name, known, location)
     return name
 
 

@@ -37,4 +37,4 @@ def refuse_long(texts: Iterable[str], noun: str) -> None:
     for number, text in enumerate(texts, start=1):
         reason = too_long(text)
         if reason:
-            raise InputError(reason, where=f"{noun} {number}", remedy=REMEDY)
+            raise InputError(reason, location=f"{noun} {number}", remedy=REMEDY)

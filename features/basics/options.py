@@ -27,19 +27,19 @@ def configured(catalogue: Catalogue[T], text: str, defaults: Mapping[str, Any] |
     for part in filter(None, tail.split(",")):
         key, value = assigned(part, "option=value", f"{catalogue.noun} '{name}'")
         if key not in known:
-            raise unknown_name("option", key, known, where=f"{catalogue.noun} '{name}'")
+            raise unknown_name("option", key, known, location=f"{catalogue.noun} '{name}'")
         options[key] = _value(value, hints[key], f"option '{key}' of {catalogue.noun} '{name}'")
     made: T = kind(**options)
     return made
 
 
-def _value(text: str, hint: Any, where: str) -> Any:
+def _value(text: str, hint: Any, location: str) -> Any:
     if get_origin(hint) is Literal:
         if text in get_args(hint):
             return text
-        raise unknown_name("value", text, get_args(hint), where=where)
+        raise unknown_name("value", text, get_args(hint), location=location)
     kinds = [kind for kind in get_args(hint) if kind is not type(None)] or [hint]  # float | None
     try:
         return _TRUTH[text.lower()] if kinds[0] is bool else kinds[0](text)
     except (KeyError, ValueError):
-        raise InputError(f"expected {kinds[0].__name__}, but got '{text}'", where=where) from None
+        raise InputError(f"expected {kinds[0].__name__}, but got '{text}'", location=location) from None

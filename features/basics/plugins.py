@@ -51,7 +51,7 @@ def kinds_in(value: Any) -> Iterator[str]:
             yield from kinds_in(inner)
 
 
-def check_versions(recorded: Mapping[str, str], names: Iterable[str], where: object) -> None:
+def check_versions(recorded: Mapping[str, str], names: Iterable[str], location: object) -> None:
     """Raises InputError unless plugins' distributions are installed in the recorded versions.
 
     `names` are names of strategies.
@@ -60,17 +60,17 @@ def check_versions(recorded: Mapping[str, str], names: Iterable[str], where: obj
     for home in sorted(homes):
         wanted = recorded.get(home)
         if wanted is None:
-            raise InputError(f"does not say which version of {home} it needs", where=where)
-        found = _installed(home, f"pip install {home}=={wanted}", where).version
+            raise InputError(f"does not say which version of {home} it needs", location=location)
+        found = _installed(home, f"pip install {home}=={wanted}", location).version
         if found != wanted:
             raise InputError(
                 f"was trained with {home} {wanted}, but {found} is installed",
-                where=where,
+                location=location,
                 remedy=f"pip install {home}=={wanted}, or train it again",
             )
 
 
-def _installed(home: str, remedy: str = "", where: object = None) -> "Distribution":
+def _installed(home: str, remedy: str = "", location: object = None) -> "Distribution":
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:
@@ -78,6 +78,6 @@ def _installed(home: str, remedy: str = "", where: object = None) -> "Distributi
     except (PackageNotFoundError, ValueError):  # a name that none can have is a ValueError
         raise InputError(
             f"needs the distribution '{home}', which is not installed",
-            where=where,
+            location=location,
             remedy=remedy or f"pip install {home or 'it'}",
         ) from None

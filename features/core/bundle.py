@@ -62,7 +62,7 @@ class Bundle:
     def __post_init__(self) -> None:
         if not (self.path / MANIFEST).is_file():
             raise InputError(
-                f"no {MANIFEST} here", where=self.path, remedy="build resources with `qe resources build`"
+                f"no {MANIFEST} here", location=self.path, remedy="build resources with `qe resources build`"
             )
 
     @property
@@ -88,7 +88,7 @@ class Bundle:
             told = ", ".join(f"'{name}'" for name in missing)
             raise InputError(
                 f"this bundle has no part{'s' * (len(missing) > 1)} {told}",
-                where=self.path,
+                location=self.path,
                 remedy=f"it has {', '.join(sorted(there)) or 'none'}; build "
                 f"{'them' if len(missing) > 1 else 'it'} with {' '.join(f'--only {m}' for m in missing)}",
             )
@@ -103,7 +103,7 @@ class Bundle:
                 if parts[name].get("version") not in (kind.version, *kind.older):
                     raise InputError(
                         f"the part '{name}' was built by another version of this program",
-                        where=self.path,
+                        location=self.path,
                         remedy="build it again (a model: train it again)",
                     )
                 self._loaded[name] = self._load(name, kind, parts[name])
@@ -265,7 +265,7 @@ def build(
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(
-            f"cannot be made a folder ({error.strerror})", where=directory, remedy="choose another output"
+            f"cannot be made a folder ({error.strerror})", location=directory, remedy="choose another output"
         ) from None
     # One process builds; others that want the same directory wait and find the parts there.
     with _alone(directory, progress):
@@ -431,7 +431,7 @@ def _open_manifest(
             raise InputError(
                 "holds resources of another corpus or other settings "
                 f"({_difference(manifest['provenance'], provenance)})",
-                where=directory,
+                location=directory,
                 remedy="choose another output directory",
             )
         return manifest

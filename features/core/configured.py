@@ -32,7 +32,7 @@ class Taken(NamedTuple):
 
     parameter: str
     part: str
-    where: str
+    location: str
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Configured:
             optional = entry.default is not MISSING or entry.default_factory is not MISSING
             if not (optional or entry.name in self._resources or entry.name in self.settings):
                 yield InputError(
-                    f"'{entry.name}' is needed: {described(self._hints[entry.name])}", where=self.what
+                    f"'{entry.name}' is needed: {described(self._hints[entry.name])}", location=self.what
                 )
 
     def parts(self) -> Iterator[Taken]:
@@ -151,23 +151,23 @@ class Configured:
     def _errors_of_list(self, name: str, value: Any) -> Iterator[InputError]:
         catalogue = self.lists[name]
         if not isinstance(value, list | tuple):
-            yield InputError(f"'{name}' must be a list of names, but got {shown(value)}", where=self.what)
+            yield InputError(f"'{name}' must be a list of names, but got {shown(value)}", location=self.what)
             return
         kinds = [_as_mapping(entry).get("kind") for entry in value]
         for number, kind in enumerate(kinds):
             if not isinstance(kind, str):
                 yield InputError(
                     f"'{name}.{number}' must be a name, but got {shown(value[number])}",
-                    where=self.what,
+                    location=self.what,
                     remedy=f"known: {', '.join(catalogue.names)}",
                 )
             elif kind in kinds[:number]:
-                yield InputError(f"'{name}' has '{kind}' twice", where=self.what)
+                yield InputError(f"'{name}' has '{kind}' twice", location=self.what)
             else:
                 try:
                     catalogue.get(kind)
                 except InputError as error:
-                    yield InputError(f"'{name}.{number}': {error}", where=self.what)
+                    yield InputError(f"'{name}.{number}': {error}", location=self.what)
         if all(isinstance(kind, str) and kind in catalogue for kind in kinds):
             for inner in self.inner(name):
                 yield from inner.errors()
@@ -196,7 +196,7 @@ class Configured:
             raise InputError(
                 f"'{parameter}' must be a part of kind {kind_of(wanted)}, "
                 f"but '{part}' is of kind {kind_of(actual)}",
-                where=self.what,
+                location=self.what,
                 remedy=f"known: {', '.join(sorted(fitting))}",
             )
 
@@ -212,10 +212,10 @@ def resources_in(made: Any) -> list[Resource]:
     return found
 
 
-def type_errors(value: Any, hint: Any, name: str, where: str) -> Iterator[InputError]:
+def type_errors(value: Any, hint: Any, name: str, location: str) -> Iterator[InputError]:
     """What is wrong with the type or range of a setting."""
     for place, what in mistakes(value, hint, name):
-        yield InputError(f"'{place}' {what}", where=where)
+        yield InputError(f"'{place}' {what}", location=location)
 
 
 def _as_mapping(entry: Any) -> Mapping[str, Any]:

@@ -130,8 +130,8 @@ def setting_errors(config: Mapping[str, Any]) -> Iterator[InputError]:
     yield from extractor.errors()
 
 
-def _check_type(value: Any, hint: Any, name: str, where: str) -> None:
-    for error in type_errors(value, hint, name, where):
+def _check_type(value: Any, hint: Any, name: str, location: str) -> None:
+    for error in type_errors(value, hint, name, location):
         raise error
 
 
@@ -295,7 +295,7 @@ def _chosen(config: Mapping[str, Any], names: Sequence[str]) -> list[int]:
             near = difflib.get_close_matches(pattern, names, n=3)
             raise InputError(
                 f"'{config['kind']}' has no column '{pattern}'",
-                where="only",
+                location="only",
                 remedy=f"near: {', '.join(near)}" if near else f"see qe features describe {config['kind']}",
             )
     return [i for i, name in enumerate(names) if any(fnmatch.fnmatchcase(name, p) for p in patterns)]
@@ -334,7 +334,7 @@ def expand(configs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         if others := config.keys() - {"set", "without"}:
             raise InputError(
                 f"a set takes no other keys but `without`, but got {', '.join(sorted(map(str, others)))}",
-                where="features",
+                location="features",
                 remedy="name the extractors of the set one by one to change them",
             )
         expanded += _members(config["set"], config.get("without", []))

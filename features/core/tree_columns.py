@@ -78,13 +78,13 @@ def make_trees(configs: Sequence[Mapping[str, Any]]) -> tuple[TreeColumn, ...]:
     names = [tree.name for tree in made]
     for name in names:
         if names.count(name) > 1:
-            raise InputError(f"the trees '{name}' are asked for {names.count(name)} times", where="trees")
+            raise InputError(f"the trees '{name}' are asked for {names.count(name)} times", location="trees")
     return made
 
 
 def _made(config: Mapping[str, Any]) -> TreeColumn:
     if "kind" not in config:
-        raise InputError(f"every entry needs a `kind`, but got {dict(config)}", where="trees")
+        raise InputError(f"every entry needs a `kind`, but got {dict(config)}", location="trees")
     kind = TREES.get(str(config["kind"]))
     hints = get_type_hints(kind)
     known = [entry.name for entry in fields(kind)]
@@ -94,13 +94,13 @@ def _made(config: Mapping[str, Any]) -> TreeColumn:
             hint = did_you_mean(str(key), known)
             raise InputError(
                 f"'{config['kind']}' has no key '{key}'",
-                where="trees",
+                location="trees",
                 remedy=f"known: {', '.join(known)}{hint}",
             )
         if not fits(value, hints[key]):
-            raise InputError(f"'{key}' must be {described(hints[key])}, but got {value!r}", where="trees")
+            raise InputError(f"'{key}' must be {described(hints[key])}, but got {value!r}", location="trees")
     if "side" not in settings:
-        raise InputError(f"'{config['kind']}' needs the key 'side': source or target", where="trees")
+        raise InputError(f"'{config['kind']}' needs the key 'side': source or target", location="trees")
     return kind(**settings)
 
 

@@ -43,23 +43,25 @@ def nbest_column(path: Path, segments: int) -> tuple[str, ...]:
     """
     hypotheses_of: list[list[Hypothesis]] = [[] for _ in range(segments)]
     for number, line in enumerate(read_lines(path), start=1):
-        where = f"{path}:{number}"
+        location = f"{path}:{number}"
         fields = [field.strip() for field in line.split("|||")]
         if len(fields) < 4:
-            raise InputError(f"expected at least 4 fields between '|||', found {len(fields)}", where=where)
-        segment = _integer(fields[0], where)
+            raise InputError(
+                f"expected at least 4 fields between '|||', found {len(fields)}", location=location
+            )
+        segment = _integer(fields[0], location)
         if segment >= segments:
             raise InputError(
-                f"segment {segment} is beyond the {segments} segments (counted from 0)", where=where
+                f"segment {segment} is beyond the {segments} segments (counted from 0)", location=location
             )
-        text, phrases = _without_trace(fields[1], where)
+        text, phrases = _without_trace(fields[1], location)
         hypothesis: Hypothesis = {
             "text": text,
-            "score": _number(fields[3], where),
-            "scores": _scores(fields[2], where),
+            "score": _number(fields[3], location),
+            "scores": _scores(fields[2], location),
         }
         if len(fields) > 4 and fields[4] and all(_RANGE.fullmatch(item) for item in fields[4].split()):
-            phrases = [_phrase(item, where) for item in fields[4].split()]
+            phrases = [_phrase(item, location) for item in fields[4].split()]
         hypotheses_of[segment].append(hypothesis | ({"phrases": phrases} if phrases else {}))
     return tuple(json.dumps(hypotheses, ensure_ascii=False) for hypotheses in hypotheses_of)
 
@@ -75,7 +77,7 @@ def trace_column(path: Path) -> tuple[str, ...]:
         if text and (phrases is None or phrases[-1][3] != len(text.split()) - 1):
             raise InputError(
                 "expected every phrase to end in a mark like |0-1|",
-                where=f"{path}:{number}",
+                location=f"{path}:{number}",
                 remedy="run moses with -t",
             )
         totals = [float(t) for t in _TOTAL.findall(line)]
@@ -95,14 +97,14 @@ def with_search(column: Sequence[str], path: Path) -> tuple[str, ...]:
     """
     graphs = [_Graph([], [], 0, []) for _ in column]
     for number, line in enumerate(read_lines(path), start=1):
-        match, where = _NODE.match(line), f"{path}:{number}"
+        match, location = _NODE.match(line), f"{path}:{number}"
         segment = None if match is None else natural(match[1])
         if match is None or segment is None or segment >= len(column):
             raise InputError(
                 f"expected `number hyp=...` of one of {len(column)} segments, found '{line[:40]}'",
-                where=where,
+                location=location,
             )
-        graphs[segment].add(_integer(match[3], where), match[4], where)
+        graphs[segment].add(_integer(match[3], location), match[4], location)
     result = []
     for entry, graph in zip(column, graphs, strict=True):
         hypotheses = json.loads(entry)
@@ -121,13 +123,15 @@ class _Graph:
     recombined: int
     transitions: list[float]
 
-    def add(self, stack: int, rest: str, where: str) -> None:
+    def add(self, stack: int, rest: str, location: str) -> None:
         values = dict(item.split("=", 1) for item in _head(rest))
         self.stacks.append(stack)
-        self.forward.append(-1 if values.get("forward", "-1") == "-1" else _integer(values["forward"], where))
+        self.forward.append(
+            -1 if values.get("forward", "-1") == "-1" else _integer(values["forward"], location)
+        )
         self.recombined += "recombined" in values
         if "transition" in values:
-            self.transitions.append(_number(values["transition"], where))
+            self.transitions.append(_number(values["transition"], location))
 
     def summary(self) -> dict[str, Any]:
         last = max(self.stacks)
@@ -148,7 +152,7 @@ def _head(rest: str) -> Iterator[str]:
             yield item
 
 
-def _without_trace(text: str, where: str) -> tuple[str, list[list[int]] | None]:
+def _without_trace(text: str, location: str) -> tuple[str, list[list[int]] | None]:
     """The words, and the phrases that marks like `|0-1|` give; None without marks.
 
     >>> _without_trace("the house |0-1| small |3-3| is |2-2|", "")
@@ -159,7 +163,7 @@ def _without_trace(text: str, where: str) -> tuple[str, list[list[int]] | None]:
     end = 0
     for match in _TRACE.finditer(text):
         here = text[end : match.start()].split()
-        first, last = _integer(match[1], where), _integer(match[2], where)
+        first, last = _integer(match[1], location), _integer(match[2], location)
         phrases.append([first, last, len(words), len(words) + len(here) - 1])
         words += here
         end = match.end()
@@ -167,7 +171,7 @@ def _without_trace(text: str, where: str) -> tuple[str, list[list[int]] | None]:
     return " ".join(words), phrases or None
 
 
-def _scores(text: str, where: str) -> dict[str, list[float]]:
+def _scores(text: str, location: str) -> dict[str, list[float]]:
     """Numbers by the label before them; those before any label are named ''.
 
     >>> _scores("d: -10 -2.3 lm: -31.5 w: -8", "")
@@ -183,26 +187,26 @@ def _scores(text: str, where: str) -> dict[str, list[float]]:
             label = match[1]
             scores.setdefault(label, [])
         else:
-            scores.setdefault(label, []).append(_number(item, where))
+            scores.setdefault(label, []).append(_number(item, location))
     return scores
 
 
-def _phrase(item: str, where: str) -> list[int]:
+def _phrase(item: str, location: str) -> list[int]:
     first, last, target_first, target_last = _RANGE.fullmatch(item).groups()
     return [
-        _integer(text, where) for text in (first, last or first, target_first, target_last or target_first)
+        _integer(text, location) for text in (first, last or first, target_first, target_last or target_first)
     ]
 
 
-def _integer(text: str, where: str) -> int:
+def _integer(text: str, location: str) -> int:
     number = natural(text)
     if number is None:
-        raise InputError(f"expected a whole number, found '{text[:40]}'", where=where)
+        raise InputError(f"expected a whole number, found '{text[:40]}'", location=location)
     return number
 
 
-def _number(text: str, where: str) -> float:
+def _number(text: str, location: str) -> float:
     try:
         return real(text)
     except ValueError:
-        raise InputError(f"expected a number, found '{text}'", where=where) from None
+        raise InputError(f"expected a number, found '{text}'", location=location) from None

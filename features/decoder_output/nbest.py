@@ -40,57 +40,59 @@ def hypotheses(segments: Segments) -> list[list[Hypothesis]]:
     return [_entry(text, f"segment '{i}', nbest") for text, i in zip(column, segments.id, strict=True)]
 
 
-def _entry(text: str, where: str) -> list[Hypothesis]:
+def _entry(text: str, location: str) -> list[Hypothesis]:
     if not text.strip():
         return []
     try:
         entry = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"not JSON: {error}", where=where) from None
+        raise InputError(f"not JSON: {error}", location=location) from None
     if not isinstance(entry, list):
-        raise InputError(f"expected a list of hypotheses, found {type(entry).__name__}", where=where)
-    return [_hypothesis(item, where) for item in entry]
+        raise InputError(f"expected a list of hypotheses, found {type(entry).__name__}", location=location)
+    return [_hypothesis(item, location) for item in entry]
 
 
-def _hypothesis(item: Any, where: str) -> Hypothesis:
+def _hypothesis(item: Any, location: str) -> Hypothesis:
     if isinstance(item, str):
         return Hypothesis(item)
     if not isinstance(item, dict) or not isinstance(item.get("text"), str):
-        raise InputError(f"a hypothesis is a text or an object with `text`, found {item!r:.60}", where=where)
+        raise InputError(
+            f"a hypothesis is a text or an object with `text`, found {item!r:.60}", location=location
+        )
     unknown = sorted(set(item) - set(_KEYS))
     if unknown:
-        raise InputError(f"unknown keys {unknown}", where=where, remedy=f"known: {', '.join(_KEYS)}")
-    _check_scores(item, where)
-    _check_phrases(item.get("phrases", []), where)
-    _check_search(item.get("search", {}), where)
+        raise InputError(f"unknown keys {unknown}", location=location, remedy=f"known: {', '.join(_KEYS)}")
+    _check_scores(item, location)
+    _check_phrases(item.get("phrases", []), location)
+    _check_search(item.get("search", {}), location)
     return Hypothesis(**item)
 
 
-def _check_scores(item: Mapping[str, Any], where: str) -> None:
+def _check_scores(item: Mapping[str, Any], location: str) -> None:
     scores = item.get("scores", {})
     if not isinstance(scores, dict) or not all(isinstance(values, list) for values in scores.values()):
-        raise InputError("`scores` must map names of models to lists of numbers", where=where)
+        raise InputError("`scores` must map names of models to lists of numbers", location=location)
     if not all(map(_is_number, [item.get("score", 0.0), *(v for values in scores.values() for v in values)])):
-        raise InputError("scores must be finite numbers", where=where)
+        raise InputError("scores must be finite numbers", location=location)
 
 
-def _check_phrases(phrases: Any, where: str) -> None:
+def _check_phrases(phrases: Any, location: str) -> None:
     if not isinstance(phrases, list):
-        raise InputError(f"`phrases` must be a list, found {phrases!r:.60}", where=where)
+        raise InputError(f"`phrases` must be a list, found {phrases!r:.60}", location=location)
     for phrase in phrases:
         whole = isinstance(phrase, list) and len(phrase) == 4 and all(type(v) is int for v in phrase)
         if not whole or not (0 <= phrase[0] <= phrase[1] < _MOST and 0 <= phrase[2] <= phrase[3] + 1 < _MOST):
             raise InputError(
                 f"a phrase is [first source word, last, first target word, last], found {phrase!r:.60}",
-                where=where,
+                location=location,
             )
 
 
-def _check_search(search: Any, where: str) -> None:
+def _check_search(search: Any, location: str) -> None:
     transitions = search.get("transitions", []) if isinstance(search, dict) else None
     counts = [v for k, v in search.items() if k != "transitions"] if isinstance(search, dict) else []
     if not isinstance(transitions, list) or not all(map(_is_number, [*transitions, *counts])):
-        raise InputError(f"`search` must hold finite numbers, found {search!r:.60}", where=where)
+        raise InputError(f"`search` must hold finite numbers, found {search!r:.60}", location=location)
 
 
 def _is_number(value: Any) -> bool:

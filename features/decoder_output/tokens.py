@@ -55,7 +55,7 @@ class DecoderTokens:
             raise InputError(
                 f"expected {subwords.lengths[i] + 1} log-probabilities (one per subword and one for the end "
                 f"of the sentence), found {lengths[i]}",
-                where=f"segment '{segments.id[i]}'",
+                location=f"segment '{segments.id[i]}'",
             )
         values = _numbers(segments, lines)
         last = np.cumsum(lengths)[spoken] - 1
@@ -125,7 +125,8 @@ def _numbers(segments: Segments, lines: list[list[str]]) -> FloatArray:
         place = int(np.flatnonzero(~np.isfinite(values))[0])
         i = int(np.searchsorted(ends, place, side="right"))
         raise InputError(
-            f"log-probabilities must be finite, but got {values[place]}", where=f"segment '{segments.id[i]}'"
+            f"log-probabilities must be finite, but got {values[place]}",
+            location=f"segment '{segments.id[i]}'",
         )
     return values
 

@@ -137,7 +137,7 @@ def _refuse_long(hypothesis_offsets: Offsets, reference_offsets: Offsets) -> Non
         number = int((words > LONGEST).argmax())
         raise InputError(
             f"{words[number]:,} words, but the edit rate takes texts of at most {LONGEST:,}",
-            where=f"segment {number + 1}",
+            location=f"segment {number + 1}",
             remedy=REMEDY,
         )
 

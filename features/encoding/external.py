@@ -55,7 +55,7 @@ def _check_beside(weights: Path, name: str) -> None:
     if wrong:
         raise InputError(
             f"keeps weights in {name!r}, {wrong}",
-            where=weights,
+            location=weights,
             remedy="put the file itself beside the model, or export it again",
         )
 

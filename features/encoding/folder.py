@@ -60,13 +60,13 @@ class EncoderFolder:
 
     def _first(self, places: tuple[str, ...], what: str) -> str:
         if not self.path.is_dir():
-            raise InputError("no such folder with an encoder", where=self.path, remedy="check the path")
+            raise InputError("no such folder with an encoder", location=self.path, remedy="check the path")
         for place in places:
             if (self.path / place).is_file():
                 return place
         raise InputError(
             f"the folder of an encoder holds {what}, but this one does not",
-            where=self.path,
+            location=self.path,
             remedy="export the encoder as docs/encoders.md says",
         )
 
@@ -130,7 +130,7 @@ class EncoderFolder:
             if settings.layers:
                 raise InputError(
                     "static vectors have no inner layers",
-                    where=weights,
+                    location=weights,
                     remedy="leave `layers` out, or name an encoder in ONNX",
                 )
             return StaticEncoder.load(weights, tokenizer)
@@ -153,7 +153,7 @@ class EncoderFolder:
         return _pooling_of(content, self.path / POOLING)
 
 
-def _pooling_of(content: Mapping[str, Any], where: Path) -> Pooling:
+def _pooling_of(content: Mapping[str, Any], location: Path) -> Pooling:
     modes = {name for name, on in content.items() if name.startswith("pooling_mode_") and on is True}
     if modes == {"pooling_mode_cls_token"}:
         return "cls"
@@ -161,6 +161,6 @@ def _pooling_of(content: Mapping[str, Any], where: Path) -> Pooling:
         return "mean"
     raise InputError(
         f"the encoder pools its tokens by {json.dumps(sorted(modes))}, which is not known",
-        where=where,
+        location=location,
         remedy="name `pooling: mean` or `pooling: cls`",
     )

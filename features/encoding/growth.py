@@ -37,7 +37,7 @@ class Growth:
 
     normalize: Callable[[str], str] | None
 
-    def check(self, texts: Iterable[str], where: Path) -> None:
+    def check(self, texts: Iterable[str], location: Path) -> None:
         """Raises InputError for a text that the normalizer makes too long."""
         if self.normalize is None:
             return
@@ -46,7 +46,7 @@ class Growth:
             if length > _UNMEASURED * len(text) + _SPARE:
                 raise InputError(
                     f"the rules of its tokenizer make {length:,} characters of a text of {len(text):,}",
-                    where=where,
+                    location=location,
                     remedy=REMEDY,
                 )
 

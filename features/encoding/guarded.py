@@ -41,4 +41,4 @@ def guarded(path: Path) -> Iterator[None]:
     except BaseException as error:
         if type(error).__name__ != "PanicException":
             raise
-        raise InputError("the encoder is damaged: its library panics", where=path, remedy=REMEDY) from None
+        raise InputError("the encoder is damaged: its library panics", location=path, remedy=REMEDY) from None

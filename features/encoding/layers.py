@@ -35,7 +35,7 @@ def layer_outputs(weights: Path) -> tuple[str, ...]:
         raise InputError(
             f"the layers of this encoder cannot be told apart: it has {len(normalised)} normalisations, and "
             "an encoder as BERT has two a layer and one more",
-            where=weights,
+            location=weights,
             remedy="leave `layers` out, or export it with `--opset 17` or higher",
         )
     return tuple(normalised[2::2])

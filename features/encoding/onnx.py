@@ -161,7 +161,7 @@ def _layer(weights: Path, number: int) -> str:
     if not 1 <= number < len(outputs):
         raise InputError(
             f"the encoder has no inner layer {number}",
-            where=weights,
+            location=weights,
             remedy=f"name layers from 1 to {len(outputs) - 1} (the last, {len(outputs)}, is read anyway)",
         )
     return outputs[number - 1]

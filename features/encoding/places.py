@@ -37,7 +37,7 @@ def encoder_path(model: str | Path) -> Path:
     if str(model) not in names:
         raise InputError(
             f"no encoder is named '{model}'",
-            where=encoders_home(),
+            location=encoders_home(),
             remedy=f"known: {', '.join(names) or 'none'}{did_you_mean(str(model), names)}; "
             f"`qe encoders make` or `fetch` brings one, a path has a / (./{model})",
         )

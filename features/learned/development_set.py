@@ -52,7 +52,7 @@ class DevelopmentSetBuilder(Builder):
             raise InputError(
                 f"it needs {_LEAST} pairs, and as many others, but of {len(corpus)} pairs it has {len(rows)} "
                 f"and {len(left)} others",
-                where="development_set",
+                location="development_set",
                 remedy="set `first_line` and `last_line` to lines of the corpus, or give more text",
             )
         texts = corpus.take(rows)
@@ -76,7 +76,7 @@ class DevelopmentSetBuilder(Builder):
         if not 1 <= self.first_line <= self.last_line:
             raise InputError(
                 f"`first_line` {self.first_line} and `last_line` {self.last_line} are no lines from 1 on",
-                where="development_set",
+                location="development_set",
                 remedy="give the first and the last line of a part of the corpus",
             )
         return held_out_lines(corpus, self.first_line, self.last_line)

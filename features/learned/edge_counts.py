@@ -38,7 +38,7 @@ class EdgeCountsBuilder(Builder):
         if not counts["words"]:
             raise InputError(
                 "no dependency of the corpus is projected on its translations",
-                where="edge_counts",
+                location="edge_counts",
                 remedy="give more parallel text",
             )
         return EdgeCounts(counts, settings=dict(self.settings), corpus_fingerprint=corpus.fingerprint)

@@ -60,7 +60,7 @@ class SequenceModelsBuilder(Builder):
             if not sequence.lengths.any():  # chains, in few texts
                 raise InputError(
                     f"the corpus and its translations have no {SEQUENCES[name]}",
-                    where="sequence_models",
+                    location="sequence_models",
                     remedy="give more text, or more stop words",
                 )
         return made

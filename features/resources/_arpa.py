@@ -46,7 +46,9 @@ def write_arpa(path: Path, model: Arpa, *, gzipped: bool) -> None:
     """
     bad = next((word for word in model.vocabulary.words if re.search(r"[\0\t\n\r ]", word)), None)
     if bad is not None:
-        raise InputError(f"the word {bad!r} holds white space, which ARPA files cannot express", where=path)
+        raise InputError(
+            f"the word {bad!r} holds white space, which ARPA files cannot express", location=path
+        )
     compress = _gzipped if gzipped else bytes
     with path.open("wb") as stream:
         sizes = "".join(f"ngram {k}={size}\n" for k, size in enumerate(model.trie.sizes, start=1))
@@ -170,7 +172,7 @@ def read_arpa(path: Path) -> Arpa:
             sections = _Sections(path, stream, sizes)
             return sections.read()
         except (*DAMAGED_GZIP, UnicodeDecodeError) as error:
-            raise InputError(f"damaged ARPA file ({error})", where=path) from None
+            raise InputError(f"damaged ARPA file ({error})", location=path) from None
 
 
 def _read_header(path: Path, stream: IO[bytes]) -> list[int]:
@@ -181,14 +183,18 @@ def _read_header(path: Path, stream: IO[bytes]) -> list[int]:
     for line in stream:
         header = re.fullmatch(rb"ngram\s+(\d{1,3})\s*=\s*(\d{1,18})", line.strip())
         if header is None and line.startswith(b"ngram"):
-            raise InputError(f"expected such as 'ngram 1=1000', but found {line[:40]!r}", where=path)
+            raise InputError(f"expected such as 'ngram 1=1000', but found {line[:40]!r}", location=path)
         if header is None:
             break
         if int(header[1]) != len(sizes) + 1:
-            raise InputError(f"orders must follow each other, but found order {int(header[1])}", where=path)
+            raise InputError(
+                f"orders must follow each other, but found order {int(header[1])}", location=path
+            )
         sizes.append(int(header[2]))
     if not sizes:
-        raise InputError("is no ARPA file: there is no \\data\\ section with numbers of n-grams", where=path)
+        raise InputError(
+            "is no ARPA file: there is no \\data\\ section with numbers of n-grams", location=path
+        )
     return sizes
 
 
@@ -214,10 +220,10 @@ class _Sections:
         vocabulary = Vocabulary([word for word in read if word not in MARKERS])
         self.index = {word: i for i, word in enumerate(vocabulary.words)}
         if len(self.index) != len(vocabulary) or len(set(read)) != len(read):
-            raise InputError("some word stands twice among the unigrams", where=self.path)
+            raise InputError("some word stands twice among the unigrams", location=self.path)
         for marker in (MARKERS[BOS], MARKERS[EOS]):
             if marker not in read:
-                raise InputError(f"the model has no unigram {marker}", where=self.path)
+                raise InputError(f"the model has no unigram {marker}", location=self.path)
         size = len(vocabulary)
         log10, backoff = np.zeros(size, np.float32), np.zeros(size, np.float32)
         log10[UNK] = UNK_MISSING_LOG10
@@ -247,14 +253,16 @@ class _Sections:
         ids = known[categories.codes.to_numpy()]
         if len(ids) and ids.min() < 0:
             word = categories.categories[int(np.argmin(known))]
-            raise InputError(f"the word '{word}' of an n-gram is no unigram", where=self.path)
+            raise InputError(f"the word '{word}' of an n-gram is no unigram", location=self.path)
         return ids
 
     def _check(self, frame: pd.DataFrame, order: int, bad: NDArray[np.bool_], what: str, remedy: str) -> None:
         if bad.any():
             row = frame.iloc[int(np.argmax(bad))]
             ngram = " ".join(str(row[f"w{k}"]) for k in range(order))
-            raise InputError(f"the n-gram '{ngram}' cannot be used: {what}", where=self.path, remedy=remedy)
+            raise InputError(
+                f"the n-gram '{ngram}' cannot be used: {what}", location=self.path, remedy=remedy
+            )
 
     def _section(self, order: int) -> pd.DataFrame:
         title = f"\\{order}-grams:".encode()
@@ -262,7 +270,7 @@ class _Sections:
             if line.strip() == title:
                 break
             if line.strip():
-                raise InputError(f"expected {title.decode()}, but found {line!r}", where=self.path)
+                raise InputError(f"expected {title.decode()}, but found {line!r}", location=self.path)
         left, frames = self.sizes[order - 1], []
         while left:
             lines = list(islice(self.stream, min(left, _LINES_PER_CHUNK)))
@@ -274,7 +282,7 @@ class _Sections:
         if len(frame) != self.sizes[order - 1]:
             raise InputError(
                 f"{self.sizes[order - 1]} {order}-grams were announced, but there are {len(frame)}",
-                where=self.path,
+                location=self.path,
             )
         return frame
 
@@ -295,7 +303,7 @@ class _Sections:
                 on_bad_lines="error",
             ).fillna({"backoff": np.float32(0)})
         except (ValueError, pd.errors.ParserError) as error:
-            raise InputError(f"bad line among the {order}-grams ({error})", where=self.path) from None
+            raise InputError(f"bad line among the {order}-grams ({error})", location=self.path) from None
 
 
 @numba.njit(cache=True, nogil=True)

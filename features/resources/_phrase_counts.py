@@ -257,11 +257,13 @@ def assembled(entries: list[Entries], targets: Keys, totals: Ints) -> dict[str, 
     return table
 
 
-def _place(part: Entries, where: slice, columns: Ints, totals: Ints, table: dict[str, NDArray[Any]]) -> None:
+def _place(
+    part: Entries, location: slice, columns: Ints, totals: Ints, table: dict[str, NDArray[Any]]
+) -> None:
     order = np.argsort(part.rows.astype(np.int64) << 32 | columns)
     columns, counts = columns[order], part.counts[order]
-    table["target"][where], table["counts"][where] = columns, counts
-    table["forward"][where] = counts / part.totals[part.rows[order]]
-    table["backward"][where] = counts / totals[columns]
-    table["forward_weight"][where] = part.forward_weight[order]
-    table["backward_weight"][where] = part.backward_weight[order]
+    table["target"][location], table["counts"][location] = columns, counts
+    table["forward"][location] = counts / part.totals[part.rows[order]]
+    table["backward"][location] = counts / totals[columns]
+    table["forward_weight"][location] = part.forward_weight[order]
+    table["backward_weight"][location] = part.backward_weight[order]

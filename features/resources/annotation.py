@@ -54,7 +54,7 @@ class AnnotationBuilder(Builder):
         """Raises InputError always, with the ways to give one."""
         raise InputError(
             f"{_WHAT[self.holds]} are needed, but the {self.side} side of the corpus has no annotation",
-            where="resources",
+            location="resources",
             remedy=_REMEDIES[self.holds].format(side=self.side),
         )
 
@@ -102,8 +102,8 @@ class Annotation(Resource):
         Raises InputError for another number of blocks, blocks that do not fit the tokens, and, where it holds
         dependencies or entities, for words without.
         """
-        tokens, where, kept = corpus.side(side), f"annotation of the {side} side", KEPT[holds]
-        rest = iter(blocks) if holds != "entities" else _tagged(blocks, where)
+        tokens, location, kept = corpus.side(side), f"annotation of the {side} side", KEPT[holds]
+        rest = iter(blocks) if holds != "entities" else _tagged(blocks, location)
         lines = np.arange(len(corpus)) if corpus.lines is None else corpus.lines
         builders = [TokensBuilder() for _ in kept]
         for low in range(0, len(corpus), _BATCH):
@@ -111,18 +111,18 @@ class Annotation(Resource):
             batch = list(islice(rest, len(rows)))
             if len(batch) < len(rows):
                 raise InputError(
-                    f"{low + len(batch)} blocks, but the corpus has {len(corpus)} pairs", where=where
+                    f"{low + len(batch)} blocks, but the corpus has {len(corpus)} pairs", location=location
                 )
-            columns = layers(batch, tokens.take(rows), kept, where, (lines[rows] + 1).tolist())
+            columns = layers(batch, tokens.take(rows), kept, location, (lines[rows] + 1).tolist())
             for builder, layer in zip(builders, columns, strict=True):
                 builder.add(layer)
             progress(f"annotating the {side} side", low + len(rows), len(corpus))
         if next(rest, None) is not None:
-            raise InputError(f"more blocks than the {len(corpus)} pairs of the corpus", where=where)
+            raise InputError(f"more blocks than the {len(corpus)} pairs of the corpus", location=location)
         read = {layer: builder.tokens() for layer, builder in zip(kept, builders, strict=True)}
         for needed, what in _NEEDED.items():
             if needed in read and NOTHING in read[needed].types:
-                raise InputError(f"some words have no {what}", where=where, remedy=_REMEDIES[holds])
+                raise InputError(f"some words have no {what}", location=location, remedy=_REMEDIES[holds])
         held = {"side": side, **({} if holds == "tags" else {"holds": holds}), **settings}
         return cls(read, settings=held, corpus_fingerprint=corpus.fingerprint)
 
@@ -158,8 +158,10 @@ class Annotation(Resource):
         return cls(read, **meta)
 
 
-def _tagged(blocks: Iterable[str], where: str) -> Iterator[str]:
+def _tagged(blocks: Iterable[str], location: str) -> Iterator[str]:
     for number, block in enumerate(blocks, start=1):
         if "ner=" not in block.lower():
-            raise InputError(f"block {number} has no entity tags", where=where, remedy=_REMEDIES["entities"])
+            raise InputError(
+                f"block {number} has no entity tags", location=location, remedy=_REMEDIES["entities"]
+            )
         yield block

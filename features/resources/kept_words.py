@@ -71,7 +71,9 @@ class KeptWords(Resource):
         words = [word for word in _by_frequency(given) if word in known]
         if not words:
             raise InputError(
-                f"no word of the {side} side of the corpus", where=path, remedy="give a text of its language"
+                f"no word of the {side} side of the corpus",
+                location=path,
+                remedy="give a text of its language",
             )
         settings = {"side": side, "read": checksum}
         return cls(tuple(words), settings=settings, corpus_fingerprint=corpus.fingerprint)

@@ -276,7 +276,7 @@ class LanguageModel(Resource):
             try:
                 binary = stream.read(len(_KENLM_MAGIC)) == _KENLM_MAGIC
             except DAMAGED_GZIP as error:
-                raise InputError(damage_of(error), where=path) from None
+                raise InputError(damage_of(error), location=path) from None
         if binary:
             return cls.read_kenlm(path, direction=direction, case=case)
         return cls.read_arpa(path, direction=direction, case=case)
@@ -366,7 +366,7 @@ class _KenlmModel(LanguageModel):
         if name in ("vocabulary", "trie", "log10", "backoff"):
             raise InputError(
                 "a KenLM model can be scored with, but its n-grams are needed here",
-                where=self.path,
+                location=self.path,
                 remedy="read its ARPA file instead",
             )
         raise AttributeError(name)
@@ -400,7 +400,7 @@ class _KenlmModel(LanguageModel):
         return [*rows[-2::-1], rows[-1]] if backward else rows
 
     def write_arpa(self, path: Path) -> None:
-        raise InputError("a KenLM model cannot be listed", where=self.path, remedy="keep its ARPA file")
+        raise InputError("a KenLM model cannot be listed", location=self.path, remedy="keep its ARPA file")
 
     def save(self, path: Path) -> None:
         meta = {"settings": dict(self.settings), "corpus_fingerprint": self.corpus_fingerprint}
@@ -413,12 +413,12 @@ def _open_kenlm(path: Path) -> Any:
         kenlm = importlib.import_module("kenlm")
     except ImportError:
         raise InputError(
-            "KenLM models need the optional package kenlm", where=path, remedy=install("kenlm")
+            "KenLM models need the optional package kenlm", location=path, remedy=install("kenlm")
         ) from None
     try:
         return kenlm.Model(str(path))
     except (OSError, RuntimeError) as error:
-        raise InputError(f"KenLM cannot read this file ({error})", where=path) from None
+        raise InputError(f"KenLM cannot read this file ({error})", location=path) from None
 
 
 def _check_values(log10: NDArray[np.float32], backoff: NDArray[np.float32]) -> None:

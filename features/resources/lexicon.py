@@ -374,13 +374,13 @@ def _read_entries(path: Path, order: str, null: str) -> dict[tuple[str, str], fl
             columns = []
         if len(columns) != 3 or not 0 <= probability <= 1:
             raise InputError(
-                f"expected two words and a probability, but found {line[:80]!r}", where=f"{path}:{number}"
+                f"expected two words and a probability, but found {line[:80]!r}", location=f"{path}:{number}"
             )
         given, word = (first, second) if order == "given_first" else (second, first)
         pair = given if given == null else given.lower(), word.lower()
         entries[pair] = max(probability, entries.get(pair, 0.0))
     if not entries:
-        raise InputError("no entries here", where=path)
+        raise InputError("no entries here", location=path)
     return entries
 
 

@@ -34,7 +34,7 @@ class StopWordsBuilder(Builder):
         )
         if not words:
             raise InputError(
-                f"the {self.side} side of the corpus has no words of letters", where="stop_words"
+                f"the {self.side} side of the corpus has no words of letters", location="stop_words"
             )
         progress(f"stop words, {self.side}", 1, 1)
         return StopWords(
@@ -68,6 +68,6 @@ class StopWords(Resource):
         """From a list, a word a line, plain or gzip. Raises InputError if it has no words."""
         words = {line.strip().lower() for line in read_lines(path)} - {""}
         if not words:
-            raise InputError("no words", where=path, remedy="give a list of stop words, one a line")
+            raise InputError("no words", location=path, remedy="give a list of stop words, one a line")
         settings = {"side": side, "read": checksum}
         return cls(tuple(sorted(words)), settings=settings, corpus_fingerprint=checksum)

@@ -81,7 +81,7 @@ def _walk(folder: Path) -> Iterator[Path]:
                 kind = "a symbolic link" if stat.S_ISLNK(mode) else "a device or a pipe"
                 raise InputError(
                     f"is {kind}; models and resources are regular files",
-                    where=path,
+                    location=path,
                     remedy="put a copy of the file in its place",
                 )
 

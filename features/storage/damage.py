@@ -30,7 +30,7 @@ def whole(what: str, path: Path, remedy: str = REBUILD) -> Iterator[None]:
         raise
     except Exception as error:  # decoders of damaged bytes raise nearly everything
         reason = str(error) if isinstance(error, Damaged) else f"{type(error).__name__}: {error}"
-        raise InputError(f"{what} is damaged ({_short(reason)})", where=path, remedy=remedy) from error
+        raise InputError(f"{what} is damaged ({_short(reason)})", location=path, remedy=remedy) from error
 
 
 def _short(reason: str) -> str:

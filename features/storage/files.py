@@ -60,7 +60,7 @@ def atomic_directory(path: Path) -> Iterator[Path]:
     """
     with _refusals(path):
         if path.exists() and not path.is_dir():
-            raise InputError("is a file, not a directory", where=path, remedy=_ELSEWHERE)
+            raise InputError("is a file, not a directory", location=path, remedy=_ELSEWHERE)
         path.parent.mkdir(parents=True, exist_ok=True)
         tidy(path)
         temporary = Path(tempfile.mkdtemp(_PART, f".{path.name}.", path.parent))
@@ -148,7 +148,7 @@ def check_writable(path: Path) -> None:
 def _check_kind(path: Path) -> None:
     if path.exists() and not path.is_file():
         kind = "a directory" if path.is_dir() else "a device or a pipe"
-        raise InputError(f"is {kind}, not a file", where=path, remedy=_ELSEWHERE)
+        raise InputError(f"is {kind}, not a file", location=path, remedy=_ELSEWHERE)
 
 
 @contextmanager
@@ -176,7 +176,7 @@ def unwritable(path: Path, error: OSError) -> InputError:
     if isinstance(error, FileExistsError | NotADirectoryError):
         in_the_way = next((above for above in path.parents if above.is_file()), None)
         reason = reason if in_the_way is None else f"{in_the_way} is a file, not a directory"
-    return InputError(f"cannot be written ({reason})", where=path, remedy=_ELSEWHERE)
+    return InputError(f"cannot be written ({reason})", location=path, remedy=_ELSEWHERE)
 
 
 def clone_or_copy(source: Path, target: Path) -> None:
@@ -276,11 +276,11 @@ def open_binary(path: Path) -> IO[bytes]:
     try:
         stream = path.open("rb")
     except (FileNotFoundError, NotADirectoryError):
-        raise InputError("no such file", where=path, remedy="check the path") from None
+        raise InputError("no such file", location=path, remedy="check the path") from None
     except IsADirectoryError:
-        raise InputError("is a directory, not a file", where=path, remedy="give a file") from None
+        raise InputError("is a directory, not a file", location=path, remedy="give a file") from None
     except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror})", where=path) from None
+        raise InputError(f"cannot be read ({error.strerror})", location=path) from None
     magic = stream.peek(4)[:4]
     if magic == _ZSTD:
         stream.close()
@@ -311,7 +311,7 @@ def check_line_ends(first: bytes, path: Path) -> None:
     if ends and not first.endswith(b"\n"):
         raise InputError(
             f"has no line feed, but {ends:,} carriage returns inside (line ends of an old Mac)",
-            where=path,
+            location=path,
             remedy="write line feeds, for example with tr '\\r' '\\n'",
         )
 
@@ -336,11 +336,11 @@ def read_lines(path: Path) -> Iterator[str]:
         except UnicodeDecodeError as error:
             raise InputError(
                 f"not UTF-8 (byte 0x{error.object[error.start]:02x} at position {error.start + 1})",
-                where=f"{path}:{number}",
+                location=f"{path}:{number}",
                 remedy="convert the file, for example with iconv -t UTF-8",
             ) from None
         except DAMAGED_GZIP as error:
-            raise InputError(damage_of(error), where=f"{path}:{number + 1}") from None
+            raise InputError(damage_of(error), location=f"{path}:{number + 1}") from None
 
 
 def write_words(path: Path, words: Iterable[str]) -> None:

@@ -26,7 +26,7 @@ def check_outside(output: Path, folder: Path) -> None:
     A model's folder is one.
     """
     if any(_same(folder, above) for above in output.absolute().resolve().parents):
-        raise InputError(f"would be a part of {folder}", where=output, remedy=_ELSEWHERE)
+        raise InputError(f"would be a part of {folder}", location=output, remedy=_ELSEWHERE)
 
 
 def check_apart(output: Path, inputs: Iterable[Path]) -> None:
@@ -37,11 +37,11 @@ def check_apart(output: Path, inputs: Iterable[Path]) -> None:
     """
     for given in inputs:
         if _same(output, given):
-            raise InputError("is an input too", where=output, remedy=_ELSEWHERE)
+            raise InputError("is an input too", location=output, remedy=_ELSEWHERE)
         if any(_same(output, above) for above in given.absolute().resolve().parents):
-            raise InputError(f"holds the input {given}", where=output, remedy=_ELSEWHERE)
+            raise InputError(f"holds the input {given}", location=output, remedy=_ELSEWHERE)
         if output.exists() and any(_same(given, above) for above in output.absolute().resolve().parents):
-            raise InputError(f"is a part of the input {given}", where=output, remedy=_ELSEWHERE)
+            raise InputError(f"is a part of the input {given}", location=output, remedy=_ELSEWHERE)
 
 
 def _same(one: Path, other: Path) -> bool:
@@ -103,19 +103,19 @@ def locked_folder(
 
 def _check_owner(path: Path, verbs: tuple[str, ...], before: Iterable[str]) -> None:
     if path.exists() and not path.is_dir():
-        raise InputError("is a file, not a directory", where=path, remedy=_ELSEWHERE)
+        raise InputError("is a file, not a directory", location=path, remedy=_ELSEWHERE)
     owner = owner_of(path)
     if owner is not None:
         if owner not in verbs:
             raise InputError(
-                f"holds output of `qe {owner}`, not of `qe {verbs[0]}`", where=path, remedy=_ELSEWHERE
+                f"holds output of `qe {owner}`, not of `qe {verbs[0]}`", location=path, remedy=_ELSEWHERE
             )
         return
     if _shown(path, before):
         return
     name = stranger(path)
     if name is not None:
-        raise InputError(f"holds {name!r} and no output of `qe {verbs[0]}`", where=path, remedy=_ELSEWHERE)
+        raise InputError(f"holds {name!r} and no output of `qe {verbs[0]}`", location=path, remedy=_ELSEWHERE)
 
 
 def _shown(path: Path, before: Iterable[str]) -> bool:
@@ -155,7 +155,7 @@ def _locked(lock: Path, output: Path, patience: float = _PATIENCE) -> Iterator[N
     except Timeout:
         raise InputError(
             "another process is writing this output",
-            where=output,
+            location=output,
             remedy="wait until it has ended, or choose another output",
         ) from None
     try:

@@ -144,7 +144,7 @@ for _name, _make in (
     _StrictLoader.add_constructor(_TAG + _name, _make)
 
 
-def parse(text: str, where: object) -> Any:
+def parse(text: str, location: object) -> Any:
     """The value that a YAML text writes down.
 
     Raises InputError, naming the line, for what is not YAML, has a key twice, holds other than plain values,
@@ -157,17 +157,17 @@ def parse(text: str, where: object) -> Any:
     features.basics.errors.InputError: x.yaml:2: not valid YAML: the key 'a' stands twice
     """
     if len(text.encode("utf-8", "replace")) > MOST_BYTES:
-        raise InputError(f"settings of more than {MOST_BYTES:,} bytes", where=where)
+        raise InputError(f"settings of more than {MOST_BYTES:,} bytes", location=location)
     try:
         return yaml.load(text, Loader=_StrictLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        place = where if mark is None else f"{where}:{mark.line + 1}"
+        place = location if mark is None else f"{location}:{mark.line + 1}"
         what = error.problem or error.context or "it cannot be read"
-        raise InputError(f"not valid YAML: {what}", where=place) from None
+        raise InputError(f"not valid YAML: {what}", location=place) from None
     except yaml.YAMLError as error:
         what = getattr(error, "reason", "") or str(error).partition("\n")[0]
-        raise InputError(f"not valid YAML: {what}", where=where) from None
+        raise InputError(f"not valid YAML: {what}", location=location) from None
 
 
 def read(path: Path, what: str) -> Any:
@@ -180,11 +180,11 @@ def read(path: Path, what: str) -> Any:
             content = file.read(MOST_BYTES + 1)
         return parse(content.decode("utf-8"), path)
     except FileNotFoundError:
-        raise InputError(f"no such {what}", where=path) from None
+        raise InputError(f"no such {what}", location=path) from None
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}", where=path) from None
+        raise InputError(f"cannot be read: {error.strerror or error}", location=path) from None
     except UnicodeDecodeError as error:
-        raise InputError(f"not valid YAML: no UTF-8 at byte {error.start}", where=path) from None
+        raise InputError(f"not valid YAML: no UTF-8 at byte {error.start}", location=path) from None
 
 
 def read_mapping(path: Path, what: str) -> dict[str, Any]:
@@ -194,7 +194,7 @@ def read_mapping(path: Path, what: str) -> dict[str, Any]:
     """
     content = read(path, what)
     if not isinstance(content, dict):
-        raise InputError(f"must be a mapping of keys, as every {what} is", where=path)
+        raise InputError(f"must be a mapping of keys, as every {what} is", location=path)
     return content
 
 

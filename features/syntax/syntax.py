@@ -72,7 +72,7 @@ def _texts(annotated: Annotated, heads: Sequence[int] | None) -> Iterable[Iterab
         if NOTHING in tags:
             raise InputError(
                 f"the word {forms.words(i)[tags.index(NOTHING)]!r} has no part of speech",
-                where=f"{annotated.where}, segment {i + 1}",
+                location=f"{annotated.location}, segment {i + 1}",
                 remedy="give CoNLL-U with UPOS (column 4), or an annotator of parts of speech",
             )
         columns = zip(forms.words(i), lemma.words(i), tags, feats.words(i), relations.words(i), strict=True)

@@ -82,7 +82,7 @@ class Trees:
     def from_brackets(
         cls,
         texts: Sequence[str],
-        where: str = "brackets",
+        location: str = "brackets",
         plain: bool = False,
         numbers: Iterable[int] | None = None,
     ) -> "Trees":
@@ -92,19 +92,19 @@ class Trees:
         several, these get a root with the label `""`. A text without any node has a tree without nodes.
 
         plain    drops traces (`-NONE-`) with what they leave empty, and functions (`NP-SBJ-1` -> `NP`)
-        where    what the texts are called in errors; `numbers` (n,) are those of the texts, from 1 if None
+        location  what the texts are called in errors; `numbers` (n,) are those of the texts, from 1 if None
 
         Raises InputError for brackets that do not match, or a text that is not in brackets.
         """
         counted = zip(numbers or range(1, len(texts) + 1), texts, strict=True)
-        trees = (_bracketed(text, f"{where}, segment {number}") for number, text in counted)
+        trees = (_bracketed(text, f"{location}, segment {number}") for number, text in counted)
         return cls._from_nodes(_rooted(_plain(nodes) if plain else nodes) for nodes in trees)
 
     @classmethod
     def from_dependencies(
         cls,
         blocks: Sequence[str],
-        where: str = "dependencies",
+        location: str = "dependencies",
         tag: Tag = "upos",
         numbers: Iterable[int] | None = None,
     ) -> "Trees":
@@ -114,7 +114,7 @@ class Trees:
         get a root with the label `""`.
 
         tag      which part of speech: universal, or the language's own, `_` where a word has none
-        where    what the blocks are called in errors; `numbers` (n,) are those of the texts, from 1 if None
+        location  what the blocks are called in errors; `numbers` (n,) are those of the texts, from 1 if None
 
         Raises InputError for a block without heads, or whose heads make no tree.
 
@@ -130,7 +130,9 @@ class Trees:
         """
         counted = zip(numbers or range(1, len(blocks) + 1), blocks, strict=True)
         return cls._from_nodes(
-            _rooted(_dependencies(list(words_of(block, where, number)), tag, f"{where}, segment {number}"))
+            _rooted(
+                _dependencies(list(words_of(block, location, number)), tag, f"{location}, segment {number}")
+            )
             for number, block in counted
         )
 
@@ -280,7 +282,7 @@ def _level_order(nodes: Sequence[Node]) -> tuple[list[str], list[int]]:
     return [nodes[node][0] for node in order], [arities[node] for node in order]
 
 
-def _bracketed(text: str, where: str) -> list[Node]:
+def _bracketed(text: str, location: str) -> list[Node]:
     nodes: list[Node] = []
     depth, opened = 0, False
     for token in _BRACKETS.findall(text):
@@ -293,18 +295,18 @@ def _bracketed(text: str, where: str) -> list[Node]:
                 nodes.append(("", depth - 1))
             depth, opened = depth - 1, False
             if depth < 0:
-                raise InputError("closes a bracket that was not opened", where=where)
+                raise InputError("closes a bracket that was not opened", location=location)
         elif depth == 0:
             raise InputError(
                 f"is no bracketed tree, but has {token[:40]!r} outside of brackets",
-                where=where,
+                location=location,
                 remedy="write trees as (S (NP (N Mary)) (VP (V slept)))",
             )
         else:
             nodes.append((token, depth - 1 if opened else depth))
             opened = False
     if depth:
-        raise InputError(f"{depth} brackets are not closed", where=where)
+        raise InputError(f"{depth} brackets are not closed", location=location)
     return nodes
 
 
@@ -350,18 +352,18 @@ def _rooted(nodes: Sequence[Node]) -> list[Node]:
     return list(nodes)
 
 
-def _dependencies(rows: Sequence[Sequence[str]], tag: Tag, where: str) -> list[Node]:
+def _dependencies(rows: Sequence[Sequence[str]], tag: Tag, location: str) -> list[Node]:
     starts = [k for k, row in enumerate(rows) if row[0] == "1"] or [0]
     nodes: list[Node] = []
     for start, end in zip(starts, [*starts[1:], len(rows)], strict=True):
-        nodes += _sentence(rows[start:end], _TAGS[tag], where)
+        nodes += _sentence(rows[start:end], _TAGS[tag], location)
     return nodes
 
 
-def _sentence(rows: Sequence[Sequence[str]], tag: int, where: str) -> Iterator[Node]:
+def _sentence(rows: Sequence[Sequence[str]], tag: int, location: str) -> Iterator[Node]:
     dependants: list[list[int]] = [[] for _ in range(len(rows) + 1)]
     for word, row in enumerate(rows, start=1):
-        dependants[_head(row, len(rows), where)].append(word)
+        dependants[_head(row, len(rows), location)].append(word)
     seen = 0
     waiting: list[Node | tuple[int, int]] = [(word, 0) for word in reversed(dependants[0])]
     while waiting:
@@ -371,7 +373,7 @@ def _sentence(rows: Sequence[Sequence[str]], tag: int, where: str) -> Iterator[N
             continue
         row, seen = rows[item - 1], seen + 1
         if row[tag] == NOTHING and tag == _TAGS["upos"]:  # treebanks leave xpos out of some words
-            raise InputError(f"the word {row[_FORM]!r} has no part of speech", where=where)
+            raise InputError(f"the word {row[_FORM]!r} has no part of speech", location=location)
         yield row[tag], depth
         yield row[_RELATION], depth + 1
         waiting.append((row[_FORM], depth + 1))
@@ -379,19 +381,19 @@ def _sentence(rows: Sequence[Sequence[str]], tag: int, where: str) -> Iterator[N
     if seen < len(rows):
         raise InputError(
             f"{len(rows) - seen} of {len(rows)} words depend on each other in a circle, not on a root",
-            where=where,
+            location=location,
         )
 
 
-def _head(row: Sequence[str], words: int, where: str) -> int:
+def _head(row: Sequence[str], words: int, location: str) -> int:
     text = row[_HEAD]
     if text == NOTHING:
         raise InputError(
             f"the word {row[_FORM]!r} has no head",
-            where=where,
+            location=location,
             remedy="give dependencies (CoNLL-U columns 7 and 8), not parts of speech alone",
         )
     head = natural(text)
     if head is None or head > words:
-        raise InputError(f"the head of a word must be 0 to {words}, but is {text[:40]!r}", where=where)
+        raise InputError(f"the head of a word must be 0 to {words}, but is {text[:40]!r}", location=location)
     return head

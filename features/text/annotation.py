@@ -42,7 +42,7 @@ _LEAF: Final = re.compile(r"\(\s*([^\s()]+)\s+([^\s()]+)(?:\s+[^\s()]+)?\s*\)")
 _TRACES: Final = ("-NONE-",)
 
 
-def layer_tokens(blocks: Sequence[str], tokens: Tokens, layer: Layer, where: str) -> Tokens:
+def layer_tokens(blocks: Sequence[str], tokens: Tokens, layer: Layer, location: str) -> Tokens:
     """One annotation per token, as Tokens of the same offsets.
 
     blocks  (n,) one annotation per text: CoNLL-U (comments and empty nodes are passed over) or a bracketed
@@ -51,7 +51,7 @@ def layer_tokens(blocks: Sequence[str], tokens: Tokens, layer: Layer, where: str
     tokens  of the n texts
     layer   `entity`: `B-` or `I-` and a type, `O` outside of entities; `_`: nothing is known; `head`: the
             number of the head in the text, from 1, 0 for a root
-    where   what the blocks are called in errors
+    location   what the blocks are called in errors
 
     Raises InputError if a block is neither, or has another number of words than the text has tokens.
 
@@ -60,14 +60,14 @@ def layer_tokens(blocks: Sequence[str], tokens: Tokens, layer: Layer, where: str
     >>> layer_tokens([block], tokens, "upos", "annotation_target").types
     ('DET', 'NOUN')
     """
-    return layers(blocks, tokens, (layer,), where)[0]
+    return layers(blocks, tokens, (layer,), location)[0]
 
 
 def layers(
     blocks: Sequence[str],
     tokens: Tokens,
     wanted: Sequence[Layer],
-    where: str,
+    location: str,
     numbers: Iterable[int] | None = None,
 ) -> tuple[Tokens, ...]:
     """Several layers at once, as `layer_tokens` gives each; blocks are read once.
@@ -75,25 +75,25 @@ def layers(
     numbers  (n,) what the texts are called in errors; from 1 if None
     """
     texts: list[list[list[str]]] = [[] for _ in wanted]
-    for rows in _rows(blocks, tokens, where, numbers):
+    for rows in _rows(blocks, tokens, location, numbers):
         for layer, column in zip(wanted, texts, strict=True):
             cells = [row[_COLUMN[layer]] for row in rows]
             column.append(_entity_tags(cells) if layer == "entity" else cells)
     return tuple(_as_tokens(column, tokens) for column in texts)
 
 
-def heads(blocks: Sequence[str], tokens: Tokens, where: str) -> NDArray[np.int32]:
+def heads(blocks: Sequence[str], tokens: Tokens, location: str) -> NDArray[np.int32]:
     """(n_tokens,) the place of every token's head in its text, from 0; -1: a root.
 
     Raises InputError as `layer_tokens` does, and where a word has no head.
     """
     result: list[int] = []
-    for number, rows in enumerate(_rows(blocks, tokens, where, None), start=1):
+    for number, rows in enumerate(_rows(blocks, tokens, location, None), start=1):
         for row in rows:
             if row[_HEAD] == NOTHING:
                 raise InputError(
                     f"the word {row[_FORM]!r} has no head",
-                    where=f"{where}, segment {number}",
+                    location=f"{location}, segment {number}",
                     remedy="give dependencies (CoNLL-U columns 7 and 8), or an annotator of them",
                 )
             result.append(int(row[_HEAD]) - 1)
@@ -154,26 +154,26 @@ class Annotated:
 
     blocks   (n,) CoNLL-U or bracketed parses
     tokens   of the side
-    where    what the blocks are called in errors
+    location    what the blocks are called in errors
     """
 
     blocks: Sequence[str]
     tokens: Tokens
-    where: str
+    location: str
     _read: dict[Layer, Tokens] = field(default_factory=dict, repr=False)
 
     def layer(self, name: Layer) -> Tokens:
         """A layer, by `layer_tokens`; those that most annotators make are read together."""
         if name not in self._read:
             wanted = LAYERS if name in LAYERS else (name,)
-            read = layers(self.blocks, self.tokens, wanted, self.where)
+            read = layers(self.blocks, self.tokens, wanted, self.location)
             self._read.update(zip(wanted, read, strict=True))
         return self._read[name]
 
     @cached_property
     def heads(self) -> NDArray[np.int32]:
         """(n_tokens,) as the function `heads`."""
-        return heads(self.blocks, self.tokens, self.where)
+        return heads(self.blocks, self.tokens, self.location)
 
     @cached_property
     def trees(self) -> tuple[str, ...]:
@@ -193,7 +193,7 @@ class Annotated:
             if length and not tree and "# tree_grammar = " not in block:
                 raise InputError(
                     "no constituents",
-                    where=f"{self.where}, segment {number}",
+                    location=f"{self.location}, segment {number}",
                     remedy="annotate with an annotator of constituents (qe annotate train --task "
                     "constituents), or give bracketed trees",
                 )
@@ -218,7 +218,7 @@ class Annotated:
             if NOTHING in words:
                 raise InputError(
                     f"word {words.index(NOTHING) + 1} has no entity tag",
-                    where=f"{self.where}, segment {i + 1}",
+                    location=f"{self.location}, segment {i + 1}",
                     remedy="annotate with an annotator of entities, or give NER=O, NER=B-PER, ... in MISC",
                 )
             entities.append(tuple(spans(words)))
@@ -232,12 +232,12 @@ class Annotated:
         """
         result: list[bool] = []
         for number, (block, rows) in enumerate(
-            zip(self.blocks, _rows(self.blocks, self.tokens, self.where, None), strict=True), start=1
+            zip(self.blocks, _rows(self.blocks, self.tokens, self.location, None), strict=True), start=1
         ):
             if "# speller = " not in block:
                 raise InputError(
                     "no speller was asked",
-                    where=f"{self.where}, segment {number}",
+                    location=f"{self.location}, segment {number}",
                     remedy="annotate with `+hunspell` after the annotator's name",
                 )
             result += ["Spell=no" in row[_MISC].split("|") for row in rows]
@@ -252,12 +252,12 @@ class Annotated:
         return value_lists(self.blocks, name)
 
 
-def words_of(block: str, where: str, number: int) -> Iterator[list[str]]:
+def words_of(block: str, location: str, number: int) -> Iterator[list[str]]:
     """The rows of the words of the block of segment `number`: ten columns each."""
     if block.lstrip().startswith("("):
         yield from _leaves(block)
         return
-    for row in _lines(block, where, number):
+    for row in _lines(block, location, number):
         if row[0] in _PLACES or natural(row[0]) is not None:
             yield row
 
@@ -315,19 +315,19 @@ def _inside(head: str, low: int, high: int) -> bool:
 
 
 def _rows(
-    blocks: Sequence[str], tokens: Tokens, where: str, numbers: Iterable[int] | None
+    blocks: Sequence[str], tokens: Tokens, location: str, numbers: Iterable[int] | None
 ) -> Iterator[list[list[str]]]:
     lengths = np.diff(tokens.offsets).tolist()
     for k, block, length in zip(numbers or range(1, len(blocks) + 1), blocks, lengths, strict=True):
-        rows = list(words_of(block, where, k))
+        rows = list(words_of(block, location, k))
         if len(rows) != length:
-            rows = _in_text(block, where, k, len(rows), length)
-        yield _through(rows, f"{where}, segment {k}")
+            rows = _in_text(block, location, k, len(rows), length)
+        yield _through(rows, f"{location}, segment {k}")
 
 
-def _in_text(block: str, where: str, number: int, words: int, length: int) -> list[list[str]]:
+def _in_text(block: str, location: str, number: int, words: int, length: int) -> list[list[str]]:
     sentences: list[list[list[str]]] = [[]]
-    for row in () if block.lstrip().startswith("(") else _lines(block, where, number):
+    for row in () if block.lstrip().startswith("(") else _lines(block, location, number):
         begins = row[0].startswith("1-") or (row[0] == "1" and not _ranged(sentences[-1]))
         if begins and sentences[-1]:
             sentences.append([])
@@ -336,7 +336,7 @@ def _in_text(block: str, where: str, number: int, words: int, length: int) -> li
     if len(rows) != length:
         raise InputError(
             f"the annotation has {words} words, but the text {length} tokens",
-            where=f"{where}, segment {number}",
+            location=f"{location}, segment {number}",
             remedy="annotate the tokens that `qe` makes, or give tokenized text (tokenizer: whitespace)",
         )
     return rows
@@ -346,7 +346,7 @@ def _ranged(rows: Sequence[list[str]]) -> bool:
     return len(rows) == 1 and rows[0][0].startswith("1-")
 
 
-def _through(rows: list[list[str]], where: str) -> list[list[str]]:
+def _through(rows: list[list[str]], location: str) -> list[list[str]]:
     before, last = 0, 0
     for k, row in enumerate(rows):
         if row[0] == "1":
@@ -357,13 +357,15 @@ def _through(rows: list[list[str]], where: str) -> list[list[str]]:
             continue
         place = natural(head)
         if place is None or place > last:
-            raise InputError(f"the head of a word must be 0 to {last}, but is {head[:40]!r}", where=where)
+            raise InputError(
+                f"the head of a word must be 0 to {last}, but is {head[:40]!r}", location=location
+            )
         if before and place:
             row[_HEAD] = str(place + before)
     return rows
 
 
-def _lines(block: str, where: str, number: int) -> Iterator[list[str]]:
+def _lines(block: str, location: str, number: int) -> Iterator[list[str]]:
     for line in block.split("\n"):
         if not line.strip() or line.startswith("#"):
             continue
@@ -371,12 +373,12 @@ def _lines(block: str, where: str, number: int) -> Iterator[list[str]]:
         if len(row) != _COLUMNS:
             raise InputError(
                 f"CoNLL-U has {_COLUMNS} columns between tabs, but this line {len(row)}: {line[:60]!r}",
-                where=f"{where}, segment {number}",
+                location=f"{location}, segment {number}",
             )
         if row[0] not in _PLACES and not _ID.fullmatch(row[0]):
             raise InputError(
                 f"{row[0][:40]!r} is no id of a word, a range or an empty node",
-                where=f"{where}, segment {number}",
+                location=f"{location}, segment {number}",
             )
         yield row
 

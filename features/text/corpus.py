@@ -226,7 +226,7 @@ def _refuse_long(words: NDArray[np.int64], before: int) -> None:
         place = int((words > LONGEST).argmax())
         raise InputError(
             f"{words[place]:,} words, but a side of a pair has at most {LONGEST:,}",
-            where=f"line {before + place + 1} of the parallel corpus",
+            location=f"line {before + place + 1} of the parallel corpus",
             remedy=REMEDY,
         )
 

@@ -134,7 +134,7 @@ def _check_lengths(tokens: Tokens, side: str) -> None:
         raise InputError(
             f"eflomal aligns sentences of at most {_LONGEST:,} tokens, but this one has "
             f"{tokens.lengths[longest]:,}",
-            where=f"{side}:{longest + 1}",
+            location=f"{side}:{longest + 1}",
             remedy="split it, or use the aligner of a bundle",
         )
 

@@ -44,7 +44,7 @@ class Links:
             yield " ".join(pairs[first:last])
 
     @classmethod
-    def from_pharaoh(cls, lines: Iterable[str], where: object = None) -> "Links":
+    def from_pharaoh(cls, lines: Iterable[str], location: object = None) -> "Links":
         """Reads lines of `i-j` links; a link given twice counts once.
 
         Raises InputError with the line for anything else.
@@ -56,7 +56,7 @@ class Links:
                 bad = line.split()[matches.index(None)]
                 raise InputError(
                     f"expected links like 0-0, but found {bad[:40]!r}",
-                    where=f"{where}:{number}" if where else f"line {number}",
+                    location=f"{location}:{number}" if location else f"line {number}",
                 )
             pairs.extend(chain.from_iterable(sorted({(int(m[1]), int(m[2])) for m in matches if m})))
             offsets.append(len(pairs) // 2)
@@ -111,7 +111,7 @@ class Links:
         mask[starts[segment] + self.source * widths[segment] + self.target] = True
         return mask
 
-    def check(self, lengths: NDArray[np.int64], widths: NDArray[np.int64], where: object = None) -> None:
+    def check(self, lengths: NDArray[np.int64], widths: NDArray[np.int64], location: object = None) -> None:
         """Raises InputError, naming the line, where a link points outside its segment (l, m words)."""
         segment = np.repeat(np.arange(len(self)), np.diff(self.offsets))
         bad = np.flatnonzero((self.source >= lengths[segment]) | (self.target >= widths[segment]))
@@ -120,7 +120,7 @@ class Links:
             raise InputError(
                 f"the link {self.source[first]}-{self.target[first]} points outside "
                 f"({lengths[k]} source and {widths[k]} target tokens)",
-                where=f"{where}:{k + 1}" if where else f"line {k + 1}",
+                location=f"{location}:{k + 1}" if location else f"line {k + 1}",
                 remedy="align the same tokenization (text tokenized elsewhere: the tokenizer `whitespace`)",
             )
 

@@ -41,7 +41,9 @@ class WordNet:
         files = [folder / name for pos in _FILES for name in (f"index.{pos}", f"{pos}.exc")]
         for file in files:
             if not file.is_file():
-                raise InputError("no such file", where=file, remedy="on Debian: apt-get install wordnet-base")
+                raise InputError(
+                    "no such file", location=file, remedy="on Debian: apt-get install wordnet-base"
+                )
         return cls(
             {pos: dict(_sets(read_lines(folder / f"index.{pos}"), pos)) for pos in _FILES},
             {pos: dict(_forms(read_lines(folder / f"{pos}.exc"))) for pos in _FILES},

@@ -28,8 +28,10 @@ class Constituents(TreeColumn):
         return f"annotation_{self.side}"
 
     def read(self, segments: Segments) -> Trees:
-        where = self.requires()
-        return Trees.from_brackets([_brackets(text) for text in segments.require(where)], where, plain=True)
+        location = self.requires()
+        return Trees.from_brackets(
+            [_brackets(text) for text in segments.require(location)], location, plain=True
+        )
 
 
 def _brackets(annotation: str) -> str:

@@ -175,7 +175,7 @@ def judgements(settings: Mapping[str, Any]) -> Iterator[str]:
                 raise InputError(
                     f"`{kind}` judges words without labels: it cannot stand beside other knowledge, "
                     f"but got {', '.join(map(str, kinds))}",
-                    where="knowledge",
+                    location="knowledge",
                     remedy="`pretrained` gives its log-odds to a model that learns from labels",
                 )
             yield str(kind)
@@ -187,6 +187,6 @@ def refuse_judgements(family: str, settings: Mapping[str, Any]) -> None:
         known = (name for name in KNOWLEDGE.names if not issubclass(KNOWLEDGE.get(name), Judgement))
         raise InputError(
             f"'{family}' learns from labels, but `{kind}` judges words without any",
-            where="knowledge",
+            location="knowledge",
             remedy=f"known here: {', '.join(known)}",
         )

@@ -106,13 +106,13 @@ def tag_labels(tags: Sequence[str], target: Tokens) -> TokenLabels:
         if len(line_tags) != 2 * length + 1:
             raise InputError(
                 f"expected {2 * length + 1} tags for {length} target tokens, but found {len(line_tags)}",
-                where=f"word_tags, segment {i}",
+                location=f"word_tags, segment {i}",
                 remedy="set the tokenizer that the tags were made with, or labels: post_edit",
             )
         unknown = set(line_tags) - {"OK", "BAD"}
         if unknown:
             raise InputError(
-                f"tags are OK or BAD, but found {min(unknown)!r}", where=f"word_tags, segment {i}"
+                f"tags are OK or BAD, but found {min(unknown)!r}", location=f"word_tags, segment {i}"
             )
         gaps += line_tags[::2]
         words += line_tags[1::2]
@@ -140,16 +140,16 @@ def tag_probabilities(lines: Sequence[str], target: Tokens) -> TokenProbabilitie
     """
     words, gaps = [np.empty(0)], [np.empty(0)]
     for i, (line, length) in enumerate(zip(lines, target.lengths.tolist(), strict=True), start=1):
-        where = f"{PROBABILITIES}, segment {i}"
+        location = f"{PROBABILITIES}, segment {i}"
         try:
             values = np.array(line.split(), np.float64)
         except ValueError:
-            raise InputError("probabilities are numbers between 0 and 1", where=where) from None
+            raise InputError("probabilities are numbers between 0 and 1", location=location) from None
         if len(values) != 2 * length + 1:
             what = f"expected {2 * length + 1} probabilities for {length} target tokens"
-            raise InputError(f"{what}, but found {len(values)}", where=where)
+            raise InputError(f"{what}, but found {len(values)}", location=location)
         if not ((values >= 0) & (values <= 1)).all():
-            raise InputError("probabilities are numbers between 0 and 1", where=where)
+            raise InputError("probabilities are numbers between 0 and 1", location=location)
         gaps.append(values[::2])
         words.append(values[1::2])
     return TokenProbabilities(np.concatenate(words), np.concatenate(gaps))

@@ -193,15 +193,15 @@ def source_tag_labels(tags: Sequence[str], lengths: NDArray[np.int64]) -> Flags:
     all_tags: list[str] = []
     for i, (line, length) in enumerate(zip(tags, lengths.tolist(), strict=True), start=1):
         words = line.split()
-        where = f"source_tags, segment {i}"
+        location = f"source_tags, segment {i}"
         if len(words) != length:
             raise InputError(
                 f"expected {length} tags for {length} source tokens, but found {len(words)}",
-                where=where,
+                location=location,
                 remedy="set the tokenizer that the tags were made with, or other labels",
             )
         unknown = set(words) - {"OK", "BAD"}
         if unknown:
-            raise InputError(f"tags are OK or BAD, but found {min(unknown)!r}", where=where)
+            raise InputError(f"tags are OK or BAD, but found {min(unknown)!r}", location=location)
         all_tags += words
     return np.array([word == "BAD" for word in all_tags], np.bool_)

@@ -22,7 +22,7 @@ def on_spark(engine: str, master: str | None) -> bool:
     from features.basics.errors import InputError, unknown_name
 
     if engine not in ("local", "spark"):
-        raise unknown_name("engine", engine, ("local", "spark"), where="--engine")
+        raise unknown_name("engine", engine, ("local", "spark"), location="--engine")
     if master is not None and engine != "spark":
         raise InputError("--master is Spark's", remedy="add --engine spark")
     return engine == "spark"

@@ -89,7 +89,7 @@ Log = TextLog | JsonLog
 def log_of(verb: str, form: str | None) -> Log:
     """Raises InputError for a form that there is none of."""
     if form is not None and form not in FORMS:
-        raise InputError(f"is {' or '.join(FORMS)}, not {form!r}", where="--log")
+        raise InputError(f"is {' or '.join(FORMS)}, not {form!r}", location="--log")
     return JsonLog(verb) if form == "json" else TextLog(verb)
 
 

@@ -65,7 +65,7 @@ def _texts(options: OracleOptions, gold: "ScoreFile") -> "PostEdited | None":
         lines = Reading(Path()).lines(path).texts
         if len(lines) != len(gold.scores):
             raise InputError(
-                f"{len(lines)} lines, but {len(gold.scores)} gold labels in {gold.path}", where=path
+                f"{len(lines)} lines, but {len(gold.scores)} gold labels in {gold.path}", location=path
             )
         columns.append(lines)
     return PostEdited(columns[0], columns[1], Tokenizer(options.language or "en", normalise=False))

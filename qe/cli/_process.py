@@ -134,7 +134,7 @@ class _Watched:
             self.broken = True
             raise
         except OSError as error:
-            raise InputError(f"cannot be written ({error.strerror})", where="stdout") from None
+            raise InputError(f"cannot be written ({error.strerror})", location="stdout") from None
 
 
 def _safe(text: str) -> str:

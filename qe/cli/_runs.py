@@ -40,7 +40,7 @@ def compare_runs(folders: list[Path], samples: int | None, seed: int, form: str,
     if missing := [folder for folder in folders if not (folder / "report.json").is_file()]:
         raise InputError(
             "holds no finished run of `qe train` (no report.json)",
-            where=missing[0],
+            location=missing[0],
             remedy="outputs of MT systems are given as --system NAME=FILE, predictions to `qe evaluate`",
         )
     with held(output, "compare", folders):

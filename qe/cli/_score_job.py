@@ -180,7 +180,9 @@ class ScoreJob:
         if path is None:
             return [None] * len(self.by)
         if self.models is not None and path.suffix.lower() == ".json":
-            raise InputError("holds thresholds of one model", where=path, remedy="give a cost table (.yaml)")
+            raise InputError(
+                "holds thresholds of one model", location=path, remedy="give a cost table (.yaml)"
+            )
         return [_thresholds_of(path, one) for one in self.by]
 
     @property

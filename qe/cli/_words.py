@@ -134,7 +134,7 @@ def _of_source(systems: Sequence[str], sources: Sequence[str]) -> list[str]:
 def _read_gold(path: Path) -> TagFile:
     gold = read_tags(path)
     if gold.probabilities:
-        raise InputError("holds probabilities, but gold tags are OK and BAD", where=gold.path)
+        raise InputError("holds probabilities, but gold tags are OK and BAD", location=gold.path)
     return gold
 
 
@@ -189,7 +189,7 @@ def _tags(name: str, file: TagFile, gold: TagFile, tuned: float | None, options:
     if file.tags is None:
         raise InputError(
             f"'{name}' holds probabilities, and tags need a threshold",
-            where=file.path,
+            location=file.path,
             remedy="give --threshold, --tune and --tune-gold, or --folds",
         )
     return file.tags
@@ -202,5 +202,5 @@ def draw_reliability(path: Path, reports: dict[str, WordReport]) -> None:
 
     parts = {part: report.reliability for part, report in reports.items() if report.reliability}
     if not parts:
-        raise InputError("no system gives probabilities", where="--reliability", remedy="leave it out")
+        raise InputError("no system gives probabilities", location="--reliability", remedy="leave it out")
     save(reliability_plot(parts), path)

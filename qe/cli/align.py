@@ -86,7 +86,7 @@ def check_choice(aligner: str, resources: Path | None, with_corpus: bool, tokeni
     from features.basics.errors import InputError, unknown_name
 
     if aligner not in ("hmm", "eflomal"):
-        raise unknown_name("aligner", aligner, ("hmm", "eflomal"), where="--aligner")
+        raise unknown_name("aligner", aligner, ("hmm", "eflomal"), location="--aligner")
     if with_corpus and aligner != "eflomal":
         raise InputError("--with-corpus is eflomal's", remedy="add --aligner eflomal")
     if resources is None and (aligner == "hmm" or with_corpus):

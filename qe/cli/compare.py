@@ -219,7 +219,7 @@ def compare(
     systems = _systems(system, dev or [], list(chosen), scores or [])
     check_buckets(buckets, len(systems[0].runs[0]))
     if sources is not None and len(sources) != len(systems[0].runs[0]):
-        raise InputError(f"{len(systems[0].runs[0])} segments, but {len(sources)} sources", where=source)
+        raise InputError(f"{len(systems[0].runs[0])} segments, but {len(sources)} sources", location=source)
     with held(output, "compare", files), progress_bar(quiet) as progress:
         comparison = run_comparison(
             systems, reference, chosen,
@@ -294,7 +294,7 @@ def _scored(text: str) -> tuple[str, str, list[str]]:
     name, runs = _named(text, "--scores", form)
     metric, _, system = name.partition(":")
     if not metric or not system:
-        raise InputError(f"expected {form}, but got '{text}'", where="--scores")
+        raise InputError(f"expected {form}, but got '{text}'", location="--scores")
     return metric, system, runs
 
 
@@ -343,7 +343,7 @@ def _systems(given: list[str], dev: list[str], metrics: list[str], scored: list[
 def _named(text: str, option: str, form: str = "NAME=VALUE[,VALUE...]") -> tuple[str, list[str]]:
     name, values = assigned(text, form, option)
     if not all(values.split(",")):
-        raise InputError(f"expected {form}, but got '{text}'", where=option)
+        raise InputError(f"expected {form}, but got '{text}'", location=option)
     return name, values.split(",")
 
 

@@ -127,7 +127,7 @@ def _texts(
     if is_conllu(target) != is_conllu(post_edit):
         raise InputError(
             "one side is CoNLL-U, the other plain text",
-            where=f"{target}, {post_edit}",
+            location=f"{target}, {post_edit}",
             remedy="annotate both, or none",
         )
     if is_conllu(target):
@@ -167,7 +167,7 @@ def _source(path: Path | None, segments: int) -> list[str] | None:
         return None
     lines = texts_of(Reading(Path()), path, "source").texts
     if len(lines) != segments:
-        raise InputError(f"{len(lines)} sources, but {segments} translations", where=path)
+        raise InputError(f"{len(lines)} sources, but {segments} translations", location=path)
     return lines
 
 

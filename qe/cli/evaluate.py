@@ -261,7 +261,7 @@ def _bayes(
 
     columns = {name: sign * file.scores for name, file in systems.items() if not file.ranks_only}
     if len(columns) < len(systems):
-        raise InputError("a submission of ranks has no scores to compare", where="--bayes")
+        raise InputError("a submission of ranks has no scores to compare", location="--bayes")
     lines = None if folds is None else list(read_lines(folds))
     ropes = margins(margin, DEFAULT_METRICS)
     return bayesian_comparisons(

@@ -124,9 +124,9 @@ def init(
             delimiter, quoting, encoding, decimal, sheet=sheet, header_row=header_row, kind=kind
         ),
     )
-    where = output or _usual(data)
+    location = output or _usual(data)
     made = begin(
-        data, wishes, where, name=name, parallel=parallel, own_corpus=own_corpus, overwrite=overwrite
+        data, wishes, location, name=name, parallel=parallel, own_corpus=own_corpus, overwrite=overwrite
     )
     if as_json:
         print_json("init", made.to_json())

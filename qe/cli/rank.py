@@ -147,7 +147,7 @@ def _ranges(names: list[str] | None, methods: list[str]) -> tuple[str, ...] | No
     if strangers:
         raise InputError(
             f"no method '{strangers[0]}' is asked for",
-            where="--ranges",
+            location="--ranges",
             remedy=f"known: {', '.join(methods)}, all, none",
         )
     return tuple(names)

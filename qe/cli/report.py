@@ -66,13 +66,17 @@ def report(
         given = {"--model": model, "--drift": drift, "--triage": triage, "--summary": summary}
         for name, value in given.items():
             if value is not None:
-                raise InputError(f"{name} is for scored files", where=target, remedy="leave it out for a run")
+                raise InputError(
+                    f"{name} is for scored files", location=target, remedy="leave it out for a run"
+                )
         from qe.reports.run import run_page
 
         page = run_page(target)
     else:
         if model is None:
-            raise InputError("a scored file needs --model", where=target, remedy="the model that scored it")
+            raise InputError(
+                "a scored file needs --model", location=target, remedy="the model that scored it"
+            )
         from qe.api.models import model_folder
         from qe.reports.scored import scored_page
 

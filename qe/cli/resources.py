@@ -149,7 +149,7 @@ def build(
     manifest = output / MANIFEST
     before = manifest.read_bytes() if manifest.is_file() else None
     if (foreign := stranger(output)) is not None:
-        raise InputError(f"holds {foreign} and no bundle", where=output, remedy="choose another --output")
+        raise InputError(f"holds {foreign} and no bundle", location=output, remedy="choose another --output")
     inputs = Inputs(
         Alignments(alignments),
         Monolingual.of(source_monolingual, target_monolingual),
@@ -227,5 +227,5 @@ def _built(
         return build_named(build, parts, progress)
     bundle, left_out = build_possible(build, parts, progress, asked)
     for name, reason in left_out.items():
-        print(f"qe resources: left out: {name} ({reason.what})", file=sys.stderr)
+        print(f"qe resources: left out: {name} ({reason.problem})", file=sys.stderr)
     return bundle

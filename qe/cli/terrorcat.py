@@ -271,12 +271,12 @@ def _same_tagger(about: dict[str, Any], named: str | None, language: str) -> "Ta
 
     trained = about.get("tagger")
     if trained is None and named is not None:
-        raise InputError("the model counts no parts of speech", where="--tagger", remedy="leave it out")
+        raise InputError("the model counts no parts of speech", location="--tagger", remedy="leave it out")
     by = _tagger(named or trained, language)
     if by is not None and by.fingerprint != about.get("tagger_fingerprint"):
         raise InputError(
             f"the model was trained with another tagger than '{named or trained}' is now",
-            where="--tagger",
+            location="--tagger",
             remedy="name that one, or train the model again",
         )
     return by

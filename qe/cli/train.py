@@ -248,7 +248,7 @@ def _judged_by(experiment: "Experiment") -> "Labelled":
     from qe.production.promotion import of_experiment
 
     if not experiment.tracking.registers:
-        raise InputError("--promote needs a model that is registered", where="tracking.register")
+        raise InputError("--promote needs a model that is registered", location="tracking.register")
     return of_experiment(experiment)
 
 

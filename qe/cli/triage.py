@@ -130,7 +130,7 @@ def _scale(
     if given == (None, None) and (smallest < 1 or largest > 5):
         raise InputError(
             f"its labels lie from {smallest:g} to {largest:g}, and nothing says where the label ends",
-            where=labels.path,
+            location=labels.path,
             remedy="give --model, or --scale-low and --scale-high",
         )
     return LabelScale(

@@ -36,7 +36,7 @@ def ui(
     if not is_database(uri):
         raise InputError(
             "is no database that a UI could be opened on",
-            where=uri,
+            location=uri,
             remedy="a tracking server has a UI of its own: open its address in a browser",
         )
     check_reachable(uri)

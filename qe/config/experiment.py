@@ -596,7 +596,7 @@ def load(path: Path, *, data_root: Path | None = None, overrides: Sequence[str] 
     Raises InputError with the path of the key, and the known names, for anything unknown or ill-typed.
     """
     content, files = read(path, data_root)
-    return made(content, data_root or path.parent, where=path, overrides=overrides, files=files)
+    return made(content, data_root or path.parent, location=path, overrides=overrides, files=files)
 
 
 def of_settings(settings: Mapping[str, Any], overrides: Sequence[str] = ()) -> Experiment:
@@ -638,22 +638,22 @@ def read(path: Path, data_root: Path | None = None) -> tuple[dict[str, Any], lis
 
 
 def on_extended(
-    content: Mapping[str, Any], where: Path, data_root: Path | None
+    content: Mapping[str, Any], location: Path, data_root: Path | None
 ) -> tuple[dict[str, Any], list[Path]]:
     """`content` on top of the experiments it extends, and the files these stand in.
 
-    where  the file of the content, or the folder where the path in `extends` starts
+    location  the file of the content, or the folder where the path in `extends` starts
 
     Raises InputError, naming `where`, for what cannot be extended.
     """
-    return extended(content, where, _moved if data_root is None else lambda keys, *_: keys)
+    return extended(content, location, _moved if data_root is None else lambda keys, *_: keys)
 
 
 def made(
     content: Mapping[str, Any],
     root: Path,
     *,
-    where: Path | None = None,
+    location: Path | None = None,
     overrides: Sequence[str] = (),
     files: Sequence[Path] = (),
 ) -> Experiment:
@@ -667,7 +667,7 @@ def made(
     """
     experiment, mistakes = _drafted(content, root, overrides, files)
     if mistakes:
-        raise together(mistakes, told(where or Path("experiment"), files))
+        raise together(mistakes, told(location or Path("experiment"), files))
     return experiment
 
 

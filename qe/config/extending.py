@@ -15,12 +15,12 @@ _CHANGES: Final = ("remove", "add")
 _CHOICES: Final = ("kind", "format")  # what says which other keys a mapping takes
 
 
-def extended(content: Mapping[str, Any], where: Path, moved: Moved) -> tuple[Keys, list[Path]]:
+def extended(content: Mapping[str, Any], location: Path, moved: Moved) -> tuple[Keys, list[Path]]:
     """The keys of an experiment on top of those it extends.
 
     Also returns the files these stand in, nearest first.
 
-    where  the experiment's own file, or the folder where its paths start
+    location  the experiment's own file, or the folder where its paths start
     moved  called with the keys of an extended file, its folder and the folder of the file that extends it
 
     Raises InputError if there is no such file, if files extend each other in a circle, and if `features`
@@ -29,15 +29,15 @@ def extended(content: Mapping[str, Any], where: Path, moved: Moved) -> tuple[Key
     >>> extended({"name": "a"}, Path("a.yaml"), lambda keys, *_: keys)
     ({'name': 'a'}, [])
     """
-    chain = [(where if where.is_dir() else where.parent, dict(content))]
+    chain = [(location if location.is_dir() else location.parent, dict(content))]
     files = list[Path]()
-    for path in _bases(chain, where):
+    for path in _bases(chain, location):
         chain.append((path.parent, read_mapping(path, "experiment file")))
         files.append(path)
     folder, keys = chain.pop()
     for above, changes in reversed(chain):
         changes.pop(KEY)
-        keys = _with_changes(moved(keys, folder, above), changes, where)
+        keys = _with_changes(moved(keys, folder, above), changes, location)
         folder = above
     return keys, files
 
@@ -51,35 +51,35 @@ def told(path: Path, files: Sequence[Path]) -> str:
     return f"{path} (extends {', '.join(file.name for file in files)})" if files else str(path)
 
 
-def _bases(chain: list[tuple[Path, Keys]], where: Path) -> Iterator[Path]:
-    seen = [where.resolve()]
+def _bases(chain: list[tuple[Path, Keys]], location: Path) -> Iterator[Path]:
+    seen = [location.resolve()]
     while KEY in chain[-1][1]:
         folder, content = chain[-1]
-        path = _base(folder, content[KEY], where)
+        path = _base(folder, content[KEY], location)
         if path.resolve() in seen:
             circle = " extends ".join(file.name for file in (*seen[seen.index(path.resolve()) :], path))
-            raise InputError(f"{KEY}: files extend each other in a circle: {circle}", where=where)
+            raise InputError(f"{KEY}: files extend each other in a circle: {circle}", location=location)
         if len(seen) == DEEPEST:
-            raise InputError(f"{KEY}: more than {DEEPEST} files extend each other", where=where)
+            raise InputError(f"{KEY}: more than {DEEPEST} files extend each other", location=location)
         seen.append(path.resolve())
         yield path
 
 
-def _base(folder: Path, name: object, where: Path) -> Path:
+def _base(folder: Path, name: object, location: Path) -> Path:
     if not isinstance(name, str) or not name:
         raise InputError(
             f"{KEY}: must be the path of an experiment file, beside this one, but got {shown(name)}",
-            where=where,
+            location=location,
         )
     path = folder / name
     if not path.is_file():
-        raise InputError(f"{KEY}: no such experiment file: {path}", where=where)
+        raise InputError(f"{KEY}: no such experiment file: {path}", location=location)
     return path
 
 
-def _with_changes(base: Keys, changes: Keys, where: Path) -> Keys:
+def _with_changes(base: Keys, changes: Keys, location: Path) -> Keys:
     features = {
-        key: _features(base.get(key, []), changes[key], where) for key in changes if key == "features"
+        key: _features(base.get(key, []), changes[key], location) for key in changes if key == "features"
     }
     return _merged(base, changes) | features
 
@@ -106,29 +106,29 @@ def _another(base: Keys, changes: Keys) -> bool:
     return any(key in changes and base.get(key) != changes[key] for key in _CHOICES)
 
 
-def _features(base: Any, changes: Any, where: Path) -> Any:
+def _features(base: Any, changes: Any, location: Path) -> Any:
     if not isinstance(changes, dict) or not changes:
         return changes
     for key in changes:
         if key not in _CHANGES:
-            raise unknown_name("key", key, _CHANGES, f"{where}: features")
+            raise unknown_name("key", key, _CHANGES, f"{location}: features")
     removed, added = (_as_list(changes.get(key, [])) for key in _CHANGES)
     listed = _as_list(base)
-    _check_removed(removed, [_name(entry) for entry in listed], where)
+    _check_removed(removed, [_name(entry) for entry in listed], location)
     return [entry for entry in listed if _name(entry) not in map(_name, removed)] + added
 
 
-def _check_removed(removed: list[Any], names: list[str], where: Path) -> None:
+def _check_removed(removed: list[Any], names: list[str], location: Path) -> None:
     for entry in removed:
         if not (isinstance(entry, str) or (isinstance(entry, dict) and entry.keys() == {"set"})):
             raise InputError(
                 f"features.remove: takes names of kinds, and sets as {{set: NAME}}, but got {shown(entry)}",
-                where=where,
+                location=location,
             )
         if (name := _name(entry)) not in names:
             raise InputError(
                 f"features.remove: the features that are extended have no {shown(name)}",
-                where=where,
+                location=location,
                 remedy=f"they have: {', '.join(names)}{did_you_mean(name, names)}",
             )
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import optuna
 
 
-def parse_distribution(value: Any, where: str) -> Distribution:
+def parse_distribution(value: Any, location: str) -> Distribution:
     """A list is a choice; `{low, high, log, step}` a range, of whole numbers if both ends are.
 
     Raises InputError, naming the key, for anything else.
@@ -35,15 +35,15 @@ def parse_distribution(value: Any, where: str) -> Distribution:
                 return IntRange(low, high, bool(value.get("log", False)), int(value.get("step", 1)))
             return FloatRange(float(low), float(high), bool(value.get("log", False)), value.get("step"))
         except (TypeError, ValueError) as error:
-            raise InputError(str(error), where=where) from None
+            raise InputError(str(error), location=location) from None
     raise InputError(
         f"not a search space: {value!r}",
-        where=where,
+        location=location,
         remedy="give a list of choices or {low: .., high: .., log: true|false, step: ..}",
     )
 
 
-def parse_space(space: Mapping[str, Any], where: str) -> dict[str, Distribution]:
+def parse_space(space: Mapping[str, Any], location: str) -> dict[str, Distribution]:
     """Parameter -> distribution; the entries of a mapping within are named `parameter.entry`.
 
     Raises InputError as `parse_distribution` does.
@@ -58,10 +58,10 @@ def parse_space(space: Mapping[str, Any], where: str) -> dict[str, Distribution]
             and value
             and all(isinstance(v, (list, Mapping)) for v in value.values())
         ):
-            inner = parse_space(value, f"{where}.{name}")
+            inner = parse_space(value, f"{location}.{name}")
             distributions |= {f"{name}.{entry}": distribution for entry, distribution in inner.items()}
         else:
-            distributions[name] = parse_distribution(value, f"{where}.{name}")
+            distributions[name] = parse_distribution(value, f"{location}.{name}")
     return distributions
 
 

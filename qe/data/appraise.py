@@ -59,11 +59,13 @@ def judgements(path: Path, pair: str | None = None) -> list[Judgement]:
     rows = list(_rows(path))
     known = list(dict.fromkeys(row.pair for row in rows))
     if not known:
-        raise InputError("there are no judgements of translations (type TGT)", where=path)
+        raise InputError("there are no judgements of translations (type TGT)", location=path)
     if pair is None and len(known) > 1:
-        raise InputError("which language pair?", where=path, remedy=f"choose with --pair: {', '.join(known)}")
+        raise InputError(
+            "which language pair?", location=path, remedy=f"choose with --pair: {', '.join(known)}"
+        )
     if pair is not None and pair not in known:
-        raise unknown_name("language pair", pair, known, where=path)
+        raise unknown_name("language pair", pair, known, location=path)
     return [row for row in rows if row.pair == (pair or known[0])]
 
 
@@ -73,7 +75,7 @@ def _rows(path: Path) -> Iterator[Judgement]:
         if score is None or fields[3] not in _TYPES:
             raise InputError(
                 "expected annotator, system, item, type, source language, target language, score",
-                where=f"{path}:{line}",
+                location=f"{path}:{line}",
                 remedy=f"types are {', '.join(_TYPES)}",
             )
         whole_document = len(fields) > 8 and fields[8].strip().lower() == "true"

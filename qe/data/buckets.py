@@ -45,8 +45,8 @@ def by_length(lines: Sequence[str], what: str, count: int = BANDS) -> Buckets:
 
 def by_rare_words(lines: Sequence[str], what: str, corpus: Path | None = None, count: int = BANDS) -> Buckets:
     """Bands of the share of rare words."""
-    where = "the test set" if corpus is None else corpus.name
-    about = f"% of words of the {what} that {where} has at most once"
+    location = "the test set" if corpus is None else corpus.name
+    about = f"% of words of the {what} that {location} has at most once"
     shares = rare_shares(lines, None if corpus is None else read_lines(corpus))
     return bands(RARE, about, shares, count)
 

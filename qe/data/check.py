@@ -156,13 +156,13 @@ def guess_format(path: Path) -> str:
     Raises InputError if it shows none.
     """
     if not path.exists():
-        raise InputError("no such file or folder", where=path)
+        raise InputError("no such file or folder", location=path)
     fitting = [name for name in FORMATS.names if FORMATS.get(name).recognises(path)]
     if len(fitting) == 1:
         return fitting[0]
     raise InputError(
         f"this may be {' or '.join(fitting)}" if fitting else "cannot tell the format of this",
-        where=path,
+        location=path,
         remedy=f"name it with --format ({', '.join(FORMATS.names)}) and its keys with --set",
     )
 

@@ -75,11 +75,11 @@ def numbers_of(texts: Sequence[str], classes: Sequence[str]) -> list[str]:
     return [number.get(text.strip().casefold(), text) for text in texts]
 
 
-def check_classes(classes: Sequence[str], where: str) -> None:
+def check_classes(classes: Sequence[str], location: str) -> None:
     """Raises InputError unless they are two different names."""
     if len(classes) != 2 or len({name.strip().casefold() for name in classes}) != 2:
         raise InputError(
             f"two different classes are needed, but got {list(classes)}",
-            where=where,
+            location=location,
             remedy="such as [OK, BAD]: the first is 0, the second 1",
         )

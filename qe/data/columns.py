@@ -42,7 +42,7 @@ def label_scale(label: Label) -> LabelScale:
         if label != "hter":
             raise InputError(
                 f"unknown label '{label}'",
-                where="dataset.label",
+                location="dataset.label",
                 remedy="use hter (computed from the post-edits) or {name, low, high, higher_is_better}",
             )
         return HTER
@@ -50,16 +50,16 @@ def label_scale(label: Label) -> LabelScale:
     for key in ("name", "higher_is_better"):
         if key not in label:
             raise InputError(
-                f"the key '{key}' is missing", where="dataset.label", remedy="nothing guesses it"
+                f"the key '{key}' is missing", location="dataset.label", remedy="nothing guesses it"
             )
     if not isinstance(label["higher_is_better"], bool):
-        raise InputError("must be true or false", where="dataset.label.higher_is_better")
+        raise InputError("must be true or false", location="dataset.label.higher_is_better")
     classes = label.get("classes")
     if classes is not None:
         return _classes_scale(label, classes)
     low, high = (_bound(label, key) for key in ("low", "high"))
     if low is not None and high is not None and low >= high:
-        raise InputError(f"`low < high` must hold, but got ({low=:g}, {high=:g})", where="dataset.label")
+        raise InputError(f"`low < high` must hold, but got ({low=:g}, {high=:g})", location="dataset.label")
     return LabelScale(str(label["name"]), low, high, label["higher_is_better"])
 
 
@@ -67,13 +67,13 @@ def _classes_scale(label: Mapping[str, Any], classes: Any) -> LabelScale:
     if not fits(classes, Sequence[str]):
         raise InputError(
             f"must be a list of two names, but got {classes!r}",
-            where="dataset.label.classes",
+            location="dataset.label.classes",
             remedy="put names in quotes that YAML reads otherwise, such as 'true' and 'no'",
         )
     check_classes(classes, "dataset.label.classes")
     for key, expected in (("low", 0), ("high", 1)):
         if label.get(key) not in (None, expected):
-            raise InputError(f"must be {expected}, as the label has classes", where=f"dataset.label.{key}")
+            raise InputError(f"must be {expected}, as the label has classes", location=f"dataset.label.{key}")
     return LabelScale(str(label["name"]), 0.0, 1.0, label["higher_is_better"], classes)
 
 
@@ -81,7 +81,7 @@ def _bound(label: Mapping[str, Any], key: str) -> float | None:
     value = label.get(key)
     if value is None or fits(value, float):
         return None if value is None else float(value)
-    raise InputError(f"must be a number or null, but got {value!r}", where=f"dataset.label.{key}")
+    raise InputError(f"must be a number or null, but got {value!r}", location=f"dataset.label.{key}")
 
 
 def make_split(
@@ -106,7 +106,7 @@ def make_split(
         if required not in columns:
             raise InputError(
                 f"split '{name}' has no {required}",
-                where=reading.root,
+                location=reading.root,
                 remedy=f"columns: {', '.join(columns)}",
             )
     equal_lengths(columns)
@@ -131,7 +131,7 @@ def make_split(
     if split.judges is not None and split.weights is not None and split.judges.shape != split.weights.shape:
         raise InputError(
             f"{split.judges.shape[1]} judges, but {split.weights.shape[1]} weights",
-            where=columns["weights"].path,
+            location=columns["weights"].path,
         )
     return split
 
@@ -140,7 +140,7 @@ def _refuse_absent(reading: Reading, columns: Mapping[str, Column]) -> None:
     for name, column in columns.items():
         if name not in NUMBERS:
             for row in sorted(column.absent):
-                reading.defect(f"the {name} is missing (null)", where=column.where(row))
+                reading.defect(f"the {name} is missing (null)", location=column.location(row))
 
 
 def _hter(reading: Reading, segments: Segments, post_edit: Column) -> FloatArray:
@@ -148,7 +148,7 @@ def _hter(reading: Reading, segments: Segments, post_edit: Column) -> FloatArray
 
     scores = hter(segments.target_tokens, segments.target_tokenizer.tokens(post_edit.texts))
     for row in np.flatnonzero(np.isnan(scores)):
-        reading.defect("the post-edit is empty, so HTER is undefined", where=post_edit.where(int(row)))
+        reading.defect("the post-edit is empty, so HTER is undefined", location=post_edit.location(int(row)))
     return scores
 
 
@@ -160,12 +160,12 @@ def _ids(reading: Reading, split: str, n: int, own: Column | None) -> tuple[str,
     good = True
     for row, identifier in enumerate(own.texts):
         if not identifier:
-            reading.defect("the segment id is missing", where=own.where(row))
+            reading.defect("the segment id is missing", location=own.location(row))
             good = False
         elif identifier in first:
             reading.defect(
-                f"the segment id '{identifier}' was used before, at {own.where(first[identifier])}",
-                where=own.where(row),
+                f"the segment id '{identifier}' was used before, at {own.location(first[identifier])}",
+                location=own.location(row),
                 remedy="ids must be unique within a split",
             )
             good = False

@@ -270,10 +270,10 @@ def _texts(label: str, tables: "Mapping[str, pd.DataFrame]") -> list[str]:
     return [str(value) for column in columns for value in column if value is not None and value == value]
 
 
-def _named(table: "pd.DataFrame", where: str) -> "pd.DataFrame":
+def _named(table: "pd.DataFrame", location: str) -> "pd.DataFrame":
     headers = [str(header) for header in table.columns]
     found = {
-        header_of(role, headers, where): role
+        header_of(role, headers, location): role
         for role in HEADERS
         if role not in headers and role not in ("id", "scores")
     }
@@ -281,7 +281,7 @@ def _named(table: "pd.DataFrame", where: str) -> "pd.DataFrame":
     for column in ("source", "target"):
         if column not in named.columns:
             raise InputError(
-                f"lacks the column '{column}'", where=where, remedy=f"it has {', '.join(headers)}"
+                f"lacks the column '{column}'", location=location, remedy=f"it has {', '.join(headers)}"
             )
     return named
 

@@ -172,7 +172,7 @@ class _Quoted:
     def _wrong(self, what: str, number: int, text: str, kind: type[InputError] = InputError) -> InputError:
         return kind(
             f"not valid CSV: {what} ({shown(text, 60)})",
-            where=f"{self.path}:{number}",
+            location=f"{self.path}:{number}",
             remedy="if double quotes are ordinary text here, set `quoting: false` (--no-quoting)",
         )
 
@@ -190,13 +190,13 @@ def _decoded_lines(path: Path, encoding: str) -> Iterator[str]:
         except UnicodeError as error:
             raise not_of(encoding, error, f"{path}:{number + 1}") from None
         except DAMAGED_GZIP as error:
-            raise InputError(damage_of(error), where=f"{path}:{number + 1}") from None
+            raise InputError(damage_of(error), location=f"{path}:{number + 1}") from None
 
 
-def not_of(encoding: str, error: UnicodeError, where: object) -> InputError:
+def not_of(encoding: str, error: UnicodeError, location: object) -> InputError:
     return InputError(
         f"not {encoding} ({error.reason if isinstance(error, UnicodeDecodeError) else error})",
-        where=where,
+        location=location,
         remedy="name its encoding (--encoding), or convert the file, for example with iconv -t UTF-8",
     )
 
@@ -208,7 +208,7 @@ def check_encoding(name: str) -> None:
         b"\xff\xfe\x00".decode(name, "replace")  # idna replaces nothing
     except (LookupError, UnicodeError, TypeError, ValueError):
         raise InputError(
-            f"'{name}' is no encoding of text", where="--encoding", remedy="such as cp1252"
+            f"'{name}' is no encoding of text", location="--encoding", remedy="such as cp1252"
         ) from None
 
 
@@ -228,7 +228,7 @@ def _beginning(path: Path) -> bytes:
                 sample += part
     except DAMAGED_GZIP as error:
         if not sample:
-            raise InputError(damage_of(error), where=f"{path}:1") from None
+            raise InputError(damage_of(error), location=f"{path}:1") from None
     return sample[: _SAMPLE + 1]
 
 

@@ -93,17 +93,19 @@ def option_errors(name: str, options: Mapping[str, Any]) -> Iterator[InputError]
             right = False
             yield InputError(
                 f"the format '{name}' has no key '{key}'",
-                where="dataset",
+                location="dataset",
                 remedy=f"known: {known}{did_you_mean(str(key), entries)}",
             )
             continue
         for place, what in mistakes(value, hints[key], f"dataset.{key}"):
-            yield InputError(what, where=place)
+            yield InputError(what, location=place)
             right = False
     for entry in entries.values():
         if entry.name not in options and entry.default is MISSING and entry.default_factory is MISSING:
             yield InputError(
-                f"the format '{name}' needs the key '{entry.name}'", where="dataset", remedy=f"known: {known}"
+                f"the format '{name}' needs the key '{entry.name}'",
+                location="dataset",
+                remedy=f"known: {known}",
             )
             right = False
     if right:

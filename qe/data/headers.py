@@ -32,7 +32,7 @@ def known_headers(role: str, headers: Sequence[str], taken: Collection[str] = ()
 def header_of(
     role: str,
     headers: Sequence[str],
-    where: object,
+    location: object,
     *,
     taken: Collection[str] = (),
     option: str = "--columns",
@@ -43,7 +43,7 @@ def header_of(
         none = "" if role in ("source", "target") else f", or {option} {role}= for none"
         raise InputError(
             f"several columns could be the {role}: {', '.join(candidates)}",
-            where=where,
+            location=location,
             remedy=f"say which: {option} {role}={candidates[0]}{none}",
         )
     return candidates[0] if candidates else ""

@@ -159,7 +159,7 @@ def check_output(path: Path) -> None:
     """
     if not path.name.removesuffix(".gz").endswith(OUTPUTS):
         raise InputError(
-            "the name does not tell what kind of table to write", where=path, remedy=" or ".join(OUTPUTS)
+            "the name does not tell what kind of table to write", location=path, remedy=" or ".join(OUTPUTS)
         )
     check_writable(path)
 

@@ -64,12 +64,12 @@ def _of_json(path: Path) -> tuple[str, dict[str, FloatArray]]:
     try:
         content = json.loads("\n".join(read_lines(path)))
     except (ValueError, RecursionError) as error:
-        raise InputError(f"not JSON ({error})", where=path) from None
+        raise InputError(f"not JSON ({error})", location=path) from None
     systems = content if isinstance(content, dict) else {path.stem: content}
     if not systems or not all(isinstance(rows, list) and rows for rows in systems.values()):
         raise InputError(
             "is no JSON of comet-score",
-            where=path,
+            location=path,
             remedy="it holds a list of scored segments for each system",
         )
     metric = _metric_of(systems, path)
@@ -85,14 +85,14 @@ def _metric_of(systems: Mapping[str, Sequence[Any]], path: Path) -> str:
     for name, segments in systems.items():
         for place, segment in enumerate(segments):
             if not isinstance(segment, dict):
-                raise InputError("must be a JSON object", where=f"{path}:{name}:{place}")
+                raise InputError("must be a JSON object", location=f"{path}:{name}:{place}")
     rows: list[dict[str, Any]] = [segment for segments in systems.values() for segment in segments]
     numbers = [key for key, value in rows[0].items() if _is_number(value) and key != "variance"]
     names = [key for key in numbers if all(key in row for row in rows)]
     if len(names) != 1:
         raise InputError(
             f"{len(names)} scores of a segment ({', '.join(names) or 'none'})",
-            where=path,
+            location=path,
             remedy="each segment has one, such as COMET",
         )
     return names[0]
@@ -102,10 +102,10 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _finite(value: object, where: str) -> float:
+def _finite(value: object, location: str) -> float:
     if isinstance(value, int | float) and _is_number(value) and np.isfinite(float(value)):
         return float(value)
-    raise InputError(f"the score is {value!r}, not a finite number", where=where)
+    raise InputError(f"the score is {value!r}, not a finite number", location=location)
 
 
 def read_printed(path: Path) -> tuple[str, FloatArray]:
@@ -136,7 +136,7 @@ def _check_alone(names: Mapping[str, object], path: Path) -> None:
     if len(names) != 1:
         raise InputError(
             f"scores of {len(names)} systems ({', '.join(names)})",
-            where=path,
+            location=path,
             remedy="give one file for each",
         )
 
@@ -162,7 +162,7 @@ def _row(line: str, number: int, path: Path) -> _Row | None:
         return None
     raise InputError(
         "expected PAIR, METHOD, SEGMENT, SCORE, or a line of comet-score",
-        where=f"{path}:{number}",
+        location=f"{path}:{number}",
         remedy="separate fields by one tab",
     )
 
@@ -176,12 +176,12 @@ def _in_order(rows: Sequence[_Row], path: Path) -> FloatArray:
         if row.segment in lines:
             raise InputError(
                 f"segment {row.segment} is given twice, first in line {lines[row.segment]}",
-                where=f"{path}:{row.line}",
+                location=f"{path}:{row.line}",
             )
         if first > 1 or place >= len(rows):
             raise InputError(
                 f"segment {row.segment} in a file of {len(rows)} segments",
-                where=f"{path}:{row.line}",
+                location=f"{path}:{row.line}",
                 remedy="segments count from 0 or from 1, none missing",
             )
         lines[row.segment], scores[place] = row.line, _number(row, path)
@@ -194,5 +194,5 @@ def _number(row: _Row, path: Path) -> float:
     except ValueError:
         value = np.nan
     if not np.isfinite(value):
-        raise InputError(f"the score is {row.score!r}, not a finite number", where=f"{path}:{row.line}")
+        raise InputError(f"the score is {row.score!r}, not a finite number", location=f"{path}:{row.line}")
     return value

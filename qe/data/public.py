@@ -67,12 +67,12 @@ def dataset(name: str, pairs: Sequence[str] = ()) -> PublicDataset:
     page gives an address of.
     """
     if name in BY_HAND:
-        raise InputError("is not fetched", where=name, remedy=BY_HAND[name])
+        raise InputError("is not fetched", location=name, remedy=BY_HAND[name])
     if name not in _KNOWN:
         raise unknown_name("public dataset", name, _KNOWN)
     for pair in pairs:
         if pair not in PAIRS[name]:
-            raise unknown_name("language pair", pair, PAIRS[name], where=name)
+            raise unknown_name("language pair", pair, PAIRS[name], location=name)
     return _KNOWN[name](tuple(pairs) or USUAL.get(name, PAIRS[name]))
 
 
@@ -158,7 +158,7 @@ def _check_unchanged(name: str, download: Download, output: Path) -> None:
         if (path.exists() or path.is_symlink()) and not _is(path, sum_):
             raise InputError(
                 f"is there, and not as '{name}' publishes it",
-                where=path,
+                location=path,
                 remedy="move it away, or choose another --output",
             )
 
@@ -235,7 +235,7 @@ def _undamaged(part: Path, url: str) -> Iterator[None]:
         Damaged,
     ) as error:
         part.unlink()
-        raise InputError(f"damaged archive ({error})", where=url, remedy="run the command again") from None
+        raise InputError(f"damaged archive ({error})", location=url, remedy="run the command again") from None
 
 
 def _land(
@@ -255,7 +255,7 @@ def _land(
     if open_:
         raise InputError(
             f"no content with the expected checksum for {', '.join(open_.values())}",
-            where=url,
+            location=url,
             remedy="the file was damaged on the way, or changed at its source",
         )
     return [output / file for _, file in missing]
@@ -285,12 +285,12 @@ def _download(url: str, part: Path, progress: Progress) -> None:
     except urllib.error.HTTPError as error:
         error.close()
         if error.code != 416:  # all the bytes are there already
-            raise InputError(f"the server answers {error.code} {error.reason}", where=url) from None
+            raise InputError(f"the server answers {error.code} {error.reason}", location=url) from None
     except (urllib.error.URLError, TimeoutError, HTTPException, ConnectionError) as error:
         reason = getattr(error, "reason", error)
         raise InputError(
             f"cannot be downloaded ({reason})",
-            where=url,
+            location=url,
             remedy="run the command again: it goes on where it stopped",
         ) from None
 

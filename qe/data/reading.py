@@ -49,7 +49,7 @@ class Column:
         texts, lines = [self.texts[row] for row in rows], [self.lines[row] for row in rows]
         return replace(self, texts=texts, lines=lines, absent=absent)
 
-    def where(self, row: int) -> str:
+    def location(self, row: int) -> str:
         """`file:line` of a cell."""
         return f"{self.path}:{self.unit}{self.lines[row]}"
 
@@ -86,9 +86,9 @@ class Reading:
         made = {name: self.attempt(partial(read, name, file)) for name, file in named.items()}
         return {name: split for name, split in made.items() if split is not None}
 
-    def defect(self, what: str, *, where: object = None, remedy: str = "") -> None:
+    def defect(self, what: str, *, location: object = None, remedy: str = "") -> None:
         """Something wrong with one place of the data."""
-        error = InputError(what, where=where, remedy=remedy)
+        error = InputError(what, location=location, remedy=remedy)
         if not self.tolerant:
             raise error
         self.defects.append(error)
@@ -116,9 +116,9 @@ class Reading:
             with open_binary(path) as stream:
                 content = stream.read()
         except DAMAGED_GZIP as error:
-            raise InputError(damage_of(error), where=path) from None
+            raise InputError(damage_of(error), location=path) from None
         if content in (b"", BOM):
-            raise InputError("the file is empty", where=path, remedy="give one segment per line")
+            raise InputError("the file is empty", location=path, remedy="give one segment per line")
         self.provenance[self.name(path)] = sha256(path)
         return content
 
@@ -140,7 +140,7 @@ class Reading:
             column = error.start - (content.rfind(b"\n", 0, error.start) + 1) + 1
             raise InputError(
                 f"not UTF-8 (byte 0x{content[error.start]:02x} at position {column})",
-                where=f"{path}:{line}",
+                location=f"{path}:{line}",
                 remedy="convert the file, for example with iconv -t UTF-8",
             ) from None
         return self._lines_alike(path, text)
@@ -191,7 +191,7 @@ class Reading:
                 values[i] = number_in(text)
             else:
                 what, remedy = problem
-                self.defect(f"the {noun} {what}", where=column.where(i), remedy=remedy)
+                self.defect(f"the {noun} {what}", location=column.location(i), remedy=remedy)
         return values
 
     def labels(self, column: Column, scale: LabelScale) -> FloatArray:
@@ -211,7 +211,8 @@ class Reading:
         for i, row in enumerate(rows):
             if len(row) != width:
                 self.defect(
-                    f"expected {width} {noun}s as in the first line, found {len(row)}", where=column.where(i)
+                    f"expected {width} {noun}s as in the first line, found {len(row)}",
+                    location=column.location(i),
                 )
                 continue
             cells = Column(row, column.path, [column.lines[i]] * width, column.unit, decimal=column.decimal)
@@ -291,13 +292,15 @@ def equal_lengths(columns: Mapping[str, Column]) -> None:
             short, long = sorted((first, column), key=len)
             raise InputError(
                 f"ends after {len(short)} lines, but {long.path} has {len(long)}",
-                where=f"{short.path}:{len(short)}",
+                location=f"{short.path}:{len(short)}",
                 remedy="line i of all files of a split must be the same segment",
             )
 
 
-def known_keys(given: Mapping[str, Any], known: Sequence[str], where: str) -> None:
+def known_keys(given: Mapping[str, Any], known: Sequence[str], location: str) -> None:
     """Raises InputError for keys that nobody reads, with the known ones."""
     unknown = [key for key in given if key not in known]
     if unknown:
-        raise InputError(f"unknown key '{unknown[0]}'", where=where, remedy=f"known: {', '.join(known)}")
+        raise InputError(
+            f"unknown key '{unknown[0]}'", location=location, remedy=f"known: {', '.join(known)}"
+        )

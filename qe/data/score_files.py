@@ -103,7 +103,7 @@ def read_scores(
             _check_scale(submitted.scores, path, low, high)
             return ScoreFile(path, submitted.method, submitted.scores, submitted)
         if not ranks_suffice or submitted.ranks is None:
-            raise InputError("the submission holds ranks only, but scores are needed", where=path)
+            raise InputError("the submission holds ranks only, but scores are needed", location=path)
         scores = (len(submitted.ranks) + 1 - submitted.ranks).astype(np.float64)
         return ScoreFile(path, submitted.method, scores, submitted)
     if first and is_printed(path):
@@ -138,7 +138,7 @@ def same_segments(gold: ScoreFile, files: Mapping[str, ScoreFile]) -> None:
         if len(file.scores) != len(gold.scores):
             raise InputError(
                 f"{len(file.scores)} scores of '{name}', but {len(gold.scores)} gold labels in {gold.path}",
-                where=file.path,
+                location=file.path,
             )
         if gold.ids is None or file.ids is None:
             continue
@@ -146,7 +146,7 @@ def same_segments(gold: ScoreFile, files: Mapping[str, ScoreFile]) -> None:
             if expected != actual:
                 raise InputError(
                     f"segment {row} has id '{actual}', but '{expected}' in {gold.path}",
-                    where=file.path,
+                    location=file.path,
                     remedy="put both files in the same order",
                 )
 
@@ -154,7 +154,7 @@ def same_segments(gold: ScoreFile, files: Mapping[str, ScoreFile]) -> None:
 def _first_line(path: Path) -> str:
     for line in read_lines(path):
         return line
-    raise InputError("the file is empty", where=path, remedy="give one score per line")
+    raise InputError("the file is empty", location=path, remedy="give one score per line")
 
 
 def _chosen(table: Mapping[str, Column], column: str | None, path: Path) -> Column:
@@ -165,7 +165,7 @@ def _chosen(table: Mapping[str, Column], column: str | None, path: Path) -> Colu
     if not names or names[0] not in table:
         raise InputError(
             f"no column '{column}'" if column else "which column holds the scores?",
-            where=path,
+            location=path,
             remedy=f"name one of {', '.join(table)}",
         )
     return table[names[0]]
@@ -176,5 +176,6 @@ def _check_scale(scores: FloatArray, path: Path, low: float | None, high: float 
     if outside.any():
         segment = int(np.flatnonzero(outside)[0])
         raise InputError(
-            f"the score of segment {segment + 1} is {scores[segment]:g}, off the declared scale", where=path
+            f"the score of segment {segment + 1} is {scores[segment]:g}, off the declared scale",
+            location=path,
         )

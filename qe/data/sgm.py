@@ -67,11 +67,13 @@ def segments(path: Path) -> Sequence[Segment]:
     if begin is not None:
         raise _wrong("is not closed", text, begin, path)
     if not found:
-        raise InputError("holds no <seg>", where=path, remedy="give an SGM file, or text with another ending")
+        raise InputError(
+            "holds no <seg>", location=path, remedy="give an SGM file, or text with another ending"
+        )
     if len(systems) > 1:
         raise InputError(
             f"holds {len(systems)} systems ({', '.join(systems)})",
-            where=path,
+            location=path,
             remedy="give one file for each",
         )
     return found
@@ -90,4 +92,4 @@ def _line(text: str, tag: re.Match[str]) -> int:
 
 
 def _wrong(what: str, text: str, tag: re.Match[str], path: Path) -> InputError:
-    return InputError(f"a <seg> {what}", where=f"{path}:{_line(text, tag)}", remedy="mend the file")
+    return InputError(f"a <seg> {what}", location=f"{path}:{_line(text, tag)}", remedy="mend the file")

@@ -49,11 +49,11 @@ def make_folds(
     [[0, 1], [2, 3], [4, 5]]
     """
     if folds < 2:
-        raise InputError(f"at least 2 folds are needed, but got {folds}", where="split.folds")
+        raise InputError(f"at least 2 folds are needed, but got {folds}", location="split.folds")
     if by == "document":
         if documents is None:
             raise InputError(
-                "the segments have no document ids", where="split.by", remedy="use by: block or by: random"
+                "the segments have no document ids", location="split.by", remedy="use by: block or by: random"
             )
         groups = np.unique(np.asarray(documents, dtype=object).astype(str), return_inverse=True)[1]
         noun = "documents"
@@ -66,7 +66,7 @@ def make_folds(
     units = int(groups.max()) + 1 if n else 0
     if units < folds:
         raise InputError(
-            f"{folds} folds need at least {folds} {noun}, but there are {units}", where="split.folds"
+            f"{folds} folds need at least {folds} {noun}, but there are {units}", location="split.folds"
         )
     if by != "block":
         splitter = _splitter(folds, seed, by, classes)

@@ -63,7 +63,7 @@ def write_submission(path: Path, method: str, scores: FloatArray, quality: Float
         raise InputError(f"a method name must be text without tabs and line ends, but got {method!r}")
     if not np.isfinite(scores).all():
         row = int(np.flatnonzero(~np.isfinite(scores))[0])
-        raise InputError(f"the score of segment {row + 1} is {scores[row]}", where=path)
+        raise InputError(f"the score of segment {row + 1} is {scores[row]}", location=path)
     ranks = ranks_of(scores if quality is None else quality)
     with atomic_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
         for segment, (score, rank) in enumerate(zip(scores.tolist(), ranks.tolist(), strict=True), start=1):
@@ -89,12 +89,14 @@ def read_submission(path: Path) -> Submission:
     """
     rows = [_fields(line, f"{path}:{number}") for number, line in enumerate(read_lines(path), start=1)]
     if not rows:
-        raise InputError("the file is empty", where=path)
+        raise InputError("the file is empty", location=path)
     method = rows[0][0]
     for number, row in enumerate(rows, start=1):
         if row[0] != method:
             raise InputError(
-                f"method '{row[0]}' after '{method}'", where=f"{path}:{number}", remedy="one file per method"
+                f"method '{row[0]}' after '{method}'",
+                location=f"{path}:{number}",
+                remedy="one file per method",
             )
     order = _permutation([row[1] for row in rows], "segment", path)
     scores, ranks = np.empty(len(rows)), np.empty(len(rows), np.int64)
@@ -102,28 +104,28 @@ def read_submission(path: Path) -> Submission:
     ranks[order] = [row[3] for row in rows]
     if not ranks.any():
         if not scores.any():
-            raise InputError("neither scores nor ranks: both columns are 0 throughout", where=path)
+            raise InputError("neither scores nor ranks: both columns are 0 throughout", location=path)
         return Submission(method, scores, None)
     _permutation([row[3] for row in rows], "rank", path)
     return Submission(method, scores if scores.any() else None, ranks)
 
 
-def _fields(line: str, where: str) -> tuple[str, int, float, int]:
+def _fields(line: str, location: str) -> tuple[str, int, float, int]:
     fields = line.split("\t")
     if len(fields) != 4:
         raise InputError(
             f"expected METHOD, SEGMENT, SCORE, RANK, found {len(fields)} fields",
-            where=where,
+            location=location,
             remedy="separate fields by one tab",
         )
     try:
         row = fields[0], integer(fields[1]), real(fields[2]), integer(fields[3])
     except ValueError as error:
-        raise InputError(f"not a submission line ({error})", where=where) from None
+        raise InputError(f"not a submission line ({error})", location=location) from None
     if max(abs(row[1]), abs(row[3])) > _MOST:
-        raise InputError(f"segments and ranks are numbers up to {_MOST:,}", where=where)
+        raise InputError(f"segments and ranks are numbers up to {_MOST:,}", location=location)
     if not np.isfinite(row[2]):
-        raise InputError(f"the score is {row[2]}, not a finite number", where=where)
+        raise InputError(f"the score is {row[2]}, not a finite number", location=location)
     return row
 
 
@@ -132,12 +134,12 @@ def _permutation(numbers: Sequence[int], noun: str, path: Path) -> IntArray:
     for line, number in enumerate(numbers, start=1):
         if number in lines:
             raise InputError(
-                f"{noun} {number} is given twice, first in line {lines[number]}", where=f"{path}:{line}"
+                f"{noun} {number} is given twice, first in line {lines[number]}", location=f"{path}:{line}"
             )
         if not 1 <= number <= len(numbers):
             raise InputError(
                 f"{noun} {number} in a file of {len(numbers)} segments",
-                where=f"{path}:{line}",
+                location=f"{path}:{line}",
                 remedy=f"{noun}s run from 1 to {len(numbers)}, none missing",
             )
         lines[number] = line

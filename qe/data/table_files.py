@@ -46,9 +46,12 @@ class Layout:
     @property
     def settings(self) -> dict[str, Any]:
         """The keys of the format `table` that say the same."""
-        where = self.asked.where
+        location = self.asked.location
         given = {"kind": self.kind, **vars(self.wanted), "decimal": self.decimal}
-        given |= {"sheet": where.sheet or None, "header_row": where.header if where.header > 1 else None}
+        given |= {
+            "sheet": location.sheet or None,
+            "header_row": location.header if location.header > 1 else None,
+        }
         return {key: value for key, value in given.items() if value is not None}
 
     def check(self) -> None:
@@ -71,7 +74,7 @@ def kind_of(path: Path) -> str:
     if path.is_dir():
         raise InputError(
             "is a folder, and a table is one file",
-            where=path,
+            location=path,
             remedy="name the file; files side by side become a table by `paste` (docs/own-data.md), or are "
             "read as they are by a format of `qe data formats`",
         )
@@ -80,7 +83,7 @@ def kind_of(path: Path) -> str:
     if kind is None:
         raise InputError(
             "the name does not tell what kind of table this is",
-            where=path,
+            location=path,
             remedy=f"set `kind` (--kind) to one of {', '.join(ALL_KINDS)}",
         )
     return kind
@@ -102,7 +105,7 @@ def read_table(reading: Reading, path: Path, layout: Layout | None = None) -> di
     }
     table = readers[kind]()
     if not table or not len(next(iter(table.values()))):
-        raise InputError("the table has no rows", where=path)
+        raise InputError("the table has no rows", location=path)
     return table
 
 
@@ -118,7 +121,7 @@ def texts_of(reading: Reading, path: Path, role: str) -> Column:
     if not header:
         raise InputError(
             f"no column is known as the {role}",
-            where=path,
+            location=path,
             remedy=f"it has {', '.join(table)}; name it {role}, or give a file with one text per line",
         )
     return reading.stripped(table[header])
@@ -138,7 +141,7 @@ def _delimited(reading: Reading, path: Path, kind: str, layout: Layout) -> dict[
             quotes = any('"' in field for field in fields)
             raise InputError(
                 f"expected {len(header)} fields as in the header, found {len(fields)}",
-                where=f"{path}:{line}",
+                location=f"{path}:{line}",
                 remedy=f"if quotes are to be read otherwise here, set `quoting: {other}`" if quotes else "",
             )
         lines.append(line)
@@ -149,16 +152,16 @@ def _delimited(reading: Reading, path: Path, kind: str, layout: Layout) -> dict[
     }
 
 
-def check_header(header: Sequence[str], where: object) -> None:
+def check_header(header: Sequence[str], location: object) -> None:
     """Raises InputError if a header names a column twice."""
     repeated = [name for name in header if list(header).count(name) > 1]
     if repeated:
-        raise InputError(f"the column '{repeated[0]}' occurs twice in the header", where=where)
+        raise InputError(f"the column '{repeated[0]}' occurs twice in the header", location=location)
 
 
 def _of_translators(reading: Reading, path: Path, layout: Layout) -> dict[str, Column]:
     if layout.languages is None and translation_kind(path) != "xlsx":
-        raise InputError("the languages of source and target are not known", where=path)
+        raise InputError("the languages of source and target are not known", location=path)
     reading.content(path)
     file = opened(path, layout.languages or ("", ""), layout.asked)
     header = [name for name in file.header if name]
@@ -167,7 +170,7 @@ def _of_translators(reading: Reading, path: Path, layout: Layout) -> dict[str, C
     if isinstance(file, Sheet):
         for line, row in numbered:
             for reason in row.reasons.values():
-                reading.defect(reason, where=f"{path}:{unit}{line}")
+                reading.defect(reason, location=f"{path}:{unit}{line}")
     else:
         there = [(number, row) for number, row in numbered if not row.reasons]
         reading.note(path, len(numbered) - len(there), "{n} segments without a translation are left out")
@@ -185,17 +188,19 @@ def _json_lines(reading: Reading, path: Path) -> dict[str, Column]:
         try:
             record = json.loads(line)
         except json.JSONDecodeError as error:
-            raise InputError(f"not JSON ({error.msg})", where=f"{path}:{number}") from None
+            raise InputError(f"not JSON ({error.msg})", location=f"{path}:{number}") from None
         except (ValueError, RecursionError):  # Python reads whole numbers of up to 4,300 digits
             what = "JSON that is nested too deeply, or has a number of too many digits"
-            raise InputError(what, where=f"{path}:{number}") from None
+            raise InputError(what, location=f"{path}:{number}") from None
         if not isinstance(record, dict):
-            raise InputError("must be a JSON object", where=f"{path}:{number}", remedy="one object per line")
+            raise InputError(
+                "must be a JSON object", location=f"{path}:{number}", remedy="one object per line"
+            )
         if records and record.keys() != records[0].keys():
             odd = sorted(record.keys() ^ records[0].keys())
             raise InputError(
                 f"the keys differ from those of line 1: {', '.join(odd)}",
-                where=f"{path}:{number}",
+                location=f"{path}:{number}",
                 remedy="give every line the same keys (null if there is no value)",
             )
         records.append(record)
@@ -212,7 +217,7 @@ def _parquet(reading: Reading, path: Path) -> dict[str, Column]:
         check_header(table.column_names, path)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last: names of columns
         reason = str(error).partition("\n")[0]
-        raise InputError(f"not a Parquet file, or a damaged one ({reason})", where=path) from None
+        raise InputError(f"not a Parquet file, or a damaged one ({reason})", location=path) from None
     rows = range(1, table.num_rows + 1)
     return {
         name: _column(_python_values(table[name], name, path), path, rows, "row ")
@@ -224,7 +229,9 @@ def _python_values(column: Any, name: str, path: Path) -> list[Any]:
     try:
         return cast(list[Any], column.to_pylist())
     except (ValueError, OverflowError) as error:
-        raise InputError(f"the column '{name}' holds no UTF-8, or no dates ({error})", where=path) from None
+        raise InputError(
+            f"the column '{name}' holds no UTF-8, or no dates ({error})", location=path
+        ) from None
 
 
 def _column(values: Sequence[Any], path: Path, lines: Sequence[int], unit: str = "") -> Column:
@@ -233,7 +240,7 @@ def _column(values: Sequence[Any], path: Path, lines: Sequence[int], unit: str =
     for row, text in enumerate(texts):
         if _HALF.search(text):  # JSON can write it; no text has it
             raise InputError(
-                "half a surrogate pair", where=f"{path}:{unit}{lines[row]}", remedy="repair the text"
+                "half a surrogate pair", location=f"{path}:{unit}{lines[row]}", remedy="repair the text"
             )
     return Column(texts, path, lines, unit, absent)
 

@@ -58,7 +58,7 @@ class TagFile:
         Raises InputError for an unknown layout, and for a line of such a file with an even number of tags.
         """
         if layout not in LAYOUTS:
-            raise unknown_name("layout", layout, LAYOUTS, where="--layout")
+            raise unknown_name("layout", layout, LAYOUTS, location="--layout")
         if layout != "tags":
             return {layout: self}
         sizes = np.diff(self.offsets)
@@ -66,7 +66,7 @@ class TagFile:
         if len(even):
             raise InputError(
                 f"{sizes[even[0]]} tags, but words and the gaps around them are an odd number",
-                where=f"{self.path}:{even[0] + 1}",
+                location=f"{self.path}:{even[0] + 1}",
                 remedy="say --layout words, gaps or source for a file of one kind",
             )
         place = np.arange(len(self.bad)) - np.repeat(self.offsets[:-1], sizes)
@@ -97,12 +97,12 @@ def read_tags(path: Path) -> TagFile:
         kinds |= {word not in TAGS for word in words}
         if len(kinds) > 1:
             raise InputError(
-                "tags and numbers in one file", where=f"{path}:{number}", remedy="OK and BAD, or P(BAD)"
+                "tags and numbers in one file", location=f"{path}:{number}", remedy="OK and BAD, or P(BAD)"
             )
         values += read
         sizes.append(len(words))
     if not values:
-        raise InputError("no tags", where=path)
+        raise InputError("no tags", location=path)
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     return TagFile(path, np.array(values), offsets, kinds == {True})
 
@@ -127,7 +127,7 @@ def read_scored(path: Path, layout: Layout) -> TagFile:
     """
     rows = [_scored(line, path, number) for number, line in enumerate(read_lines(path), start=1)]
     if not rows:
-        raise InputError("no rows", where=path)
+        raise InputError("no rows", location=path)
     if layout != "tags":
         return _of_rows([_column(row, layout) for row in rows], path)
     pairs = zip((_column(row, "gaps") for row in rows), (_column(row, "words") for row in rows), strict=True)
@@ -138,28 +138,28 @@ _Cell = tuple[float, str]  # P(BAD), and the tag, or nothing
 
 
 def _scored(line: str, path: Path, number: int) -> tuple[dict[str, Any], str]:
-    where = f"{path}:{number}"
+    location = f"{path}:{number}"
     try:
         row = json.loads(line)
     except ValueError as error:
-        raise InputError(f"not valid JSON ({error})", where=where) from None
+        raise InputError(f"not valid JSON ({error})", location=location) from None
     if not isinstance(row, dict):
-        raise InputError("not a JSON object", where=where)
-    return row, where
+        raise InputError("not a JSON object", location=location)
+    return row, location
 
 
 def _column(row: tuple[dict[str, Any], str], layout: str) -> list[_Cell]:
-    content, where = row
+    content, location = row
     name, tag_name = _COLUMNS[layout]
     bad, tags = content.get(name), content.get(tag_name)
     if not isinstance(bad, list) or not all(_is_probability(value) for value in bad):
         raise InputError(
-            f"no probabilities `{name}`", where=where, remedy="give what `qe score --tokens` writes"
+            f"no probabilities `{name}`", location=location, remedy="give what `qe score --tokens` writes"
         )
     if tags is None:
         return [(float(value), "") for value in bad]
     if not isinstance(tags, list) or len(tags) != len(bad) or not all(tag in TAGS for tag in tags):
-        raise InputError(f"`{tag_name}` must be OK or BAD for each of `{name}`", where=where)
+        raise InputError(f"`{tag_name}` must be OK or BAD for each of `{name}`", location=location)
     return list(zip(map(float, bad), tags, strict=True))
 
 
@@ -174,7 +174,7 @@ def _woven(gaps: Sequence[_Cell], words: Sequence[_Cell]) -> list[_Cell]:
 def _of_rows(rows: Sequence[Sequence[_Cell]], path: Path) -> TagFile:
     cells = [cell for row in rows for cell in row]
     if not cells:
-        raise InputError("no tags", where=path)
+        raise InputError("no tags", location=path)
     tags = None if any(tag == "" for _, tag in cells) else np.array([tag == "BAD" for _, tag in cells], bool)
     offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
     return TagFile(path, np.array([bad for bad, _ in cells], np.float64), offsets, True, tags)
@@ -188,15 +188,17 @@ def _value(word: str, path: Path, line: int) -> float:
     except ValueError:
         value = np.nan
     if not 0 <= value <= 1:
-        raise InputError(f"'{word}' is neither OK, BAD nor a probability", where=f"{path}:{line}")
+        raise InputError(f"'{word}' is neither OK, BAD nor a probability", location=f"{path}:{line}")
     return value
 
 
 def same_tags(gold: TagFile, other: TagFile) -> None:
     """Raises InputError if two files differ in lines, or a line in tags."""
     if len(gold) != len(other):
-        raise InputError(f"{len(other)} lines, but {len(gold)} in {gold.path}", where=other.path)
+        raise InputError(f"{len(other)} lines, but {len(gold)} in {gold.path}", location=other.path)
     wrong = np.flatnonzero(np.diff(gold.offsets) != np.diff(other.offsets))
     if len(wrong):
         line, sizes = wrong[0], (np.diff(other.offsets)[wrong[0]], np.diff(gold.offsets)[wrong[0]])
-        raise InputError(f"{sizes[0]} tags, but {sizes[1]} in {gold.path}", where=f"{other.path}:{line + 1}")
+        raise InputError(
+            f"{sizes[0]} tags, but {sizes[1]} in {gold.path}", location=f"{other.path}:{line + 1}"
+        )

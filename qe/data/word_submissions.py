@@ -59,7 +59,7 @@ def read_word_submission(path: Path, layout: Layout) -> TagFile:
     if len(systems) > 1:
         raise InputError(
             f"tags of {len(systems)} systems ({', '.join(systems)})",
-            where=path,
+            location=path,
             remedy="give a file for each",
         )
     numbers = sorted({row.segment for row in rows})
@@ -68,7 +68,7 @@ def read_word_submission(path: Path, layout: Layout) -> TagFile:
         what = (
             f"segment {missing} is missing" if missing is not None else f"the first segment is {numbers[0]}"
         )
-        raise InputError(what, where=path, remedy="segments count from 0 or from 1, none missing")
+        raise InputError(what, location=path, remedy="segments count from 0 or from 1, none missing")
     first, count = numbers[0], len(numbers)
     parts = {
         kind: _segments([row for row in rows if row.kind == kind], first, count, path)
@@ -77,7 +77,9 @@ def read_word_submission(path: Path, layout: Layout) -> TagFile:
     absent = [kind for kind, segments in parts.items() if not any(segments)]
     if absent:
         raise InputError(
-            f"no tags of {absent[0]}", where=path, remedy="--layout words, gaps or source names what it has"
+            f"no tags of {absent[0]}",
+            location=path,
+            remedy="--layout words, gaps or source names what it has",
         )
     if layout != "tags":
         return _tag_file(parts[layout], path)
@@ -97,7 +99,7 @@ def _rows(path: Path) -> Iterable[_Row]:
         if row is None:
             raise InputError(
                 "expected PAIR, METHOD, TYPE, SEGMENT, INDEX, WORD and OK or BAD",
-                where=f"{path}:{number}",
+                location=f"{path}:{number}",
                 remedy="separate fields by one tab; TYPE is mt, gap or source",
             )
         yield row
@@ -129,7 +131,7 @@ def _segments(rows: Sequence[_Row], first: int, count: int, path: Path) -> list[
         if row.index in known:
             raise InputError(
                 f"index {row.index} of segment {row.segment} is given twice",
-                where=f"{path}:{row.line}",
+                location=f"{path}:{row.line}",
                 remedy=f"line {known[row.index].line} has it, too",
             )
         known[row.index] = row
@@ -140,7 +142,7 @@ def _segments(rows: Sequence[_Row], first: int, count: int, path: Path) -> list[
                 row = known[index]
                 raise InputError(
                     f"index {index} of segment {row.segment}, but {place} is missing",
-                    where=f"{path}:{row.line}",
+                    location=f"{path}:{row.line}",
                     remedy="indices count from 0 or from 1",
                 )
     return [[known[index].bad for index in sorted(known)] for known in by_segment]
@@ -149,7 +151,7 @@ def _segments(rows: Sequence[_Row], first: int, count: int, path: Path) -> list[
 def _woven(gaps: Sequence[float], words: Sequence[float], number: int, path: Path) -> list[float]:
     if len(gaps) != len(words) + 1:
         raise InputError(
-            f"{len(gaps)} gaps around {len(words)} words in segment {number} (counted from 0)", where=path
+            f"{len(gaps)} gaps around {len(words)} words in segment {number} (counted from 0)", location=path
         )
     return [tag for pair in zip(gaps, words, strict=False) for tag in pair] + [gaps[-1]]
 

@@ -53,7 +53,7 @@ def _beside(kind: str) -> list[str]:
     named = [name.strip().lower() for name in os.environ.get(PLOTS, "").split(",") if name.strip()]
     for name in named:
         if name not in _FORMATS:
-            raise unknown_name("kind of plot", name, _FORMATS, where=PLOTS)
+            raise unknown_name("kind of plot", name, _FORMATS, location=PLOTS)
     return [name for name in named if name != "png"] if kind == "png" else []
 
 

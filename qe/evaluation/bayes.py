@@ -74,7 +74,7 @@ def bayesian_comparisons(
     levels = Levels.of(groups, len(gold))
     if levels.crossed:
         raise InputError(
-            "the Bayesian tests take one kind of units", where="--bayes", remedy="give one --group"
+            "the Bayesian tests take one kind of units", location="--bayes", remedy="give one --group"
         )
     if folds is not None:
         _check_whole(folds, levels)
@@ -84,7 +84,7 @@ def bayesian_comparisons(
         if folds is None and name != "mae":
             raise InputError(
                 f"{name} has no value for a segment alone",
-                where="--bayes",
+                location="--bayes",
                 remedy="give --bayes-folds, or use mae",
             )
         sign = 1.0 if metric.higher_is_better else -1.0
@@ -126,7 +126,7 @@ def _check_whole(folds: Groups, levels: Levels) -> None:
         if fold_of.setdefault(group, fold) != fold:
             raise InputError(
                 f"group '{group}' lies in the folds '{fold_of[group]}' and '{fold}'",
-                where="--bayes-folds",
+                location="--bayes-folds",
                 remedy="the test needs folds of whole groups",
             )
 
@@ -137,7 +137,7 @@ def _by_fold(name: str, gold: FloatArray, predicted: FloatArray, folds: Groups) 
     scores = np.array([metric.score(gold[index == k], predicted[index == k]) for k in range(count)])
     if np.isnan(scores).any():
         raise InputError(
-            f"{name} is undefined in fold {int(np.isnan(scores).argmax()) + 1}", where="--bayes-folds"
+            f"{name} is undefined in fold {int(np.isnan(scores).argmax()) + 1}", location="--bayes-folds"
         )
     return scores
 

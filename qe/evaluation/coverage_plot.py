@@ -15,13 +15,13 @@ from qe.evaluation.prediction_plots import scale_label
 _SHOWN = (0.5, 0.8, 0.9)  # levels whose coverage by band is drawn, where they were measured
 
 
-def interval_coverage(measured: Sequence[Coverage], scale: LabelScale, where: str) -> Figure:
+def interval_coverage(measured: Sequence[Coverage], scale: LabelScale, location: str) -> Figure:
     """Coverage of prediction intervals by the requested level, and by band.
 
     Bands are of labels and of predictions.
 
     measured  one entry per level, all of the same segments
-    where     which segments, for the subtitle
+    location  which segments, for the subtitle
     """
     figure = new_figure(10.4, 4.4)
     grid = figure.add_gridspec(1, 3, width_ratios=(1, 1.2, 1.2))
@@ -35,7 +35,7 @@ def interval_coverage(measured: Sequence[Coverage], scale: LabelScale, where: st
     by_prediction = {entry.level: entry.by_prediction for entry in chosen}
     _held_by_band(panels[2], by_prediction, f"predicted {scale_label(scale)}")
     legend(panels[2], "lower right", "level asked for")
-    headline(panels[0], "Coverage of prediction intervals", f"{where} · n = {measured[0].n:,}")
+    headline(panels[0], "Coverage of prediction intervals", f"{location} · n = {measured[0].n:,}")
     return figure
 
 

@@ -233,7 +233,7 @@ def evaluate(
     chosen = {name: METRICS.get(name)() for name in metrics}
     _check_choices(predictions, baselines, test, samples, seed)
     for name in rankings:
-        known_name("system", name, predictions, where="rankings")
+        known_name("system", name, predictions, location="rankings")
     check_margins(margins or {}, metrics)
     if buckets and samples == 0:
         raise InputError("buckets are compared by resampling", remedy="ask for samples, or for no buckets")

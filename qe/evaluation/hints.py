@@ -93,12 +93,12 @@ def _shifted(name: str, gold: FloatArray, predicted: FloatArray, correlation: fl
         "one line early": rank_correlation(gold[1:], predicted[:-1]),
         "one line late": rank_correlation(gold[:-1], predicted[1:]),
     }
-    where, best = max(moved.items(), key=lambda item: -1.0 if np.isnan(item[1]) else item[1])
+    location, best = max(moved.items(), key=lambda item: -1.0 if np.isnan(item[1]) else item[1])
     if not best - own > _STANDARD_ERRORS * np.sqrt(2 / len(gold)):
         return ""
     return (
         f"'{name}' fits the labels of neighbouring segments better than its own (Spearman"
-        f" {number(best, 2)}, not {number(own, 2)}): is its file shifted, {where}?"
+        f" {number(best, 2)}, not {number(own, 2)}): is its file shifted, {location}?"
     )
 
 

@@ -121,11 +121,11 @@ def make(
         if not table["id"].equals(first["id"]) or not np.array_equal(table["gold"], first["gold"]):
             raise InputError(
                 "was run on other segments than the others",
-                where=folder,
+                location=folder,
                 remedy="`qe compare` of runs on several data sets makes a column of each",
             )
     if len(runs) < len(folders):
-        raise InputError("is given twice", where=Counter(folders).most_common(1)[0][0])
+        raise InputError("is given twice", location=Counter(folders).most_common(1)[0][0])
     names = _names(runs)
     systems = {names[folder]: table["chosen"].to_numpy() for folder, table in tables.items()}
     if isinstance(baseline, Path):
@@ -202,7 +202,7 @@ def _badness(value: float, metric: str) -> float:
 def _run(folder: Path) -> _Run:
     file = folder / "report.json"
     if not file.is_file():
-        raise InputError("holds no finished run (no report.json)", where=folder)
+        raise InputError("holds no finished run (no report.json)", location=folder)
     with whole("the report of the run", file, _AGAIN):
         return _Run.model_validate(read_json("the report of the run", file, _AGAIN))
 

@@ -92,10 +92,10 @@ THRESHOLD_METRICS = ("mcc", "f1_mult")
 """Metrics that thresholds are chosen by."""
 
 
-def check_threshold_metric(metric: str, where: str | None = None) -> None:
+def check_threshold_metric(metric: str, location: str | None = None) -> None:
     """Raises InputError for a metric that no thresholds are chosen by."""
     if metric not in THRESHOLD_METRICS:
-        raise unknown_name("metric", metric, THRESHOLD_METRICS, where)
+        raise unknown_name("metric", metric, THRESHOLD_METRICS, location)
 
 
 def best_threshold(gold: BoolArray, bad: FloatArray, metric: str = "mcc") -> float:

@@ -70,11 +70,11 @@ class AnnotatorFolder:
         there = sorted(file.name for file in folder.glob("*"))
         if there != sorted(listed):
             held = ", ".join(there) or "nothing"
-            raise InputError(f"holds {held}, not what {MANIFEST} lists", where=folder, remedy=_REMEDY)
+            raise InputError(f"holds {held}, not what {MANIFEST} lists", location=folder, remedy=_REMEDY)
         for name, checksum in listed.items():
             if sha256(folder / name) != checksum:
                 raise InputError(
-                    f"is not the file that {MANIFEST} lists", where=folder / name, remedy=_REMEDY
+                    f"is not the file that {MANIFEST} lists", location=folder / name, remedy=_REMEDY
                 )
         return ANNOTATORS.get(task).load(folder)
 
@@ -97,7 +97,7 @@ class AnnotatorFolder:
         if task not in self.tasks:
             raise InputError(
                 f"no annotator of '{task}' here",
-                where=self.path,
+                location=self.path,
                 remedy=f"there are: {', '.join(self.tasks)}",
             )
         needed = {task, *kind.needs}
@@ -121,7 +121,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
     file = path / MANIFEST
     if not file.is_file():
         raise InputError(
-            f"no {MANIFEST} here", where=path, remedy="train annotators: qe annotate train --help"
+            f"no {MANIFEST} here", location=path, remedy="train annotators: qe annotate train --help"
         )
     try:
         content = json.loads(file.read_text("utf-8"))
@@ -135,7 +135,9 @@ def read_manifest(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         sound = False
     if not sound:
-        raise InputError("is no manifest of annotators that this version reads", where=file, remedy=_REMEDY)
+        raise InputError(
+            "is no manifest of annotators that this version reads", location=file, remedy=_REMEDY
+        )
     return dict(content)
 
 
@@ -161,7 +163,7 @@ def train(
     _check_folder(output, language)
     for file in files:
         if not file.is_file():
-            raise InputError("no such file", where=file, remedy=f"give {kind.treebank}")
+            raise InputError("no such file", location=file, remedy=f"give {kind.treebank}")
     with locked_folder(output, "annotate", inputs=files, before=[MANIFEST]):
         made = kind.train(files, language, {**kind.defaults, **settings}, progress)
         with atomic_directory(output / task) as temporary:
@@ -188,7 +190,7 @@ def _check_folder(output: Path, language: str) -> None:
     if there != language:
         raise InputError(
             f"holds annotators of '{there}', not of '{language}'",
-            where=output,
+            location=output,
             remedy="choose another folder",
         )
 
@@ -209,7 +211,7 @@ def _in_order(tasks: Sequence[str], path: Path) -> tuple[str, ...]:
             if need not in tasks:
                 raise InputError(
                     f"the task '{task}' needs '{need}'",
-                    where=path,
+                    location=path,
                     remedy=f"train it into the same folder: qe annotate train --task {need} ...",
                 )
         order.append(task)

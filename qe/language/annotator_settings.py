@@ -20,8 +20,8 @@ def parse_settings(task: str, given: Sequence[str]) -> dict[str, int]:
     for setting in given:
         name, value = assigned(setting, "key=value", "--set")
         if name not in known:
-            raise unknown_name(f"setting of '{task}'", name, known, where="--set")
+            raise unknown_name(f"setting of '{task}'", name, known, location="--set")
         if not value.isascii() or not value.isdigit():
-            raise InputError(f"{name} must be a whole number from 0, but is {value!r}", where="--set")
+            raise InputError(f"{name} must be a whole number from 0, but is {value!r}", location="--set")
         result[name] = int(value)
     return result

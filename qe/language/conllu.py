@@ -31,7 +31,7 @@ class Sentence:
     lines: list[int]
 
     @property
-    def where(self) -> str:
+    def location(self) -> str:
         """Place where it begins."""
         return f"{self.path}:{self.lines[0]}"
 
@@ -56,7 +56,7 @@ def read_conllu(files: Sequence[Path]) -> list[Sentence]:
     """
     sentences = [sentence for file in files for sentence in _sentences(file)]
     if not sentences:
-        raise InputError("no sentence in CoNLL-U", where=", ".join(map(str, files)))
+        raise InputError("no sentence in CoNLL-U", location=", ".join(map(str, files)))
     return sentences
 
 
@@ -69,7 +69,7 @@ def tags_of_texts(path: Path, layer: Literal["lemma", "upos", "xpos"]) -> Tokens
     texts = [[row[column] for row in sentence.in_text()] for sentence in read_conllu([path])]
     if all(tag == "_" for text in texts for tag in text):
         raise InputError(
-            f"the treebank has no {layer}", where=path, remedy="name a treebank with this column"
+            f"the treebank has no {layer}", location=path, remedy="name a treebank with this column"
         )
     return Tokens.from_lists(texts)
 
@@ -87,12 +87,14 @@ def _sentences(path: Path) -> Iterator[Sentence]:
             continue
         row = line.split("\t")
         if len(row) != 10:
-            raise InputError(f"CoNLL-U has 10 columns, but this line {len(row)}", where=f"{path}:{number}")
+            raise InputError(f"CoNLL-U has 10 columns, but this line {len(row)}", location=f"{path}:{number}")
         if "." not in row[0]:
             if not _ID.fullmatch(row[0]):
-                raise InputError(f"{row[0][:40]!r} is no id of a word or a range", where=f"{path}:{number}")
+                raise InputError(
+                    f"{row[0][:40]!r} is no id of a word or a range", location=f"{path}:{number}"
+                )
             if not row[FORM]:
-                raise InputError("a word without form", where=f"{path}:{number}")
+                raise InputError("a word without form", location=f"{path}:{number}")
             rows.append(row)
             lines.append(number)
     if rows:
@@ -104,28 +106,28 @@ def _is_word(row: Row) -> bool:
 
 
 def _sentence(rows: list[Row], path: Path, lines: list[int]) -> Sentence:
-    words, where = list(filter(_is_word, rows)), f"{path}:{lines[0]}"
+    words, location = list(filter(_is_word, rows)), f"{path}:{lines[0]}"
     ids = [row[0] for row in words]
     if ids != [str(i) for i in range(1, len(ids) + 1)]:
-        raise InputError(f"ids must be 1, 2, ..., but are {', '.join(ids[:8])[:80]} ...", where=where)
+        raise InputError(f"ids must be 1, 2, ..., but are {', '.join(ids[:8])[:80]} ...", location=location)
     if len(words) > LONGEST:
-        raise InputError(f"{len(words):,} words, but a sentence has at most {LONGEST:,}", where=where)
+        raise InputError(f"{len(words):,} words, but a sentence has at most {LONGEST:,}", location=location)
     return Sentence(words, rows, path, lines)
 
 
-def heads_of(words: Sequence[Row], where: Sequence[str]) -> list[int]:
+def heads_of(words: Sequence[Row], location: Sequence[str]) -> list[int]:
     """The heads of a sentence's words, from 0; -1: root.
 
-    where  each word stands
+    location  each word stands
 
     Raises InputError for heads that make no tree.
     """
     heads = []
-    for row, line in zip(words, where, strict=True):
+    for row, line in zip(words, location, strict=True):
         head = natural(row[HEAD])
         if head is None or head > len(words):
             raise InputError(
-                f"the head of a word must be 0 to {len(words)}, but is {row[HEAD][:40]!r}", where=line
+                f"the head of a word must be 0 to {len(words)}, but is {row[HEAD][:40]!r}", location=line
             )
         heads.append(head - 1)
     rooted = {-1}
@@ -133,7 +135,7 @@ def heads_of(words: Sequence[Row], where: Sequence[str]) -> list[int]:
         way: set[int] = set()
         while word not in rooted:
             if word in way:
-                raise InputError(f"the word {words[word][FORM]!r} depends on itself", where=where[word])
+                raise InputError(f"the word {words[word][FORM]!r} depends on itself", location=location[word])
             way.add(word)
             word = heads[word]
         rooted |= way

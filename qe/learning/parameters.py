@@ -141,7 +141,7 @@ class Parameters:
             try:
                 entries = parse_space({name: written}, place)
             except InputError as error:
-                yield str(error.where), str(InputError(error.what, remedy=error.remedy))
+                yield str(error.location), str(InputError(error.problem, remedy=error.remedy))
                 continue
             for entry, distribution in entries.items():
                 yield from self._drawn_mistakes(entry, distribution, place)

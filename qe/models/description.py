@@ -61,7 +61,7 @@ def kinds_of(candidate: Candidate, features: Sequence[Mapping[str, Any]]) -> lis
     return [candidate.learner, candidate.selector, *kinds_in([*params, *features])]
 
 
-def from_json(kind: type[Kind], content: Any, where: str = "") -> Kind:
+def from_json(kind: type[Kind], content: Any, location: str = "") -> Kind:
     """A dataclass from a JSON object, its fields that are dataclasses too.
 
     Raises Damaged for keys that are unknown or missing, and values of another type.
@@ -71,15 +71,15 @@ def from_json(kind: type[Kind], content: Any, where: str = "") -> Kind:
     features.storage.damage.Damaged: `higher_is_better` must be true or false, but is 'no'
     """
     if not isinstance(content, Mapping):
-        raise Damaged(f"`{where}` must be a JSON object, but is {content!r}")
+        raise Damaged(f"`{location}` must be a JSON object, but is {content!r}")
     hints, known = get_type_hints(kind), {f.name: f for f in fields(kind)}  # type: ignore[arg-type]
     for key in content:
         if key not in known:
-            raise Damaged(f"unknown key `{where}{key}`")
+            raise Damaged(f"unknown key `{location}{key}`")
     for name, one in known.items():
         if name not in content and one.default is MISSING and one.default_factory is MISSING:
-            raise Damaged(f"the key `{where}{name}` is missing")
-    return kind(**{name: _value(content[name], hints[name], f"{where}{name}") for name in content})
+            raise Damaged(f"the key `{location}{name}` is missing")
+    return kind(**{name: _value(content[name], hints[name], f"{location}{name}") for name in content})
 
 
 def _value(value: Any, hint: Any, name: str) -> Any:
@@ -115,10 +115,12 @@ def one_model(folder: Path, expected: str | None = None) -> Iterator[str]:
     """
     path = folder / NAME
     if not path.is_file():
-        raise InputError(f"is not a model directory (no {NAME})", where=folder)
+        raise InputError(f"is not a model directory (no {NAME})", location=folder)
     before, found = _stamps(folder), sha256(path)
     if expected not in (None, found):
-        raise InputError("is no longer the model that the command began with", where=folder, remedy=_REPLACED)
+        raise InputError(
+            "is no longer the model that the command began with", location=folder, remedy=_REPLACED
+        )
     try:
         yield found
     except (InputError, OSError):
@@ -129,7 +131,7 @@ def one_model(folder: Path, expected: str | None = None) -> Iterator[str]:
 
 def _check_unchanged(folder: Path, before: list[tuple[str, ...]]) -> None:
     if _stamps(folder) != before:
-        raise InputError("was replaced while it was loaded", where=folder, remedy=_REPLACED) from None
+        raise InputError("was replaced while it was loaded", location=folder, remedy=_REPLACED) from None
 
 
 def _stamps(folder: Path) -> list[tuple[str, ...]]:
@@ -160,12 +162,12 @@ def read_unverified(folder: Path) -> Description:
     """
     path = folder / NAME
     if not path.is_file():
-        raise InputError(f"is not a model directory (no {NAME})", where=folder)
+        raise InputError(f"is not a model directory (no {NAME})", location=folder)
     content = read_json(NAME, path, REMEDY)
     if content.get("format") != FORMAT:
         raise InputError(
             f"has model format {content.get('format')!r}, this version reads {FORMAT}",
-            where=folder,
+            location=folder,
             remedy=f"use the version that trained it: {_trained_by(content)}",
         )
     with whole(NAME, path, REMEDY):

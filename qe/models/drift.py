@@ -212,7 +212,7 @@ class Profile:
 
         if not cls.is_in(folder):
             raise InputError(
-                "the model has no profile of its training data", where=folder, remedy="train it again"
+                "the model has no profile of its training data", location=folder, remedy="train it again"
             )
         content = read_json("the profile of the training data", folder / _JSON, REMEDY)
         with whole("the profile of the training data", folder / _JSON, REMEDY):
@@ -237,10 +237,10 @@ class Profile:
                 signs,
             )
 
-    def check(self, features: Sequence[str], where: Path) -> None:
+    def check(self, features: Sequence[str], location: Path) -> None:
         """Raises InputError if the profile is that of a model with other features."""
         if self.names != (*features, *LENGTHS):
-            raise InputError("the profile is that of other features", where=where, remedy=REMEDY)
+            raise InputError("the profile is that of other features", location=location, remedy=REMEDY)
 
 
 @dataclass(frozen=True, eq=False)

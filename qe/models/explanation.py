@@ -60,7 +60,7 @@ class Background:
         if not (folder / _FILES[0]).is_file():
             raise InputError(
                 "the model cannot explain its scores: it holds no training rows to compare with",
-                where=folder,
+                location=folder,
                 remedy="train it again",
             )
         with whole("the background of explanations", folder / _FILES[0], REMEDY):

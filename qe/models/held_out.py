@@ -49,7 +49,7 @@ class HeldOut:
         if not cls.is_in(folder):
             raise InputError(
                 "the model holds no labels with predictions of rows that it had not seen",
-                where=folder,
+                location=folder,
                 remedy="train it again",
             )
         with whole("the table of held-out predictions", path, REMEDY):

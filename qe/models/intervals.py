@@ -173,7 +173,7 @@ class Intervals:
         """
         if not (folder / _FILE).is_file():
             remedy = "train it again, with labels: they are what intervals are made of"
-            raise InputError("the model has no prediction intervals", where=folder, remedy=remedy)
+            raise InputError("the model has no prediction intervals", location=folder, remedy=remedy)
         content = read_json("the intervals", folder / _FILE, REMEDY)
         with whole("the intervals", folder / _FILE, REMEDY):
             scores = np.load(folder / _SCORES, allow_pickle=False)
@@ -194,12 +194,12 @@ class Intervals:
                 None if shift is None else DensityRatio.from_json(shift),
             )
 
-    def check(self, width: int, where: Path) -> None:
+    def check(self, width: int, location: Path) -> None:
         """Raises InputError if the intervals are those of a model with another number of features."""
         fitted = len(self.difficulty.medians)
         if fitted != width:
             raise InputError(
-                f"intervals of {fitted} features in a model of {width}", where=where, remedy=REMEDY
+                f"intervals of {fitted} features in a model of {width}", location=location, remedy=REMEDY
             )
 
 

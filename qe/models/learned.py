@@ -51,9 +51,9 @@ class Learned:
         try:
             hashes = np.load(path, allow_pickle=False)
         except (OSError, EOFError, ValueError) as error:
-            raise InputError(f"is damaged ({error})", where=path, remedy="train the model again") from None
+            raise InputError(f"is damaged ({error})", location=path, remedy="train the model again") from None
         if hashes.dtype != np.uint64 or hashes.ndim != 1:
-            raise InputError("is damaged (no list of hashes)", where=path, remedy="train the model again")
+            raise InputError("is damaged (no list of hashes)", location=path, remedy="train the model again")
         return cls(hashes)
 
 

@@ -235,7 +235,9 @@ class Model:
 
 def _pair(limits: Sequence[float], path: Path) -> tuple[float, float]:
     if len(limits) != 2 or not limits[0] <= limits[1]:
-        raise InputError(f"its limits of scores must be two rising numbers, not {list(limits)}", where=path)
+        raise InputError(
+            f"its limits of scores must be two rising numbers, not {list(limits)}", location=path
+        )
     return limits[0], limits[1]
 
 
@@ -300,7 +302,7 @@ def _feature_set(described: Description, bundle: Bundle | None, path: Path) -> F
         if elsewhere:
             raise InputError(
                 f"its features '{elsewhere[0]}' come from files, which have none for new text",
-                where=path,
+                location=path,
                 remedy="train a model whose features are computed from text",
             )
         fresh = FeatureSet.make(described.features, bundle, described.trees)
@@ -317,13 +319,13 @@ def _feature_set(described: Description, bundle: Bundle | None, path: Path) -> F
         changed = sorted(set(feature_set.names) ^ set(described.feature_names))
         raise InputError(
             f"was trained with other feature columns than this version computes: {', '.join(changed[:8])}",
-            where=path,
+            location=path,
             remedy="train the model again",
         )
     if feature_set.fingerprint != described.feature_fingerprint:
         raise InputError(
             "its resources or extractor settings are not those it was trained with",
-            where=path,
+            location=path,
             remedy="restore the resources/ folder of the model, or train it again",
         )
     return feature_set

@@ -69,7 +69,7 @@ class Candidate:
         if pairwise and self.selector != "none":
             raise InputError(
                 f"the columns of a kernel cannot be selected, but the selector is '{self.selector}'",
-                where="selection",
+                location="selection",
                 remedy="set `kind: none`",
             )
         return pairwise

@@ -60,7 +60,9 @@ def load_pipeline(path: Path, candidate: Candidate, width: int, trees: Sequence[
     Raises InputError for a file that names anything else, or is damaged.
     """
     if not path.is_file():
-        raise InputError(f"the model's file {path.name} is gone", where=path.parent, remedy="train it again")
+        raise InputError(
+            f"the model's file {path.name} is gone", location=path.parent, remedy="train it again"
+        )
     expected = candidate.pipeline(seed=0)
     with whole("the pipeline", path, _REMEDY):
         content = path.read_bytes()
@@ -68,7 +70,7 @@ def load_pipeline(path: Path, candidate: Candidate, width: int, trees: Sequence[
         refused = _check_archive(content, trusted)
         if refused:
             raise InputError(
-                f"refers to types that are not trusted: {', '.join(refused)}", where=path, remedy=_REMEDY
+                f"refers to types that are not trusted: {', '.join(refused)}", location=path, remedy=_REMEDY
             )
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             pipeline = made(archive, json.loads(archive.read(_SCHEMA)))

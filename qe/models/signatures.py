@@ -54,14 +54,14 @@ def verify(folder: Path, key: Path) -> str:
     fingerprint = _fingerprint(public)
     path = folder / SIGNATURE
     if not path.is_file():
-        raise InputError("the model is not signed", where=folder, remedy="sign it: `qe models sign`")
+        raise InputError("the model is not signed", location=folder, remedy="sign it: `qe models sign`")
     content = read_json("the signature", path, "sign the model again")
     with whole("the signature", path, "sign the model again"):
         signature = _decoded(content["signature"])
     if content.get("key") != fingerprint:
         raise InputError(
             f"the model is signed with the key {content.get('key')}, not {fingerprint}",
-            where=folder,
+            location=folder,
             remedy="give the public key of who signed it, if you trust them",
         )
     try:
@@ -69,7 +69,7 @@ def verify(folder: Path, key: Path) -> str:
     except InvalidSignature:
         raise InputError(
             "the signature does not go with model.json, which has changed since",
-            where=folder,
+            location=folder,
             remedy=description.REMEDY,
         ) from None
     description.read(folder, anew=True)
@@ -100,12 +100,12 @@ def _private_key(path: Path) -> "Ed25519PrivateKey":
         key = load_pem_private_key(content, password=None)
     except TypeError:
         raise InputError(
-            "the key is encrypted", where=path, remedy="decrypt it with `openssl pkey`"
+            "the key is encrypted", location=path, remedy="decrypt it with `openssl pkey`"
         ) from None
     except ValueError:
-        raise InputError("is no private key (PEM)", where=path, remedy=_MAKE_KEY) from None
+        raise InputError("is no private key (PEM)", location=path, remedy=_MAKE_KEY) from None
     if not isinstance(key, Ed25519PrivateKey):
-        raise InputError("is no Ed25519 key", where=path, remedy=_MAKE_KEY)
+        raise InputError("is no Ed25519 key", location=path, remedy=_MAKE_KEY)
     return key
 
 
@@ -117,9 +117,9 @@ def _public_key(path: Path) -> "Ed25519PublicKey":
     try:
         key = load_pem_public_key(content)
     except ValueError:
-        raise InputError("is no public key (PEM)", where=path, remedy=_MAKE_PUBLIC) from None
+        raise InputError("is no public key (PEM)", location=path, remedy=_MAKE_PUBLIC) from None
     if not isinstance(key, Ed25519PublicKey):
-        raise InputError("is no Ed25519 key", where=path, remedy=_MAKE_PUBLIC)
+        raise InputError("is no Ed25519 key", location=path, remedy=_MAKE_PUBLIC)
     return key
 
 
@@ -127,4 +127,4 @@ def _content(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror})", where=path, remedy="give a key") from None
+        raise InputError(f"cannot be read ({error.strerror})", location=path, remedy="give a key") from None

@@ -94,7 +94,7 @@ def quantile_cuts(values: FloatArray, bands: int) -> list[float]:
 def checked_cuts(edges: Sequence[float]) -> list[float]:
     """Given cut points. Raises InputError if they do not rise."""
     if any(high <= low for low, high in pairwise(edges)):
-        raise InputError(f"`edges` must rise, but are {list(edges)}", where="intervals.edges")
+        raise InputError(f"`edges` must rise, but are {list(edges)}", location="intervals.edges")
     return list(map(float, edges))
 
 

@@ -17,7 +17,7 @@ def bound(host: str, port: int) -> socket.socket:
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(
-            f"is no address to listen on ({reason})", where=host, remedy="such as 127.0.0.1"
+            f"is no address to listen on ({reason})", location=host, remedy="such as 127.0.0.1"
         ) from None
     held = socket.socket(family, kind, protocol)
     held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -27,7 +27,9 @@ def bound(host: str, port: int) -> socket.socket:
     except OSError as error:
         held.close()
         raise InputError(
-            f"cannot listen there ({error.strerror})", where=f"{host}:{port}", remedy="choose another --port"
+            f"cannot listen there ({error.strerror})",
+            location=f"{host}:{port}",
+            remedy="choose another --port",
         ) from None
     return held
 

@@ -158,7 +158,7 @@ def _unseen(name: str, versions: Sequence[str], data: Labelled) -> tuple[Labelle
     if not new.any():
         raise InputError(
             f"versions {' and '.join(versions)} of '{name}' have learned from every segment",
-            where=data.name,
+            location=data.name,
             remedy="compare them on other data",
         )
     rows = [row for row, is_new in zip(data.rows, new, strict=True) if is_new]
@@ -225,17 +225,17 @@ def from_table(path: Path, label: str) -> Labelled:
     rows = list(read_rows(path))
     gold = np.empty(len(rows))
     for number, (columns, reason) in enumerate(rows):
-        where = f"{path}, row {number + 1}"
+        location = f"{path}, row {number + 1}"
         if reason:
-            raise InputError(reason, where=where)
+            raise InputError(reason, location=location)
         if label not in columns:
-            raise InputError(f"no column '{label}'", where=where, remedy=f"it has {', '.join(columns)}")
+            raise InputError(f"no column '{label}'", location=location, remedy=f"it has {', '.join(columns)}")
         try:
             gold[number] = float(columns[label])
         except (TypeError, ValueError):
-            raise InputError(f"the label {columns[label]!r} is no number", where=where) from None
+            raise InputError(f"the label {columns[label]!r} is no number", location=location) from None
         if not np.isfinite(gold[number]):
-            raise InputError(f"the label {columns[label]!r} is not finite", where=where)
+            raise InputError(f"the label {columns[label]!r} is not finite", location=location)
     return Labelled(path.name, rows, gold)
 
 
@@ -259,12 +259,14 @@ def of_experiment(loaded: Experiment, split: str | None = None) -> Labelled:
     dataset = read_dataset(loaded)
     name = split or test_split(dataset, loaded)
     if name is None:
-        raise InputError("it has no test split", where=f"experiment '{loaded.name}'", remedy="name a split")
+        raise InputError(
+            "it has no test split", location=f"experiment '{loaded.name}'", remedy="name a split"
+        )
     chosen = dataset.split(name)
     if chosen.scores is None:
         raise InputError(
             f"the split '{name}' has no labels",
-            where=f"experiment '{loaded.name}'",
+            location=f"experiment '{loaded.name}'",
             remedy="name another split",
         )
     names, columns = zip(*chosen.segments.columns(), strict=True)
@@ -400,7 +402,7 @@ def _predictions(
         for number, output in enumerate(outputs, start=1):
             if output["score"] is None:
                 reason = output["reason"] or "undefined score"
-                raise InputError(f"version {version} cannot score row {number}: {reason}", where=data.name)
+                raise InputError(f"version {version} cannot score row {number}: {reason}", location=data.name)
         predicted[version] = model.scale.sign * np.array([output["score"] for output in outputs])
         scales.append(model.scale)
     if any(scale != scales[0] for scale in scales):

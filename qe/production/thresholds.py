@@ -39,15 +39,17 @@ class Thresholds:
         try:
             content = json.loads(path.read_text("utf-8"))
         except (OSError, ValueError, RecursionError) as error:
-            raise InputError(f"cannot be read: {error}", where=path) from None
+            raise InputError(f"cannot be read: {error}", location=path) from None
         if not isinstance(content, dict):
-            raise InputError("holds no thresholds", where=path, remedy="give what `qe triage --json` prints")
+            raise InputError(
+                "holds no thresholds", location=path, remedy="give what `qe triage --json` prints"
+            )
         file = validated(_File, content, path)
         publish, retranslate, sign = file.publish, file.retranslate, scale.sign
         if publish is not None and retranslate is not None and sign * publish < sign * retranslate:
             raise InputError(
                 f"publishes from {publish:g} on, but retranslates what is worse than {retranslate:g}",
-                where=path,
+                location=path,
             )
         return cls(publish, retranslate, scale)
 

@@ -68,7 +68,7 @@ def read_costs(path: Path) -> ActionCosts:
     content = strict_yaml.read(path, "cost table")
     if not isinstance(content, dict):
         raise InputError(
-            "a cost table is a mapping", where=path, remedy=f"keys: {', '.join(ActionCosts.model_fields)}"
+            "a cost table is a mapping", location=path, remedy=f"keys: {', '.join(ActionCosts.model_fields)}"
         )
     return validated(ActionCosts, content, path)
 

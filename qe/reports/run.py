@@ -61,7 +61,7 @@ def run_page(folder: Path) -> str:
     """
     if not (folder / "report.json").is_file():
         raise InputError(
-            "is no finished run", where=folder, remedy="give the output folder of `qe train` or `qe demo`"
+            "is no finished run", location=folder, remedy="give the output folder of `qe train` or `qe demo`"
         )
     report = read_json("the report", folder / "report.json", _REMEDY)
     split = _chosen_split(folder, report)

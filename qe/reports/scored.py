@@ -113,7 +113,7 @@ def _page(
     good = _with_marks([row for row in rows if row["score"] is not None], model, described)
     scores = np.array([row["score"] for row in good], np.float64)
     if not len(scores):
-        raise InputError("no row has a score", where=scored)
+        raise InputError("no row has a score", location=scored)
     scorer = Scorer.load(model, Options(drift=False))
     _check_model(scorer, good, scored)
     training = HeldOut.load(model).predicted if HeldOut.is_in(model) else None
@@ -158,13 +158,13 @@ def _rows(path: Path) -> list[dict[str, Any]]:
         if missing or problem:
             raise InputError(
                 f"has no column '{missing[0]}'" if missing else f"has a row with {problem}",
-                where=path,
+                location=path,
                 remedy="give a file that `qe score` has written",
             )
         try:
             rows.append({**row, "score": None if row["score"] in (None, "") else float(row["score"])})
         except (TypeError, ValueError):
-            raise InputError(f"a score is no number: {row['score']!r}", where=path) from None
+            raise InputError(f"a score is no number: {row['score']!r}", location=path) from None
     return rows
 
 
@@ -180,7 +180,7 @@ def _check_model(scorer: Scorer, good: Sequence[Mapping[str, Any]], scored: Path
             raise InputError(
                 f"row {row.get('id', '?')} has the score {general(row['score'])}, but the model "
                 f"'{scorer.model.name}' gives {_score(again)}",
-                where=scored,
+                location=scored,
                 remedy="name the model that scored the file",
             )
 
@@ -246,11 +246,11 @@ def _shifts(drift: Mapping[str, Any], model: Model) -> Table:
 
 def _drift(path: Path) -> Mapping[str, Any] | None:
     if not path.exists():
-        raise InputError("no such file", where=path, remedy="give what `qe score --drift` writes")
+        raise InputError("no such file", location=path, remedy="give what `qe score --drift` writes")
     content = read_json("the drift report", path, "write it again with `qe score --drift`")
     missing = {"n", "shifts", "warnings"} - set(content)
     if missing:
-        raise InputError("is no drift report", where=path, remedy="give what `qe score --drift` writes")
+        raise InputError("is no drift report", location=path, remedy="give what `qe score --drift` writes")
     return content
 
 

@@ -42,7 +42,7 @@ class Alignments:
         if self.path is None:
             return None
         if not self.path.is_file():
-            raise InputError("no such file", where=self.path, remedy="check the path of the alignments")
+            raise InputError("no such file", location=self.path, remedy="check the path of the alignments")
         return sha256(self.path)
 
     def builders(self, others: Builders) -> Builders:
@@ -63,7 +63,7 @@ class Alignments:
         if self.path is not None and not set(with_needs(parts)) & set(self.wanted):
             raise InputError(
                 "none of the parts to be built takes alignments",
-                where=self.path,
+                location=self.path,
                 remedy=f"build {' or '.join(self.wanted)} (--only, or --all)",
             )
 
@@ -112,7 +112,7 @@ class Alignments:
         return links_of_pairs(Links.read(self.path), corpus, self.path)
 
 
-def links_of_pairs(links: Links, corpus: ParallelCorpus, where: object) -> Links:
+def links_of_pairs(links: Links, corpus: ParallelCorpus, location: object) -> Links:
     """Links of the pairs that the corpus kept, from the links of all its lines.
 
     Raises InputError, naming the line, for another number of lines, and links outside their sentences.
@@ -121,11 +121,11 @@ def links_of_pairs(links: Links, corpus: ParallelCorpus, where: object) -> Links
     if len(links) != total:
         raise InputError(
             f"{len(links):,} lines of links, but the corpus has {total:,} lines",
-            where=where,
+            location=location,
             remedy="give one line per pair of sentences, in the same order; an empty one for no link",
         )
     kept = np.arange(total) if corpus.lines is None else np.asarray(corpus.lines)
     lengths, widths = np.zeros(total, np.int64), np.zeros(total, np.int64)
     lengths[kept], widths[kept] = corpus.source.lengths, corpus.target.lengths
-    links.check(lengths, widths, where)  # of a pair with an empty side no link can be right
+    links.check(lengths, widths, location)  # of a pair with an empty side no link can be right
     return links if corpus.lines is None else links.take(kept)

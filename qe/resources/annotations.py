@@ -86,7 +86,7 @@ def from_file(path: Path) -> CorpusAnnotation:
     if not path.is_file():
         raise InputError(
             f"'{path}' is neither an annotator nor a file",
-            where="annotation of the corpus",
+            location="annotation of the corpus",
             remedy=f"give a CoNLL-U file with a block per line of the corpus, or an annotator: {KNOWN}"
             f"{did_you_mean(str(path), TAGGERS)}",
         )
@@ -114,7 +114,7 @@ def read_blocks(path: Path) -> Iterator[str]:
         yield "\n".join(lines)
 
 
-def _of_pairs(blocks: Iterator[str] | Sequence[str], corpus: ParallelCorpus, where: Any) -> Iterator[str]:
+def _of_pairs(blocks: Iterator[str] | Sequence[str], corpus: ParallelCorpus, location: Any) -> Iterator[str]:
     total = len(corpus) + corpus.empty_pairs
     kept = range(total) if corpus.lines is None else corpus.lines.tolist()
     wanted = iter(kept)
@@ -126,7 +126,7 @@ def _of_pairs(blocks: Iterator[str] | Sequence[str], corpus: ParallelCorpus, whe
     if count != total:
         raise InputError(
             f"{count} CoNLL-U blocks, but the corpus has {total} lines",
-            where=where,
+            location=location,
             remedy="give one block per line, in the same order; comments alone for an empty line",
         )
 

@@ -120,6 +120,6 @@ def _check_tokenizers(bundle: Bundle, tokenizers: Tokenizers) -> None:
         if built != wanted:
             raise InputError(
                 f"the {side} side was tokenized by {built}, but the segments by {wanted}",
-                where=bundle.path,
+                location=bundle.path,
                 remedy="build the resources with the same language and tokenizer",
             )

@@ -73,7 +73,7 @@ def consistency_of(
     if len(names) != len(columns["source"].texts):
         raise InputError(
             f"{len(names)} documents, but {len(columns['source'].texts)} segments in {source}",
-            where=documents,
+            location=documents,
         )
     left, right = (
         tokenizer.tokens(columns[side].texts)

@@ -46,7 +46,7 @@ class CorpusFiles:
             if not path.is_file():
                 raise InputError(
                     "is a directory, not a file" if path.is_dir() else "no such file",
-                    where=path,
+                    location=path,
                     remedy="check the path of the corpus",
                 )
 
@@ -116,6 +116,6 @@ def corpus_of(bundle: Bundle) -> ParallelCorpus:
     folder = bundle.path / "corpus"
     if not folder.is_dir():
         raise InputError(
-            "this bundle has no corpus", where=bundle.path, remedy="build one with qe resources build"
+            "this bundle has no corpus", location=bundle.path, remedy="build one with qe resources build"
         )
     return ParallelCorpus.load(folder)

@@ -41,7 +41,7 @@ class PartFiles:
             if name not in _READERS:
                 raise InputError(
                     f"the part '{name}' is read from no file",
-                    where=path,
+                    location=path,
                     remedy="ARPA and KenLM files are read as language models "
                     f"({', '.join(plain_parts(LanguageModel))}), treebanks in CoNLL-U as models of tags "
                     f"({', '.join(_TAG_MODELS)}), those of GIZA++ and Moses as lexicons "
@@ -49,7 +49,9 @@ class PartFiles:
                     f"({', '.join(StopWords.parts)}), texts as words to keep ({', '.join(KeptWords.parts)})",
                 )
             if not path.is_file():
-                raise InputError(f"no such file, to read '{name}' from", where=path, remedy="check the path")
+                raise InputError(
+                    f"no such file, to read '{name}' from", location=path, remedy="check the path"
+                )
 
     @cached_property
     def fingerprints(self) -> Mapping[str, str]:

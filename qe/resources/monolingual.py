@@ -39,7 +39,7 @@ class Monolingual:
     def __post_init__(self) -> None:
         for side, path in self.files.items():
             if not path.is_file():
-                raise InputError(f"no such file of {side} text", where=path, remedy="check the path")
+                raise InputError(f"no such file of {side} text", location=path, remedy="check the path")
 
     @classmethod
     def of(cls, source: Path | None, target: Path | None) -> Self:
@@ -79,7 +79,7 @@ class Monolingual:
             if side not in sides:
                 raise InputError(
                     f"none of the parts to be built takes {side} text",
-                    where=path,
+                    location=path,
                     remedy=f"build a language model, n-gram counts or the truecaser of the {side} side",
                 )
 
@@ -112,7 +112,9 @@ class Monolingual:
                 builder.add(tokens.take(np.flatnonzero(tokens.lengths)))
                 progress(f"reading further {side} text", len(builder) - len(corpus), None)
             if len(builder) == len(corpus):
-                raise InputError("no words here", where=self.files[side], remedy="give one segment per line")
+                raise InputError(
+                    "no words here", location=self.files[side], remedy="give one segment per line"
+                )
             print_ = digest(corpus.fingerprint, self.fingerprints[side])
             text = builder.tokens()
             self._longer[side] = ParallelCorpus(text, text, tokenizer, tokenizer, 0, print_)

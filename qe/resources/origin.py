@@ -14,8 +14,8 @@ def check_section(section: ResourcesSection | None, parts: Sequence[str], place:
     if parts and section is None:
         raise InputError(
             f"the features need {', '.join(parts)}",
-            where=place,
+            location=place,
             remedy="name a parallel corpus (source, target) or a bundle built by `qe resources build`",
         )
     if parts and section is not None and section.incomplete:
-        raise InputError("needs both source and target, or a bundle", where=place)
+        raise InputError("needs both source and target, or a bundle", location=place)

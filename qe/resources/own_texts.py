@@ -116,7 +116,7 @@ def _texts(section: ResourcesSection, segments: Segments, labels: Mapping[str, A
         if name not in labels:
             raise InputError(
                 f"the training data has no '{name}'",
-                where="resources.texts",
+                location="resources.texts",
                 remedy=f"it has {', '.join(labels) or 'no labels'}",
             )
     return [translated(segments, name, tuple(labels[name])) for name in section.texts]
@@ -127,6 +127,6 @@ def _check_plain(needed: Sequence[str]) -> None:
         annotated = [name for name in needed if annotated_sides([name])]
         raise InputError(
             f"{', '.join(annotated)}: made of an annotated corpus, which the segments' own texts are not",
-            where="resources.texts",
+            location="resources.texts",
             remedy="leave out the features that need it, or `texts`",
         )

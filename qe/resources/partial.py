@@ -33,13 +33,13 @@ def build_named(build: Build, parts: Sequence[str], progress: Progress) -> Bundl
     try:
         return build(parts, watched)
     except InputError as error:
-        if not watched.part or error.where is not None:
+        if not watched.part or error.location is not None:
             raise
         raise _named(watched.part, error) from None
 
 
 def _named(part: str, error: InputError) -> InputError:
-    return InputError(f"the part '{part}' cannot be built: {error.what}", remedy=error.remedy)
+    return InputError(f"the part '{part}' cannot be built: {error.problem}", remedy=error.remedy)
 
 
 def build_possible(
@@ -60,7 +60,7 @@ def build_possible(
             return build(wanted, watched), left_out
         except InputError as error:
             lost = [name for name in wanted if watched.part and watched.part in with_needs([name])]
-            if not lost or error.where is not None:
+            if not lost or error.location is not None:
                 raise
             if watched.part in asked:
                 raise _named(watched.part, error) from None

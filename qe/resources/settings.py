@@ -130,7 +130,7 @@ def parsed(given: Iterable[str]) -> dict[str, dict[str, str]]:
         if not (part and key):
             raise InputError(
                 f"expected PART.key=value, but got '{name}={value}'",
-                where="--set",
+                location="--set",
                 remedy="such as target_lm.order=4; `qe resources list` shows parts and settings",
             )
         texts.setdefault(part, {})[key] = value

@@ -38,7 +38,7 @@ class Condition:
         found = _UNSCORED.fullmatch(text.strip())
         if found is None or (found[2] and float(found[1]) > 100) or (not found[2] and "." in found[1]):
             raise InputError(
-                f"expected 'unscored>1%', 'unscored>100' or 'drift', but got '{text}'", where="--fail-if"
+                f"expected 'unscored>1%', 'unscored>100' or 'drift', but got '{text}'", location="--fail-if"
             )
         return cls(text.strip(), float(found[1]), bool(found[2]))
 

@@ -65,16 +65,16 @@ class DocumentIds:
         if not header:
             raise InputError(
                 f"no column names documents; the columns are {', '.join(headers)}",
-                where=given.path,
+                location=given.path,
                 remedy="give --doc-ids, a column or a file with one line for each row",
             )
         path = Path(header)
         if not path.is_file():
             what = f"is neither a column ({', '.join(headers)}) nor a file"
-            raise InputError(what, where=f"--doc-ids {header}")
+            raise InputError(what, location=f"--doc-ids {header}")
         lines, rows = sum(1 for _ in read_lines(path)), given.count()
         if lines != rows:
-            raise InputError(f"{lines} lines, but {rows} rows in {given.path}", where=path)
+            raise InputError(f"{lines} lines, but {rows} rows in {given.path}", location=path)
         return cls(given, lines=path)
 
     def __iter__(self) -> Iterator[str]:
@@ -101,7 +101,7 @@ def score_documents(documents: DocumentIds, scored: Path, score: str = "score") 
     found: dict[str, Document] = {}
     for name, row in zip_longest(documents, rows):
         if name is None or row is None:
-            raise InputError("has not as many rows as the input", where=scored, remedy="score it again")
+            raise InputError("has not as many rows as the input", location=scored, remedy="score it again")
         value = row[0].get(score)
         found.setdefault(name, Document()).add(None if value in (None, "") else float(value))
     return found

@@ -68,10 +68,10 @@ class Previous:
     def told(self) -> Mapping[str, Any]:
         """What is known of the earlier job. Raises InputError if nothing is."""
         if not self.path.is_file():
-            raise InputError("no such file", where=self.path, remedy=_REMEDY)
+            raise InputError("no such file", location=self.path, remedy=_REMEDY)
         told = told_of(self.path)
         if told is None:
-            raise InputError("nothing says which model made its scores", where=self.path, remedy=_REMEDY)
+            raise InputError("nothing says which model made its scores", location=self.path, remedy=_REMEDY)
         return told
 
     def differs(self, recipe: str) -> str:
@@ -112,7 +112,7 @@ class Previous:
         scored = open_input([self.path])
         for text, row in zip_longest(given.rows(), scored.rows()):
             if text is None or row is None:
-                raise InputError(_CHANGED, where=self.path, remedy="score it again")
+                raise InputError(_CHANGED, location=self.path, remedy="score it again")
             columns, reason = names.view(text)
             output = self._output(row)
             if output is not None and not (reason or unusable(columns, needed)):
@@ -128,7 +128,7 @@ class Previous:
             if not path.is_file() or checksum(path) != one["sha256"]:
                 raise InputError(
                     f"holds no texts, and its input {path} is gone or has changed",
-                    where=self.path,
+                    location=self.path,
                     remedy="score into JSONL, CSV or Parquet with --keep, and the texts are there",
                 )
         if len(paths) == 2 and "side" in self.told["inputs"][0]:
@@ -149,7 +149,7 @@ class Previous:
         if problem or lacks:
             raise InputError(
                 f"has a row with {problem}" if problem else f"has no column '{lacks}'",
-                where=self.path,
+                location=self.path,
                 remedy=_REMEDY,
             )
         output = {name: self._value(name, columns[name + suffix]) for name in names}
@@ -160,11 +160,11 @@ class Previous:
             return value
         if name in row_formats.LISTS:
             raise InputError(
-                "a list in a cell is read by none", where=self.path, remedy="give JSONL or Parquet"
+                "a list in a cell is read by none", location=self.path, remedy="give JSONL or Parquet"
             )
         if name not in row_formats.NUMBERS:
             return value
         try:
             return None if value == "" else real(value)
         except ValueError:
-            raise InputError(f"a {name} is no number: {value!r}", where=self.path) from None
+            raise InputError(f"a {name} is no number: {value!r}", location=self.path) from None

@@ -26,7 +26,7 @@ def filter_checks(
     for option, names in (("--with", also), ("--without", without)):
         for name in names:
             if name not in CHECKS.names:
-                raise unknown_name("check", name, CHECKS.names, where=option)
+                raise unknown_name("check", name, CHECKS.names, location=option)
     chosen = sorted((usual | {*also}) - {*without}, key=lambda name: (CHECKS.get(name).cost, name))
     given = {name: _given(name, settings or {}) for name in chosen}
     _check_used(settings or {}, given)
@@ -40,7 +40,7 @@ def _given(name: str, settings: Mapping[str, str]) -> dict[str, Any]:
         check, _, own = key.partition(".")
         if check == name:
             if own not in types:
-                raise unknown_name(f"setting of {name}", own, types, where="--set")
+                raise unknown_name(f"setting of {name}", own, types, location="--set")
             values[own] = _number(key, text, int if types[own] is int else float)
     return values
 
@@ -50,16 +50,16 @@ def _number(key: str, text: str, kind: type[int] | type[float]) -> float:
         value = kind(text)
     except ValueError:
         what = "a whole number" if kind is int else "a number"
-        raise InputError(f"{key} is {what}, but got '{text}'", where="--set") from None
+        raise InputError(f"{key} is {what}, but got '{text}'", location="--set") from None
     if not 0 <= value < float("inf"):
-        raise InputError(f"{key} is a number from 0, but got {text}", where="--set")
+        raise InputError(f"{key} is a number from 0, but got {text}", location="--set")
     return value
 
 
 def _check_used(settings: Mapping[str, str], chosen: Mapping[str, Any]) -> None:
     for key in settings:
         if key.partition(".")[0] not in chosen:
-            raise unknown_name("check", key.partition(".")[0], tuple(chosen), where="--set")
+            raise unknown_name("check", key.partition(".")[0], tuple(chosen), location="--set")
 
 
 def parse_settings(given: Sequence[str]) -> dict[str, str]:
@@ -73,5 +73,5 @@ def parse_settings(given: Sequence[str]) -> dict[str, str]:
     pairs = assignments(given, "CHECK.key=value", "--set")
     for key, value in pairs.items():
         if "." not in key:
-            raise InputError(f"expected CHECK.key=value, but got '{key}={value}'", where="--set")
+            raise InputError(f"expected CHECK.key=value, but got '{key}={value}'", location="--set")
     return pairs

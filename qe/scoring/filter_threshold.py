@@ -35,7 +35,7 @@ class Threshold:
         if self.scorer is None and declared is not None and self.column not in declared:
             raise InputError(
                 f"there is no column '{self.column}'",
-                where="--worst",
+                location="--worst",
                 remedy=f"score the input first, or give --model; the input has {', '.join(declared)}",
             )
 

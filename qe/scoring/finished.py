@@ -47,13 +47,13 @@ class Finished:
         if known is None:
             raise InputError(
                 "is there already",
-                where=self.output,
+                location=self.output,
                 remedy="name another file, or replace it by --overwrite",
             )
         if known["fingerprint"] != self.fingerprint:
             raise InputError(
                 f"holds {self.others}",
-                where=self.output,
+                location=self.output,
                 remedy="name another file, or replace it by --overwrite",
             )
         summary: Mapping[str, Any] = known["summary"]

@@ -91,11 +91,11 @@ def _check_written(file: Opened, read: Callable[[], Opened], source: Path) -> No
     try:
         wrong = _difference(file, read())
     except InputError as error:
-        wrong = error.what
+        wrong = error.problem
     if wrong:
         raise InputError(
             f"cannot be scored in place: the result would be no such file ({wrong})",
-            where=source,
+            location=source,
             remedy="score it into a table, such as scores.tsv",
         )
 
@@ -116,7 +116,7 @@ def _check_kinds(source: Path, output: Path) -> None:
     if translation_kind(output) != own or (output.suffix.lower() == ".gz") != gzipped:
         raise InputError(
             f"a file of {own} is scored into one of {own}, or into a table",
-            where=output,
+            location=output,
             remedy=f"let it end in {''.join(source.suffixes[-2:]) if gzipped else source.suffix}, "
             f"or in .{', .'.join(row_formats.KINDS)}",
         )

@@ -158,7 +158,7 @@ class DelimitedInput(Input):
         records = self._records()
         _, header = next(records, (0, [""]))
         if header == [""]:
-            raise InputError("is empty", where=self.path, remedy="the first line names the columns")
+            raise InputError("is empty", location=self.path, remedy="the first line names the columns")
         check_header(header, self.path)
         return header, records
 
@@ -173,7 +173,7 @@ class FileInput(Input):
     def file(self) -> Opened:
         languages = self.layout.languages
         if languages is None and translation_kind(self.path) != "xlsx":
-            raise InputError("the languages of source and target are not known", where=self.path)
+            raise InputError("the languages of source and target are not known", location=self.path)
         return opened(self.path, languages or ("", ""), self.layout.asked)
 
     @cached_property
@@ -251,7 +251,7 @@ class ParquetInput(Input):
             return next(batches, None)
         except (pa.ArrowException, OSError) as error:
             reason = str(error).partition("\n")[0]
-            raise InputError(f"a damaged Parquet file ({reason})", where=self.path) from None
+            raise InputError(f"a damaged Parquet file ({reason})", location=self.path) from None
 
     @cached_property
     def _about(self) -> tuple[pa.Schema, int]:
@@ -263,9 +263,9 @@ class ParquetInput(Input):
             file = pq.ParquetFile(self.path)
             _ = file.schema_arrow.names
         except FileNotFoundError:
-            raise InputError("no such file", where=self.path) from None
+            raise InputError("no such file", location=self.path) from None
         except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:  # the last: names of columns
-            raise InputError(f"not a Parquet file ({error})", where=self.path) from None
+            raise InputError(f"not a Parquet file ({error})", location=self.path) from None
         return file
 
 

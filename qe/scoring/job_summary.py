@@ -113,7 +113,7 @@ def check_place(place: Path) -> None:
     if place.exists() and not is_summary(place):
         raise InputError(
             "is in the way: the summary of the scores goes there",
-            where=place,
+            location=place,
             remedy="name another place by --summary FILE, or leave it out by --no-summary",
         )
 
@@ -187,7 +187,7 @@ def check_model(told: Mapping[str, Any], scored: Path, identity: str) -> None:
     if model["fingerprint"] != identity:
         raise InputError(
             f"was scored by another model: {model['name']}, fingerprint {model['fingerprint'][:12]}",
-            where=scored,
+            location=scored,
             remedy=f"name that model; the given one has {identity[:12]}",
         )
 
@@ -197,13 +197,15 @@ def _checked(path: Path, scored: Path) -> Mapping[str, Any]:
     content = read_json("the summary", path, again)
     if content.get("kind") != KIND or content.get("schema") != SCHEMA:
         raise InputError(
-            "is no summary of scores", where=path, remedy="give what `qe score --summary` writes"
+            "is no summary of scores", location=path, remedy="give what `qe score --summary` writes"
         )
     with whole("the summary", path, again):
         _ = content["model"]["fingerprint"][:12], content["model"]["name"]
         if content["output"]["sha256"] != sha256(scored):
             raise InputError(
-                f"is the summary of other scores than {scored}", where=path, remedy="give the one beside them"
+                f"is the summary of other scores than {scored}",
+                location=path,
+                remedy="give the one beside them",
             )
     return content
 

@@ -377,7 +377,7 @@ def _scored_chunks(
     except WorkerDied:
         raise InputError(
             "a worker process died (out of memory?); the finished chunks are kept",
-            where=job.folder,
+            location=job.folder,
             remedy="go on with --resume, with fewer --workers",
         ) from None
 
@@ -451,7 +451,7 @@ class _Job:
         if job.begun and not overwrite:
             if not resume:
                 raise InputError(
-                    "holds an unfinished job", where=job.folder, remedy="use --resume, or --overwrite"
+                    "holds an unfinished job", location=job.folder, remedy="use --resume, or --overwrite"
                 )
             job._check_same(fingerprint)
             job.resumed = len(list(job.folder.glob("*.piece")))
@@ -462,7 +462,7 @@ class _Job:
             with atomic_file(job._description) as temporary:
                 temporary.write_text(json.dumps({"fingerprint": fingerprint}) + "\n", "utf-8")
         except OSError as error:
-            raise InputError(f"cannot be written ({error.strerror})", where=job.folder) from None
+            raise InputError(f"cannot be written ({error.strerror})", location=job.folder) from None
         return job
 
     def _check_own(self) -> None:
@@ -470,7 +470,7 @@ class _Job:
             if self.folder.exists() or self.folder.is_symlink():
                 raise InputError(
                     "is in the way: unfinished jobs are kept there",
-                    where=self.folder,
+                    location=self.folder,
                     remedy="choose another --output",
                 )
             return
@@ -479,7 +479,7 @@ class _Job:
         if name is not None:
             raise InputError(
                 f"holds {name!r}, which no scoring job left there",
-                where=self.folder,
+                location=self.folder,
                 remedy="choose another --output",
             )
 
@@ -487,7 +487,7 @@ class _Job:
         if _read_json(self._description).get("fingerprint") != fingerprint:
             raise InputError(
                 "was begun with another model, input or chunk size, or with other options",
-                where=self.folder,
+                location=self.folder,
                 remedy="start anew with --overwrite",
             )
 
@@ -526,8 +526,8 @@ class _Job:
                     temporary.write_bytes(content)
         except InputError as error:
             raise InputError(
-                f"{error.what}; the finished chunks are kept",
-                where=self.folder,
+                f"{error.problem}; the finished chunks are kept",
+                location=self.folder,
                 remedy="make room, then go on with --resume",
             ) from None
 
@@ -586,7 +586,7 @@ class _Job:
         except OSError as error:
             raise InputError(
                 f"cannot be written ({error.strerror}); the finished chunks are kept",
-                where=self.output,
+                location=self.output,
                 remedy="make room, then go on with --resume",
             ) from None
 
@@ -596,7 +596,7 @@ class _Job:
             raise InputError(
                 f"{rows:,} rows were read in {len(pieces):,} chunks, but {len(there):,} finished chunks with "
                 f"{scored:,} rows are there",
-                where=self.folder,
+                location=self.folder,
                 remedy="something else changed this folder; start anew with --overwrite",
             )
 
@@ -610,10 +610,10 @@ def _read_json(path: Path) -> dict[str, Any]:
         content = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(
-            f"is damaged ({error})", where=path, remedy="start the job anew with --overwrite"
+            f"is damaged ({error})", location=path, remedy="start the job anew with --overwrite"
         ) from None
     if not isinstance(content, dict):
         raise InputError(
-            "is damaged (no JSON object)", where=path, remedy="start the job anew with --overwrite"
+            "is damaged (no JSON object)", location=path, remedy="start the job anew with --overwrite"
         )
     return content

@@ -79,15 +79,17 @@ class Kept:
         return _as_text(value)
 
 
-def _check(name: str, of: pa.DataType, kind: Kind, where: Path) -> None:
+def _check(name: str, of: pa.DataType, kind: Kind, location: Path) -> None:
     if kind == "jsonl":
         remedy = "write Parquet, or leave out --keep"
     else:
         remedy = "write Parquet (from Parquet) or JSONL (from JSONL), or leave out --keep"
         if _encodable(name) != name:
-            raise InputError(f"has a column {name!a}, which is no Unicode text", where=where, remedy=remedy)
+            raise InputError(
+                f"has a column {name!a}, which is no Unicode text", location=location, remedy=remedy
+            )
     if kind != "parquet" and "binary" in str(of):
-        raise InputError(f"the column '{name}' holds bytes ({of})", where=where, remedy=remedy)
+        raise InputError(f"the column '{name}' holds bytes ({of})", location=location, remedy=remedy)
 
 
 def _as_text(value: Any) -> str | None:

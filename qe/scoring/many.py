@@ -51,7 +51,7 @@ def check_unread(output: Path, source: Sequence[Path]) -> None:
         if found and not output.exists():  # one that is there is among the inputs
             raise InputError(
                 f"would be an input the next time: {path} finds it",
-                where=output,
+                location=output,
                 remedy="write it elsewhere, or narrow the pattern",
             )
 
@@ -71,15 +71,15 @@ def _expanded(path: Path) -> list[Path]:
     if not found:
         raise InputError(
             "holds no files" if path.is_dir() else "no file has such a name",
-            where=path,
+            location=path,
             remedy="check the path",
         )
     for one in found:
         if not one.is_file():
-            raise InputError(f"holds {one.name!r}, which is no file", where=path, remedy=_ONE_BY_ONE)
+            raise InputError(f"holds {one.name!r}, which is no file", location=path, remedy=_ONE_BY_ONE)
     kinds = {kind_of(one) for one in found}
     if len(kinds) > 1:
-        raise InputError(f"holds tables of several kinds: {', '.join(sorted(kinds))}", where=path,
+        raise InputError(f"holds tables of several kinds: {', '.join(sorted(kinds))}", location=path,
                          remedy=_ONE_BY_ONE)  # fmt: skip
     return found
 
@@ -98,7 +98,7 @@ class ManyInput(Input):
                 raise InputError(
                     f"has the columns {', '.join(part.columns or ())}, but {self.parts[0].path} has "
                     f"{', '.join(first)}",
-                    where=part.path,
+                    location=part.path,
                     remedy="score files of other columns by themselves",
                 )
         return first
@@ -117,7 +117,7 @@ class ManyInput(Input):
                 if types.setdefault(name, of) != of and self.columns is not None:
                     raise InputError(
                         f"the column '{name}' is {of}, but {types[name]} in {self.parts[0].path}",
-                        where=part.path,
+                        location=part.path,
                         remedy="leave out --keep, or score the file by itself",
                     )
                 types[name] = of if types[name] == of else pa.string()

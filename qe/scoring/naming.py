@@ -14,7 +14,7 @@ _NUMBER = "model_score"  # the only column of segments that is a number
 
 
 def name_pairs(
-    given: Iterable[str], where: object, what: str = "NAME", value: str = "HEADER"
+    given: Iterable[str], location: object, what: str = "NAME", value: str = "HEADER"
 ) -> dict[str, str]:
     """`NAME=HEADER,...` as NAME -> HEADER.
 
@@ -24,10 +24,12 @@ def name_pairs(
     Raises InputError for what is not of that form, and for names given twice.
     """
     pairs = (pair for text in given for pair in text.split(","))
-    return assignments(pairs, f"{what}={value}", where, empty=True)
+    return assignments(pairs, f"{what}={value}", location, empty=True)
 
 
-def added_headers(names: Iterable[str], there: Collection[str], suffix: str, where: object) -> dict[str, str]:
+def added_headers(
+    names: Iterable[str], there: Collection[str], suffix: str, location: object
+) -> dict[str, str]:
     """The headers of columns that are added to others.
 
     Raises InputError for a header that is there already.
@@ -37,7 +39,7 @@ def added_headers(names: Iterable[str], there: Collection[str], suffix: str, whe
         if header in there:
             raise InputError(
                 f"has a column '{header}' already, and scoring adds one of that name",
-                where=where,
+                location=location,
                 remedy="rename it, or name ours otherwise: --suffix _qe",
             )
     return headers
@@ -59,7 +61,7 @@ class Names:
         return self.headers.get(name, name)
 
     def completed(
-        self, needed: Sequence[str], headers: Sequence[str], remembered: Mapping[str, str], where: object
+        self, needed: Sequence[str], headers: Sequence[str], remembered: Mapping[str, str], location: object
     ) -> "Names":
         """Add headers for names that nobody has given.
 
@@ -76,7 +78,7 @@ class Names:
             header = remembered.get(name, "")
             if header not in headers:
                 several = name == "id" and len(known_headers(name, headers, found.values())) > 1
-                header = "" if several else header_of(name, headers, where, taken=found.values())
+                header = "" if several else header_of(name, headers, location, taken=found.values())
             if header:
                 found[name] = header
         return replace(self, headers=found)
@@ -86,7 +88,9 @@ class Names:
         found = [f"{name} = {header}" for name, header in self.headers.items() if name not in given.headers]
         return (", ".join(found),) if found else ()
 
-    def check(self, needed: Sequence[str], declared: Sequence[str] | None, where: object, who: str) -> None:
+    def check(
+        self, needed: Sequence[str], declared: Sequence[str] | None, location: object, who: str
+    ) -> None:
         """Check that named columns exist.
 
         Raises InputError for names that no model column has, and for headers that the input lacks.
@@ -96,9 +100,9 @@ class Names:
         """
         for name, header in self.headers.items():
             if name not in (*needed, "id"):
-                raise unknown_name("column", name, (*needed, "id"), where="--columns")
+                raise unknown_name("column", name, (*needed, "id"), location="--columns")
             if not header:
-                raise InputError(f"'{name}' is given no header", where="--columns")
+                raise InputError(f"'{name}' is given no header", location="--columns")
         if declared is None:
             return
         for name in (*needed, *self.headers):
@@ -108,7 +112,7 @@ class Names:
                     f"{who} needs the {what}"
                     if name in needed
                     else f"there is no column '{self.headers[name]}'",
-                    where=where,
+                    location=location,
                     remedy=f"the input has {', '.join(declared)}; --columns {name}=HEADER names another",
                 )
 

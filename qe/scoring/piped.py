@@ -58,9 +58,9 @@ def _kind(path: Path) -> Kind:
         with open_binary(path) as stream:
             begin = stream.read(1 << 16).removeprefix(b"\xef\xbb\xbf")
     except DAMAGED_GZIP as error:
-        raise InputError(damage_of(error), where="stdin") from None
+        raise InputError(damage_of(error), location="stdin") from None
     if not begin.strip():
-        raise InputError("is empty", where="stdin", remedy="give a table: TSV, CSV, JSONL or Parquet")
+        raise InputError("is empty", location="stdin", remedy="give a table: TSV, CSV, JSONL or Parquet")
     if begin.startswith(b"PAR1"):
         return "parquet"
     if begin.lstrip().startswith(b"{"):

@@ -58,5 +58,5 @@ def read_pool(path: Path, columns: Mapping[str, str] | None = None, layout: Layo
             kept.setdefault(name, []).append(value)
     if not rows:
         told = next(iter(refused), "it has no rows")
-        raise InputError(f"holds no translation that can be used ({told})", where=path)
+        raise InputError(f"holds no translation that can be used ({told})", location=path)
     return Pool(kept, rows, ids, refused)

@@ -100,7 +100,7 @@ class Router:
                 raise InputError(
                     f"the model of {route.name} gives other columns ({', '.join(scorer.output_columns)}) "
                     f"than that of {self.routes[0].name} ({', '.join(first)})",
-                    where=self.asked.path,
+                    location=self.asked.path,
                     remedy="score with fewer options, such as without --tokens",
                 )
 

@@ -51,7 +51,7 @@ def read_routes(path: Path) -> list[Route]:
     """
     content = strict_yaml.read(path, "file of routes")
     if not isinstance(content, list) or not content:
-        raise InputError("holds no routes", where=path, remedy=f"write {_FORM}")
+        raise InputError("holds no routes", location=path, remedy=f"write {_FORM}")
     routes = [
         _route(entry, f"{path}: route {number}", path.parent) for number, entry in enumerate(content, 1)
     ]
@@ -61,7 +61,7 @@ def read_routes(path: Path) -> list[Route]:
             raise InputError(
                 f"no row takes route {number + 1} ({route.name}): route {routes.index(before) + 1} "
                 f"({before.name}) takes its rows",
-                where=path,
+                location=path,
                 remedy="put the narrower route first",
             )
     return routes
@@ -77,13 +77,13 @@ def fingerprint_of(routes: Sequence[Route], identities: Sequence[str]) -> str:
     return digest([(sorted(one.when.items()), own) for one, own in zip(routes, identities, strict=True)])
 
 
-def _route(entry: Any, where: str, folder: Path) -> Route:
+def _route(entry: Any, location: str, folder: Path) -> Route:
     if not isinstance(entry, dict) or "model" not in entry:
-        raise InputError("is no mapping with a model", where=where, remedy=f"write {_FORM}")
+        raise InputError("is no mapping with a model", location=location, remedy=f"write {_FORM}")
     for key, value in entry.items():
         if not isinstance(key, str) or not isinstance(value, str) or not value:
             raise InputError(
-                f"{key} must be text, but is {value!r}", where=where, remedy="write it in quotes"
+                f"{key} must be text, but is {value!r}", location=location, remedy="write it in quotes"
             )
     model = entry["model"]
     is_address = "://" in model or model.startswith(("models:/", "runs:/"))

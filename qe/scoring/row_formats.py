@@ -61,7 +61,7 @@ def kind_of(path: Path) -> Kind:
     if ending not in KINDS:
         raise InputError(
             f"cannot tell the kind of file from the ending '{ending}'",
-            where=path,
+            location=path,
             remedy=f"known: {', '.join(KINDS)} (and .gz and .zst of the first three); "
             f"{', '.join(each.lstrip('.') for each in TRANSLATIONS)} (and .gz of all but the last)",
         )

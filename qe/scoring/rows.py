@@ -94,7 +94,7 @@ def check_header(header: Sequence[str], path: object) -> None:
     """Raises InputError if a header names a column twice."""
     twice = {name for name in header if header.count(name) > 1}
     if twice:
-        raise InputError(f"the header names {sorted(twice)} more than once", where=f"{path}:1")
+        raise InputError(f"the header names {sorted(twice)} more than once", location=f"{path}:1")
 
 
 def unusable(columns: Mapping[str, Any], needed: Sequence[str]) -> str:

@@ -25,5 +25,5 @@ def segments_of(model: Model, path: Path, columns: Mapping[str, str]) -> Segment
     names.check(needed, given.columns, path, f"the model '{model.name}'")
     rows = [row for row, reason in map(names.view, given.rows()) if not reason and not unusable(row, needed)]
     if not rows:
-        raise InputError("no row has a source and a translation that can be scored", where=path)
+        raise InputError("no row has a source and a translation that can be scored", location=path)
     return model.segments({name: [str(row[name]) for row in rows] for name in needed})

@@ -38,20 +38,20 @@ class WordLevel:
         model: Model,
         learned: WordTags | None = None,
         metric: str = METRICS[0],
-        where: str = "--tokens",
+        location: str = "--tokens",
     ) -> Self:
         """Raises InputError for a model without a word-level part, and an unknown metric.
 
         `where`: what asks for it.
         """
         if metric not in METRICS:
-            raise unknown_name("metric of tags", metric, METRICS, where="--tags")
+            raise unknown_name("metric of tags", metric, METRICS, location="--tags")
         extractors = model.feature_set.extractors
         families = {kind: extractors[i] for kind, i in judges(extractors).items()}
         if "word" not in families:
             raise InputError(
                 f"the model '{model.name}' has no word-level part",
-                where=where,
+                location=location,
                 remedy="train one with the features word_quality",
             )
         of_words = {kind: one for kind, one in families.items() if isinstance(one, WordLevelExtractor)}

@@ -174,7 +174,7 @@ def cluster_words(cluster: Sequence[str], pairs: Sequence[Equivalence], metric: 
 def check_margins(margins: Mapping[str, float], metrics: Collection[str]) -> None:
     """Raises InputError for a margin that is not above 0, or whose metric is not computed."""
     for metric, margin in margins.items():
-        known_name("metric", metric, metrics, where="margins")
+        known_name("metric", metric, metrics, location="margins")
         if not 0 < margin < float("inf"):
             raise InputError(f"a margin must be above 0, but got {margin} for '{metric}'")
 

@@ -80,7 +80,7 @@ def dependencies(block: str, by: str, number: int) -> Dependencies:
         if head is None or head >= len(words) or row[_RELATION] == NOTHING:
             raise InputError(
                 f"the annotator '{by}' parses no dependencies",
-                where="--annotator",
+                location="--annotator",
                 remedy="train one: qe annotate train --task pos, then --task dependencies",
             )
         found[words[head], row[_RELATION], row[_FORM].lower()] += 1

@@ -273,7 +273,7 @@ def make_extraction(
         if languages_there != languages:
             raise InputError(
                 f"resources for {'-'.join(languages_there)}, but the segments are {'-'.join(languages)}",
-                where=resources,
+                location=resources,
             )
         bundle.require(parts_needed(features))
     feature_set = FeatureSet.make(features, bundle)

@@ -68,7 +68,7 @@ def check(systems: Sequence[System], references: Sequence[Texts], metrics: Mappi
         for number, line in enumerate(reference.lines, start=1):
             if not line.strip():
                 raise InputError(
-                    "empty reference", where=f"{reference.name}:{number}",
+                    "empty reference", location=f"{reference.name}:{number}",
                     remedy="every segment needs a reference: complete the line or leave the segment out",
                 )  # fmt: skip
 
@@ -90,7 +90,7 @@ def check_lengths(columns: Sequence[Texts]) -> None:
         counts = ", ".join(f"{column.name} has {len(column)}" for column in columns)
         raise InputError(f"all files must have as many segments, but {counts}")
     if columns and len(columns[0]) == 0:
-        raise InputError("no segments", where=columns[0].name)
+        raise InputError("no segments", location=columns[0].name)
 
 
 def known_baseline(systems: Sequence[System], name: str | None) -> str:

@@ -59,13 +59,13 @@ def _check_file(file: Path) -> None:
         check_writable(file)
         return
     if not file.is_file():
-        raise InputError("is a directory, not a tracking database", where=file, remedy=remedy)
+        raise InputError("is a directory, not a tracking database", location=file, remedy=remedy)
     if not os.access(file, os.R_OK):
-        raise InputError("cannot be read (Permission denied)", where=file, remedy=remedy)
+        raise InputError("cannot be read (Permission denied)", location=file, remedy=remedy)
     with file.open("rb") as stream:
         start = stream.read(len(_SQLITE))
     if start not in (b"", _SQLITE):  # empty: just made
-        raise InputError("is no SQLite database", where=file, remedy=remedy)
+        raise InputError("is no SQLite database", location=file, remedy=remedy)
 
 
 def _check_server(uri: str) -> None:
@@ -83,7 +83,7 @@ def _check_port(uri: str, port: int) -> None:
         parts = urlsplit(uri)
         host, number = parts.hostname, parts.port or port
     except ValueError as error:
-        raise InputError(f"is no address ({error})", where=uri) from None
+        raise InputError(f"is no address ({error})", location=uri) from None
     if host is None:  # a local socket
         return
     try:
@@ -95,6 +95,6 @@ def _check_port(uri: str, port: int) -> None:
 def _silent(uri: str, reason: str) -> InputError:
     return InputError(
         f"the tracking server cannot be reached ({reason})",
-        where=uri,
+        location=uri,
         remedy="start it, or name another in MLFLOW_TRACKING_URI or mlflow.yaml",
     )

@@ -85,7 +85,7 @@ def _check_there(uri: str) -> None:
     if file is not None and not file.exists():
         raise InputError(
             "no tracking store is there yet",
-            where=file,
+            location=file,
             remedy="`qe train` makes it; or name another in MLFLOW_TRACKING_URI or mlflow.yaml",
         )
 
@@ -114,7 +114,7 @@ def _check_usable(uri: str, path: Path | None) -> None:
         raise
     except Exception as error:  # MLflow's, SQLAlchemy's, the driver's
         reason = str(error).strip().splitlines()[0]
-        raise InputError(f"MLflow cannot use this store: {reason}", where=uri) from None
+        raise InputError(f"MLflow cannot use this store: {reason}", location=uri) from None
 
 
 def follow_moved(uri: str, path: Path | None = None) -> None:

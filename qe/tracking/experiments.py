@@ -52,7 +52,7 @@ def _known(number: str) -> str:
     except MlflowException:
         raise InputError(
             f"{_ID} is '{number}', which this store does not have",
-            where=mlflow.get_tracking_uri(),
+            location=mlflow.get_tracking_uri(),
             remedy=f"unset it, or name the experiment in {_NAME}",
         ) from None
 

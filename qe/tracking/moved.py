@@ -46,7 +46,7 @@ def follow(store: Path, root: Path) -> None:
                         _replace(connection, table, column, str(old), str(home / tail))
         except sqlite3.OperationalError as error:
             raise InputError(
-                f"was moved, and the paths in it cannot be written anew ({error})", where=store
+                f"was moved, and the paths in it cannot be written anew ({error})", location=store
             ) from None
 
 

@@ -333,4 +333,4 @@ def fetched(run_id: str, name: str) -> Path:
         return Path(mlflow.artifacts.download_artifacts(run_id=run_id, artifact_path=name))
     except (MlflowException, OSError) as error:
         reason = str(error).strip().splitlines()[0]
-        raise InputError(f"the run has no {name} ({reason})", where=f"runs:/{run_id}") from None
+        raise InputError(f"the run has no {name} ({reason})", location=f"runs:/{run_id}") from None

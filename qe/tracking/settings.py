@@ -85,7 +85,7 @@ def registered_model(template: str, dataset: str, experiment: str) -> str:
     return name.replace("/", "-").replace(":", "-")  # MLflow's names cannot hold them
 
 
-def _check_template(template: str, where: Path | None = None) -> None:
+def _check_template(template: str, location: Path | None = None) -> None:
     try:
         # `str.format` would follow attributes, and pad to any width, as the template asks.
         wrong = [
@@ -100,6 +100,6 @@ def _check_template(template: str, where: Path | None = None) -> None:
             f"registered_model: unknown placeholder '{wrong[0]}' in '{template}'"
             if wrong
             else "registered_model: the name is empty",
-            where=where,
+            location=location,
             remedy="known: {dataset}, {experiment}",
         )

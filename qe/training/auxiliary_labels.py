@@ -77,7 +77,7 @@ class AuxiliaryLabels:
                 raise InputError("the label is this one already", remedy="leave out `auxiliary_labels`")
             values = pd.Series(_of_kind(kind, training), index=list(training.segments.id))
         except InputError as error:
-            raise InputError(str(error), where=f"auxiliary_labels.{kind}") from None
+            raise InputError(str(error), location=f"auxiliary_labels.{kind}") from None
         return cls(experiment, dataset.scale, kind, values, static, given)
 
     @property
@@ -148,7 +148,7 @@ class AuxiliaryLabels:
         if not len(table.columns):
             raise InputError(
                 "`auto` chooses by families that learn nothing from labels, and there are none",
-                where=f"auxiliary_labels.{self.kind}",
+                location=f"auxiliary_labels.{self.kind}",
                 remedy="name one (surface, for example), or a weight",
             )
         if len(split) < 3 * _PARTS:

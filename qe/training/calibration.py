@@ -23,7 +23,7 @@ def group_column(segments: Segments, name: str) -> Column:
         known = [column for column in columns if column not in ("source", "target", "id")]
         raise InputError(
             f"the segments have no column '{name}'",
-            where="intervals.column",
+            location="intervals.column",
             remedy=f"they have {', '.join(known) or 'none that groups them'}",
         )
     return columns[name]

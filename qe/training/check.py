@@ -44,7 +44,7 @@ def load(path: Path, *, data_root: Path | None = None, overrides: Sequence[str] 
         experiment, wrong = experiment_file.draft(path, data_root=data_root, overrides=overrides)
         wrong += [mistake for mistake in mistakes(experiment) if mistake not in wrong]
     except OSError as error:  # a name that is too long, a folder that may not be looked into
-        raise InputError(f"{shown(error.filename)}: {error.strerror}", where=path) from None
+        raise InputError(f"{shown(error.filename)}: {error.strerror}", location=path) from None
     if wrong:
         raise together(wrong, experiment.told(path))
     return Plan(experiment)
@@ -313,10 +313,10 @@ def _of_strategies(experiment: Experiment) -> Iterator[str]:
             yield f"{what}: there is none"
         for number, section in enumerate(sections):
             place = what if len(sections) == 1 else f"{what}.{number}"
-            for where, text in strategy_mistakes(
+            for location, text in strategy_mistakes(
                 catalogue, section.kind, section.params, section.space, place, f"{place}.params"
             ):
-                yield f"{where}: {text}"
+                yield f"{location}: {text}"
             if section.kind in [other.kind for other in sections[:number]]:
                 yield f"{place}: '{section.kind}' stands there twice; join their search spaces"
     if experiment.weights != "none":

@@ -18,7 +18,7 @@ class CandidateFailed(InputError):
     @property
     def reason(self) -> str:
         """Why, on one line."""
-        return self.what
+        return self.problem
 
 
 @contextmanager
@@ -35,7 +35,7 @@ def failures_of(candidate: Candidate) -> Iterator[None]:
     except Exception as error:
         if not _numerical(error):
             raise
-        raise CandidateFailed(_reason(error), where=_named(candidate), remedy=_REMEDY) from error
+        raise CandidateFailed(_reason(error), location=_named(candidate), remedy=_REMEDY) from error
 
 
 _REMEDY = "narrow its search space, or set other parameters"

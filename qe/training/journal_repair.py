@@ -30,7 +30,7 @@ def cut_unfinished(path: Path, lock: JournalFileSymlinkLock) -> str:
         finally:
             lock.release()
     except OSError as error:
-        raise InputError(f"cannot be mended ({error.strerror})", where=path) from None
+        raise InputError(f"cannot be mended ({error.strerror})", location=path) from None
     lost = size - end
     return f"{path.name} ended in an unfinished line: its last {lost} bytes were cut off" if lost else ""
 

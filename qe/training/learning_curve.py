@@ -166,7 +166,7 @@ def learning_curve(
     if experiment.resources is not None and set(experiment.resources.texts) - {"reference"}:
         raise InputError(
             "a learning curve draws labels, but resources would hold the post-edits of all segments",
-            where="resources.texts",
+            location="resources.texts",
             remedy="set dataset.rows for each size instead, or leave out `post_edit`",
         )
     data = prepare(check(experiment), cache, progress)
@@ -174,7 +174,7 @@ def learning_curve(
     if max(sizes) > smallest:
         raise InputError(
             f"{max(sizes)} rows cannot be drawn: a fold has {smallest} training rows",
-            where="--sizes",
+            location="--sizes",
             remedy="name smaller sizes",
         )
     candidate, objective = best_candidate(data, progress)

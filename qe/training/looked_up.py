@@ -36,13 +36,13 @@ def _apart(own: OwnTexts, kind: str, extractor: Extractor, others: Sequence[Any]
     if not isinstance(extractor, LookedUp):
         raise InputError(
             f"'{kind}' learns from labels, and cannot look rows up in resources without their own texts",
-            where="resources.texts",
+            location="resources.texts",
             remedy="leave out the family, or `texts`",
         )
     if getattr(extractor, "predict", False):
         raise InputError(
             f"`predict` of '{kind}' aligns words by resources that hold their own texts",
-            where="resources.texts",
+            location="resources.texts",
             remedy="leave out `predict`; `knowledge: [predictor]` has a predictor among the resources",
         )
     return extractor.looked_up(Apart(own.parts, others))

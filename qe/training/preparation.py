@@ -302,6 +302,6 @@ def _check_parses(experiment: Experiment, dataset: Dataset, training: Split, ext
         if not any(value.batch.sizes[value.row] for value in table[tree.name]):
             raise InputError(
                 f"no training segment has a {tree.description}",
-                where="trees",
+                location="trees",
                 remedy=f"annotate by a parser that gives it, or give it in the column '{tree.requires()}'",
             )

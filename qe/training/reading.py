@@ -23,7 +23,7 @@ def check_path(section: DatasetSection, place: str) -> None:
     """Raises InputError if there is nothing at the path of a dataset."""
     if not section.path.exists():
         raise InputError(
-            f"no such dataset: {section.path}", where=f"{place}.path", remedy="check it, or --data-root"
+            f"no such dataset: {section.path}", location=f"{place}.path", remedy="check it, or --data-root"
         )
 
 

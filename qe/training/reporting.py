@@ -248,8 +248,8 @@ def _write_plots(folder: Path, result: TrainingResult, progress: Progress) -> No
     }
     for name, entries in {"": result.companions.intervals.measured, **result.covered}.items():
         if entries:
-            where = name or "held-out training rows"
-            figure = interval_coverage(entries, scale, where)
+            location = name or "held-out training rows"
+            figure = interval_coverage(entries, scale, location)
             drawn["interval_coverage" + (f"_{name}" if name else "")] = figure
     if not search.best.pairwise:  # a kernel's columns are segments, not features
         names, values, spread = permutation_importance(result.objective, search.best, progress)

@@ -79,7 +79,7 @@ def report_of(run: str) -> dict[str, Any]:
     identity = re.fullmatch(r"(?:runs:/)?([0-9a-f]{32})", run)
     path = fetched(identity[1], "report.json") if identity else Path(run) / "report.json"
     if not path.is_file():
-        raise InputError("holds no finished run (report.json)", where=run, remedy=_ANEW)
+        raise InputError("holds no finished run (report.json)", location=run, remedy=_ANEW)
     return read_json("the report", path, _ANEW)
 
 
@@ -132,7 +132,7 @@ def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[Differ
 def _experiment(report: Mapping[str, Any], overrides: Sequence[str]) -> tuple[Experiment, list[str]]:
     settings, search = dict(report["experiment"]), report["search"]
     if _of_memory(settings["dataset"]):
-        raise InputError("was trained on data in memory, which are not there any more", where="dataset")
+        raise InputError("was trained on data in memory, which are not there any more", location="dataset")
     settings |= {"tracking": "off", "search": {**settings["search"], "storage": None}}
     notes = []
     if not search["reproducible"]:

@@ -64,7 +64,7 @@ def _wordnet(place: str) -> Needed:
     try:
         english()
     except InputError as error:
-        return Needed(place, "wordnet", f"{error.where}: {error.what}", error.remedy)
+        return Needed(place, "wordnet", f"{error.location}: {error.problem}", error.remedy)
     return Needed(place, "wordnet")
 
 
@@ -109,7 +109,7 @@ def _asked(
     try:
         make(name, *languages).fingerprint  # noqa: B018  (asks the program for its version and data)
     except InputError as error:
-        return Needed(place, name, error.what, error.remedy)
+        return Needed(place, name, error.problem, error.remedy)
     return Needed(place, name)
 
 

@@ -15,9 +15,9 @@ def weights_of(split: Split, experiment: Experiment) -> FloatArray | None:
         return None
     counts = _counts(split, experiment)
     if counts is None:
-        raise InputError(_unknown(experiment), where="weights")
+        raise InputError(_unknown(experiment), location="weights")
     if not counts.any():
-        raise InputError(f"all {len(counts)} rows weigh 0", where="weights")
+        raise InputError(f"all {len(counts)} rows weigh 0", location="weights")
     powers = counts**experiment.weight_power
     weights: FloatArray = powers / powers.mean()
     return weights

@@ -82,7 +82,7 @@ class RunState:
         if self.earlier["fingerprint"] != fingerprint:
             raise InputError(
                 "holds a study of other data, features or settings, so it cannot be resumed",
-                where=self.output,
+                location=self.output,
                 remedy="choose another --output, or start anew with --overwrite",
             )
         if not self.resumes and not self.unchanged:
@@ -105,7 +105,7 @@ class RunState:
 
 def _there(output: Path, state: str) -> InputError:
     remedy = "go on with --resume, or start anew with --overwrite"
-    return InputError(f"holds {state} run", where=output, remedy=remedy)
+    return InputError(f"holds {state} run", location=output, remedy=remedy)
 
 
 def _finished(output: Path, earlier: Mapping[str, Any], command: str) -> bool:

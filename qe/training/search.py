@@ -131,7 +131,7 @@ def run(
     warm_start: Sequence[Mapping[str, Any]] = (),
     shared: bool = False,
     identity: Identity | None = None,
-    where: object = None,
+    location: object = None,
     chosen: int | None = None,
     on_trial: OnTrial | None = None,
     progress: Progress = silent,
@@ -144,14 +144,14 @@ def run(
     process has fallen silent are closed, and what is drawn depends on who is faster.
 
     identity  what the values of trials depend on; a study of another one is refused
-    where     what messages call the storage
+    location     what messages call the storage
     chosen    the number of the trial to take, as reports number them; default: the best
 
     Raises InputError if the study belongs to another experiment, if more trials fail than `section.failures`
     allows, if no trial could be finished, or none has the number.
     """
     with quiet():
-        study = _opened(objective, name, storage, identity, where)
+        study = _opened(objective, name, storage, identity, location)
         alike = _drawing(study, objective, section, seed, warm_start, shared=shared)
         ended = _optimize(study, objective, section, on_trial, progress)
         # The end of a search by the clock depends on the machine.
@@ -167,7 +167,7 @@ def contribute(
     seed: int = 0,
     warm_start: Sequence[Mapping[str, Any]] = (),
     identity: Identity | None = None,
-    where: object = None,
+    location: object = None,
     progress: Progress = silent,
 ) -> Callable[[], list[Finished]]:
     """Adds trials to a study until enough are finished or begun.
@@ -177,7 +177,7 @@ def contribute(
     What it returns tells, once all of them are over, the trials that have finished since.
     """
     with quiet():
-        study = _opened(objective, name, storage, identity, where)
+        study = _opened(objective, name, storage, identity, location)
         before = {trial.number for trial in finished(study)}
         _drawing(study, objective, section, seed, warm_start, shared=True)
         _optimize(study, objective, section, None, progress, beside=True)
@@ -197,13 +197,13 @@ def _opened(
     name: str,
     storage: optuna.storages.BaseStorage | None,
     identity: Identity | None,
-    where: object,
+    location: object,
 ) -> optuna.Study:
     study = optuna.create_study(
         study_name=name, storage=storage, directions=objective.directions, load_if_exists=True
     )
     if identity is not None:
-        claim(study, identity, where)
+        claim(study, identity, location)
     return study
 
 
@@ -263,7 +263,7 @@ def _check_failures(study: optuna.Study, share: float, total: int) -> None:
         told = "".join(f"\n  {reason}" for reason in list(reasons)[:5])
         raise InputError(
             f"{len(failures)} of {total} trials failed; search.failures = {share:g} allows fewer:{told}\n",
-            where="search",
+            location="search",
             remedy="narrow the search spaces, or allow more failures",
         )
 
@@ -275,7 +275,7 @@ def _result(
     if best is None:
         raise InputError(
             "no trial of the search could be finished: nothing was left to learn from, or all failed",
-            where="search",
+            location="search",
             remedy="give the search more trials, or widen its spaces",
         )
     taken = best if chosen is None else _numbered(study, chosen)
@@ -289,7 +289,7 @@ def _numbered(study: optuna.Study, number: int) -> FrozenTrial:
     trials = finished(study)
     if not 1 <= number <= len(trials):
         raise InputError(
-            f"there is no trial {number}", where="--trial", remedy=f"give one of 1 to {len(trials)}"
+            f"there is no trial {number}", location="--trial", remedy=f"give one of 1 to {len(trials)}"
         )
     return trials[number - 1]
 
@@ -307,7 +307,7 @@ def _trials(space: Space, section: SearchSection) -> int:
         return 1
     if section.sampler == "grid":
         if len(space.learners) > 1 or len(space.selectors) > 1:
-            raise InputError("a grid takes one learner and one selector", where="search.sampler")
+            raise InputError("a grid takes one learner and one selector", location="search.sampler")
         return math.prod(len(values) for values in grid(space.distributions()).values())
     return section.most_trials
 

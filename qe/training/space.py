@@ -61,11 +61,11 @@ def selector_space(section: StrategySection) -> dict[str, Distribution]:
 
 
 def _space(
-    section: StrategySection, default: Mapping[str, Distribution], where: str
+    section: StrategySection, default: Mapping[str, Distribution], location: str
 ) -> dict[str, Distribution]:
     if section.space is None:
         return {name: value for name, value in default.items() if name not in section.params}
-    return parse_space(section.space, f"{where}.space")
+    return parse_space(section.space, f"{location}.space")
 
 
 def _choose(trial: optuna.trial.BaseTrial, what: str, sections: Sequence[StrategySection]) -> StrategySection:

@@ -64,7 +64,7 @@ def storage_at(address: str) -> optuna.storages.BaseStorage:
     except Exception as error:
         raise InputError(
             f"cannot be used as study storage: {str(error).splitlines()[0]}",
-            where=address,
+            location=address,
             remedy="check the server and the URL (PostgreSQL needs the extra `mtqe[postgresql]`)",
         ) from None
 
@@ -82,7 +82,7 @@ def journal(path: Path) -> optuna.storages.BaseStorage:
         return optuna.storages.JournalStorage(backend)
 
 
-def claim(study: optuna.Study, identity: Identity, where: object) -> None:
+def claim(study: optuna.Study, identity: Identity, location: object) -> None:
     """Makes a new study that of an experiment, or finds that it is.
 
     Of several experiments that claim a study at the same moment, one at most gets it: each writes its claim
@@ -94,7 +94,9 @@ def claim(study: optuna.Study, identity: Identity, where: object) -> None:
     owners = _owners(study)
     if not owners and study.get_trials(deepcopy=False):
         raise InputError(
-            f"the study '{study.study_name}' has trials that qe did not make", where=where, remedy=_OTHERWISE
+            f"the study '{study.study_name}' has trials that qe did not make",
+            location=location,
+            remedy=_OTHERWISE,
         )
     if not owners:
         study.set_user_attr(own, dict(identity))
@@ -103,7 +105,9 @@ def claim(study: optuna.Study, identity: Identity, where: object) -> None:
             study.set_user_attr(own, None)
     others = [known for owner, known in owners.items() if owner != own]
     if others:
-        raise InputError(_difference(study.study_name, others[0], identity), where=where, remedy=_OTHERWISE)
+        raise InputError(
+            _difference(study.study_name, others[0], identity), location=location, remedy=_OTHERWISE
+        )
 
 
 _OTHERWISE = "give this experiment another `name`, or another `search.storage`"
@@ -146,7 +150,7 @@ def earlier_trials(path: Path, space: Space, best: int = 5) -> list[dict[str, An
     file = path / "study.journal"
     if not file.is_file():
         raise InputError(
-            "holds no study (study.journal)", where=path, remedy="name an output folder of qe train"
+            "holds no study (study.journal)", location=path, remedy="name an output folder of qe train"
         )
     storage = journal(file)
     known = set(space.distributions()) | {"learner", "selector"}

@@ -61,9 +61,9 @@ def summary(report: Mapping[str, Any], said: str = "", links: str = "") -> str:
         *([f"* with {_params(report['search']['best'])}"] if _params(report["search"]["best"]) else []),
         f"* predicts {label['name']} ({direction}) of {report['data']['name']}",
     ]
-    for part, where in PARTS.items():
+    for part, location in PARTS.items():
         if report[part] is not None:
-            lines.append(f"* {where}: {_figure(report[part], name, metric)}")
+            lines.append(f"* {location}: {_figure(report[part], name, metric)}")
     lines += [f"* {leak}" for leak in report["data"].get("leaks", ())]
     told = [said] if said else []
     return "\n\n".join([_verdict(report, name, metric), *([links] if links else []), "\n".join(lines), *told])

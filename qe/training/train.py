@@ -233,7 +233,7 @@ def contribute(plan: Plan, *, cache: Path, progress: Progress = silent) -> int:
     if plan.experiment.search.storage is None:
         raise InputError(
             "a worker needs a study that processes share",
-            where="search.storage",
+            location="search.storage",
             remedy="name a journal file or a database URL, the same for all workers",
         )
     prepared = prepare(plan, cache, progress, calibrating=True)

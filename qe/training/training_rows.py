@@ -63,5 +63,5 @@ def _set_aside(dataset: Dataset, training: Split, experiment: Experiment) -> tup
         return training.take(rows), training.take(held_out)
     split = dataset.split(section.calibration)
     if split.scores is None or not np.isfinite(split.scores).all():
-        raise InputError(f"the split '{section.calibration}' lacks labels", where="intervals.calibration")
+        raise InputError(f"the split '{section.calibration}' lacks labels", location="intervals.calibration")
     return training, split

@@ -134,10 +134,10 @@ def test_describe_an_unknown_name(name: str, near: str, capsys: pytest.CaptureFi
     assert f"did you mean '{near}'?" in captured.err and captured.out == ""
 
 
-def arguments(folder: Path, where: Path) -> Sequence[object]:
+def arguments(folder: Path, location: Path) -> Sequence[object]:
     chosen = f"features={json.dumps(FAMILIES)}"
     common = ("--data-root", folder, "--set", chosen, "--cache-dir", folder / "cache", "--quiet")
-    return ("extract", EXPERIMENT, *common, "--output", where)
+    return ("extract", EXPERIMENT, *common, "--output", location)
 
 
 @pytest.mark.slow

@@ -342,7 +342,7 @@ def test_tolerant_reading_collects_every_defect(texts: Path) -> None:
     data = FORMATS.get("parallel_text")(
         splits=splits, label=SCORE, source_language="en", target_language="es"
     ).read_with(reading, texts)
-    assert [str(error.where).split("/")[-1] for error in reading.defects] == ["i:2", "y:2", "y:3"]
+    assert [str(error.location).split("/")[-1] for error in reading.defects] == ["i:2", "y:2", "y:3"]
     assert data.splits["train"].scores is not None
     assert np.isnan(data.splits["train"].scores).tolist() == [False, True, True]
 

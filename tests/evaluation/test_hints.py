@@ -27,11 +27,11 @@ def test_a_reversed_system_is_asked_about() -> None:
     assert any(asked in note for note in evaluate(gold, {"t": good, "turned": 6 - good}, EFFORT).notes)
 
 
-@pytest.mark.parametrize(("shift", "where"), [(1, "one line late"), (-1, "one line early")])
-def test_a_shifted_file_is_asked_about(shift: int, where: str) -> None:
+@pytest.mark.parametrize(("shift", "location"), [(1, "one line late"), (-1, "one line early")])
+def test_a_shifted_file_is_asked_about(shift: int, location: str) -> None:
     gold, good = task()
     (asked,) = hints(gold, {"moved": np.roll(good, shift)}, [], EFFORT)
-    assert where in asked and "shifted" in asked
+    assert location in asked and "shifted" in asked
 
 
 def test_another_scale_and_lines_of_other_segments_are_asked_about() -> None:

@@ -96,10 +96,10 @@ DISAGREEING = {
 }
 
 
-@pytest.mark.parametrize("where", DISAGREEING)
-def test_a_clause_disagrees_once_wherever_its_subject_does(where: str) -> None:
+@pytest.mark.parametrize("location", DISAGREEING)
+def test_a_clause_disagrees_once_wherever_its_subject_does(location: str) -> None:
     """Footnote 2 of the paper, and what its examples leave out."""
-    cells = values(DISAGREEING[where])
+    cells = values(DISAGREEING[location])
     assert (cells["subject_any"], cells["subject_any_share"]) == (1, 1)
 
 

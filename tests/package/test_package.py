@@ -140,8 +140,8 @@ def test_the_wheel_is_what_runs_and_no_folder_shadows_it(installed: Path, tmp_pa
         (tmp_path / package / "__init__.py").write_text("raise SystemExit('shadowed')\n")
     assert run(installed, tmp_path, "qe", "--version") == f"qe {version()}\n"
     assert "baseline17" in run(installed, tmp_path, "qe", "features", "list")
-    where = run(installed, tmp_path, "python", "-I", "-c", "import features; print(features.__file__)")
-    assert where.strip() != features.__file__ and "site-packages" in where
+    location = run(installed, tmp_path, "python", "-I", "-c", "import features; print(features.__file__)")
+    assert location.strip() != features.__file__ and "site-packages" in location
 
 
 @pytest.mark.slow

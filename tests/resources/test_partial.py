@@ -16,11 +16,11 @@ from qe.resources.partial import Build, build_named, build_possible
 PARTS = ["source_ngrams", "source_lm", "phrase_table", "lexicon_source_to_target"]
 
 
-def builder(folder: Path, failing: str, where: object = None) -> Build:
+def builder(folder: Path, failing: str, location: object = None) -> Build:
     """A bundle of four pairs where the kind `failing` cannot be built."""
 
     def fail(*_: object, **__: object) -> Resource:
-        raise InputError("needs more pairs", where=where, remedy="give more")
+        raise InputError("needs more pairs", location=location, remedy="give more")
 
     def corpus() -> ParallelCorpus:
         return ParallelCorpus.from_lines([("a house", "una casa"), ("the house", "la casa")] * 2)
@@ -44,7 +44,7 @@ def test_all_others_are_built_and_what_needs_it_is_left_out(tmp_path: Path) -> N
     kind = bundles.known_parts()[failing].kind
     expected = [name for name in PARTS if failing not in with_needs([name])]
     bundle, left_out = build_possible(builder(tmp_path / "b", kind), PARTS, silent)
-    assert "phrase_table" in left_out and {reason.what for reason in left_out.values()} == {
+    assert "phrase_table" in left_out and {reason.problem for reason in left_out.values()} == {
         "needs more pairs"
     }
     assert expected and set(expected) == set(PARTS) - set(left_out)
@@ -53,7 +53,7 @@ def test_all_others_are_built_and_what_needs_it_is_left_out(tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_a_fault_in_a_file_is_no_reason_to_leave_a_part_out(tmp_path: Path) -> None:
-    build = builder(tmp_path / "b", "language_model", where="links.gz:3")
+    build = builder(tmp_path / "b", "language_model", location="links.gz:3")
     for run in (build_named, build_possible):
         with pytest.raises(InputError, match=r"^links.gz:3: needs more pairs"):
             run(build, PARTS, silent)

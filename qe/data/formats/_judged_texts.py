@@ -24,7 +24,7 @@ class JudgedText:
 class JudgedTexts(Protocol):
     """The files that the texts come from."""
 
-    def find(self, system: str, document: str, item: str, where: str) -> JudgedText:
+    def find(self, system: str, document: str, item: str, location: str) -> JudgedText:
         """The text of an item of a system, or of several that share it (`A+B`).
 
         Raises InputError, which tells `where`, if there is none or it is not clear.
@@ -52,7 +52,7 @@ class OfBatches:
                 known.append(text)
         return cls(path, items)
 
-    def find(self, system: str, document: str, item: str, where: str) -> JudgedText:
+    def find(self, system: str, document: str, item: str, location: str) -> JudgedText:
         names = [system, *system.split("+")]
         found = next((self.items[name, item] for name in names if (name, item) in self.items), [])
         fitting = [one for one in found if document in ("", one.document)] or found
@@ -60,7 +60,7 @@ class OfBatches:
             what = f"{len(fitting)} texts" if fitting else "no text"
             raise InputError(
                 f"{what} of system '{system}', document '{document}', item {item} in {self.path}",
-                where=where,
+                location=location,
                 remedy="give the batches that these judgements are of",
             )
         return fitting[0]
@@ -73,15 +73,15 @@ class OfLines:
     source: Column
     systems: Mapping[str, Column]
 
-    def find(self, system: str, document: str, item: str, where: str) -> JudgedText:
+    def find(self, system: str, document: str, item: str, location: str) -> JudgedText:
         name = next((one for one in (system, *system.split("+")) if one in self.systems), None)
         if name is None:
-            raise unknown_name("system", system, list(self.systems), where=where)
+            raise unknown_name("system", system, list(self.systems), location=location)
         target = self.systems[name].texts
         place = int(item) - 1 if item.isascii() and item.isdigit() else -1
         if not 0 <= place < min(len(target), len(self.source)):
             lines = f"{len(self.source)} sources and {len(target)} translations of '{name}'"
-            raise InputError(f"no line for item '{item}': there are {lines}", where=where)
+            raise InputError(f"no line for item '{item}': there are {lines}", location=location)
         return JudgedText(document, self.source.texts[place], target[place])
 
 
@@ -91,16 +91,16 @@ def _items(reading: Reading, path: Path) -> Iterator[Mapping[str, Any]]:
     except (ValueError, RecursionError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"not JSON ({error})", where=path) from None
+        raise InputError(f"not JSON ({error})", location=path) from None
     for number, batch in enumerate(batches if isinstance(batches, list) else [batches], start=1):
-        where = f"{path}:batch {number}"
+        location = f"{path}:batch {number}"
         items = batch.get("items") if isinstance(batch, dict) else None
         if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-            raise InputError("no batch of Appraise: it has no list `items`", where=where)
+            raise InputError("no batch of Appraise: it has no list `items`", location=location)
         for item in items:
             missing = [key for key in _ITEM if key not in item]
             if missing:
-                raise InputError(f"an item without `{missing[0]}`", where=where)
+                raise InputError(f"an item without `{missing[0]}`", location=location)
             yield item
 
 

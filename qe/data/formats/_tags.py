@@ -10,5 +10,6 @@ def check_tags(reading: Reading, tags: Column, text: Column, gaps: bool) -> None
         expected = 2 * n + 1 if gaps else n
         if len(tag.split()) != expected:
             reading.defect(
-                f"expected {expected} tags for {n} tokens, found {len(tag.split())}", where=tags.where(row)
+                f"expected {expected} tags for {n} tokens, found {len(tag.split())}",
+                location=tags.location(row),
             )

@@ -61,7 +61,7 @@ class CatastrophicErrors(Format):
     def check_options(self) -> None:
         source, dash, target = self.pair.partition("-")
         if not (source and dash and target):
-            raise InputError(f"'{self.pair}' is no pair", where="dataset.pair", remedy="such as en-de")
+            raise InputError(f"'{self.pair}' is no pair", location="dataset.pair", remedy="such as en-de")
 
     def read_with(self, reading: Reading, path: Path) -> Dataset:
         self.check_options()
@@ -70,7 +70,7 @@ class CatastrophicErrors(Format):
             files = [path / f"{self.pair.replace('-', '')}_majority_{ending}.tsv" for ending in endings]
             file = next((file for file in files if file.is_file()), None)
             if file is None and name == "train":
-                raise InputError("no such file", where=files[0], remedy="check `pair`")
+                raise InputError("no such file", location=files[0], remedy="check `pair`")
             split = None if file is None else reading.attempt(partial(self._split, reading, name, file))
             if split is not None:
                 splits[name] = split
@@ -92,7 +92,7 @@ def _rows(lines: Column, ways: Sequence[Sequence[str]]) -> dict[str, Column]:
         if len(fields) != len(names):
             raise InputError(
                 f"expected {', '.join(names)}, found {len(fields)} fields",
-                where=lines.where(row),
+                location=lines.location(row),
                 remedy="separate fields by one tab",
             )
     return {

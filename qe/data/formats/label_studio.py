@@ -119,7 +119,7 @@ class LabelStudio(Format):
             if key not in keys:
                 raise InputError(
                     f"no key of a task's data is known as the {ours}",
-                    where=file,
+                    location=file,
                     remedy=f"name it under `columns: {{{ours}: ...}}`; the data has {', '.join(keys)}",
                 )
         return named
@@ -134,7 +134,7 @@ class LabelStudio(Format):
         known = list(dict.fromkeys(name for task in tasks.values() for one in task.said for name in one))
         if self.control:
             if self.control not in known:
-                raise unknown_name("control", self.control, known, where=file)
+                raise unknown_name("control", self.control, known, location=file)
             return self.control
         no_control = {*_KEPT, *self._keys(tasks, file).values()}
         said = [(name, value) for task in tasks.values() for one in task.said for name, value in one.items()]
@@ -146,7 +146,7 @@ class LabelStudio(Format):
         if len(fitting) != 1:
             raise InputError(
                 "which control holds the label?" if fitting else "no annotation holds a label",
-                where=file,
+                location=file,
                 remedy=f"set `control` to one of {', '.join(known) or 'those of the project'}",
             )
         return fitting[0]
@@ -158,37 +158,39 @@ def _json_list(reading: Reading, path: Path) -> list[Any]:
     except (ValueError, RecursionError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"not JSON ({error})", where=path) from None
+        raise InputError(f"not JSON ({error})", location=path) from None
     if not isinstance(content, list) or not all(isinstance(one, dict) for one in content):
-        raise InputError("must be a list of tasks", where=path, remedy="export as JSON or JSON-MIN")
+        raise InputError("must be a list of tasks", location=path, remedy="export as JSON or JSON-MIN")
     return content
 
 
 def _tasks(entries: Sequence[Mapping[str, Any]], path: Path) -> dict[str, _Task]:
     tasks: dict[str, _Task] = {}
     for place, entry in enumerate(entries, start=1):
-        where = f"{path}:task {place}"
+        location = f"{path}:task {place}"
         data = entry.get("data", entry)
         if not isinstance(data, dict):
-            raise InputError("`data` must be an object", where=where)
+            raise InputError("`data` must be an object", location=location)
         task = tasks.setdefault(str(entry.get("id", place)), _Task(data, place))
-        task.said += [_said(one, where) for one in _annotations(entry, where)] if "data" in entry else [entry]
+        task.said += (
+            [_said(one, location) for one in _annotations(entry, location)] if "data" in entry else [entry]
+        )
     if not tasks:
-        raise InputError("there are no tasks", where=path)
+        raise InputError("there are no tasks", location=path)
     return tasks
 
 
-def _annotations(entry: Mapping[str, Any], where: str) -> list[Mapping[str, Any]]:
+def _annotations(entry: Mapping[str, Any], location: str) -> list[Mapping[str, Any]]:
     given = entry.get("annotations", entry.get("completions", []))
     if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
-        raise InputError("`annotations` must be a list of objects", where=where)
+        raise InputError("`annotations` must be a list of objects", location=location)
     return [one for one in given if not one.get("was_cancelled")]
 
 
-def _said(annotation: Mapping[str, Any], where: str) -> dict[str, Any]:
+def _said(annotation: Mapping[str, Any], location: str) -> dict[str, Any]:
     results = annotation.get("result", [])
     if not isinstance(results, list) or not all(isinstance(one, dict) for one in results):
-        raise InputError("`result` must be a list of objects", where=where)
+        raise InputError("`result` must be a list of objects", location=location)
     said = {}
     for result in results:
         value = result.get("value")

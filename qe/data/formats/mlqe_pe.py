@@ -87,7 +87,7 @@ class MlqePe(Format):
             if value not in known:
                 raise InputError(
                     f"unknown {key} '{value}'",
-                    where=f"dataset.{key}",
+                    location=f"dataset.{key}",
                     remedy=f"known: {', '.join(filter(None, known))}",
                 )
         files = _Files.of(path, self.pair)
@@ -169,7 +169,7 @@ class _Files:
             pairs = ", ".join(sorted(f"{code[:2]}-{code[2:]}" for code in codes))
             raise InputError(
                 f"no table train.{files.code}.df.short.tsv here",
-                where=path,
+                location=path,
                 remedy=f"set `pair` to one of {pairs}" if pairs else "give the folder of the data",
             )
         return files
@@ -208,7 +208,7 @@ class _Files:
         if len(files) > 1:
             raise InputError(
                 f"{name} is also at {self.root / files[1]}",
-                where=self.root / files[0],
+                location=self.root / files[0],
                 remedy="keep one of them below the folder",
             )
         return self.root / files[0] if files else None
@@ -220,10 +220,10 @@ def _direct_assessments(reading: Reading, path: Path, labelled: bool) -> dict[st
     wanted += ["scores", "mean", "z_scores", "z_mean"] if labelled else []
     for name in wanted:
         if name not in table:
-            raise InputError(f"no column '{name}'", where=f"{path}:1", remedy=f"it has {', '.join(table)}")
+            raise InputError(f"no column '{name}'", location=f"{path}:1", remedy=f"it has {', '.join(table)}")
     for row, text in enumerate(table["index"].texts):
         if text != str(row):
-            reading.defect(f"expected index {row}, found '{text}'", where=table["index"].where(row))
+            reading.defect(f"expected index {row}, found '{text}'", location=table["index"].location(row))
             break
     for name in ("original", "translation"):
         table[name] = reading.stripped(table[name])
@@ -239,7 +239,7 @@ def _side_information(reading: Reading, base: Path, split: str, code: str) -> di
     documents = reading.lines(path)
     if documents.texts[0] != "doc_id":
         raise InputError(
-            f"expected the header 'doc_id', found '{documents.texts[0]}'", where=documents.where(0)
+            f"expected the header 'doc_id', found '{documents.texts[0]}'", location=documents.location(0)
         )
     columns["doc_id"] = Column(documents.texts[1:], documents.path, documents.lines[1:])
     return columns
@@ -256,7 +256,7 @@ def _decoder_output(reading: Reading, base: Path, split: str, code: str) -> dict
             reading.defect(
                 f"expected {len(words.split()) + 1} log-probabilities (one per subword and one for the end), "
                 f"found {len(numbers.split())}",
-                where=probabilities.where(row),
+                location=probabilities.location(row),
             )
     return {"subwords": subwords, "token_log_probabilities": probabilities}
 
@@ -265,7 +265,7 @@ def _post_editing(reading: Reading, files: _Files, split: str, tokenised: bool) 
     base, columns = files.edits(split), dict[str, Column]()
     if base is None:
         if tokenised or split in LABELLED:
-            raise InputError(f"no {split}.mt and no {split}.pe below `post-editing`", where=files.root)
+            raise InputError(f"no {split}.mt and no {split}.pe below `post-editing`", location=files.root)
         return columns
     labels, texts = {"post_edit": "pe"}, {"source": "src", "target": "mt", "alignment": "src-mt.alignments"}
     if tokenised:
@@ -300,7 +300,7 @@ def _lists(reading: Reading, column: Column) -> FloatArray:
         except (ValueError, RecursionError):
             values = None
         if not isinstance(values, list) or not all(isinstance(v, int | float) for v in values):
-            reading.defect(f"expected a list of numbers, found '{text[:40]}'", where=column.where(row))
+            reading.defect(f"expected a list of numbers, found '{text[:40]}'", location=column.location(row))
             values = []
         parsed.append(values)
     result = np.full((len(parsed), max(map(len, parsed), default=0)), np.nan)

@@ -117,7 +117,7 @@ class Mqm(Format):
         if missing:
             raise InputError(
                 f"no column '{missing[0]}'",
-                where=f"{file}:1",
+                location=f"{file}:1",
                 remedy=f"MQM annotations have {', '.join(_COLUMNS)}; here are {', '.join(table)}",
             )
         found: dict[tuple[str, str, str], _Segment] = {}
@@ -131,14 +131,14 @@ class Mqm(Format):
             if (source, target) != (one.source, one.target):
                 raise InputError(
                     f"another text than in line {one.line}, of the same system, document and segment",
-                    where=f"{file}:{line}",
+                    location=f"{file}:{line}",
                 )
             one.penalties[row["rater"]] = one.penalties.get(row["rater"], 0.0) + weight
             if weight:
                 one.marked |= _marked(row["target"])
         return found
 
-    def _weight(self, severity: str, category: str, where: str) -> float:
+    def _weight(self, severity: str, category: str, location: str) -> float:
         known = {name.casefold(): weight for name, weight in {**WEIGHTS, **self.weights}.items()}
         severity, category = severity.strip().casefold(), category.strip().casefold()
         full = f"{severity}/{category}"
@@ -146,7 +146,7 @@ class Mqm(Format):
         if not fitting:
             raise InputError(
                 f"no weight for the severity '{severity}'",
-                where=where,
+                location=location,
                 remedy=f"name it under `weights`; known: {', '.join(known)}",
             )
         return known[max(fitting, key=len)]

@@ -67,7 +67,7 @@ class ParallelText(Format):
     def check_options(self) -> None:
         label_scale(self.label)
         if not self.splits:
-            raise InputError("no split is declared", where="dataset.splits")
+            raise InputError("no split is declared", location="dataset.splits")
         for name, files in self.splits.items():
             known_keys(files, COLUMNS, f"dataset.splits.{name}")
 

@@ -107,7 +107,7 @@ class Table(Format):
             self.kind,
             Wanted(self.delimiter, self.quoting, self.encoding),
             self.decimal,
-            Asked(where=Where(self.sheet or "", self.header_row)),
+            Asked(location=Where(self.sheet or "", self.header_row)),
             (self.source_language, self.target_language),
         )
 
@@ -151,7 +151,7 @@ class Table(Format):
             if missing:
                 raise InputError(
                     f"no column '{missing[0]}' (wanted as {ours})",
-                    where=f"{file}:1",
+                    location=f"{file}:1",
                     remedy=f"it has {', '.join(table)}; map it under `columns`",
                 )
             cells = [table[name] for name in names]
@@ -161,7 +161,7 @@ class Table(Format):
         if "scores" not in mapped and needed not in mapped and not blind:
             raise InputError(
                 f"no column is mapped to {needed}",
-                where=file,
+                location=file,
                 remedy=f"name it under `columns: {{{needed}: ...}}`, or list the split under `blind`; "
                 f"the table has {', '.join(table)}",
             )

@@ -65,11 +65,11 @@ class Wmt12(Format):
     def read_with(self, reading: Reading, path: Path) -> Dataset:
         if self.label not in ("effort", "hter"):
             raise InputError(
-                f"unknown label '{self.label}'", where="dataset.label", remedy="known: effort, hter"
+                f"unknown label '{self.label}'", location="dataset.label", remedy="known: effort, hter"
             )
         if not (path / "training_set").is_dir():
             raise InputError(
-                "no folder training_set here", where=path, remedy="give the folder of the distribution"
+                "no folder training_set here", location=path, remedy="give the folder of the distribution"
             )
         hter = self.label == "hter"
         train = _TRAIN if hter else {**_TRAIN, "scores": f"{_ANNOTATIONS}/target_system.effort"}

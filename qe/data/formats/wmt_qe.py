@@ -80,7 +80,9 @@ class WmtQe(Format):
         sources = _sources(path)
         if not sources:
             raise InputError(
-                "no SPLIT.src with SPLIT.mt here", where=path, remedy="give the folder of one language pair"
+                "no SPLIT.src with SPLIT.mt here",
+                location=path,
+                remedy="give the folder of one language pair",
             )
         splits = {}
         for name, folder in sorted(sources.items()):
@@ -123,7 +125,7 @@ def _sources(path: Path) -> dict[str, Path]:
             elif known != file.parent:
                 raise InputError(
                     f"the split '{name}' is in {folders[name]} too",
-                    where=file.parent,
+                    location=file.parent,
                     remedy="give the folder of one language pair",
                 )
     return {
@@ -143,7 +145,7 @@ def _one(folder: Path, split: str, ends: tuple[str, ...]) -> Path | None:
     names = [f"{split}.{end}{gz}" for end in ends for gz in ("", ".gz")]
     files = [folder / name for name in names if (folder / name).is_file()]
     if len(files) > 1:
-        raise InputError(f"{files[1].name} is there too", where=files[0], remedy="move one of them away")
+        raise InputError(f"{files[1].name} is there too", location=files[0], remedy="move one of them away")
     return files[0] if files else None
 
 

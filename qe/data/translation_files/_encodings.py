@@ -53,7 +53,7 @@ def decoded(raw: bytes, path: Path) -> tuple[str, str]:
     if name and (_family(declared) != _family(seen or declared) or _declared(text) != name):
         raise InputError(
             f"declares the encoding {shown(name)}, but is written in another",
-            where=f"{path}:1",
+            location=f"{path}:1",
             remedy="let the XML declaration say what it is written in",
         )
     return text, codec
@@ -75,11 +75,11 @@ def _codec(name: str, path: Path) -> str:
         known = None
     if known is None:
         raise InputError(
-            f"the encoding {shown(name)} is not known", where=f"{path}:1", remedy="convert it to UTF-8"
+            f"the encoding {shown(name)} is not known", location=f"{path}:1", remedy="convert it to UTF-8"
         )
     if known.name in _NOT_OF_FILES or not known._is_text_encoding:
         raise InputError(
-            f"{shown(name)} is no encoding of a text file", where=f"{path}:1", remedy="convert it to UTF-8"
+            f"{shown(name)} is no encoding of a text file", location=f"{path}:1", remedy="convert it to UTF-8"
         )
     return "utf-8" if known.name == "utf-8-sig" else known.name
 
@@ -93,6 +93,6 @@ def _decode(raw: bytes, codec: str, name: str, path: Path) -> tuple[str, str]:
         place = error.start if isinstance(error, UnicodeDecodeError) else 0
         raise InputError(
             f"byte {place + 1:,} is not of the encoding {shown(name)}",
-            where=path,
+            location=path,
             remedy="convert the file, for example with iconv -t UTF-8, and let its XML declaration say so",
         ) from None

@@ -22,7 +22,7 @@ def check_parts(path: Path) -> None:
     """Raises InputError, with the part, for entities or too many bytes, cells or columns."""
     with ZipFile(path) as parts:
         if sum(part.file_size for part in parts.infolist()) > LONGEST:
-            raise InputError("unpacks to more than 1 GiB", where=path, remedy="split it")
+            raise InputError("unpacks to more than 1 GiB", location=path, remedy="split it")
         counts = _Counts(path)
         for name in parts.namelist():
             if name.lower().endswith((".xml", ".rels")):
@@ -72,7 +72,9 @@ class _Counts:
             )
 
     def _error(self, what: str) -> InputError:
-        return InputError(what, where=f"{self.path}:{self.part}", remedy="save the sheet alone, or split it")
+        return InputError(
+            what, location=f"{self.path}:{self.part}", remedy="save the sheet alone, or split it"
+        )
 
 
 def _column(letters: str) -> int:

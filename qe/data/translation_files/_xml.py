@@ -100,9 +100,9 @@ def _bytes(path: Path) -> bytes:
         try:
             raw = _limited(stream)
         except DAMAGED_GZIP as error:
-            raise InputError(damage_of(error), where=path) from None
+            raise InputError(damage_of(error), location=path) from None
     if len(raw) > _LONGEST:
-        raise InputError("is larger than 1 GiB", where=path, remedy="split it")
+        raise InputError("is larger than 1 GiB", location=path, remedy="split it")
     return raw
 
 
@@ -140,13 +140,13 @@ class Walk:
 
         def start(name: str, attributes: dict[str, str]) -> None:
             if len(self._open) >= _DEEPEST:
-                raise InputError(f"elements are nested more than {_DEEPEST} deep", where=place())
+                raise InputError(f"elements are nested more than {_DEEPEST} deep", location=place())
             self._start(_element(name, attributes, parser.CurrentByteIndex))
 
         def unknown(name: str, *_: Any) -> None:
             raise InputError(
                 f"the entity {shown(name)} is not one of XML",
-                where=place(),
+                location=place(),
                 remedy="entities are not expanded: write out what they stand for",
             )
 
@@ -158,9 +158,9 @@ class Walk:
         try:
             parser.Parse(self.document.content, True)
         except expat.ExpatError as error:
-            where = f"{self.document.path}:{error.lineno}:{error.offset + 1}"
+            location = f"{self.document.path}:{error.lineno}:{error.offset + 1}"
             reason = expat.ErrorString(error.code)
-            raise InputError(f"not well-formed XML ({reason})", where=where) from None
+            raise InputError(f"not well-formed XML ({reason})", location=location) from None
 
     def _start(self, element: Element) -> None:
         if self._keeping:

@@ -24,11 +24,11 @@ class Asked:
     """What a user says of a file.
 
     known_as  `source`, `target` -> the file's own tag of that language
-    where     the sheet and the row of the header, of XLSX
+    location     the sheet and the row of the header, of XLSX
     """
 
     known_as: Mapping[str, str] = field(default_factory=dict)
-    where: Where = field(default_factory=Where)
+    location: Where = field(default_factory=Where)
 
 
 def opened(
@@ -44,11 +44,11 @@ def opened(
     asked = asked or Asked()
     for side in asked.known_as:
         if side not in ("source", "target"):
-            raise unknown_name("side", side, ("source", "target"), where="--languages")
+            raise unknown_name("side", side, ("source", "target"), location="--languages")
     wanted = Languages(*languages, asked.known_as)
     kind = kind or translation_kind(path)
     if kind == "xlsx":
-        return Sheet(path, asked.where)
+        return Sheet(path, asked.location)
     if kind == "tmx":
         return tmx.read(path, wanted)
     file = xliff.read(path)

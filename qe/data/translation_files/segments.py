@@ -36,11 +36,11 @@ class Segment:
         return FileRow({"id": self.id, "source": self.source, "target": self.target, **self.notes}, reasons)
 
 
-def outside_of(unit: str, element: Element, where: object) -> InputError:
+def outside_of(unit: str, element: Element, location: object) -> InputError:
     """The error of a text that is in no unit: it would be no segment, and be lost."""
     return InputError(
         f"<{element.name}> lies outside of any <{unit}>, so that it would be lost",
-        where=where,
+        location=location,
         remedy=f"let it lie in a <{unit}>",
     )
 
@@ -51,7 +51,7 @@ class Declared:
 
     side: str
     tag: str
-    where: str
+    location: str
 
 
 @dataclass(frozen=True)
@@ -70,20 +70,22 @@ class Languages:
         own = self.known_as.get(side)
         return tag.lower() == own.lower() if own else speaks(tag, self.wanted(side))
 
-    def check(self, declared: Iterable[Declared], where: object) -> None:
+    def check(self, declared: Iterable[Declared], location: object) -> None:
         """Raises InputError if a file, or a part of it, declares another language or none."""
         for each in dict.fromkeys(declared):
             if each.tag and not self.fit(each.tag, each.side):
-                raise self._other(each, where)
+                raise self._other(each, location)
 
-    def _other(self, each: Declared, where: object) -> InputError:
+    def _other(self, each: Declared, location: object) -> InputError:
         side, tag, wanted = each.side, shown(each.tag), self.wanted(each.side)
         if is_known(each.tag):
-            what = f"{each.where}: the {side} is in {tag}, not in '{wanted}'"
-            return InputError(what, where=where, remedy="take a model, or name the languages, of this file")
+            what = f"{each.location}: the {side} is in {tag}, not in '{wanted}'"
+            return InputError(
+                what, location=location, remedy="take a model, or name the languages, of this file"
+            )
         return InputError(
-            f"{each.where}: the language {tag} of the {side} is not known",
-            where=where,
+            f"{each.location}: the language {tag} of the {side} is not known",
+            location=location,
             remedy=f"if it is '{wanted}', say --languages {side}={each.tag}",
         )
 

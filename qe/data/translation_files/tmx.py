@@ -38,7 +38,7 @@ class _Reader:
 
     def opened(self, element: Element, around: Sequence[Element]) -> None:
         if not around and element.name != "tmx":
-            raise InputError("is no TMX file (no element `tmx`)", where=self.path)
+            raise InputError("is no TMX file (no element `tmx`)", location=self.path)
         if element.name == "header" and len(around) == 1:
             self.source = element.attributes.get("srclang", "")
         plain_place = all(
@@ -76,13 +76,13 @@ class _Reader:
 
     def check(self) -> None:
         if not self.units:
-            raise InputError("holds no translation unit (<tu>)", where=self.path)
+            raise InputError("holds no translation unit (<tu>)", location=self.path)
         for side in ("source", "target"):
             if not any(self.languages.fit(tag, side) for tag in self.tags):
                 seen = ", ".join(f"'{tag}'" for tag in sorted(self.tags)) or "none"
                 raise InputError(
                     f"has no {side} in '{self.languages.wanted(side)}'; its languages: {seen}",
-                    where=self.path,
+                    location=self.path,
                     remedy=f"take a model of its languages, or name the one meant: --languages {side}=TAG",
                 )
 

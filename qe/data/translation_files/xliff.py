@@ -68,22 +68,22 @@ class _Reader:
     def _begin(self, root: Element) -> None:
         known = not root.namespace or root.namespace.startswith(_NAMESPACE)
         if root.name != "xliff" or not known:
-            raise InputError("is no XLIFF file (no element `xliff`)", where=self.path)
+            raise InputError("is no XLIFF file (no element `xliff`)", location=self.path)
         version = root.attributes.get("version", "")
         if version not in _VERSIONS:
             raise InputError(
                 f"XLIFF of version {shown(version)} is not known",
-                where=self.path,
+                location=self.path,
                 remedy=f"known: {', '.join(_VERSIONS)}",
             )
         self.namespace, self.version = root.namespace, _VERSIONS[version]
 
     def _declare(self, element: Element) -> None:
         named = element.attributes.get("original") or element.attributes.get("id")
-        where = f"<{element.name}{f' {named}' if named else ''}>"
+        location = f"<{element.name}{f' {named}' if named else ''}>"
         for side, attribute in self.version.languages.items():
             if attribute in element.attributes:
-                self.declared.append(Declared(side, element.attributes[attribute], where))
+                self.declared.append(Declared(side, element.attributes[attribute], location))
 
     def _is_own(self, element: Element, around: Sequence[Element]) -> bool:
         return element.namespace == self.namespace and all(

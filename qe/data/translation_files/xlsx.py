@@ -50,28 +50,30 @@ class Sheet:
     for a header that is absent or names a column twice.
     """
 
-    def __init__(self, path: Path, where: Where | None = None) -> None:
-        self.path, self.where = path, where or Where()
-        values = _sheet(_book(path, data_only=True), self.where, path)
+    def __init__(self, path: Path, location: Where | None = None) -> None:
+        self.path, self.location = path, location or Where()
+        values = _sheet(_book(path, data_only=True), self.location, path)
         _check_rows(values, path)
         self._title, self._cells, self._errors = values.title, _by_row(values), _by_row(values, "e")
-        self._merged = _covered(values, self.where.header)
+        self._merged = _covered(values, self.location.header)
         self.header = self._names()
 
     def _names(self) -> list[str]:
-        place = f"{self.path}:{self._title}:{self.where.header}"
-        cells = self._cells.get(self.where.header, {})
+        place = f"{self.path}:{self._title}:{self.location.header}"
+        cells = self._cells.get(self.location.header, {})
         names = [_text(cells.get(column)) for column in range(1, max(cells, default=0) + 1)]
         while names and not names[-1]:
             names.pop()
         if not names:
             raise InputError(
-                "the row of the header is empty", where=place, remedy="--header-row names another row"
+                "the row of the header is empty", location=place, remedy="--header-row names another row"
             )
         twice = {name for name in names if name and names.count(name) > 1}
         if twice:
             raise InputError(
-                f"the header names {sorted(twice)} more than once", where=place, remedy="rename one of them"
+                f"the header names {sorted(twice)} more than once",
+                location=place,
+                remedy="rename one of them",
             )
         return names
 
@@ -81,7 +83,7 @@ class Sheet:
 
     @cached_property
     def _sheet(self) -> Any:
-        return _sheet(self._written, self.where, self.path)
+        return _sheet(self._written, self.location, self.path)
 
     @cached_property
     def rows(self) -> Sequence[FileRow]:
@@ -91,7 +93,7 @@ class Sheet:
         rows = (
             self._row(number, formulas.get(number, {}))
             for number in sorted(numbers)
-            if number > self.where.header
+            if number > self.location.header
         )
         return [row for row in rows if row]
 
@@ -119,14 +121,14 @@ class Sheet:
             if header in self.header:
                 raise InputError(
                     f"has a column '{header}' already",
-                    where=self.path,
+                    location=self.path,
                     remedy="--suffix names ours otherwise",
                 )
         first = self._width() + 1
         if first + len(columns) - 1 > WIDEST:
-            raise InputError("has no room for more columns", where=self.path)
+            raise InputError("has no room for more columns", location=self.path)
         for place, (name, header) in enumerate(columns.items(), start=first):
-            self._write(self.where.header, place, header)
+            self._write(self.location.header, place, header)
             for number, row in rows.items():
                 self._write(number, place, row[name])
 
@@ -148,7 +150,7 @@ class Sheet:
         except _DAMAGE as error:
             raise InputError(
                 f"openpyxl cannot write it again ({_told(error)})",
-                where=self.path,
+                location=self.path,
                 remedy="score it into a table, such as scores.tsv",
             ) from None
 
@@ -158,12 +160,12 @@ def _book(path: Path, **options: bool) -> Any:
     from openpyxl.utils.exceptions import InvalidFileException
 
     if not path.is_file():
-        raise InputError("no such file", where=path)
+        raise InputError("no such file", location=path)
     with path.open("rb") as stream:
         if stream.read(4) == _ENCRYPTED:
             raise InputError(
                 "is encrypted, or of the old kind XLS",
-                where=path,
+                location=path,
                 remedy="save it as XLSX without a password",
             )
     try:
@@ -173,30 +175,30 @@ def _book(path: Path, **options: bool) -> Any:
     except InputError:
         raise
     except (InvalidFileException, OSError, *_DAMAGE) as error:  # OSError: it has no main part
-        raise InputError(f"not an XLSX file ({_told(error)})", where=path) from None
+        raise InputError(f"not an XLSX file ({_told(error)})", location=path) from None
 
 
 def _check_rows(sheet: Any, path: Path) -> None:
     last = max((row for row, _ in sheet._cells), default=0)
     if last > TALLEST:
-        raise InputError(f"has a cell in row {last:,}, but a sheet has {TALLEST:,} rows", where=path)
+        raise InputError(f"has a cell in row {last:,}, but a sheet has {TALLEST:,} rows", location=path)
 
 
 def _told(error: Exception) -> str:
     return shown((str(error) or type(error).__name__).splitlines()[0])
 
 
-def _sheet(book: Any, where: Where, path: Path) -> Any:
+def _sheet(book: Any, location: Where, path: Path) -> Any:
     sheets = {sheet.title: sheet for sheet in book.worksheets}
-    if where.sheet in sheets:
-        return sheets[where.sheet]
-    if where.sheet.isdecimal() and 0 < int(where.sheet) <= len(sheets):
-        return book.worksheets[int(where.sheet) - 1]
-    if where.sheet:
-        raise unknown_name("sheet", where.sheet, sheets, where=path)
+    if location.sheet in sheets:
+        return sheets[location.sheet]
+    if location.sheet.isdecimal() and 0 < int(location.sheet) <= len(sheets):
+        return book.worksheets[int(location.sheet) - 1]
+    if location.sheet:
+        raise unknown_name("sheet", location.sheet, sheets, location=path)
     seen = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
     if not seen:
-        raise InputError("has no sheet that is not hidden", where=path, remedy="--sheet names one")
+        raise InputError("has no sheet that is not hidden", location=path, remedy="--sheet names one")
     return seen[0]
 
 

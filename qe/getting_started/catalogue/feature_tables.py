@@ -38,7 +38,7 @@ def extract(
     if output.suffix != ".parquet":
         raise InputError(
             "feature tables are Parquet, but this is the name of something else",
-            where=output,
+            location=output,
             remedy="let it end in .parquet",
         )
     check_output(output, experiment.inputs())

@@ -23,11 +23,11 @@ def parse_columns(given: Iterable[str]) -> dict[str, str]:
     roles = name_pairs(given, _OPTION, "ROLE")
     for role in roles:
         if role not in HEADERS:
-            raise unknown_name("role", role, HEADERS, where=_OPTION)
+            raise unknown_name("role", role, HEADERS, location=_OPTION)
     return roles
 
 
-def recognised(headers: Sequence[str], given: Mapping[str, str], where: object) -> dict[str, str]:
+def recognised(headers: Sequence[str], given: Mapping[str, str], location: object) -> dict[str, str]:
     """Role -> header, of the roles that the table has.
 
     >>> recognised(["SRC", "mt", "z_mean", "model"], {}, "a.tsv")
@@ -36,31 +36,31 @@ def recognised(headers: Sequence[str], given: Mapping[str, str], where: object) 
     Raises InputError if source, target or label is not there, if several headers could be the same role, and
     for a given header that the table lacks.
     """
-    roles = {role: _header(role, headers, given, where) for role in HEADERS}
+    roles = {role: _header(role, headers, given, location) for role in HEADERS}
     chosen = {role: header for role, header in roles.items() if header}
     has = f"the table has {', '.join(headers)}; the first line must be the header"
     for role in ("source", "target"):
         if role not in chosen:
             raise InputError(
                 f"no column is known as the {role}",
-                where=where,
+                location=location,
                 remedy=f"name it: {_OPTION} {role}=HEADER; {has}",
             )
     if not {"scores", "post_edit"} & chosen.keys():
         raise InputError(
             "no column is known as the score, and none as the post-edit",
-            where=where,
+            location=location,
             remedy=f"name it: {_OPTION} scores=HEADER; {has}; without labels: `qe unsupervised`",
         )
     twice = {header for header in chosen.values() if list(chosen.values()).count(header) > 1}
     if twice:
-        raise InputError(f"the column '{min(twice)}' stands for two roles", where=_OPTION)
+        raise InputError(f"the column '{min(twice)}' stands for two roles", location=_OPTION)
     return chosen
 
 
-def _header(role: str, headers: Sequence[str], given: Mapping[str, str], where: object) -> str:
+def _header(role: str, headers: Sequence[str], given: Mapping[str, str], location: object) -> str:
     if role in given:
         if given[role] and given[role] not in headers:
-            raise unknown_name("column", given[role], headers, where=where)
+            raise unknown_name("column", given[role], headers, location=location)
         return given[role]
-    return header_of(role, headers, where, taken=given.values(), option=_OPTION)
+    return header_of(role, headers, location, taken=given.values(), option=_OPTION)

@@ -75,7 +75,9 @@ def begin(
     """
     check_output(output, [path, *(parallel or ())])
     if output.exists() and not overwrite:
-        raise InputError("is there already", where=output, remedy="choose another output, or add --overwrite")
+        raise InputError(
+            "is there already", location=output, remedy="choose another output, or add --overwrite"
+        )
     if own_corpus and parallel is not None:
         raise InputError("--own-corpus and --parallel exclude each other")
     pairs = None if parallel is None else _pairs(*parallel)
@@ -84,7 +86,7 @@ def begin(
         _check_own_corpus(table)
     text = written(_choices(table, output, _name(name, output, table), parallel, pairs, own_corpus))
     with locked_file(output):  # paths lead through the output's folder, so that it must be there
-        experiment = made(strict_yaml.parse(text, output), output.parent, where=output)
+        experiment = made(strict_yaml.parse(text, output), output.parent, location=output)
         check(experiment)
         with atomic_file(output) as temporary:
             temporary.write_text(text, "utf-8", newline="")
@@ -152,10 +154,10 @@ def _check_own_corpus(table: LabelledTable) -> None:
     remedy = "leave --own-corpus out, or give --parallel SOURCE TARGET"
     if rows < SMALLEST_OWN_CORPUS:
         what = f"{rows} rows are too few to make a corpus of a third; {SMALLEST_OWN_CORPUS} are the least"
-        raise InputError(what, where=table.path, remedy=remedy)
+        raise InputError(what, location=table.path, remedy=remedy)
     if repeated:
         what = f"{repeated:,} rows have the source of an earlier row: a corpus of some would know the others"
-        raise InputError(what, where=table.path, remedy=remedy)
+        raise InputError(what, location=table.path, remedy=remedy)
 
 
 def _folds(split: Split) -> Folds:
@@ -171,9 +173,9 @@ def _pairs(source: Path, target: Path) -> int:
     if lengths[0] != lengths[1]:
         raise InputError(
             f"has {lengths[0]:,} lines, but {target} has {lengths[1]:,}",
-            where=source,
+            location=source,
             remedy="line i of both files must be the same sentence",
         )
     if not lengths[0]:
-        raise InputError("the file is empty", where=source, remedy="give one sentence per line")
+        raise InputError("the file is empty", location=source, remedy="give one sentence per line")
     return lengths[0]

@@ -103,7 +103,7 @@ def _check_words(header: str, column: Column) -> None:
     if pair is not None:
         raise InputError(
             f"the label '{header}' is of two words, {pair[0]!r} and {pair[1]!r}, and neither is known",
-            where=column.where(0),
+            location=column.location(0),
             remedy="write OK for the good one and BAD for the other",
         )
 
@@ -119,9 +119,9 @@ def _check(split: Split, path: Path) -> None:
     if len(split) < FEWEST:
         raise InputError(
             f"{len(split)} labelled segments are too few to learn from",
-            where=path,
+            location=path,
             remedy=f"{FEWEST} are the least; good models begin at some thousands",
         )
     assert split.scores is not None  # the format refuses tables without
     if split.scores.min() == split.scores.max():
-        raise InputError(f"all labels are {split.scores[0]:g}: there is nothing to learn", where=path)
+        raise InputError(f"all labels are {split.scores[0]:g}: there is nothing to learn", location=path)

@@ -259,7 +259,7 @@ def _path(path: Path, output: Path) -> str:
     relative = os.path.relpath(path.parent.resolve() / path.name, output.parent.resolve())
     if any("\ud800" <= letter <= "\udfff" for letter in relative) or "{" in relative:
         raise InputError(
-            "an experiment cannot hold this name", where=path, remedy="rename it: no braces, and UTF-8"
+            "an experiment cannot hold this name", location=path, remedy="rename it: no braces, and UTF-8"
         )
     return _flow(Path(relative).as_posix())
 

@@ -88,7 +88,7 @@ def read_trees(path: Path) -> tuple[list[Node], list[str]]:
     starts = [k for k, line in enumerate(lines) if line.startswith("(")]
     if not starts:
         raise InputError(
-            "holds no tree", where=path, remedy="write trees as (S (NP (N Mary)) (VP (V slept)))"
+            "holds no tree", location=path, remedy="write trees as (S (NP (N Mary)) (VP (V slept)))"
         )
     notes: list[str] = []
     try:
@@ -101,7 +101,7 @@ def read_trees(path: Path) -> tuple[list[Node], list[str]]:
             except _Unmatched:
                 notes.append(f"{path}:{low + 1}: brackets do not match")
         if 100 * len(notes) > len(starts):
-            raise InputError(error.what, where=error.where) from None
+            raise InputError(error.problem, location=error.location) from None
     trees: list[Node] = []
     for line, tree in numbered:
         kept = plain(tree)
@@ -126,15 +126,15 @@ def _nodes(lines: Sequence[str], before: int, path: Path) -> Iterator[tuple[int,
                 open_.append([])
                 if len(open_) > _DEEPEST:
                     raise InputError(
-                        f"brackets are nested more than {_DEEPEST} deep", where=f"{path}:{number}"
+                        f"brackets are nested more than {_DEEPEST} deep", location=f"{path}:{number}"
                     )
             elif not open_:
-                raise _Unmatched(f"{piece[:40]!r} stands outside of brackets", where=f"{path}:{number}")
+                raise _Unmatched(f"{piece[:40]!r} stands outside of brackets", location=f"{path}:{number}")
             elif piece == ")":
                 node = _node(open_.pop(), f"{path}:{number}")
                 words += bool(node.word)
                 if words > LONGEST:
-                    raise InputError(f"a tree has at most {LONGEST:,} words", where=f"{path}:{first}")
+                    raise InputError(f"a tree has at most {LONGEST:,} words", location=f"{path}:{first}")
                 if open_:
                     open_[-1].append(node)
                 else:
@@ -142,10 +142,10 @@ def _nodes(lines: Sequence[str], before: int, path: Path) -> Iterator[tuple[int,
             else:
                 open_[-1].append(piece)
     if open_:
-        raise _Unmatched(f"{len(open_)} brackets are not closed", where=f"{path}:{first}")
+        raise _Unmatched(f"{len(open_)} brackets are not closed", location=f"{path}:{first}")
 
 
-def _node(items: list[str | Node], where: str) -> Node:
+def _node(items: list[str | Node], location: str) -> Node:
     texts = [item for item in items if isinstance(item, str)]
     children = tuple(item for item in items if isinstance(item, Node))
     if not children and len(texts) in (2, 3):
@@ -154,7 +154,7 @@ def _node(items: list[str | Node], where: str) -> Node:
         return Node(texts[0] if texts else "", children)
     raise InputError(
         f"a bracket holds {' '.join(texts)[:40]!r} and {len(children)} brackets",
-        where=where,
+        location=location,
         remedy="a leaf is (tag word) or (tag word lemma), a constituent (label ...) of brackets",
     )
 

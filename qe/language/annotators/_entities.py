@@ -34,7 +34,7 @@ def read_entities(files: Sequence[Path]) -> list[Tagged]:
     """
     sentences = [sentence for file in files for sentence in _read(file)]
     if not sentences:
-        raise InputError("no tagged sentence", where=", ".join(map(str, files)))
+        raise InputError("no tagged sentence", location=", ".join(map(str, files)))
     return sentences
 
 
@@ -50,7 +50,7 @@ def _read(path: Path) -> Iterator[Tagged]:
         if len(cells) == 1:
             raise InputError(
                 f"a word and its tag are needed, but this line has {line.strip()[:40]!r} alone",
-                where=f"{path}:{number}",
+                location=f"{path}:{number}",
             )
         if cells and cells[0] != _DOCUMENT:
             _check(cells[-1], f"{path}:{number}")
@@ -67,21 +67,21 @@ def _of_conllu(path: Path) -> Iterator[Tagged]:
     for sentence in read_conllu([path]):
         words = [row[FORM] for row in sentence.words]
         block = "\n".join("\t".join(row) for row in sentence.words)
-        tags = layer_tokens([block], Tokens.from_lists([words]), "entity", sentence.where).words(0)
+        tags = layer_tokens([block], Tokens.from_lists([words]), "entity", sentence.location).words(0)
         for row, tag in zip(sentence.words, tags, strict=True):
             if tag == "_":
                 raise InputError(
                     f"no entity tag in {row[MISC]!r}",
-                    where=sentence.where,
+                    location=sentence.location,
                     remedy="give NER=O, NER=B-PER, ...",
                 )
-            _check(tag, sentence.where)
+            _check(tag, sentence.location)
         yield Tagged(words, begun(tags))
 
 
-def _check(tag: str, where: str) -> None:
+def _check(tag: str, location: str) -> None:
     if tag != OUTSIDE and not (tag[:2] in ("B-", "I-") and len(tag) > 2):
-        raise InputError(f"an entity tag must be O, B-TYPE or I-TYPE, but is {tag[:40]!r}", where=where)
+        raise InputError(f"an entity tag must be O, B-TYPE or I-TYPE, but is {tag[:40]!r}", location=location)
 
 
 def begun(tags: Sequence[str]) -> list[str]:

@@ -34,7 +34,7 @@ def load_meta(path: Path, keys: Sequence[str], version: str = "") -> dict[str, A
         meta = json.loads((path / "meta.json").read_text("utf-8"))
     missing = [key for key in keys if not isinstance(meta, dict) or key not in meta]
     if missing:
-        raise InputError(f"lacks {', '.join(missing)}", where=path / "meta.json", remedy=_REMEDY)
+        raise InputError(f"lacks {', '.join(missing)}", location=path / "meta.json", remedy=_REMEDY)
     check(meta.get("version", "") == version, "it was trained by another version of this program", path)
     return dict(meta)
 
@@ -47,7 +47,7 @@ def load_array(path: Path, name: str, kind: Any, dimensions: int) -> NDArray[Any
     if array.dtype != np.dtype(kind) or array.ndim != dimensions:
         raise InputError(
             f"must hold {dimensions} dimensions of {np.dtype(kind)}, but holds {array.ndim} of {array.dtype}",
-            where=file,
+            location=file,
             remedy=_REMEDY,
         )
     return np.ascontiguousarray(array)
@@ -56,7 +56,7 @@ def load_array(path: Path, name: str, kind: Any, dimensions: int) -> NDArray[Any
 def check(holds: bool, what: str, path: Path) -> None:
     """Raises InputError, saying what does not hold."""
     if not holds:
-        raise InputError(f"cannot be used: {what}", where=path, remedy=_REMEDY)
+        raise InputError(f"cannot be used: {what}", location=path, remedy=_REMEDY)
 
 
 def weights(path: Path, name: str, n_labels: int) -> NDArray[np.float32]:

@@ -60,7 +60,7 @@ class Constituents(Annotator):
             trees += trees_of_file
             notes += passed_over
         if not trees:
-            raise InputError("no tree", where=", ".join(map(str, files)))
+            raise InputError("no tree", location=", ".join(map(str, files)))
         about = {"trees": len(trees), "passed_over": len(notes), "files": [sha256(file) for file in files]}
         counts = counted(_weighted(trees), settings["vertical"], settings["horizontal"])
         guide = Guide.learned([version for tree in trees for version in _versions(tree)], progress=progress)

@@ -84,7 +84,7 @@ def _open(folder: Path, key: str) -> None:
         return
     if folder.exists():
         if not job.is_file() and any(folder.iterdir()):
-            raise InputError("is in the way: it holds no annotation job", where=folder, remedy="remove it")
+            raise InputError("is in the way: it holds no annotation job", location=folder, remedy="remove it")
         shutil.rmtree(folder)
     with atomic_file(job) as temporary:
         temporary.write_text(json.dumps(key), "utf-8")

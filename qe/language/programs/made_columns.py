@@ -81,7 +81,7 @@ def kept_annotators(columns: Mapping[str, str], folder: Path) -> dict[str, str]:
             name = f"{kind}{colon}{folder / model}"
         elif column in SIDES and not is_program(name):
             raise InputError(
-                f"the annotator '{name}' of '{column}' is not in the model's folder", where=folder
+                f"the annotator '{name}' of '{column}' is not in the model's folder", location=folder
             )
         kept[column] = name
     return kept

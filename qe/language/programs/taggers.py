@@ -132,7 +132,7 @@ class ApertiumTagger:
                 return files
         raise InputError(
             f"Apertium has no tagger for {mode} here",
-            where=self.folder,
+            location=self.folder,
             remedy=f"on Debian: apt-get install apertium-{mode} or the pair the other way round",
         )
 
@@ -278,7 +278,7 @@ def _tagger(name: str, language: str, other: str, together: int) -> Tagger:
     if folder := _folder(name):
         if folder.language != language:
             raise InputError(
-                f"holds annotators of '{folder.language}', but the text is '{language}'", where=Path(name)
+                f"holds annotators of '{folder.language}', but the text is '{language}'", location=Path(name)
             )
         return folder
     raise InputError(f"unknown annotator '{name}'", remedy=f"known: {KNOWN}")

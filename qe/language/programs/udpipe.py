@@ -34,7 +34,7 @@ class UDPipeTagger:
                 sentence.addWord(token)
             error = package.ProcessingError()
             if text and not model.tag(sentence, package.Model.DEFAULT, error):
-                raise InputError(f"UDPipe cannot tag ({error.message})", where=self.model)
+                raise InputError(f"UDPipe cannot tag ({error.message})", location=self.model)
             if text and not model.parse(sentence, package.Model.DEFAULT):
                 _forget_heads(sentence)  # a model without a parser
             yield writer.writeSentence(sentence).rstrip("\n") if text else ""
@@ -48,17 +48,17 @@ class UDPipeTagger:
                 "the package ufal.udpipe is not installed", remedy="pip install ufal.udpipe"
             ) from None
         if not self.model.is_file():
-            raise InputError("no such file", where=self.model, remedy="give a UDPipe model: udpipe:FILE")
+            raise InputError("no such file", location=self.model, remedy="give a UDPipe model: udpipe:FILE")
         model = package.Model.load(str(self.model))
         if model is None:
-            raise InputError("is no model that UDPipe can read", where=self.model)
+            raise InputError("is no model that UDPipe can read", location=self.model)
         return package, model
 
     @property
     def fingerprint(self) -> str:
         """Identifies the model by its content."""
         if not self.model.is_file():
-            raise InputError("no such file", where=self.model, remedy="give a UDPipe model: udpipe:FILE")
+            raise InputError("no such file", location=self.model, remedy="give a UDPipe model: udpipe:FILE")
         return digest("udpipe", 1, sha256(self.model))
 
 

@@ -71,7 +71,7 @@ class RandomFeatureSets(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if columns < self.baseline:
             raise InputError(
                 f"the baseline has {self.baseline} columns, but there are {columns}",
-                where="learner 'random_feature_sets'",
+                location="learner 'random_feature_sets'",
                 remedy="set `baseline` to how many of the first columns are in every set",
             )
         first, others = np.arange(self.baseline), np.arange(self.baseline, columns)

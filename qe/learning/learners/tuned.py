@@ -92,7 +92,7 @@ class TunedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if self.columns is not None and X.shape[1] < self.columns:
             raise InputError(
                 f"the search needs {self.columns} columns, but there are {X.shape[1]}",
-                where="learner 'tuned'",
+                location="learner 'tuned'",
                 remedy="set `columns` to how many of the first columns the search sees",
             )
         return X[:, : self.columns]

@@ -120,7 +120,7 @@ class SubsetSearch(Selector):
         for pattern in self.second:
             later |= matching(pattern, column_names(self))
         if later.all():
-            raise InputError("every feature is left to the second round", where="second")
+            raise InputError("every feature is left to the second round", location="second")
         return later
 
     def _search(self, X: FloatArray, y: FloatArray, among: BoolArray) -> None:

@@ -60,7 +60,7 @@ def read_conllu(path: Path, language: str) -> AnnotatedTexts:
     rows = [[row[_FORM] for row in words_of(block, str(path), k)] for k, block in enumerate(blocks, start=1)]
     for k, forms in enumerate(rows, start=1):
         if not all(forms):
-            raise InputError("a word without form", where=f"{path}, segment {k}")
+            raise InputError("a word without form", location=f"{path}, segment {k}")
     return _with_layers(Tokens.from_lists(rows), blocks, language, str(path))
 
 
@@ -69,6 +69,6 @@ def is_conllu(path: Path) -> bool:
     return path.name.removesuffix(".gz").endswith(".conllu")
 
 
-def _with_layers(words: Tokens, blocks: Sequence[str], language: str, where: str) -> AnnotatedTexts:
-    lemma, upos, _ = layers(blocks, words, LAYERS, where)
+def _with_layers(words: Tokens, blocks: Sequence[str], language: str, location: str) -> AnnotatedTexts:
+    lemma, upos, _ = layers(blocks, words, LAYERS, location)
     return AnnotatedTexts(words, annotated_lemmas(words, lemma, language), word_class_tokens(words, upos))

@@ -54,7 +54,7 @@ def rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
             yield before + 1, cells
             before = reader.line_num
     except csv.Error as error:
-        raise InputError(f"broken CSV ({error})", where=f"{path}:{before + 1}") from None
+        raise InputError(f"broken CSV ({error})", location=f"{path}:{before + 1}") from None
 
 
 def first_line_of(path: Path) -> str:
@@ -62,19 +62,21 @@ def first_line_of(path: Path) -> str:
     return next(read_lines(path), "")
 
 
-def check_width(cells: list[str], width: int, where: str) -> None:
+def check_width(cells: list[str], width: int, location: str) -> None:
     """Raises InputError for a row that has not as many cells as the header."""
     if len(cells) != width:
-        raise InputError(f"expected {width} columns as in the header, found {len(cells)}", where=where)
+        raise InputError(f"expected {width} columns as in the header, found {len(cells)}", location=location)
 
 
-def check_system(name: str, where: str) -> None:
+def check_system(name: str, location: str) -> None:
     """Raises InputError for a system without a name."""
     if not name.strip():
-        raise InputError("a system without a name", where=where, remedy="name it, or leave the task out")
+        raise InputError(
+            "a system without a name", location=location, remedy="name it, or leave the task out"
+        )
 
 
-def rank_of(text: str, where: str) -> int:
+def rank_of(text: str, location: str) -> int:
     """The rank 1 .. 5, or -1 for one left blank.
 
     Raises InputError for anything else.
@@ -85,7 +87,9 @@ def rank_of(text: str, where: str) -> int:
         rank = 0
     if rank != BLANK and not 1 <= rank <= WORST:
         raise InputError(
-            f"the rank is '{text}', not one of 1 .. {WORST}", where=where, remedy=f"{BLANK} stands for blank"
+            f"the rank is '{text}', not one of 1 .. {WORST}",
+            location=location,
+            remedy=f"{BLANK} stands for blank",
         )
     return rank
 

@@ -246,8 +246,10 @@ def _rankings(
             rankings[name] = method.ranking(table.wins.astype(np.float64), table.ties.astype(np.float64))
         except InputError as error:
             if not optional:
-                raise InputError(error.what, where=f"{judged.name}, {name}", remedy=error.remedy) from None
-            notes.append(f"{name} is left out: {error.what}")
+                raise InputError(
+                    error.problem, location=f"{judged.name}, {name}", remedy=error.remedy
+                ) from None
+            notes.append(f"{name} is left out: {error.problem}")
     undefined = [
         f"{name} is undefined for {system}"
         for name, ranking in rankings.items()

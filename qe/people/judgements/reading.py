@@ -30,14 +30,14 @@ def format_of(path: Path) -> JudgementFormat:
     """
     first_line = first_line_of(path)
     if not first_line:
-        raise InputError("is empty, or begins with an empty line", where=path)
+        raise InputError("is empty, or begins with an empty line", location=path)
     known = [JUDGEMENT_FORMATS.get(name)() for name in JUDGEMENT_FORMATS.names]
     for entry in known:
         if entry.recognises(first_line):
             return entry
     examples = "; ".join(entry.example for entry in known)
     raise InputError(
-        "begins like no known file of judgements", where=f"{path}:1", remedy=f"first lines: {examples}"
+        "begins like no known file of judgements", location=f"{path}:1", remedy=f"first lines: {examples}"
     )
 
 

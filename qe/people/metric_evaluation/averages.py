@@ -46,7 +46,7 @@ def averages(reports: Sequence[MetaReport]) -> dict[str, tuple[Average, ...]]:
     """
     names = [report.name for report in reports]
     if len(set(names)) < len(names):
-        raise InputError(f"a language pair is given twice: {', '.join(names)}", where="--pair")
+        raise InputError(f"a language pair is given twice: {', '.join(names)}", location="--pair")
     shared = [name for name in reports[0].results if all(name in report.results for report in reports)]
     if not shared:
         raise InputError("no correlation is possible for all language pairs")

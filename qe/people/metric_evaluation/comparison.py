@@ -82,10 +82,12 @@ class Settings:
         if not 0 < self.confidence < 1:
             raise InputError(f"0 < confidence < 1 must hold, but got {self.confidence:g}")
         if self.resample not in ("both", "segments"):
-            raise unknown_name("kind of bootstrap", self.resample, ("both", "segments"), where="--resample")
+            raise unknown_name(
+                "kind of bootstrap", self.resample, ("both", "segments"), location="--resample"
+            )
         for unit in self.exchanges:
             if unit not in CLAIMS:
-                raise unknown_name("unit of exchange", unit, CLAIMS, where="--exchange")
+                raise unknown_name("unit of exchange", unit, CLAIMS, location="--exchange")
         Rule("metric", self.correct, self.level)
 
     @property

@@ -56,7 +56,7 @@ def _human_files(folder: Path) -> dict[tuple[str, str], dict[str, Path]]:
     if not files:
         raise InputError(
             "holds no human-scores/LP.NAME.seg.score or .sys.score",
-            where=folder,
+            location=folder,
             remedy="give the folder of one test set of mt-metrics-eval, such as .../wmt22",
         )
     return files
@@ -69,7 +69,7 @@ def _metric_files(folder: Path, pair: str) -> dict[str, dict[str, Path]]:
         if level in _LEVELS:
             files.setdefault(name, {})[level] = path
     if not files:
-        raise InputError("holds no scores of metrics", where=folder / "metric-scores" / pair)
+        raise InputError("holds no scores of metrics", location=folder / "metric-scores" / pair)
     return files
 
 
@@ -80,7 +80,7 @@ def _wanted(files: dict[str, dict[str, Path]], only: Sequence[str] | None) -> li
     for asked in only:
         matching = [name for name in files if asked in (name, name.rpartition("-")[0])]
         if not matching:
-            raise unknown_name("metric", asked, files, where="--columns")
+            raise unknown_name("metric", asked, files, location="--columns")
         names += [name for name in matching if name not in names]
     return names
 
@@ -88,7 +88,9 @@ def _wanted(files: dict[str, dict[str, Path]], only: Sequence[str] | None) -> li
 def _segments(folder: Path, pair: str) -> int:
     path = folder / "sources" / f"{pair}.txt"
     if not path.is_file():
-        raise InputError("there is no such file of sources", where=path, remedy="it tells how many segments")
+        raise InputError(
+            "there is no such file of sources", location=path, remedy="it tells how many segments"
+        )
     return sum(1 for _ in read_lines(path))
 
 
@@ -104,11 +106,11 @@ def _add(table: ScoreTable, level: str, path: Path, segments: int) -> None:
     counts: dict[str, int] = {}
     for number, line in enumerate(read_lines(path), start=1):
         cells = [cell.strip() for cell in line.split("\t")] if "\t" in line else line.split()
-        where = f"{path}:{number}"
+        location = f"{path}:{number}"
         if len(cells) != 2 or not cells[0]:
-            raise InputError(f"expected a system and a score, found {len(cells)} cells", where=where)
+            raise InputError(f"expected a system and a score, found {len(cells)} cells", location=location)
         system, text = cells
-        score = _score(text, where)
+        score = _score(text, location)
         counts[system] = counts.get(system, 0) + 1
         if level == "sys":
             table.systems[system] = score
@@ -117,25 +119,25 @@ def _add(table: ScoreTable, level: str, path: Path, segments: int) -> None:
     expected = 1 if level == "sys" else segments
     for system, count in counts.items():
         if count != expected:
-            raise InputError(f"'{system}' has {count} scores, not {expected}", where=path)
+            raise InputError(f"'{system}' has {count} scores, not {expected}", location=path)
 
 
-def _score(text: str, where: str) -> float:
+def _score(text: str, location: str) -> float:
     if text in ("", "None"):
         return float("nan")
     problem = number_problem(text, None, None)
     if problem is not None:
-        raise InputError(f"the score {problem[0]}", where=where)
+        raise InputError(f"the score {problem[0]}", location=location)
     return number_in(text)
 
 
 def _chosen(name: str | None, known: Sequence[str], noun: str, option: str, folder: Path) -> str:
     if name is not None:
         if name not in known:
-            raise unknown_name(noun, name, known, where=option)
+            raise unknown_name(noun, name, known, location=option)
         return name
     if len(known) > 1:
         raise InputError(
-            f"which {noun}?", where=folder, remedy=f"choose one with {option}: {', '.join(known)}"
+            f"which {noun}?", location=folder, remedy=f"choose one with {option}: {', '.join(known)}"
         )
     return known[0]

@@ -55,7 +55,9 @@ def from_rankings(
     judged = collection.judged_pairs()
     if pair is None and len(judged) > 1:
         raise InputError(
-            "which language pair?", where=rankings[0], remedy=f"choose one with --pair: {', '.join(judged)}"
+            "which language pair?",
+            location=rankings[0],
+            remedy=f"choose one with --pair: {', '.join(judged)}",
         )
     chosen = next(iter(chosen_pairs(judged, [] if pair is None else [pair]).values()))
     tables, _ = read_metric_tables(metrics, columns, chosen.name)
@@ -84,5 +86,5 @@ def from_metrics_eval(
 def _score_method(method: RankingMethod, name: str) -> ScoreMethod:
     if not isinstance(method, ScoreMethod):
         known = [other for other in RANKINGS.names if issubclass(RANKINGS.get(other), ScoreMethod)]
-        raise unknown_name("ranking method with scores", name, known, where="--ranking-method")
+        raise unknown_name("ranking method with scores", name, known, location="--ranking-method")
     return method

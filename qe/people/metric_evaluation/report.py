@@ -87,8 +87,8 @@ def meta_report(
             results[name] = compare(name, correlation, evaluation, settings, progress)
         except InputError as error:
             if not optional:
-                raise InputError(error.what, where=name, remedy=error.remedy) from None
-            reasons.setdefault(error.what, []).append(name)
+                raise InputError(error.problem, location=name, remedy=error.remedy) from None
+            reasons.setdefault(error.problem, []).append(name)
     notes += [f"not shown: {', '.join(names)} ({why})" for why, names in reasons.items()]
     if not results:
         raise InputError("no correlation is possible with these judgements", remedy="; ".join(notes))

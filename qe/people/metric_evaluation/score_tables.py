@@ -46,9 +46,9 @@ def read_metric_tables(
             names = {
                 t.name: None for system, path in files for t in read_table_of_scores(path, system, None, pair)
             }
-            raise unknown_name("column", name, names, where="--columns")
+            raise unknown_name("column", name, names, location="--columns")
     if not metrics:
-        raise InputError("the tables hold no column of numbers", where=files[0][1] if files else None)
+        raise InputError("the tables hold no column of numbers", location=files[0][1] if files else None)
     return list(metrics.values()), [path for _, path in files]
 
 
@@ -62,11 +62,11 @@ def read_human_table(path: Path, column: str | None = None, pair: str | None = N
     if column is None and len(tables) > 1 and "score" not in tables:
         raise InputError(
             "which column holds the human scores?",
-            where=path,
+            location=path,
             remedy=f"name it with --human-column: {', '.join(tables)}",
         )
     if not tables or (column is not None and column not in tables):
-        raise InputError(f"no column '{column or 'score'}' of scores", where=path)
+        raise InputError(f"no column '{column or 'score'}' of scores", location=path)
     return tables[column or ("score" if "score" in tables else next(iter(tables)))]
 
 
@@ -93,9 +93,9 @@ def read_table_of_scores(
     segment, named, judge = (_first(names, cells) for names in (SEGMENT, SYSTEM, JUDGE))
     keys = {named, judge, segment, _first(PAIR, cells)}
     if segment is None and named is None:
-        raise InputError("has neither a column 'system' nor 'segment'", where=f"{path}:1")
+        raise InputError("has neither a column 'system' nor 'segment'", location=f"{path}:1")
     if named is not None and system:
-        raise InputError(f"has a column '{named}', and is given as that of '{system}'", where=path)
+        raise InputError(f"has a column '{named}', and is given as that of '{system}'", location=path)
     rows = len(next(iter(cells.values())))
     systems = cells[named].texts if named is not None else [system or ONE_SYSTEM] * rows
     segments = cells[segment].texts if segment is not None else None
@@ -116,9 +116,11 @@ def _of_pair(cells: Mapping[str, Column], pair: str | None, path: Path) -> dict[
         return dict(cells)
     known = list(dict.fromkeys(cells[name].texts))
     if pair is None and len(known) > 1:
-        raise InputError("which language pair?", where=path, remedy=f"choose with --pair: {', '.join(known)}")
+        raise InputError(
+            "which language pair?", location=path, remedy=f"choose with --pair: {', '.join(known)}"
+        )
     if pair is not None and pair not in known:
-        raise unknown_name("language pair", pair, known, where=path)
+        raise unknown_name("language pair", pair, known, location=path)
     rows = [row for row, text in enumerate(cells[name].texts) if text == (pair or known[0])]
     return {key: column.take(rows) for key, column in cells.items()}
 
@@ -132,7 +134,7 @@ def _of_comet(path: Path, system: str) -> ScoreTable:
     metric, systems = read_comet(path)
     if system and len(systems) > 1:
         raise InputError(
-            f"has the systems {', '.join(systems)}, and is given as that of '{system}'", where=path
+            f"has the systems {', '.join(systems)}, and is given as that of '{system}'", location=path
         )
     table = ScoreTable(metric or path.name.partition(".")[0])
     for name, scores in systems.items():
@@ -168,12 +170,12 @@ def _check_keys(
     seen: dict[tuple[str, str, str], int] = {}
     for row, key in enumerate(rows):
         if not key[0].strip() or (segments is not None and not key[1].strip()):
-            raise InputError("a score without a system or a segment", where=first.where(row))
+            raise InputError("a score without a system or a segment", location=first.location(row))
         if key in seen:
             what = " ".join(part for part in key if part)
             raise InputError(
-                f"'{what}' has two rows (the first is {first.where(seen[key])})",
-                where=first.where(row),
+                f"'{what}' has two rows (the first is {first.location(seen[key])})",
+                location=first.location(row),
                 remedy="give one score per system and segment; several judges need a column 'judge'",
             )
         seen[key] = row
@@ -190,7 +192,7 @@ def _score(column: Column, row: int) -> float:
         return float("nan")
     problem = number_problem(text, None, None)
     if problem is not None:
-        raise InputError(f"the score {problem[0]}", where=column.where(row), remedy=problem[1])
+        raise InputError(f"the score {problem[0]}", location=column.location(row), remedy=problem[1])
     return number_in(text)
 
 
@@ -199,7 +201,7 @@ def _joined(known: ScoreTable, more: ScoreTable, path: Path) -> None:
     twice += [name for name in more.systems if name in known.systems]
     if twice:
         raise InputError(
-            f"'{known.name}' of '{twice[0]}' has been read from another file already", where=path
+            f"'{known.name}' of '{twice[0]}' has been read from another file already", location=path
         )
     known.segments |= more.segments
     known.systems |= more.systems

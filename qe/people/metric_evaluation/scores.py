@@ -124,7 +124,7 @@ def made_metrics(
             raise InputError(f"two metrics are named '{name}'", remedy="rename a column, or give NAME=FILE")
     for name in lower_is_better:
         if name not in names:
-            raise unknown_name("metric", name, names, where="--lower-is-better")
+            raise unknown_name("metric", name, names, location="--lower-is-better")
     notes: list[str] = []
     metrics = []
     for table in tables:

@@ -37,7 +37,7 @@ class BradleyTerry(ScoreMethod):
 
     def __post_init__(self) -> None:
         if not self.prior > 0:
-            raise InputError(f"prior must be above 0, but got {self.prior:g}", where="bradley_terry")
+            raise InputError(f"prior must be above 0, but got {self.prior:g}", location="bradley_terry")
 
     def scores(self, wins: FloatArray, ties: FloatArray) -> FloatArray:
         points = np.asarray(wins + ties / 2, np.float64)

@@ -41,7 +41,7 @@ class MonteCarloPlayoffs(ScoreMethod):
     def __post_init__(self) -> None:
         if self.tournaments < 1:
             raise InputError(
-                f"tournaments must be at least 1, but got {self.tournaments}", where="monte_carlo_playoffs"
+                f"tournaments must be at least 1, but got {self.tournaments}", location="monte_carlo_playoffs"
             )
 
     def scores(self, wins: FloatArray, ties: FloatArray) -> FloatArray:

@@ -49,10 +49,10 @@ class TrueSkill(ScoreMethod):
         for name in ("deviation", "spread"):
             if not getattr(self, name) > 0:
                 raise InputError(
-                    f"{name} must be above 0, but got {getattr(self, name):g}", where="trueskill"
+                    f"{name} must be above 0, but got {getattr(self, name):g}", location="trueskill"
                 )
         if self.draw is not None and not 0 <= self.draw < 1:
-            raise InputError(f"0 <= draw < 1 must hold, but got {self.draw:g}", where="trueskill")
+            raise InputError(f"0 <= draw < 1 must hold, but got {self.draw:g}", location="trueskill")
 
     def scores(self, wins: FloatArray, ties: FloatArray) -> FloatArray:
         return self.posterior(wins, ties)[0]

@@ -111,8 +111,8 @@ def read_texts(outputs: Mapping[str, Path], reference: Path) -> tuple[dict[str, 
     for system, translations in texts.items():
         if len(translations) != len(lines):
             raise InputError(
-                f"{len(translations)} translations, but {len(lines)} references", where=outputs[system]
+                f"{len(translations)} translations, but {len(lines)} references", location=outputs[system]
             )
     if len(texts) < 2:
-        raise InputError("fewer than two systems", where="--outputs", remedy="give SYSTEM=FILE of each")
+        raise InputError("fewer than two systems", location="--outputs", remedy="give SYSTEM=FILE of each")
     return texts, lines

@@ -105,7 +105,7 @@ class TerrorCat:
         """What `save` wrote. Raises InputError for anything else."""
         path = folder / NAME
         if not path.is_file():
-            raise InputError("is no TerrorCat model", where=folder, remedy="make one: qe terrorcat train")
+            raise InputError("is no TerrorCat model", location=folder, remedy="make one: qe terrorcat train")
         with whole("the model", path, "train it again"):
             told = json.loads(path.read_text("utf-8"))
             names = tuple(told["features"])
@@ -143,7 +143,7 @@ def train(
     """
     candidate = Candidate(learner, dict(learner_params or {}))
     if LEARNERS.get(learner).takes_trees or candidate.pairwise:
-        raise InputError(f"the learner '{learner}' takes no plain features", where="--learner")
+        raise InputError(f"the learner '{learner}' takes no plain features", location="--learner")
     differences, segment = _differences(pairs, segment_names, frequencies, reference)
     if len(differences) < _FEWEST:
         raise InputError(

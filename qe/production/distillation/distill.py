@@ -41,7 +41,7 @@ def student_of(
     if named is None:
         named = "words" if _teaches_words(teacher) else "surface"
     if not (named in STUDENTS or Path(named).suffix or Path(named).exists()):
-        raise unknown_name("student", named, STUDENTS, where="--student")
+        raise unknown_name("student", named, STUDENTS, location="--student")
     resources = None if teacher.bundle is None or named == "surface" else teacher.bundle.path
     return load_student(STUDENTS.get(named, Path(named)), data_root, overrides, resources)
 
@@ -65,7 +65,7 @@ def load_student(
     if isinstance(content.get("split"), dict):
         names = ("train", "test")  # splits of other data
         content["split"] = {key: value for key, value in content["split"].items() if key not in names}
-    student = made(content, data_root or path.parent, where=path, overrides=overrides, files=files)
+    student = made(content, data_root or path.parent, location=path, overrides=overrides, files=files)
     if resources is None or student.resources is not None:
         return student
     section = ResourcesSection.model_validate({"bundle": resources.resolve()})
@@ -92,7 +92,7 @@ def learns_words(student: Experiment) -> bool:
 def check_teaches(teacher: Model, student: Experiment) -> None:
     """Raises InputError for a student of words whose teacher judges none."""
     if learns_words(student):
-        WordLevel.of(teacher, where="--student")
+        WordLevel.of(teacher, location="--student")
 
 
 def _of_words(feature: str | Mapping[str, Any]) -> bool:
@@ -113,11 +113,11 @@ def taught(
     if len(pool.rows) < _FEWEST:
         raise InputError(
             f"has {len(pool.rows)} segments to teach a model with, but at least {_FEWEST} are needed",
-            where=source,
+            location=source,
             remedy="give thousands: text without labels",
         )
     segments = teacher.segments(pool.columns)
-    level = WordLevel.of(teacher, where="--student") if words else None
+    level = WordLevel.of(teacher, location="--student") if words else None
     rng = np.random.default_rng(0)
     ids = tuple(f"pool-{row}" for row in pool.rows)
     scores: list[FloatArray] = []
@@ -135,7 +135,7 @@ def taught(
     labels = np.concatenate(scores)
     if not np.ptp(labels) > 0:
         raise InputError(
-            "the teacher gives every segment the same score, of which nothing can be learned", where=source
+            "the teacher gives every segment the same score, of which nothing can be learned", location=source
         )
     split = Split(replace(segments, id=ids), labels)
     if words:

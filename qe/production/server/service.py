@@ -82,7 +82,7 @@ class Service:
             try:
                 loaded = Scorer.load(folder, replace(options, drift=False), scorer.model)
             except InputError as error:
-                lacks[name] = error.what
+                lacks[name] = error.problem
             else:
                 scorer = replace(
                     scorer,

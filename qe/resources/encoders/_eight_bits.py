@@ -42,7 +42,7 @@ def write_eight_bits(weights: Path, output: Path) -> None:
     graph = _Graph(onnx, model)
     nodes = [new for node in model.graph.node for new in graph.quantized(node)]
     if not graph.matrices:
-        raise InputError("the encoder has no matrices in single precision to quantize", where=weights)
+        raise InputError("the encoder has no matrices in single precision to quantize", location=weights)
     del model.graph.node[:]
     model.graph.node.extend(nodes)
     graph.write_constants()

@@ -65,7 +65,7 @@ def fetch_encoder(
     """
     repository = KNOWN.get(name, name)
     if not _REPOSITORY.fullmatch(repository):
-        raise unknown_name("encoder", name, KNOWN, where="qe encoders fetch (or OWNER/NAME)")
+        raise unknown_name("encoder", name, KNOWN, location="qe encoders fetch (or OWNER/NAME)")
     output = folder or encoders_home() / repository.rpartition("/")[2]
     command = f"fetch {repository}" + (f" --revision {revision}" if revision else "")
     if is_made(output, command, overwrite):
@@ -170,7 +170,7 @@ def _compare(repository: str, commit: str, files: Mapping[str, str], promised: M
             if wrong:
                 raise InputError(
                     f"{', '.join(wrong)} of {key}: the SHA-256 is not what {whose}",
-                    where=path,
+                    location=path,
                     remedy="do not use these files before you know why",
                 )
         with atomic_file(path) as temporary:

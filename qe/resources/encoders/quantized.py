@@ -61,7 +61,7 @@ def quantize_encoder(folder: Path, output: Path, overwrite: bool = False) -> Qua
     place = EncoderFolder(folder)
     names, origin = place.files(), origin_of(folder)
     if not place.weights.endswith(".onnx"):
-        raise InputError("static vectors have no matrices to quantize", where=folder)
+        raise InputError("static vectors have no matrices to quantize", location=folder)
     check_apart(output, [folder])
     if origin is not None:
         check_unchanged(origin, folder)

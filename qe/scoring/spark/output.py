@@ -39,7 +39,7 @@ def written_folder(session: Any, output: str, overwrite: bool) -> Iterator[str]:
         if overwrite:
             files.delete(path, True)
         if not files.rename(temporary, path):
-            raise InputError("cannot be renamed to the output folder", where=beside)
+            raise InputError("cannot be renamed to the output folder", location=beside)
     finally:
         files.delete(temporary, True)
 
@@ -59,7 +59,7 @@ def _check(session: Any, files: Any, path: Any, output: str, overwrite: bool) ->
     if not files.exists(path):
         return
     if not overwrite:
-        raise InputError("is there already", where=output, remedy="choose another, or use --overwrite")
+        raise InputError("is there already", location=output, remedy="choose another, or use --overwrite")
     success = session._jvm.org.apache.hadoop.fs.Path(path, "_SUCCESS")
     if not files.exists(success):
-        raise InputError("is no folder that Spark wrote", where=output, remedy="choose another --output")
+        raise InputError("is no folder that Spark wrote", location=output, remedy="choose another --output")

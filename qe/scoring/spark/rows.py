@@ -92,7 +92,7 @@ def read_table(session: Any, name: str) -> Table:
 def _kind(name: str) -> str:
     path = Path(name)
     if path.name.startswith((".", "_")):
-        raise InputError("Spark skips files whose name begins so", where=name, remedy="rename it")
+        raise InputError("Spark skips files whose name begins so", location=name, remedy="rename it")
     try:
         return row_formats.kind_of(path)
     except InputError:
@@ -111,7 +111,7 @@ def _lines(session: Any, name: str, kind: str) -> Table:
     if kind == "jsonl":
         return Table(name, kind, frame, None, [key for row, _ in json_rows([line]) for key in row], {})
     if not line:
-        raise InputError("is empty", where=name, remedy="the first line names the columns")
+        raise InputError("is empty", location=name, remedy="the first line names the columns")
     header = _fields(line, kind, name, 1)
     check_header(header, name)
     return Table(name, kind, frame, header, header, {column: pa.string() for column in header})
@@ -195,7 +195,7 @@ class Parser:
         if tuple(names) != self.header:
             raise InputError(
                 "has another header than the first file",
-                where=file,
+                location=file,
                 remedy=f"all files begin with {', '.join(self.header)}",
             )
 
@@ -211,18 +211,18 @@ class Parser:
         return rows_of(self.header, (each or [""] for each in fields))  # as the other engine counts
 
 
-def _decoded(line: bytes, where: object, number: int | None) -> str:
+def _decoded(line: bytes, location: object, number: int | None) -> str:
     try:
         return line.removesuffix(b"\r").decode()
     except UnicodeDecodeError as error:
         raise InputError(
             f"not UTF-8 (byte 0x{error.object[error.start]:02x} at position {error.start + 1})",
-            where=f"{where}, row {number}",
+            location=f"{location}, row {number}",
             remedy="convert the file, for example with iconv -t UTF-8",
         ) from None
 
 
-def _fields(line: str, kind: str, where: object, number: int | None) -> list[str]:
+def _fields(line: str, kind: str, location: object, number: int | None) -> list[str]:
     if kind == "tsv":
         return line.split("\t")
     try:
@@ -230,6 +230,6 @@ def _fields(line: str, kind: str, where: object, number: int | None) -> list[str
     except csv.Error as error:
         raise InputError(
             f"not a CSV record on one line ({error})",
-            where=f"{where}, row {number}",
+            location=f"{location}, row {number}",
             remedy="Spark splits files at line ends: use Parquet or JSONL for text with line ends",
         ) from None

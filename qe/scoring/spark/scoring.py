@@ -116,7 +116,7 @@ def _kept(table: Table, scorer: Scorer, kind: row_formats.Kind, names: Names, su
     if table.columns is None:
         raise InputError(
             "--keep on Spark needs an input that declares its columns",
-            where=table.name,
+            location=table.name,
             remedy="convert it to Parquet, or leave out either --keep or --engine spark",
         )
     return Kept.make(table, scorer.output_columns, kind, names.header(ID), suffix)
@@ -234,7 +234,7 @@ class Task:
         if number is None:
             raise InputError(
                 "a row has no id, and the rows of this table have no order to number them by",
-                where=self.parser.name,
+                location=self.parser.name,
                 remedy="give it a column `id`",
             )
         return {**columns, ID: str(number)}, reason

@@ -90,7 +90,7 @@ def line_search(
 def _changes(base: Any, slope: Any) -> Any:
     systems, segments = base.shape
     most = segments * (systems - 1)
-    places, where = np.empty(most), np.empty(most, np.int64)
+    places, location = np.empty(most), np.empty(most, np.int64)
     left, taken = np.empty(most, np.int64), np.empty(most, np.int64)
     first = np.empty(segments, np.int64)
     count = 0
@@ -109,6 +109,6 @@ def _changes(base: Any, slope: Any) -> Any:
                         following, place = s, t
             if following < 0:
                 break
-            places[count], where[count], left[count], taken[count] = place, i, own, following
+            places[count], location[count], left[count], taken[count] = place, i, own, following
             count, own = count + 1, following
-    return places[:count], where[:count], left[:count], taken[:count], first
+    return places[:count], location[:count], left[:count], taken[:count], first

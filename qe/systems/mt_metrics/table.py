@@ -52,7 +52,7 @@ class Table(TextMetric):
         counts = np.array(rows, np.float64).reshape(len(rows), len(_COLUMNS[self.score_of]))
         return np.hstack([counts, np.ones((len(rows), 1))]) if self.score_of == "mean" else counts
 
-    def _numbers(self, line: str, where: str) -> list[float]:
+    def _numbers(self, line: str, location: str) -> list[float]:
         names = _COLUMNS[self.score_of]
         try:
             values = [real(cell) for cell in line.split()]
@@ -61,7 +61,7 @@ class Table(TextMetric):
         if len(values) != len(names) or not np.isfinite(values).all():
             raise InputError(
                 f"expected {len(names)} finite numbers ({' '.join(names)}), but got {line!r}",
-                where=where,
+                location=location,
             )
         return values
 

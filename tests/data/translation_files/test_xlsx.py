@@ -66,8 +66,8 @@ CASES: dict[str, tuple[list[list[Any]], Callable[[Any], object], Where, list[tup
 
 @pytest.mark.parametrize("name", CASES)
 def test_rows(name: str, tmp_path: Path) -> None:
-    rows, then, where, expected = CASES[name]
-    sheet = Sheet(saved(tmp_path / "a.xlsx", *rows, then=then), where)
+    rows, then, location, expected = CASES[name]
+    sheet = Sheet(saved(tmp_path / "a.xlsx", *rows, then=then), location)
     assert [(row.texts["source"], row.texts["target"]) for row in sheet.rows] == expected
 
 
@@ -126,9 +126,9 @@ DAMAGED: dict[str, tuple[list[list[Any]], Where, str]] = {
 
 @pytest.mark.parametrize("name", DAMAGED)
 def test_what_cannot_be_read_is_one_message(name: str, tmp_path: Path) -> None:
-    rows, where, message = DAMAGED[name]
+    rows, location, message = DAMAGED[name]
     with pytest.raises(InputError, match=message):
-        Sheet(saved(tmp_path / "a.xlsx", *rows), where)
+        Sheet(saved(tmp_path / "a.xlsx", *rows), location)
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def number() -> int:
 
 
 def refuse() -> None:
-    raise InputError("cannot be read", where="in.tsv")
+    raise InputError("cannot be read", location="in.tsv")
 
 
 def die() -> None:

@@ -44,7 +44,7 @@ def test_a_place_that_cannot_be_written(name: str, places: Path) -> None:
     for attempt in (check_writable, write):
         with pytest.raises(InputError, match=f"{PLACES[name]}; choose another path") as raised:
             attempt(places / name)
-        assert raised.value.where == places / name
+        assert raised.value.location == places / name
     assert sorted(p.name for p in places.rglob("*")) == ["file", "folder"]
     assert (places / "file").read_text() == "old"
 
@@ -134,7 +134,7 @@ def test_a_damaged_gzip_file(how: str, error: type[Exception], tmp_path: Path) -
 def test_what_cannot_be_read(name: str, message: str, places: Path) -> None:
     with pytest.raises(InputError, match=message) as raised:
         list(read_lines(places / name))
-    assert raised.value.where == places / name
+    assert raised.value.location == places / name
 
 
 # --- kills ---------------------------------------------------------------------------------------------

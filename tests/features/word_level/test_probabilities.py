@@ -30,7 +30,7 @@ def test_probabilities_alternate_gap_and_word() -> None:
 def test_what_are_no_probabilities_of_these_words_is_refused(line: str) -> None:
     with pytest.raises(InputError) as told:
         tag_probabilities(["0 0 0", line], tokens(["a"], ["b"]))
-    assert told.value.where == f"{PROBABILITIES}, segment 2"
+    assert told.value.location == f"{PROBABILITIES}, segment 2"
 
 
 def test_probabilities_come_before_tags() -> None:

@@ -20,8 +20,8 @@ def noun_phrase(noun: str) -> Node:
 
 def sentence(subject: str, verb: str, place: str) -> Node:
     """`the cat sleeps in the house`: the phrase behind the verb ends with the sentence."""
-    where = Node("PP", (Node("IN", word="in"), noun_phrase(place)))
-    return Node(ROOT, (Node("S", (noun_phrase(subject), Node("VP", (Node("VB", word=verb), where)))),))
+    location = Node("PP", (Node("IN", word="in"), noun_phrase(place)))
+    return Node(ROOT, (Node("S", (noun_phrase(subject), Node("VP", (Node("VB", word=verb), location)))),))
 
 
 TREES = [

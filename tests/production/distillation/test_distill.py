@@ -87,7 +87,7 @@ def test_a_teacher_of_scores_alone_cannot_teach_words(demo_run: Any) -> None:
     teacher, path = Model.load(demo_run.output / "model"), pool_of(demo_run.output)
     with pytest.raises(InputError, match="has no word-level part") as told:
         taught(teacher, read_pool(path), path, words=True)
-    assert told.value.where == "--student"
+    assert told.value.location == "--student"
 
 
 def test_a_teacher_that_says_nothing(demo_run: Any, tmp_path: Path) -> None:

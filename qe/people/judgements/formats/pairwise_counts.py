@@ -43,38 +43,40 @@ class PairwiseCountTable(JudgementFormat):
         languages = [header.index(column) for column in LANGUAGES if column in header]
         seen: dict[tuple[str, str, str], Counts] = {}
         for line, cells in table:
-            where = f"{path}:{line}"
-            check_width(cells, len(header), where)
+            location = f"{path}:{line}"
+            check_width(cells, len(header), location)
             a, b, *numbers = (cells[place] for place in places)
-            check_system(a, where)
-            check_system(b, where)
+            check_system(a, location)
+            check_system(b, location)
             pair = "-".join(cells[place] for place in languages) if len(languages) == 2 else name_of(path)
-            counts = _counts(numbers, where)
-            if _is_new(seen, (pair, a, b), counts, where):
+            counts = _counts(numbers, location)
+            if _is_new(seen, (pair, a, b), counts, location):
                 collection.add_counts(pair, a, b, *counts)
 
 
 def _is_new(
-    seen: dict[tuple[str, str, str], Counts], key: tuple[str, str, str], counts: Counts, where: str
+    seen: dict[tuple[str, str, str], Counts], key: tuple[str, str, str], counts: Counts, location: str
 ) -> bool:
     pair, a, b = key
     if a == b:
-        raise InputError(f"'{a}' is compared with itself", where=where, remedy="leave the row out")
+        raise InputError(f"'{a}' is compared with itself", location=location, remedy="leave the row out")
     if key in seen:
-        raise InputError(f"'{a}' and '{b}' stand in this order a second time", where=where)
+        raise InputError(f"'{a}' and '{b}' stand in this order a second time", location=location)
     seen[key] = counts
     other = seen.get((pair, b, a))
     if other is not None and other[::-1] != counts:
-        raise InputError(f"'{a}' and '{b}' have counts {counts}, but {other} in the other order", where=where)
+        raise InputError(
+            f"'{a}' and '{b}' have counts {counts}, but {other} in the other order", location=location
+        )
     return other is None
 
 
-def _counts(texts: list[str], where: str) -> Counts:
+def _counts(texts: list[str], location: str) -> Counts:
     counts = [natural(text) for text in texts]
     for text, count in zip(texts, counts, strict=True):
         if count is None or count > _MOST:
             raise InputError(
-                f"the count is '{text[:40]}', not a whole number from 0 to {_MOST:,}", where=where
+                f"the count is '{text[:40]}', not a whole number from 0 to {_MOST:,}", location=location
             )
     wins, ties, losses = (count or 0 for count in counts)
     return wins, ties, losses

@@ -41,13 +41,13 @@ class RankTable(JudgementFormat):
         task_place = header.index("task") if "task" in header else None
         tasks: dict[Key, list[tuple[str, int]]] = {}
         for line, cells in table:
-            where = f"{path}:{line}"
-            check_width(cells, len(header), where)
+            location = f"{path}:{line}"
+            check_width(cells, len(header), location)
             source, target, segment, judge, system, rank = (cells[place] for place in places)
-            check_system(system, where)
+            check_system(system, location)
             task = "" if task_place is None else cells[task_place]
             ranked = tasks.setdefault((source, target, segment, judge, task), [])
-            ranked.append((system, rank_of(rank, where)))
+            ranked.append((system, rank_of(rank, location)))
         if tasks:
             _add(tasks, collection)
 

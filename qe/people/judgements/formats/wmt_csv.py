@@ -64,21 +64,21 @@ class _Layout:
 def _layout(header: list[str], path: Path) -> _Layout:
     places = sum(f"system{k}Id" in header for k in range(1, len(header)))
     if places < 2:
-        raise InputError("has columns for fewer than two systems", where=f"{path}:1")
+        raise InputError("has columns for fewer than two systems", location=f"{path}:1")
     names, ranks, numbers = (
         [f"system{k}{what}" for k in range(1, places + 1)] for what in ("Id", "rank", "Number")
     )
     missing = [column for column in (*_KEYS, *names, *ranks) if column not in header]
     if missing:
-        raise InputError(f"no column '{missing[0]}'", where=f"{path}:1")
-    where = {column: i for i, column in enumerate(header)}
-    known = [column for column in numbers if column in where]
+        raise InputError(f"no column '{missing[0]}'", location=f"{path}:1")
+    location = {column: i for i, column in enumerate(header)}
+    known = [column for column in numbers if column in location]
     return _Layout(
         len(header),
-        tuple(where[column] for column in _KEYS),
-        tuple(where[column] for column in names),
-        tuple(where[column] for column in numbers) if len(known) == places else None,
-        tuple(where[column] for column in ranks),
+        tuple(location[column] for column in _KEYS),
+        tuple(location[column] for column in names),
+        tuple(location[column] for column in numbers) if len(known) == places else None,
+        tuple(location[column] for column in ranks),
     )
 
 
