@@ -96,7 +96,7 @@ def _known(prepared: Prepared, objective: Objective, address: str | None) -> dic
         "seed": experiment.seed,
         "warm_start": earlier,
         "identity": identity(prepared, objective.space),
-        "where": address,
+        "location": address,
     }
 
 
