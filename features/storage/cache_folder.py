@@ -3,12 +3,47 @@
 import grp
 import os
 import pwd
+import shlex
 import stat
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 
 from features.basics.errors import InputError
+
+CACHE_TAG = "CACHEDIR.TAG"  # https://bford.info/cachedir/
+_SIGNATURE = "Signature: 8a477f597d28d172789f06886806bc55"
+_MAKER = "# This folder is a cache of qe."
+
+
+def cache_entry(cache: Path, kind: str, name: str) -> Path:
+    """The path of an entry; the folder `cache` gets the tag by which `qe cache prune` knows it."""
+    tag_cache(cache)
+    return cache / kind / name
+
+
+def tag_cache(folder: Path) -> None:
+    """Write the tag of a cache, unless the folder has one or cannot be written."""
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / CACHE_TAG).open("x", encoding="ascii") as stream:
+            stream.write(f"{_SIGNATURE}\n{_MAKER}\n")
+
+
+def check_tagged(folder: Path) -> None:
+    """Raises InputError for a folder that has no tag, or that of another program."""
+    tag = folder / CACHE_TAG
+    try:
+        lines = tag.read_text("utf-8", errors="replace").splitlines() if tag.is_file() else []
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", location=tag) from None
+    if lines[:1] != [_SIGNATURE] or _MAKER not in lines:
+        raise InputError(
+            f"is no cache of qe: it has no {CACHE_TAG} that qe wrote",
+            location=folder,
+            remedy="if an earlier version of qe made it and nothing else lies there, tag it: "
+            f"printf '{_SIGNATURE}\\n{_MAKER}\\n' > {shlex.quote(str(tag))}",
+        )
 
 
 def default_cache() -> Path:

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 from features.basics.errors import InputError
-from features.storage.cache_folder import default_cache, of_user_alone
+from features.storage.cache_folder import default_cache, of_user_alone, tag_cache
 from features.storage.files import atomic_file
 
 _MOST = 10_000  # entries; beyond it the older half goes
@@ -28,6 +28,7 @@ def keep(name: str, text: str) -> None:
     with contextlib.suppress(OSError, InputError):
         folder = _folder()
         if of_user_alone(folder):
+            tag_cache(folder.parent)
             with atomic_file(folder / name) as temporary:
                 temporary.write_text(text, "utf-8")
             _prune(folder)

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-from features.storage.cache_folder import of_user_alone, user_cache
+from features.storage.cache_folder import of_user_alone, tag_cache, user_cache
 
 _NUMBA: Final = "numba.core.config"
 _FOLDER: Final = "NUMBA_CACHE_DIR"
@@ -94,6 +94,7 @@ def compile_cache() -> Path:
     """
     folder = user_cache()
     if folder is not None and of_user_alone(folder / "numba"):
+        tag_cache(folder)
         return _with_installed(folder / "numba")
     temporary = tempfile.mkdtemp(prefix="qe-numba-")
     atexit.register(shutil.rmtree, temporary, ignore_errors=True)

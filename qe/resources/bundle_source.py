@@ -11,6 +11,7 @@ from typing import Any
 from features.basics.progress import Progress, silent
 from features.core import bundle as bundles
 from features.core.bundle import Builders, Bundle
+from features.storage.cache_folder import cache_entry
 from features.storage.files import digest
 from features.text.corpus import ParallelCorpus
 from qe.resources.annotations import Annotations
@@ -76,7 +77,7 @@ class BundleSource:
 
     def cached(self, cache: Path, parts: Sequence[str], progress: Progress = silent) -> Bundle:
         """The bundle in a folder of the cache that is named after the fingerprint."""
-        return self.build(cache / "resources" / self.fingerprint, parts, progress)
+        return self.build(cache_entry(cache, "resources", self.fingerprint), parts, progress)
 
     def _builders(self) -> Builders:
         return self.inputs.builders(self.annotations, self.engine)

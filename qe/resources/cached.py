@@ -1,24 +1,26 @@
 """Cache entries, their size and last use; old ones are removed."""
 
 import os
+import re
 import shutil
 import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from features.storage.cache_folder import check_tagged
 from qe.display.numbers import number
 from qe.display.table import Column, Table
 
-# Folder of the cache -> what is in it. All of it is made again when it is needed.
-KINDS = {
-    "resources": "bundles built from corpora",
-    "features": "columns of features",
-    "fitted": "families fitted on all rows",
-    "annotations": "texts that programs annotated",
-    "translations": "texts that programs translated",
-    "numba": "compiled code",
-    "checked": "checksums of files that were checked",
+# Folder of the cache -> its content, and the names of its entries. All of it is made again when needed.
+KINDS: dict[str, tuple[str, str]] = {
+    "resources": ("bundles built from corpora", r"[0-9a-f]{16}"),
+    "features": ("columns of features", r"[\w.-]+-[0-9a-f]{16}\.np[yz]"),
+    "fitted": ("families fitted on all rows", r"[\w.-]+-[0-9a-f]{16}"),
+    "annotations": ("texts that programs annotated", r"[0-9a-f]{16}\.jsonl"),
+    "translations": ("texts that programs translated", r"[0-9a-f]{16}\.txt"),
+    "numba": ("compiled code", r"\w+_[0-9a-f]{40}"),
+    "checked": ("checksums of files that were checked", r"[0-9a-f]{16}|[0-9a-f]+-[0-9a-f]+"),
 }
 _DAY = 86_400
 
@@ -43,8 +45,13 @@ class Entry:
 
 
 def cached(cache: Path, kinds: Collection[str] = tuple(KINDS)) -> list[Entry]:
-    """The entries of the cache, the largest first; what is not of qe's making is none."""
-    found = [_entry(kind, path) for kind in KINDS if kind in kinds for path in _within(cache / kind)]
+    """The entries of the cache, the largest first: files and folders with names that the cache gives.
+
+    Raises InputError for a folder with such entries that qe has not tagged as its cache.
+    """
+    found = [_entry(kind, path) for kind in KINDS if kind in kinds for path in _within(cache, kind)]
+    if found or any((cache / kind).is_dir() for kind in kinds):
+        check_tagged(cache)
     return sorted(found, key=lambda entry: -entry.size)
 
 
@@ -83,12 +90,13 @@ def _row(kind: str, entries: Sequence[Entry]) -> list[str]:
     if not entries:
         return []
     size, days = sum(entry.size for entry in entries), max(entry.days for entry in entries)
-    return [kind, KINDS[kind], str(len(entries)), number(size / 1e6, 1), f"{number(days, 0)} days"]
+    return [kind, KINDS[kind][0], str(len(entries)), number(size / 1e6, 1), f"{number(days, 0)} days"]
 
 
-def _within(folder: Path) -> Iterator[Path]:
+def _within(cache: Path, kind: str) -> Iterator[Path]:
+    folder, names = cache / kind, re.compile(KINDS[kind][1])
     if folder.is_dir():
-        yield from (path for path in sorted(folder.iterdir()) if not path.name.startswith("."))
+        yield from (path for path in sorted(folder.iterdir()) if names.fullmatch(path.name))
 
 
 def _entry(kind: str, path: Path) -> Entry:

@@ -20,6 +20,7 @@ from features.core.extractor import Extractor, FittedExtractor
 from features.core.feature_set import FeatureSet, checked, extractor_fingerprint, verified
 from features.core.segments import Segments
 from features.core.tree_columns import tree_table
+from features.storage.cache_folder import cache_entry
 from features.storage.files import atomic_file, digest
 from features.word_level.places import PLACES, Kind, Places, WordLevelExtractor, gathered
 from qe.data.dataset import Split
@@ -153,7 +154,7 @@ class Extraction:
 
     def _alone(self, i: int, extractor: FittedExtractor, split: Split) -> FittedExtractor:
         name = f"{self.feature_set.configs[i]['kind']}-{digest(self._key(i), split.fingerprint)}"
-        path = self.cache / "fitted" / name if self.cache else None
+        path = cache_entry(self.cache, "fitted", name) if self.cache else None
         fitted = kept_fit(path, extractor, partial(self._fitted, i, extractor, split))
         return fitted.looked_up(None) if isinstance(fitted, LookedUp) else fitted
 
@@ -254,7 +255,7 @@ class Extraction:
         if self.cache is None:
             return None
         key = digest(self._key(i), fitting.fingerprint, scoring.fingerprint, "places")
-        return self.cache / "features" / f"{self.feature_set.configs[i]['kind']}-{key}.npz"
+        return cache_entry(self.cache, "features", f"{self.feature_set.configs[i]['kind']}-{key}.npz")
 
     @staticmethod
     def _keep_places(path: Path | None, places: Mapping[Kind, Places]) -> None:
@@ -297,7 +298,7 @@ class Extraction:
 
     def _cached(self, key: str, compute: Any, i: int) -> FloatArray:
         kind = self.feature_set.configs[i]["kind"]
-        path = self.cache / "features" / f"{kind}-{key}.npy" if self.cache else None
+        path = cache_entry(self.cache, "features", f"{kind}-{key}.npy") if self.cache else None
         if path and path.is_file():
             return np.asarray(np.load(path, allow_pickle=False), np.float64)
         self.progress(f"features · {kind}", i, len(self.feature_set.extractors))

@@ -19,6 +19,7 @@ from features.basics.naturals import natural
 from features.basics.progress import Progress, silent
 from features.basics.threads import cores
 from features.core.segments import Segments
+from features.storage.cache_folder import cache_entry
 from features.storage.files import atomic_file, clone_or_copy, digest, read_lines, sha256
 from features.text.annotation import LAYERS, NOTHING, Layer, block_of
 from features.text.tokenizer import batches
@@ -364,7 +365,7 @@ def annotated(
     tokens: Tokens, by: Tagger, cache: Path | None, stage: str = "annotating", progress: Progress = silent
 ) -> tuple[str, ...]:
     """(n,) CoNLL-U blocks of n tokenized texts; kept in `cache`, one JSON string a line."""
-    path = cache and cache / "annotations" / f"{digest(by.fingerprint, tokens.fingerprint)}.jsonl"
+    path = cache and cache_entry(cache, "annotations", f"{digest(by.fingerprint, tokens.fingerprint)}.jsonl")
     if path and path.is_file():
         return tuple(json.loads(line) for line in read_lines(path))
     blocks = []

@@ -8,6 +8,7 @@ from typing import Final
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.core.segments import Segments
+from features.storage.cache_folder import cache_entry
 from features.storage.files import atomic_file, digest, read_lines
 from qe.language.engine import Engine, engine
 
@@ -70,7 +71,7 @@ def _cached(
     texts: Sequence[str], by: Engine, cache: Path | None, stage: str, progress: Progress
 ) -> tuple[str, ...]:
     distinct = list(dict.fromkeys(texts))
-    path = cache and cache / "translations" / f"{digest(by.fingerprint, distinct)}.txt"
+    path = cache and cache_entry(cache, "translations", f"{digest(by.fingerprint, distinct)}.txt")
     translations = list(read_lines(path)) if path and path.is_file() else []
     if len(translations) != len(distinct):
         translations = []
