@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 from typing import Annotated, Any, get_args
 
 import typer
@@ -17,8 +18,7 @@ from features.basics.errors import InputError
 from features.basics.numerals import integer, real
 from qe.cli._help import help_text
 from qe.cli._lists import is_list, repeated
-from qe.cli._once import once, output_options
-from qe.cli._options import Replace
+from qe.cli._options import OUTPUT, Replace
 from qe.cli._process import use_threads
 
 _NOISE = re.compile("Value error, |, unable to parse string as .*")  # of pydantic, which Typer asks
@@ -26,6 +26,12 @@ _HELP = {"help_option_names": ["-h", "--help"]}
 
 
 _NUMBERS = {int: integer, float: real}
+# Commands that check their outputs themselves: jobs that can be resumed, and folders that grow.
+_OWN_CHECK = {
+    "data fetch", "demo", "distill", "encoders fetch", "encoders make", "encoders quantize", "init",
+    "reproduce", "resources build", "score", "train",
+}  # fmt: skip
+_GROWING = {"annotate train": "task"}  # the parameter that names the folder's part which is written
 _NOTHING_COMPUTED = {"cache", "completion", "init", "models", "schema", "ui"}
 
 
@@ -72,17 +78,56 @@ class _Command(_Verb, TyperCommand):
         return output_options(" ".join(ctx.command_path.split()[1:]), self.params)
 
     def invoke(self, ctx: Any) -> Any:
-        names = [option.name for option in self._outputs(ctx)]
-        taken = any(option.name == "overwrite" for option in self.params)
-        overwrite = bool(ctx.params.get("overwrite") if taken else ctx.params.pop("overwrite", False))
-        command = " ".join(ctx.command_path.split()[1:])
-        return once(command, names, ctx.params, overwrite, lambda: super(_Command, self).invoke(ctx))
+        has_overwrite = any(option.name == "overwrite" for option in self.params)
+        overwrite = ctx.params.get("overwrite") if has_overwrite else ctx.params.pop("overwrite", False)
+        if not overwrite:
+            command = " ".join(ctx.command_path.split()[1:])
+            part = ctx.params.get(_GROWING.get(command, ""), "")
+            names = {option.name for option in self._outputs(ctx)}
+            inputs = [
+                path for name, value in ctx.params.items() if name not in names for path in _paths(value)
+            ]
+            for path in (path for name in names for path in _paths(ctx.params[name])):
+                _check_absent(path / part, command.split()[0], inputs)
+        return super().invoke(ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         for option in self.params:
             _read_plain_numbers(option)
         lists = [name for option in self.params if is_list(option) for name in option.opts]
         return super().parse_args(ctx, repeated(args, lists))
+
+
+def output_options(command: str, options: Sequence[Any]) -> list[Any]:
+    """The options that name files or folders which must not exist without --overwrite.
+
+    command  as it is called, without `qe`
+    """
+    if command in _OWN_CHECK:
+        return []
+    return [
+        option
+        for option in options
+        if getattr(option, "rich_help_panel", None) == OUTPUT
+        and "Path" in str(option.type_descriptor.annotation)
+    ]
+
+
+def _paths(value: Any) -> list[Path]:
+    return [
+        path for path in (value if isinstance(value, list | tuple) else [value]) if isinstance(path, Path)
+    ]
+
+
+def _check_absent(path: Path, verb: str, inputs: Sequence[Path]) -> None:
+    from features.storage.outputs import MARK, check_apart, owner_of
+
+    exists = path.resolve().is_file()  # raises for a loop of links
+    if path.is_dir() and verb in (owner_of(path), owner_of(path.parent)):
+        exists = any(file.name != MARK and file.suffix != ".lock" for file in path.iterdir())
+    if exists:
+        check_apart(path, [given for given in inputs if given.is_file()])
+        raise InputError("exists already", location=path, remedy="choose another path, or add --overwrite")
 
 
 def _read_plain_numbers(option: Any) -> None:

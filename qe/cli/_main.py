@@ -30,6 +30,8 @@ def main(arguments: list[str] | None = None) -> None:
     (nobody reads its output any more).
     """
     arguments = sys.argv[1:] if arguments is None else arguments
+    if sys.flags.optimize == 2:
+        _refuse(False, "qe: PYTHONOPTIMIZE=2 (-OO) is not supported, because it removes the help texts", 2)
     verb = arguments[0] if arguments else "--help"
     name = f"qe {verb}" if verb in verbs() else "qe"
     refuse = partial(_refuse, is_json(arguments))
@@ -49,6 +51,12 @@ def main(arguments: list[str] | None = None) -> None:
         refuse(f"{name}: {missing(error.name)}", 2)
     except Stopped as stopped:
         refuse(f"{name}: {stopped}", stopped.code)
+    except MemoryError:
+        refuse(f"{name}: not enough memory; use a smaller input, or fewer --threads", 2)
+    except RuntimeError as error:
+        if not str(error).startswith("Symlink loop from "):  # of Path.resolve
+            raise
+        refuse(f"{name}: {str(error).removeprefix('Symlink loop from ')} is a loop of symbolic links", 2)
     except BrokenPipeError:  # of `qe ... | head`: its reader has what it wants
         sys.exit(141)
     except OSError as error:

@@ -20,6 +20,7 @@ from features.basics.errors import InputError, visible
 from features.basics.threads import THREADS, cores
 
 _LIBRARIES = "OMP_NUM_THREADS"  # OpenBLAS, MKL, OpenMP, Arrow and PyTorch read it when they are loaded
+_NUMBA = "NUMBA_NUM_THREADS"
 _SAID = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
 
 
@@ -207,8 +208,11 @@ def thread_limits() -> Iterator[None]:
     They would otherwise count the machine's processors themselves.
 
     What the user has set stays; all is as before when the block ends. Raises InputError for a wrong
-    QE_THREADS.
+    QE_THREADS or NUMBA_NUM_THREADS.
     """
+    numba = os.environ.get(_NUMBA, "1")
+    if not numba.isdecimal() or int(numba) == 0:
+        raise InputError(f"{_NUMBA} must be a whole number from 1, but is '{numba}'")
     with restored(THREADS, _LIBRARIES):
         os.environ.setdefault(_LIBRARIES, str(cores()))
         yield

@@ -1,0 +1,109 @@
+"""Outputs that exist are replaced only with --overwrite."""
+
+from pathlib import Path
+
+import pytest
+
+from qe.cli import main
+from qe.cli._application import _OWN_CHECK, output_options
+from qe.cli._verbs import commands, verbs
+
+FILES = {
+    "t": "la casa roja\n",
+    "p": "la casa blanca\n",
+    "gold": "1\n2\n3\n4\n5\n2\n",
+    "a": "1\n2\n2\n4\n5\n3\n",
+    "b": "2\n2\n3\n4\n4\n1\n",
+}
+COMMANDS = [
+    ("labels --target t --target-language es --post-edit p", "out.tsv"),
+    ("filter -i t -i p --languages es es --without language -o out.s", "out.tsv"),
+    ("evaluate --gold gold --predictions a --samples 99", "out.json"),
+    ("power --gold gold --predictions m=a n=b --samples 99 --simulations 20", "out"),
+    ("schema report", "out.json"),
+]
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(list(arguments))
+    return int(ended.value.code or 0)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("QE_CACHE_DIR", str(tmp_path / "cache"))
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("command", "output"), COMMANDS)
+def test_an_output_that_exists_is_refused_without_overwrite(
+    command: str, output: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [*command.split(), "-o", output]
+    assert run(*words) == 0
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    assert run(*words) == 2
+    assert "--overwrite" in capsys.readouterr().err
+    assert before == {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    assert run(*words, "--overwrite") == 0
+
+
+def test_every_command_that_writes_replaces_nothing_unasked() -> None:
+    """By its option --overwrite, or as its own tests show."""
+    known = {name: command for verb in verbs() for name, command in commands(verb)}
+    assert known.keys() >= _OWN_CHECK
+    for name, command in known.items():
+        if output_options(name, command.params):
+            with command.make_context(f"qe {name}", [], resilient_parsing=True) as context:
+                assert "overwrite" in [option.name for option in command.get_params(context)], name
+
+
+LOOPED = [
+    "evaluate --gold loop --predictions a",
+    "evaluate --gold gold --predictions a -o loop",
+    "compare --references gold --system m=a -o loop",
+    "init loop --kind tsv --source-language en --target-language de",
+    "labels --target loop --post-edit p --target-language es -o out.tsv",
+    "train loop",
+    "report loop",
+    "resources build --source t --target p -o loop",
+    "score --model m --input t -o loop",
+]
+
+
+@pytest.mark.parametrize("command", LOOPED)
+def test_a_loop_of_links_is_one_message(
+    command: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "loop").symlink_to("other")
+    (folder / "other").symlink_to("loop")
+    assert run(*command.split()) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert (folder / "loop").is_symlink() and (folder / "other").is_symlink()
+
+
+def test_exhausted_memory_is_one_message(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def exhausted(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("qe.cli._main._run", exhausted)
+    assert run("evaluate") == 2
+    assert (
+        capsys.readouterr().err == "qe evaluate: not enough memory; use a smaller input, or fewer --threads\n"
+    )
+
+
+@pytest.mark.parametrize(("name", "value"), [("NUMBA_NUM_THREADS", "0"), ("QE_THREADS", "none")])
+def test_wrong_numbers_of_threads_in_the_environment(
+    name: str, value: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(name, value)
+    assert run("evaluate") == 2
+    assert f"{name} must be a whole number from 1" in capsys.readouterr().err
