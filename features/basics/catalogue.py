@@ -1,25 +1,40 @@
-"""Finds an extractor, resource, learner, ... by file name; imports only the file asked for."""
+"""Finds an extractor, resource, learner, ... by name; imports only the module that defines it."""
 
 import ast
 import importlib
+import importlib.util
 import inspect
 import pkgutil
+from collections.abc import Callable
 from pathlib import Path
-from typing import Generic, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from features.basics.errors import InputError, unknown_name
-from features.basics.plugins import entry_point, is_foreign
+from features.basics.plugins import (
+    entry_point,
+    is_foreign,
+    is_importable,
+    not_installed,
+    own_entries,
+    package_of,
+)
 
 T = TypeVar("T")
 
 
+class _Location(NamedTuple):
+    module: str
+    attribute: str = ""  # empty: the class that is registered by the name, else the module's one public class
+
+
 class Catalogue(Generic[T]):
-    """The strategies of one or several packages: module name -> class.
+    """The strategies of one kind by name: classes made from `base`.
 
-    The class is the one public subclass of `base` that the module defines.
-
-    Modules whose name starts with `_` and subpackages are not entries. With `plugins`, `DISTRIBUTION:NAME` is
-    what another distribution brings (features.basics.plugins); `names` are our own alone.
+    A module of `package` holds one public class, which has the module's name. A module that holds several
+    names each with `register`; the package lists them as `NAMES = {module: (name, ...)}`. Entry points of
+    this project's plugin packages add names of the group `mtqe.GROUP` (features.basics.plugins). With
+    `plugins`, `DISTRIBUTION:NAME` is an entry point of another distribution; `names` leaves those out.
+    Modules whose name starts with `_` and subpackages are not entries.
 
     >>> from features.core.bundle import RESOURCES
     >>> RESOURCES.get("lexikon")
@@ -27,98 +42,122 @@ class Catalogue(Generic[T]):
     features.basics.errors.InputError: unknown resource 'lexikon'; known: ...
     """
 
-    def __init__(self, package: str, base: type, noun: str, *more: str, plugins: bool = False) -> None:
+    def __init__(
+        self, package: str, base: type, noun: str, *more: str, plugins: bool = False, group: str = ""
+    ) -> None:
         self.packages, self.base, self.noun, self._plugins = (package, *more), base, noun, plugins
-        self._listed: tuple[tuple[object, ...], dict[str, str]] = (), {}
+        self.group = group or noun.replace(" ", "_")
+        self._registered: dict[str, type[T]] = {}
+        self._listed: tuple[tuple[object, ...], dict[str, _Location]] = (), {}
+
+    def register(self, name: str) -> Callable[[type[Any]], type[Any]]:
+        """Class decorator that gives a strategy its name, for modules that hold several."""
+
+        def decorate(kind: type[Any]) -> type[Any]:
+            self._registered[name] = kind
+            return kind
+
+        return decorate
 
     @property
     def names(self) -> tuple[str, ...]:
         """All known names, sorted; nothing is imported but the package itself."""
-        return tuple(sorted(self._homes))
+        return tuple(sorted(self._locations))
 
     def __contains__(self, name: object) -> bool:
         """Whether there is such an entry; nothing of a distribution is imported."""
         if not (self._plugins and is_foreign(name)):
-            return name in self._homes
+            return name in self._locations
         try:
-            entry_point(self.noun, str(name))
+            entry_point(self.noun, self.group, str(name))
         except InputError:
             return False
         return True
 
     def unknown(self, name: object) -> InputError:
-        """What to say of a name that is not in the catalogue."""
+        """The error for a name that is not in the catalogue."""
         if self._plugins and is_foreign(name):
             try:
-                entry_point(self.noun, str(name))
+                entry_point(self.noun, self.group, str(name))
             except InputError as error:
                 return error
+        if (entry := own_entries(self.group).get(str(name))) and not is_importable(package_of(entry)):
+            return not_installed(self.noun, entry)
         return unknown_name(self.noun, name, self.names)
 
     @property
-    def _homes(self) -> dict[str, str]:
-        folders = [(package, list(importlib.import_module(package).__path__)) for package in self.packages]
-        state = tuple((path, Path(path).stat().st_mtime_ns) for _, paths in folders for path in paths)
+    def _locations(self) -> dict[str, _Location]:
+        """Name -> where its class is; folders are listed again after a change."""
+        paths = [path for package in self.packages for path in importlib.import_module(package).__path__]
+        state = tuple((path, Path(path).stat().st_mtime_ns) for path in paths if Path(path).is_dir())
         if self._listed[0] != state:
-            homes = {
-                module.name: package
-                for package, paths in folders
-                for module in pkgutil.iter_modules(paths)
-                if not module.ispkg and not module.name.startswith("_")
+            entries = own_entries(self.group)
+            own = {
+                name: _Location(entry.module, entry.attr)
+                for name, entry in entries.items()
+                if is_importable(package_of(entry))
             }
-            self._listed = state, homes
+            core = {name: place for package in self.packages for name, place in _in_package(package)}
+            self._listed = state, {**own, **core}
         return self._listed[1]
 
     def documentation(self, name: str) -> str:
-        """Docstring of the class that the file `name` defines.
-
-        It is read from the file; nothing is imported.
+        """Docstring of the class of a name, read from its file; nothing is imported.
 
         Raises InputError as `get` does.
         """
-        return ast.get_docstring(self._statement(name)) or ""
+        return inspect.cleandoc(ast.get_docstring(self._statement(name)) or "")
 
     def purpose(self, name: str) -> str:
-        """What the file `name` is, by the first line of its docstring; nothing is imported.
-
-        Raises InputError as `get` does.
-        """
-        text = ast.get_docstring(ast.parse(self._path(name).read_bytes())) or ""
-        return text.partition("\n")[0].removesuffix(".")
+        """First sentence of the documentation of a name, without its full stop."""
+        paragraph = " ".join(self.documentation(name).partition("\n\n")[0].split())
+        return paragraph.partition(". ")[0].removesuffix(".")
 
     @property
     def classes(self) -> dict[str, str]:
-        """Name of a class -> the file that defines it, read from the files: nothing is imported."""
-        return {self._statement(name).name: name for name in self.names}
+        """Name of a class of the core -> its name here, read from the files: nothing is imported."""
+        return {
+            self._statement(name).name: name
+            for name, place in self._locations.items()
+            if place.module.rpartition(".")[0] in self.packages
+        }
 
     def _statement(self, name: str) -> ast.ClassDef:
-        classes = [
-            node for node in ast.parse(self._path(name).read_bytes()).body if isinstance(node, ast.ClassDef)
-        ]
-        public = [node for node in classes if not node.name.startswith("_")]
-        own = [node for node in public if any(self._is_base(base) for base in node.bases)]
-        return (own or public)[-1]
-
-    def _path(self, name: str) -> Path:
-        return Path(importlib.import_module(self._home(name)).__path__[0]) / f"{name}.py"
+        module, attribute = self._location(name)
+        spec = importlib.util.find_spec(module)
+        tree = ast.parse(Path(str(spec and spec.origin)).read_bytes())
+        public = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name[0] != "_"]
+        named = [node for node in public if node.name == attribute or _registers(node, name)]
+        derived = [node for node in public if any(self._is_base(base) for base in node.bases)]
+        return (named or derived or public)[-1]
 
     def _is_base(self, node: ast.expr) -> bool:
+        """Whether a class statement names the base, or a class made from it.
+
+        For Extractor, a FittedExtractor is one.
+        """
         return isinstance(node, ast.Name) and node.id.endswith(self.base.__name__)
 
-    def _home(self, name: str) -> str:
-        homes = self._homes
-        if name not in homes:
-            raise unknown_name(self.noun, name, self.names)
-        return homes[name]
+    def _location(self, name: str) -> _Location:
+        locations = self._locations
+        if name not in locations:
+            raise self.unknown(name)
+        return locations[name]
 
     def get(self, name: str) -> type[T]:
-        """The class that the file `name` defines.
+        """The class of a name.
 
         Raises InputError for an unknown name, with the known ones and the nearest.
         """
         if self._plugins and is_foreign(name):
             return self._foreign(name)
-        module = importlib.import_module(f"{self._home(name)}.{name}")
+        place = self._location(name)
+        module = importlib.import_module(place.module)
+        if place.attribute:
+            return cast(type[T], getattr(module, place.attribute))
+        return self._registered.get(name) or self._only_class(module)
+
+    def _only_class(self, module: Any) -> type[T]:
         defined = [
             value
             for value in vars(module).values()
@@ -134,7 +173,20 @@ class Catalogue(Generic[T]):
         return cast(type[T], defined[0])
 
     def _foreign(self, name: str) -> type[T]:
-        found = entry_point(self.noun, name).load()
-        if not (inspect.isclass(found) and issubclass(found, self.base)):
+        kind = entry_point(self.noun, self.group, name).load()
+        if not (inspect.isclass(kind) and issubclass(kind, self.base)):
             raise InputError(f"the {self.noun} '{name}' is no class made from {self.base.__name__}")
-        return cast(type[T], found)
+        return cast(type[T], kind)
+
+
+def _in_package(package: str) -> list[tuple[str, _Location]]:
+    module = importlib.import_module(package)
+    several: dict[str, tuple[str, ...]] = getattr(module, "NAMES", {})
+    stems = [m.name for m in pkgutil.iter_modules(module.__path__) if not m.ispkg and m.name[0] != "_"]
+    return [(name, _Location(f"{package}.{stem}")) for stem in stems for name in several.get(stem, (stem,))]
+
+
+def _registers(node: ast.ClassDef, name: str) -> bool:
+    """Whether a class statement is decorated with a call that has `name` as its first argument."""
+    calls = [each for each in node.decorator_list if isinstance(each, ast.Call) and each.args]
+    return any(isinstance(arg := call.args[0], ast.Constant) and arg.value == name for call in calls)

@@ -1,10 +1,14 @@
-"""Plugins: strategies of other distributions, named `DISTRIBUTION:NAME` (entry points).
+"""Plugins: strategies of packages next to the core, found by entry points.
 
-A distribution says what it brings in the groups `mtqe.extractor`, `mtqe.learner`, `mtqe.selector` and
-`mtqe.metric`. Nothing of it is imported before an experiment, or a model that was trained with it, names it.
+The groups are `mtqe.extractor`, `mtqe.resource`, `mtqe.learner`, `mtqe.selector`, `mtqe.metric`, `mtqe.verb`
+and so on: one for each catalogue (`Catalogue.group`). Entry points of this project's own distribution
+(`plugins/`) have plain names; those of other distributions are named `DISTRIBUTION:NAME`. Nothing of a plugin
+is imported before an experiment, a model or a command names it.
 """
 
+import importlib.util
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from features.basics.errors import InputError, unknown_name
@@ -13,30 +17,76 @@ if TYPE_CHECKING:  # half of what the first help would load
     from importlib.metadata import Distribution, EntryPoint
 
 SEPARATOR = ":"
+_OWN = "mtqe"
 
 
 def is_foreign(name: object) -> bool:
-    """Whether a name is one of another distribution's."""
+    """Whether a name belongs to another distribution."""
     return isinstance(name, str) and SEPARATOR in name
 
 
-def entry_point(noun: str, name: str) -> "EntryPoint":
-    """What a distribution brings under a name; nothing of it is imported.
+@cache
+def own_entries(group: str) -> Mapping[str, "EntryPoint"]:
+    """Name -> entry point in `mtqe.GROUP` of this project's plugin packages, installed or removed."""
+    from importlib.metadata import PackageNotFoundError, distribution
 
-    Raises InputError if it is not installed, brings nothing of that name, or parameters stand in it.
+    try:
+        entries = distribution(_OWN).entry_points
+    except PackageNotFoundError:  # the packages are on the path, but nothing was installed
+        return {}
+    return {entry.name: entry for entry in entries if entry.group == f"mtqe.{group}"}
+
+
+@cache
+def is_importable(package: str) -> bool:
+    """Whether Python finds a package; it is not imported."""
+    return importlib.util.find_spec(package) is not None
+
+
+def package_of(entry: "EntryPoint") -> str:
+    """The top-level package that an entry point loads from."""
+    return entry.module.partition(".")[0]
+
+
+def not_installed(noun: str, entry: "EntryPoint") -> InputError:
+    """The error for a name whose plugin package was removed."""
+    return InputError(
+        f"the {noun} '{entry.name}' is part of the package {package_of(entry)}, which is not installed",
+        remedy=f"pip install --force-reinstall {_OWN}",
+    )
+
+
+def load_own(group: str, name: str) -> Any:
+    """What a plugin package of this project registers as `name` in `mtqe.GROUP`.
+
+    Raises InputError, naming the package, if that package is not installed.
+    """
+    entry = own_entries(group).get(name)
+    if entry is None:
+        raise unknown_name(group, name, own_entries(group))
+    if not is_importable(package_of(entry)):
+        raise not_installed(group, entry)
+    return entry.load()
+
+
+def entry_point(noun: str, group: str, name: str) -> "EntryPoint":
+    """The entry point `DISTRIBUTION:NAME` of another distribution; nothing of it is imported.
+
+    Raises InputError if the distribution is not installed or has no such entry point, and for parameters in
+    the name.
     """
     home, _, own = name.partition(SEPARATOR)
     if "=" in own:
         remedy = f"give the name alone, {home}, and its parameters as `params`, or by --set {own}"
         raise InputError(f"{noun} '{name}' names parameters", remedy=remedy)
-    brought = {entry.name: entry for entry in _installed(home).entry_points if entry.group == f"mtqe.{noun}"}
-    if own not in brought:
-        raise unknown_name(f"{noun} of the distribution '{home}'", own, brought)
-    return brought[own]
+    entries = {entry.name: entry for entry in _installed(home).entry_points if entry.group == f"mtqe.{group}"}
+    if own not in entries:
+        raise unknown_name(f"{noun} of the distribution '{home}'", own, entries)
+    return entries[own]
 
 
 def versions_of(names: Iterable[str]) -> dict[str, str]:
-    """Distribution -> installed version, of those that foreign names are of."""
+    """Distribution -> installed version, of those that foreign names belong to."""
     homes = {name.partition(SEPARATOR)[0] for name in names if is_foreign(name)}
     return {home: _installed(home).version for home in sorted(homes)}
 
@@ -60,7 +110,7 @@ def check_versions(recorded: Mapping[str, str], names: Iterable[str], location: 
     for home in sorted(homes):
         wanted = recorded.get(home)
         if wanted is None:
-            raise InputError(f"does not say which version of {home} it needs", location=location)
+            raise InputError(f"does not name the version of {home} that it needs", location=location)
         found = _installed(home, f"pip install {home}=={wanted}", location).version
         if found != wanted:
             raise InputError(

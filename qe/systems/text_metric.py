@@ -82,7 +82,9 @@ class TextMetric(ABC):
         return parts | options
 
 
-MT_METRICS: Catalogue[TextMetric] = Catalogue("qe.systems.mt_metrics", TextMetric, "metric")
+MT_METRICS: Catalogue[TextMetric] = Catalogue(
+    "qe.systems.mt_metrics", TextMetric, "metric", group="mt_metric"
+)
 
 
 def title_of(metric: str) -> str:

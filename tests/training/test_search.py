@@ -244,7 +244,7 @@ OTHER = {"data": "80 rows of others (2e)", "metric": "mae"}
 def test_a_study_of_another_experiment_is_refused_and_both_are_named(tmp_path: Path) -> None:
     """The same name, the same storage, other data: nothing is taken over, and the study stays as it is."""
     path = tmp_path / "shared.journal"
-    given: dict[str, Any] = {"name": "twice", "shared": True, "where": path}
+    given: dict[str, Any] = {"name": "twice", "shared": True, "location": path}
     asked = section(trials=3)
     first = drawn(search.run(objective([ridge()]), asked, storage=journal(path), identity=DATA, **given))
     with pytest.raises(InputError, match=r"'twice' belongs to another experiment") as caught:
