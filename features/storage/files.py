@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO, Any, Final, cast
 
 from features.basics.errors import InputError
+from features.storage.pipes import rewindable
 
 _ELSEWHERE = "choose another path"
 _PART, _OLD = ".qe-part", ".old"  # endings of what is not finished, and of what is being replaced
@@ -218,7 +219,7 @@ def _umask() -> int:
 
 def sha256(path: Path) -> str:
     """Hex digest of a file's bytes."""
-    with path.open("rb") as stream:
+    with rewindable(path).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
@@ -269,12 +270,13 @@ class _Zstd(io.RawIOBase):
 
 
 def open_binary(path: Path) -> IO[bytes]:
-    """Opens a plain, gzip or zstd file (recognised by its first bytes) for reading.
+    """Opens a plain, gzip or zstd file (recognised by its first bytes) for reading; a pipe, too.
 
     Raises InputError if the file does not exist, or cannot be read.
     """
+    file = rewindable(path)
     try:
-        stream = path.open("rb")
+        stream = file.open("rb")
     except (FileNotFoundError, NotADirectoryError):
         raise InputError("no such file", location=path, remedy="check the path") from None
     except IsADirectoryError:
@@ -284,11 +286,11 @@ def open_binary(path: Path) -> IO[bytes]:
     magic = stream.peek(4)[:4]
     if magic == _ZSTD:
         stream.close()
-        return io.BufferedReader(_Zstd(path), 1 << 18)
+        return io.BufferedReader(_Zstd(file), 1 << 18)
     if magic[:2] != b"\x1f\x8b":
         return stream
     stream.close()  # gzip.open(stream) would leave it open
-    return cast(IO[bytes], gzip.open(path))
+    return cast(IO[bytes], gzip.open(file))
 
 
 def line_form(path: Path) -> tuple[bytes, bytes]:

@@ -7,6 +7,7 @@ from typing import Any, Final
 import yaml
 
 from features.basics.errors import InputError
+from features.storage.pipes import rewindable
 
 MOST_BYTES: Final = 1 << 18
 DEEPEST: Final = 32  # mappings and lists within each other
@@ -176,7 +177,7 @@ def read(path: Path, what: str) -> Any:
     Raises InputError as `parse` does, and if there is no such file.
     """
     try:
-        with path.open("rb") as file:
+        with rewindable(path).open("rb") as file:
             content = file.read(MOST_BYTES + 1)
         return parse(content.decode("utf-8"), path)
     except FileNotFoundError:

@@ -20,6 +20,7 @@ from features.resources.back_phrase_table import BackPhraseTable
 from features.resources.phrase_table import PhraseTable, entities_of
 from features.resources.tuple_lm import TupleLM
 from features.storage.files import sha256
+from features.storage.pipes import is_input_file
 from features.syntax.phrase_units import Units
 from features.text.corpus import ParallelCorpus
 from features.text.links import Links
@@ -41,7 +42,7 @@ class Alignments:
         """Checksum of the file; raises InputError if there is none."""
         if self.path is None:
             return None
-        if not self.path.is_file():
+        if not is_input_file(self.path):
             raise InputError("no such file", location=self.path, remedy="check the path of the alignments")
         return sha256(self.path)
 

@@ -15,6 +15,7 @@ from features.basics.progress import Progress, silent
 from features.core.bundle import Builders, with_needs
 from features.resources.annotation import KEPT, Annotation, Holds
 from features.storage.files import digest, read_lines, sha256
+from features.storage.pipes import is_input_file
 from features.text.annotation import LAYERS, Layer
 from features.text.corpus import ParallelCorpus, Side
 from features.text.tokenizer import Tokenizer
@@ -83,7 +84,7 @@ def from_file(path: Path) -> CorpusAnnotation:
 
     Raises InputError if there is no such file.
     """
-    if not path.is_file():
+    if not is_input_file(path):
         raise InputError(
             f"'{path}' is neither an annotator nor a file",
             location="annotation of the corpus",

@@ -13,6 +13,7 @@ from features.basics.progress import Progress, silent
 from features.core.bundle import Bundle
 from features.core.segments import Segments
 from features.storage.files import digest, sha256
+from features.storage.pipes import is_input_file
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens, TokensBuilder
@@ -43,7 +44,7 @@ class CorpusFiles:
 
     def __post_init__(self) -> None:
         for path in (self.source, self.target):
-            if not path.is_file():
+            if not is_input_file(path):
                 raise InputError(
                     "is a directory, not a file" if path.is_dir() else "no such file",
                     location=path,

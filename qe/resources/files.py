@@ -19,6 +19,7 @@ from features.resources.language_model import Direction, LanguageModel
 from features.resources.lexicon import Lexicon
 from features.resources.stop_words import StopWords
 from features.storage.files import sha256
+from features.storage.pipes import is_input_file
 from features.text.corpus import ParallelCorpus, Side
 from features.text.ngram_tables import Case
 from qe.language.conllu import tags_of_texts
@@ -48,7 +49,7 @@ class PartFiles:
                     f"({', '.join(plain_parts(Lexicon))}), lists as stop words "
                     f"({', '.join(StopWords.parts)}), texts as words to keep ({', '.join(KeptWords.parts)})",
                 )
-            if not path.is_file():
+            if not is_input_file(path):
                 raise InputError(
                     f"no such file, to read '{name}' from", location=path, remedy="check the path"
                 )

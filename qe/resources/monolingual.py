@@ -16,6 +16,7 @@ from features.basics.progress import Progress, silent
 from features.core.bundle import RESOURCES, Builders, builder_of, plain_parts
 from features.core.resource import Resource
 from features.storage.files import digest, read_lines, sha256
+from features.storage.pipes import is_input_file
 from features.text.corpus import ParallelCorpus, Side
 from features.text.tokenizer import batches
 from features.text.tokens import TokensBuilder
@@ -38,7 +39,7 @@ class Monolingual:
 
     def __post_init__(self) -> None:
         for side, path in self.files.items():
-            if not path.is_file():
+            if not is_input_file(path):
                 raise InputError(f"no such file of {side} text", location=path, remedy="check the path")
 
     @classmethod

@@ -8,6 +8,7 @@ from typing import Any
 
 from features.basics.errors import InputError
 from features.storage.files import atomic_file, read_lines
+from features.storage.pipes import is_input_file
 from qe.data.delimited import Wanted
 from qe.data.headers import header_of
 from qe.data.table_files import Layout
@@ -69,7 +70,7 @@ class DocumentIds:
                 remedy="give --doc-ids, a column or a file with one line for each row",
             )
         path = Path(header)
-        if not path.is_file():
+        if not is_input_file(path):
             what = f"is neither a column ({', '.join(headers)}) nor a file"
             raise InputError(what, location=f"--doc-ids {header}")
         lines, rows = sum(1 for _ in read_lines(path)), given.count()

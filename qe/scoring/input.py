@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from features.basics.errors import InputError
 from features.storage.files import read_lines
+from features.storage.pipes import rewindable
 from qe.data.delimited import Dialect, Record, Wanted, dialect_of
 from qe.data.sgm import lines_of
 from qe.data.table_files import Layout
@@ -260,7 +261,7 @@ class ParquetInput(Input):
 
     def _open(self) -> pq.ParquetFile:
         try:
-            file = pq.ParquetFile(self.path)
+            file = pq.ParquetFile(rewindable(self.path))
             _ = file.schema_arrow.names
         except FileNotFoundError:
             raise InputError("no such file", location=self.path) from None

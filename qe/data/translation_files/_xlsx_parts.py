@@ -8,6 +8,7 @@ from xml.parsers import expat
 from zipfile import ZipFile
 
 from features.basics.errors import InputError
+from features.storage.pipes import rewindable
 
 LONGEST: Final = 1 << 30  # bytes that the parts of a file may unpack to
 WIDEST: Final = 16_384  # columns of a sheet (ECMA-376)
@@ -20,7 +21,7 @@ _AREA: Final = re.compile(r"\$?([A-Z]{1,3})\$?(\d{1,9}):\$?([A-Z]{1,3})\$?(\d{1,
 
 def check_parts(path: Path) -> None:
     """Raises InputError, with the part, for entities or too many bytes, cells or columns."""
-    with ZipFile(path) as parts:
+    with ZipFile(rewindable(path)) as parts:
         if sum(part.file_size for part in parts.infolist()) > LONGEST:
             raise InputError("unpacks to more than 1 GiB", location=path, remedy="split it")
         counts = _Counts(path)

@@ -10,6 +10,7 @@ from typing import Any
 from zipfile import BadZipFile
 
 from features.basics.errors import InputError, shown, unknown_name
+from features.storage.pipes import is_input_file, rewindable
 from qe.data.translation_files._xlsx_parts import TALLEST, WIDEST, check_parts
 from qe.data.translation_files.row import FileRow
 
@@ -159,9 +160,10 @@ def _book(path: Path, **options: bool) -> Any:
     from openpyxl import load_workbook
     from openpyxl.utils.exceptions import InvalidFileException
 
-    if not path.is_file():
+    if not is_input_file(path):
         raise InputError("no such file", location=path)
-    with path.open("rb") as stream:
+    file = rewindable(path)
+    with file.open("rb") as stream:
         if stream.read(4) == _ENCRYPTED:
             raise InputError(
                 "is encrypted, or of the old kind XLS",
@@ -170,7 +172,7 @@ def _book(path: Path, **options: bool) -> Any:
             )
     try:
         check_parts(path)
-        with path.open("rb") as stream:  # whatever the file's name ends in
+        with file.open("rb") as stream:  # whatever the file's name ends in
             return load_workbook(stream, **options)
     except InputError:
         raise

@@ -1,0 +1,241 @@
+"""Pipes as inputs of every verb: each gives what the same content gives as a file."""
+
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+
+from qe.cli import main
+
+ROWS = 6_000  # a pipe holds 64 KiB, and every input is larger
+_LETTERS = "abcdefgh"
+
+
+def texts(rows: int, seed: int, words: int = 6) -> str:
+    """Lines of made-up words."""
+    lines = (
+        " ".join(_LETTERS[(row * seed + i * i) % 8] + str((row + i) % 7) for i in range(words + row % 5))
+        for row in range(rows)
+    )
+    return "\n".join(lines) + "\n"
+
+
+def numbers(rows: int, factor: float) -> str:
+    """A number a line, 1 to 5."""
+    return "".join(f"{1 + (row * factor) % 4:.12f}\n" for row in range(rows))
+
+
+def pairs(rows: int) -> str:
+    """A table of sources, targets and scores."""
+    sides = zip(texts(rows, 3).splitlines(), texts(rows, 5).splitlines(), strict=True)
+    cells = (f"{a}\t{b}\t{1 + row % 5}\n" for row, (a, b) in enumerate(sides))
+    return "source\ttarget\tscore\n" + "".join(cells)
+
+
+def metric_table(rows: int, factor: float) -> str:
+    """Scores of segments of four systems."""
+    cells = (
+        f"{s}\t{i}\t{(i * factor + 3 * i % 7 * (s == 'b')) % 11:.3f}\n" for i in range(rows) for s in "abcd"
+    )
+    return "system\tsegment\tscore\n" + "".join(cells)
+
+
+def appraise(rows: int) -> str:
+    """Direct assessments as Appraise exports them."""
+    return "".join(
+        f"j{i % 3},{s},{i},TGT,eng,deu,{(i * 7 + ord(s)) % 100}\n" for i in range(rows) for s in "abcd"
+    )
+
+
+def rankings(rows: int) -> str:
+    """Ranks that people gave to the translations of two systems."""
+    cells = (f"cs,en,{i},judge-{i % 3},{s},{1 + (i + (s == 'b')) % 3}\n" for i in range(rows) for s in "ab")
+    return "source_language,target_language,segment,judge,system,rank\n" + "".join(cells)
+
+
+def tags(rows: int, step: int) -> str:
+    """Tags of words, a line per segment."""
+    return "".join(
+        " ".join("BAD" if (i + j) % step == 0 else "OK" for j in range(6)) + "\n" for i in range(rows)
+    )
+
+
+def comet(rows: int) -> str:
+    """What comet-score prints."""
+    return "".join(f"a.txt\tSegment {i}\tscore: {(i * 7 % 11) / 11:.4f}\n" for i in range(rows))
+
+
+def submission(rows: int) -> str:
+    """A submission to the task of WMT 2012."""
+    return "".join(f"SYS\t{i + 1}\t{1 + i % 5}\t{i + 1}\n" for i in range(rows))
+
+
+# Name: (arguments, name of each input -> content); {x} is the path of x, {out} a folder for outputs.
+VERBS: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "evaluate": (
+        "evaluate --gold {g} --predictions a={p} b={q} --samples 0 --scale-low 1 --scale-high 5",
+        {"g": numbers(ROWS, 0.1), "p": numbers(ROWS, 0.2), "q": submission(ROWS)},
+    ),
+    "evaluate tables, buckets": (
+        "evaluate --gold {g.tsv} --predictions a={p} b={q} --samples 50 --bucket length={s} "
+        "--bucket document={d}",
+        {"g.tsv": pairs(ROWS), "p": comet(ROWS), "q": numbers(ROWS, 0.1),
+         "s": texts(ROWS, 3), "d": "a\nb\n" * (ROWS // 2)},
+    ),
+    "evaluate words": (
+        "evaluate words --gold {g} --predictions a={p} --layout words --samples 0",
+        {"g": tags(ROWS, 3), "p": tags(ROWS, 4)},
+    ),
+    "triage": (
+        "triage --gold {g} --predictions {p} --costs {c} --samples 20",
+        {
+            "g": numbers(ROWS, 0.1),
+            "p": numbers(ROWS, 0.1),
+            "c": "good: 4\npublish_bad: 10\npost_edit: 1\npost_edit_worst: 3\nretranslate: 4\n",
+        },
+    ),
+    "power": (
+        "power --gold {g} --predictions a={p} b={q} --simulations 100 --samples 20 --metrics mae "
+        "--gain mae=0.02 --size 50",
+        {"g": numbers(ROWS, 0.1), "p": numbers(ROWS, 0.2), "q": numbers(ROWS, 0.3)},
+    ),
+    "compare": (
+        "compare --references {r} --system a={a} --system b={b} --metrics length --samples 20 "
+        "--scores m:a={m} --scores m:b={n}",
+        {
+            "r": texts(ROWS, 3),
+            "a": texts(ROWS, 5),
+            "b": texts(ROWS, 7),
+            "m": numbers(ROWS, 0.1),
+            "n": numbers(ROWS, 0.2),
+        },
+    ),
+    "correlate": (
+        "correlate --human {h.tsv} --metrics {m.tsv} --correlations pearson --permutations 0 --samples 0",
+        {"h.tsv": metric_table(ROWS // 4, 0.3), "m.tsv": metric_table(ROWS // 4, 0.7)},
+    ),
+    "correlate, Appraise": (
+        "correlate --human {h.csv} --metrics {m.tsv} --correlations pearson --permutations 0 --samples 0",
+        {"h.csv": appraise(ROWS // 4), "m.tsv": metric_table(ROWS // 4, 0.7)},
+    ),
+    "rank": ("rank {r} --methods expected_wins bojar --ranges none --samples 0", {"r": rankings(ROWS)}),
+    "labels": (
+        "labels --target {t} --post-edit {p} --target-language en --output {out}/labels.tsv",
+        {"t": texts(ROWS // 2, 3, 10), "p": texts(ROWS // 2, 5, 10)},
+    ),
+    "labels, judges": (
+        "labels --judges {j} --max-difference 4 --output {out}/labels.tsv",
+        {"j": "".join(f"{1 + i % 5}\t{1 + i % 3}\t{1 + i % 4}\n" for i in range(ROWS))},
+    ),
+    "filter": (
+        "filter -i {s} -i {t} -o {out}/s -o {out}/t --languages en de --without language",
+        {"s": texts(ROWS, 3), "t": texts(ROWS, 5)},
+    ),
+    "filter, table": (
+        "filter -i {p.tsv} -o {out}/p.tsv --languages en de --without language",
+        {"p.tsv": pairs(ROWS)},
+    ),
+    "resources": (
+        "resources build --source {s} --target {t} --only source_lm --only lexicon_source_to_target "
+        "-o {out}/resources",
+        {"s": texts(ROWS // 4, 3, 12), "t": texts(ROWS // 4, 5, 12)},
+    ),
+    "data check": (
+        "data check {p.tsv} --format table --set source_language=en --set target_language=de "
+        "--set label.name=score --set label.higher_is_better=true --set columns.scores=score",
+        {"p.tsv": pairs(ROWS)},
+    ),
+}  # fmt: skip
+_MODEL: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "score": ("score --model {model} -i {p.tsv} -o {out}/scores.tsv", {"p.tsv": pairs(2000)}),
+    "score, texts": (
+        "score --model {model} -i {s} -i {t} -o {out}/scores.tsv",
+        {"s": texts(2000, 3, 12), "t": texts(2000, 5, 12)},
+    ),
+}
+
+
+@contextmanager
+def pipes(folder: Path, contents: Mapping[str, bytes]) -> Iterator[None]:
+    """Named pipes: the first reader of each gets the content, later ones nothing."""
+    done = Event()
+
+    def write(path: Path, content: bytes) -> None:
+        with path.open("wb") as stream:
+            stream.write(content)
+        while not done.wait(0.005):
+            try:
+                os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
+            except OSError:  # nobody reads it again
+                continue
+
+    for name, content in contents.items():
+        os.mkfifo(folder / name)
+        Thread(target=write, args=(folder / name, content), daemon=True).start()
+    try:
+        yield
+    finally:
+        done.set()
+
+
+def run(
+    arguments: str, folder: Path, capsys: pytest.CaptureFixture[str], **names: Path
+) -> tuple[object, ...]:
+    """Exit code, standard output, and the files that a verb writes."""
+    (folder / "out").mkdir()
+    names |= {"out": folder / "out"}
+    given = re.sub(r"\{([\w.]+)\}", lambda name: str(names.get(name[1], folder / name[1])), arguments)
+    code: object = 0
+    try:
+        main(given.split())
+    except SystemExit as ended:
+        code = ended.code or 0
+    captured = capsys.readouterr()
+    assert code in (0, 1), captured.err
+    printed = captured.out.replace(str(folder), "")
+    if arguments.startswith("resources"):
+        printed = printed.splitlines()[0]  # seconds follow
+    whole = {
+        str(path.relative_to(folder)): path.read_bytes().replace(bytes(folder), b"")
+        for path in sorted((folder / "out").rglob("*"))
+        if path.is_file() and path.suffix in ("", ".tsv") and not path.name.startswith(".")
+    }
+    return code, printed, whole
+
+
+def check(
+    arguments: str,
+    contents: Mapping[str, str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    **names: Path,
+) -> None:
+    """A verb gives the same from pipes as from files."""
+    files, piped = tmp_path / "a", tmp_path / "b"
+    for folder in (files, piped):
+        folder.mkdir()
+    for name, text in contents.items():
+        (files / name).write_text(text)
+    expected = run(arguments, files, capsys, **names)
+    assert expected[1] or expected[2]
+    with pipes(piped, {name: text.encode() for name, text in contents.items()}):
+        found = run(arguments, piped, capsys, **names)
+    assert found == expected
+    shutil.rmtree(files)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_verb_reads_pipes_as_files(verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    check(*VERBS[verb], tmp_path, capsys)
+
+
+@pytest.mark.parametrize("verb", _MODEL)
+def test_a_model_reads_pipes_as_files(
+    verb: str, demo_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    check(*_MODEL[verb], tmp_path, capsys, model=demo_model)
