@@ -21,12 +21,29 @@ def spent(trials: Sequence[FrozenTrial], best: FrozenTrial | None, section: Sear
     since = 0 if best is None else sum(trial.number > best.number for trial in trials)
     taken = seconds_of(trials)
     if len(trials) >= total:
-        return "1 trial" if total == 1 else f"{total} trials"
+        return "1 trial" if len(trials) == 1 else f"{len(trials)} trials"
     if section.time is not None and taken >= section.time:
         return f"its time is over ({in_units(section.time)}), after {len(trials)} trials"
     if section.without_gain is not None and since >= section.without_gain:
         return f"{since} trials without gain, of {len(trials)}"
     return ""
+
+
+def spent_budget(
+    trials: Sequence[FrozenTrial], sign: float, section: SearchSection, total: int
+) -> SearchSection:
+    """The section whose budgets end a search at these trials: another one if earlier ones have passed them.
+
+    A search that is resumed with smaller budgets has more trials than these allow.
+
+    sign  what the first value is multiplied with, so that less is better
+    """
+    for n in range(1, len(trials)):
+        valued = [trial for trial in trials[:n] if trial.values]
+        best = min(valued, key=lambda trial: sign * trial.values[0], default=None)
+        if spent(trials[:n], best, section, total):
+            return section.model_copy(update={"trials": len(trials), "without_gain": None})
+    return section
 
 
 def seconds_of(trials: Sequence[FrozenTrial]) -> float:

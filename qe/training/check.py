@@ -22,6 +22,7 @@ from features.text.segmenter import SEGMENTERS
 from qe.config import experiment as experiment_file
 from qe.config.experiment import IN_MEMORY, DatasetSection, Experiment, ResourcesSection
 from qe.config.spaces import grid
+from qe.config.stores import check_study_storage
 from qe.data.format import option_errors
 from qe.learning.learner import LEARNERS
 from qe.learning.parameters import strategy_mistakes, takes_weights
@@ -338,6 +339,8 @@ def _of_search(experiment: Experiment) -> Iterator[str]:
     for place, name in (*metrics, ("evaluation.metric", experiment.evaluation.metric)):
         if name not in METRICS:
             yield f"{place}: {METRICS.unknown(name)}"
+    if (storage := section.storage) is not None:
+        yield from _told("search.storage", lambda: check_study_storage(storage, "search.storage"))
     for path in section.warm_start:
         if not (path / "study.journal").is_file():
             yield f"search.warm_start: no study (study.journal) in {path}; name an output folder of qe train"

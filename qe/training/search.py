@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import optuna
@@ -16,7 +16,7 @@ from qe.config.spaces import grid
 from qe.display.numbers import number
 from qe.models.pipeline import Candidate
 from qe.statistics.metric import METRICS, title_of
-from qe.training.budget import spent
+from qe.training.budget import spent, spent_budget
 from qe.training.drawing import drawing
 from qe.training.failures import CandidateFailed
 from qe.training.objective import FAILURE, Objective
@@ -56,6 +56,7 @@ class SearchResult:
     note          what was lost of a study that a crash had damaged; empty if nothing was
     ended         why the search ended
     chosen        whether somebody chose the trial, and not the rule
+    section       the settings with the budgets that were spent, which repeat the search
     """
 
     best: Candidate
@@ -66,6 +67,7 @@ class SearchResult:
     note: str = ""
     ended: str = ""
     chosen: bool = False
+    section: SearchSection = field(default_factory=lambda: SearchSection.model_validate({}))
 
     @property
     def trials(self) -> list[FrozenTrial]:
@@ -153,9 +155,14 @@ def run(
     with quiet():
         study = _opened(objective, name, storage, identity, location)
         alike = _drawing(study, objective, section, seed, warm_start, shared=shared)
-        ended = _optimize(study, objective, section, on_trial, progress)
+        over = _optimize(study, objective, section, on_trial, progress)
         # The end of a search by the clock depends on the machine.
-        return _result(study, objective, alike and section.time is None, ended, chosen)
+        alike = alike and section.time is None
+        result = _result(study, objective, alike, over, chosen)
+        if alike:
+            total = _trials(objective.space, section)
+            section = spent_budget(ended(study), objective.sign, section, total)
+        return replace(result, section=section)
 
 
 def contribute(

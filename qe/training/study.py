@@ -14,6 +14,7 @@ from optuna.trial import FrozenTrial, TrialState
 from features.basics.errors import InputError
 from features.storage.damage import whole
 from features.storage.files import digest
+from qe.config.stores import STUDY_TABLES, check_journal, check_server, check_study_storage
 from qe.training.journal_lock import JournalLock
 from qe.training.journal_repair import cut_unfinished
 from qe.training.objective import FAILURE
@@ -44,7 +45,8 @@ def mended(address: str) -> str:
 
     Databases repair themselves.
     """
-    return "" if "://" in address else cut_unfinished(Path(address), JournalLock(address))
+    check_study_storage(address)
+    return "" if "://" in address else cut_unfinished(Path(address), _lock(Path(address)))
 
 
 def storage_at(address: str) -> optuna.storages.BaseStorage:
@@ -54,13 +56,17 @@ def storage_at(address: str) -> optuna.storages.BaseStorage:
 
     A database notices within two minutes that a process has fallen silent.
 
-    Raises InputError if the database cannot be reached.
+    Raises InputError if the database cannot be reached, or is another program's (`check_study_storage`).
     """
+    check_study_storage(address)
     if "://" not in address:
         return journal(Path(address))
     try:
         with quiet():
+            check_server(address, STUDY_TABLES)
             return optuna.storages.RDBStorage(address, heartbeat_interval=30, grace_period=120)
+    except InputError:
+        raise
     except Exception as error:
         raise InputError(
             f"cannot be used as study storage: {str(error).splitlines()[0]}",
@@ -74,12 +80,21 @@ def journal(path: Path) -> optuna.storages.BaseStorage:
 
     One or several processes on one machine may use it.
 
-    Raises InputError for a damaged one.
+    Raises InputError for a damaged one, and for a file of another kind.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    backend = JournalFileBackend(str(path), JournalLock(str(path)))
+    check_journal(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        backend = JournalFileBackend(str(path), _lock(path))
+    except OSError as error:
+        raise InputError(f"cannot be used ({error.strerror})", location=path) from None
     with whole("the study", path, _ANEW):
         return optuna.storages.JournalStorage(backend)
+
+
+def _lock(path: Path) -> JournalLock:
+    # The lock is a link to the journal: of a relative path it would lead nowhere, and not show its age.
+    return JournalLock(str(path.absolute()))
 
 
 def claim(study: optuna.Study, identity: Identity, location: object) -> None:

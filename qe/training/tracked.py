@@ -87,6 +87,12 @@ def log_start(run: Run, prepared: Prepared) -> dict[str, Data]:
     return known if prepared.test is None else {**known, "test": others[prepared.test]}
 
 
+def log_budgets(run: Run, experiment: Experiment) -> None:
+    """Logs the budgets that a resumed search has spent; parameters keep what the run began with."""
+    section = experiment.search
+    run.tags({f"resumed.search.{key}": str(getattr(section, key)) for key in ("trials", "without_gain")})
+
+
 def _log_data(run: Run, prepared: Prepared, split: Split, name: str, context: str) -> Data:
     label = prepared.dataset.scale.name
     columns: dict[str, Any] = {"source": split.segments.source, "target": split.segments.target}

@@ -198,6 +198,11 @@ def _result(
             prepared, journal=state.journal, shared=True, chosen=trial, on_trial=log,
             helped=helpers.at if helpers.workers > 1 else None, progress=progress,
         )  # fmt: skip
+    # The record, and nested cross-validation, have the budgets that were spent.
+    if result.section != prepared.experiment.search:
+        searched = prepared.experiment.model_copy(update={"search": result.section})
+        prepared = replace(prepared, experiment=searched)
+        tracked.log_budgets(run, prepared.experiment)
     with clock.part("guard"):
         guard, unseen = guard_of(prepared, progress)
     with clock.part("out-of-fold predictions"):

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import mlflow
 import pytest
 
 from features.basics.errors import InputError
@@ -46,6 +47,31 @@ def test_all_figures_come_back(run: Path, demo_run: Any, tmp_path: Path) -> None
     found = reproduce(str(run), tmp_path / "again", cache=demo_run.output / "cache")
     assert found.same and not found.made_with and found.figures > 100
     assert found.to_json()["differences"] == []
+
+
+def test_a_search_resumed_with_a_smaller_budget_is_recorded_as_it_ran(
+    demo_run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In report, model and MLflow; and the record gives the same figures again."""
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mlflow.yaml").write_text("artifact_root: artifacts\n")
+    fixed = [
+        "evaluation={samples: 100, robustness: false}",
+        "split={folds: 3, outer: 2}",
+        "intervals.levels=[0.9]",
+    ]
+    cache = demo_run.output / "cache"
+    for trials, resume in ((5, False), (2, True)):
+        overrides = [*fixed, f"search.trials={trials}"]
+        plan = check(experiment.load(EXPERIMENT, data_root=demo_run.output, overrides=overrides))
+        outcome = train(plan, tmp_path / "out", cache=cache, resume=resume)
+    report = outcome.report
+    assert report["experiment"]["search"]["trials"] == report["search"]["trials"] == 5
+    assert report["search"]["reproducible"] and report["search"]["ended"] == "5 trials"
+    tags = mlflow.MlflowClient().get_run(outcome.run_id).data.tags
+    assert tags["resumed.search.trials"] == "5" and "best of 5 trials" in tags["mlflow.note.content"]
+    assert reproduce(str(outcome.output), tmp_path / "again", cache=cache).same
 
 
 def test_what_differs_is_told(
