@@ -267,7 +267,7 @@ def write_page(path: Path, rows: list[Row]) -> None:
     before, mark, rest = path.read_text("utf-8").partition(BEGIN)
     if not mark or END not in rest:
         raise SystemExit(f"{path}: needs the lines {BEGIN} and {END}")
-    table = ["| what | beside | times as fast | results |", "| --- | --- | ---: | --- |"]
+    table = ["| what | compared with | times as fast | results |", "| --- | --- | ---: | --- |"]
     table += [row.in_page for row in rows]
     path.write_text("\n".join([before + BEGIN, *table, END + rest.partition(END)[2]]), "utf-8")
 

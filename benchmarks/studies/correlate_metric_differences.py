@@ -2,7 +2,7 @@
 
     python benchmarks/studies/correlate_metric_differences.py [--simulations 400] [--systems 8]
 
-The figures of docs/correlate.md ("How sure it is"). Two metrics follow one law: the truth, an error of each
+The level of the tests in docs/correlate.md. Two metrics follow one law: the truth, an error of each
 system (sd .3), an error of each segment (sd .6), both, or neither, and an error of each translation (sd .5).
 The exchange of single scores (`--exchange score`) stands beside that of whole segments and systems (default).
 In the last row of a correlation the second metric has three times the error of each translation: the share

@@ -4,7 +4,7 @@ Equals are equal models.
 
     python benchmarks/studies/significance_few_units.py [--simulations 2000]
 
-What docs/significance.md says of few units. Two systems are compared by an error rate (errors over
+Few units in docs/results/significance.md. Two systems are compared by an error rate (errors over
 words) in 2 to 30 documents. Equivalence: a true difference of exactly the margin, so that .05 may be called
 equivalent. Intervals: the share that holds the true difference. Promotion: a challenger that is better by
 exactly the margin (none, or a tenth of the champion's error), which may be promoted in .05; in brackets the

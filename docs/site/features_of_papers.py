@@ -1,11 +1,11 @@
-"""How many of a paper's features each experiment has: counted from the files, "n of m".
+"""Number of a paper's features that each experiment has, counted from the files, "n of m".
 
     python docs/site/features_of_papers.py                                      # prints it
     python docs/site/features_of_papers.py --page docs/results/wmt12.md         # writes it into its table
 
 n: the columns that the file selects; m: the features of the paper's system (`published: {features: m}`).
-A stand-in is a column, too. In the page the table stands between `<!-- table of features begins -->` and
-`<!-- table of features ends -->`: a row begins with the names of its files; its second cell is written.
+Substitutes count as columns. In the page the table is between `<!-- table of features begins -->` and
+`<!-- table of features ends -->`: a row begins with the names of its files; its second cell is replaced.
 """
 
 import argparse
@@ -28,13 +28,13 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--page", type=Path, help="page with the table; default: print the counts")
-    given = parser.parse_args()
-    if given.page is None:
+    arguments = parser.parse_args()
+    if arguments.page is None:
         for file in sorted(FOLDER.glob("*.yaml")):
             print(f"{file.stem:24} {of_paper(file.stem)}")
         return
-    with atomic_file(given.page) as temporary:
-        temporary.write_text(renewed(given.page.read_text("utf-8")), "utf-8")
+    with atomic_file(arguments.page) as temporary:
+        temporary.write_text(renewed(arguments.page.read_text("utf-8")), "utf-8")
 
 
 @cache
@@ -46,26 +46,26 @@ def of_paper(name: str) -> str:
     """
     experiment = load(FOLDER / f"{name}.yaml")
     columns = len(columns_of(expand(experiment.features), _orders(experiment)))
-    of = experiment.published and experiment.published.features
-    return _told(columns, of) + (", and tree kernels" if experiment.trees else "")
+    total = experiment.published and experiment.published.features
+    return _share(columns, total) + (", and tree kernels" if experiment.trees else "")
 
 
 def _orders(experiment: Experiment) -> dict[str, Any]:
-    """The orders of n-grams, which columns are named after."""
+    """The orders of n-grams, which are part of names of columns."""
     settings = {} if experiment.resources is None else experiment.resources.settings
-    return {part: {"order": given["order"]} for part, given in settings.items() if "order" in given}
+    return {part: {"order": setting["order"]} for part, setting in settings.items() if "order" in setting}
 
 
-def _told(columns: int, of: int | None) -> str:
+def _share(columns: int, total: int | None) -> str:
     if not columns:
         return "none"
-    if of is None:
+    if total is None:
         return str(columns)
-    return f"{columns} of {of}" if columns <= of else f"{of} of {of}, and {columns - of} more"
+    return f"{columns} of {total}" if columns <= total else f"{total} of {total}, and {columns - total} more"
 
 
 def renewed(text: str) -> str:
-    """The page with the counts of today. Raises InputError for a page without the marks."""
+    """The page with current counts. Raises InputError for a page without the marks."""
     before, begin, rest = text.partition(BEGIN)
     table, end, after = rest.partition(END)
     if not begin or not end:
@@ -74,7 +74,7 @@ def renewed(text: str) -> str:
 
 
 def _row(line: str) -> str:
-    """A line of the table; the head and blank lines stay."""
+    """A line of the table; head and blank lines are unchanged."""
     cells = line.split(" | ")
     names = cells[0].removeprefix("| ").split(", ")
     if not all((FOLDER / f"{name}.yaml").is_file() for name in names):

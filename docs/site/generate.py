@@ -35,7 +35,6 @@ _REPORTS = ("report.html", "scores.html")
 
 
 def main() -> None:
-    """Writes all pages anew."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--demo", type=Path, default=ROOT / "output" / "demo")
     parser.add_argument("--output", type=Path, default=ROOT / "output" / "docs")
@@ -79,7 +78,7 @@ def when_run(page: Path) -> str:
 
 
 def _moved(page: Path) -> str:
-    """A page of the repository's root, its links as they are in the site."""
+    """A page of the repository's root, with links of the site."""
     text = page.read_text("utf-8").replace("](docs/", "](")
     text = text.replace("](CONTRIBUTING.md)", "](contributing.md)").replace(
         "](CHANGELOG.md)", "](changes.md)"
@@ -94,14 +93,19 @@ def command_line() -> str:
         parts += [f"**{title}**", ""]
         parts += [f"- [`qe {verb}`](#qe-{verb}): {purpose(verb)}" for verb in members.split()] + [""]
     for verb in verbs():
-        for name, one in commands(verb):
-            parts += ["", f"{'##' if name == verb else '###'} qe {name}", "", *_command(f"qe {name}", one)]
+        for name, subcommand in commands(verb):
+            parts += [
+                "",
+                f"{'##' if name == verb else '###'} qe {name}",
+                "",
+                *_command(f"qe {name}", subcommand),
+            ]
     return "\n".join(parts) + "\n"
 
 
-def _command(name: str, one: Any) -> list[str]:
-    context = one.make_context(name, [], resilient_parsing=True)
-    lines = [f"    {' '.join(usage_words(context))}", "", *_described(one.help or "")]
+def _command(name: str, command: Any) -> list[str]:
+    context = command.make_context(name, [], resilient_parsing=True)
+    lines = [f"    {' '.join(usage_words(context))}", "", *_described(command.help or "")]
     for title, rows in panels_of(context).items():
         lines += ["", f"| {title} | |", "| --- | --- |"]
         lines += [f"| `{_cell(names)}` | {_cell(text)} |" for names, text in rows if "--help" not in names]
@@ -126,7 +130,7 @@ def python_reference() -> dict[str, str]:
     """Page -> its text: the public names of every package, with signatures and docstrings."""
     packages = [importlib.import_module(name) for name in public_packages()]
     pages = {page_of(package.__name__): "\n".join(_package(package)) + "\n" for package in packages}
-    index = [f"- [`{one.__name__}`]({page_of(one.__name__)}): {_first(one)}" for one in packages[1:]]
+    index = [f"- [`{each.__name__}`]({page_of(each.__name__)}): {_first(each)}" for each in packages[1:]]
     first = page_of(packages[0].__name__)
     return pages | {first: "\n".join([*_INTRODUCTION, *index, "", pages[first]])}
 
@@ -236,8 +240,8 @@ def features() -> str:
 def formats() -> str:
     """All dataset formats: what `qe data formats` says."""
     head = (
-        "# Dataset formats\n\nMade from the formats: their keys stand under `dataset:`, beside `format` and "
-        "`path`; the examples are made up.\n\n"
+        "# Dataset formats\n\nMade from the formats: their keys belong under `dataset:`, with `format` and "
+        "`path`; the examples are invented.\n\n"
     )
     return head + re.sub(r"^###", "##", format_page.page(), flags=re.MULTILINE)
 
@@ -256,7 +260,7 @@ def _entries(entries: Iterable[Any]) -> list[str]:
 
 
 def gallery(demo: Path, output: Path) -> str:
-    """Plots and reports of the demo's run, copied beside the page."""
+    """Plots and reports of the demo's run, copied to the page's folder."""
     parts = [
         "# Gallery",
         "",

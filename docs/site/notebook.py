@@ -29,11 +29,11 @@ def _cell(place: int, text: str) -> dict[str, Any]:
     return {"cell_type": kind, "id": f"cell-{place}", "metadata": {}, **code, "source": lines}
 
 
-def written(page: str) -> str:
+def notebook_text(page: str) -> str:
     """The text of the notebook's file."""
     return json.dumps(notebook(page), indent=1, ensure_ascii=False) + "\n"
 
 
 if __name__ == "__main__":
     with atomic_file(DOCS / "tour.ipynb") as temporary:
-        temporary.write_text(written((DOCS / "python.md").read_text("utf-8")), "utf-8")
+        temporary.write_text(notebook_text((DOCS / "python.md").read_text("utf-8")), "utf-8")

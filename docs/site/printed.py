@@ -1,12 +1,12 @@
-"""What commands print, on the pages that show it: run again, and written where it stands.
+"""Runs the commands of a page again and updates the output that it shows.
 
     python docs/site/printed.py docs/rank.md docs/effort.md     # writes what has changed
-    python docs/site/printed.py --check docs/*.md               # tells it, exit code 1
+    python docs/site/printed.py --check docs/*.md               # reports it, exit code 1
 
-A block of output stands after the mark `<!-- printed -->`. Its commands are its own lines that begin with
-`$ `, or else the indented block before it. A line `...` stands for lines left out; lines beside it are found
-by how they begin. Commands find the data as `../shared/data`, and human rankings and MultEval's example where
-they run.
+A block of output follows the mark `<!-- printed -->`. Its commands are its own lines that begin with `$ `, or
+else the indented block before it. A line `...` replaces omitted lines; lines next to it are found by their
+beginning. Commands find the data as `../shared/data`, and human rankings and MultEval's example in their
+working directory.
 """
 
 import argparse
@@ -26,20 +26,20 @@ from features.storage.files import atomic_file
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("QE_SHARED_DATA", ROOT.parent / "shared" / "data"))
-BESIDE = ("human-rankings/raw", "golden/multeval")  # folders whose files commands find where they run
+LINKED = ("human-rankings/raw", "golden/multeval")  # their files are linked into the working directory
 MARK = "<!-- printed -->\n"
 _BLOCK = re.compile(rf"{MARK}\n?```\w*\n(.*?)```\n", re.DOTALL)
 _INDENTED = re.compile(r"(?:^    .*\n)+", re.MULTILINE)
-_LEFT_OUT = "..."
+_OMISSION = "..."
 
 
 @dataclass(frozen=True)
 class Block:
-    """One block of output on a page: the commands, the lines shown, and where they stand."""
+    """A block of output on a page: commands, lines shown, and their position."""
 
     commands: str
-    shown: str
-    place: tuple[int, int]
+    output: str
+    span: tuple[int, int]
 
 
 def main() -> None:
@@ -48,10 +48,12 @@ def main() -> None:
     )
     parser.add_argument("pages", nargs="+", type=Path)
     parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if a page is stale")
-    given = parser.parse_args()
-    stale = [difference for page in given.pages if (difference := changes(page, write=not given.check))]
+    arguments = parser.parse_args()
+    stale = [
+        difference for page in arguments.pages if (difference := changes(page, write=not arguments.check))
+    ]
     print("".join(stale), end="")
-    sys.exit(bool(stale) and given.check)
+    sys.exit(bool(stale) and arguments.check)
 
 
 def changes(page: Path, *, write: bool = False) -> str:
@@ -68,8 +70,8 @@ def changes(page: Path, *, write: bool = False) -> str:
 def renewed(text: str) -> str:
     """The page with what its commands print now."""
     for block in reversed(blocks(text)):
-        first, last = block.place
-        text = text[:first] + excerpt(printed(block.commands), block.shown) + text[last:]
+        first, last = block.span
+        text = text[:first] + excerpt(printed(block.commands), block.output) + text[last:]
     return text
 
 
@@ -77,12 +79,12 @@ def blocks(text: str) -> list[Block]:
     """All blocks of output. Raises InputError for one without commands."""
     found = []
     for match in _BLOCK.finditer(text):
-        own = "".join(takewhile(_is_command, match[1].splitlines(True)))
+        prompts = "".join(takewhile(_is_command, match[1].splitlines(True)))
         before = _INDENTED.findall(text[: match.start()])
-        if not own and not before:
+        if not prompts and not before:
             raise InputError(f"no command prints this: {match[1][:60]!r}", remedy=f"remove the mark {MARK}")
-        commands = re.sub(r"^\$ ", "", own, flags=re.MULTILINE) if own else before[-1]
-        found.append(Block(commands, match[1][len(own) :], (match.start(1) + len(own), match.end(1))))
+        commands = re.sub(r"^\$ ", "", prompts, flags=re.MULTILINE) if prompts else before[-1]
+        found.append(Block(commands, match[1][len(prompts) :], (match.start(1) + len(prompts), match.end(1))))
     return found
 
 
@@ -97,7 +99,7 @@ def printed(commands: str) -> str:
         folder.mkdir()
         (folder.parent / "shared").mkdir()
         (folder.parent / "shared" / "data").symlink_to(DATA)
-        for file in (file for beside in BESIDE for file in (DATA / beside).glob("*.gz")):
+        for file in (file for source in LINKED for file in (DATA / source).glob("*.gz")):
             (folder / file.name).symlink_to(file)
         (folder / "benchmarks").symlink_to(ROOT / "benchmarks")
         places = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "120"}
@@ -113,30 +115,29 @@ def printed(commands: str) -> str:
     return done.stdout
 
 
-def excerpt(output: str, shown: str) -> str:
-    """The part of an output that stands for what a page has shown: from line to line around each `...`.
+def excerpt(output: str, template: str) -> str:
+    """The part of an output that a page shows, with omitted lines at each `...`.
 
     >>> excerpt("a  1\\nb  2\\nc  3\\n", "...\\nb  7\\n...\\n")
     '...\\nb  2\\n...\\n'
     """
     output = output.rstrip() + "\n"
-    if _LEFT_OUT not in shown.splitlines():
+    if _OMISSION not in template.splitlines():
         return output
-    lines, parts, kept = output.splitlines(), _parts(shown), list[str]()
+    lines, parts, selected = output.splitlines(), _parts(template), list[str]()
     for number, part in enumerate(parts):
         first = _position(lines, part[0]) if number and part else 0
         last = (
             first + _position(lines[first:], part[-1]) + 1 if number < len(parts) - 1 and part else len(lines)
         )
-        kept += [_LEFT_OUT] * bool(number) + (lines[first:last] if part else [])
-    return "\n".join(kept) + "\n"
+        selected += [_OMISSION] * bool(number) + (lines[first:last] if part else [])
+    return "\n".join(selected) + "\n"
 
 
-def _parts(shown: str) -> list[list[str]]:
-    """The lines between those that stand for others."""
+def _parts(template: str) -> list[list[str]]:
     parts: list[list[str]] = [[]]
-    for line in shown.splitlines():
-        if line == _LEFT_OUT:
+    for line in template.splitlines():
+        if line == _OMISSION:
             parts.append([])
         else:
             parts[-1].append(line)
@@ -147,7 +148,7 @@ def _position(lines: Sequence[str], line: str) -> int:
     """The first line that begins like the one shown, up to two blanks: figures may have changed."""
     heads = [_head(each) for each in lines]
     if _head(line) not in heads:
-        raise InputError(f"no line begins with {_head(line)!r} any more", remedy="write the block anew")
+        raise InputError(f"no line begins with {_head(line)!r} any more", remedy="rewrite the block")
     return heads.index(_head(line))
 
 

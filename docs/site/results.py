@@ -1,10 +1,10 @@
-"""A table of results from the output folders of `qe train`: what report.json says of each run.
+"""A table of results from the output folders of `qe train`: the figures of each report.json.
 
     python docs/site/results.py output/wmt12/*                                   # prints it
     python docs/site/results.py output/wmt12/* --page docs/results/wmt12.md      # puts it into a page
 
 In a page the table stands between `<!-- table of runs begins -->` and `<!-- table of runs ends -->`. Figures
-are those of cross-validation, the first with its interval; rows are sorted by it, the best first.
+are from cross-validation, the first with its interval; the best row is first.
 """
 
 import argparse
@@ -30,12 +30,12 @@ def main() -> None:
     parser.add_argument("runs", nargs="+", type=Path, help="output folders of `qe train`")
     parser.add_argument("--metrics", nargs="+", default=METRIC_NAMES, choices=METRICS.names)
     parser.add_argument("--page", type=Path, help="page to put the table into; default: print it")
-    given = parser.parse_args()
-    text = table(given.runs, given.metrics).markdown()
-    if given.page is None:
+    arguments = parser.parse_args()
+    text = table(arguments.runs, arguments.metrics).markdown()
+    if arguments.page is None:
         print(text, end="")
     else:
-        put(text, given.page)
+        put(text, arguments.page)
 
 
 def table(runs: Sequence[Path], metrics: Sequence[str] = METRIC_NAMES) -> Table:

@@ -41,7 +41,7 @@ def test_the_tour_runs(
 
 
 def test_the_notebook_is_made_from_the_page() -> None:
-    made = runpy.run_path(str(DOCS / "site" / "notebook.py"))["written"](
+    made = runpy.run_path(str(DOCS / "site" / "notebook.py"))["notebook_text"](
         (DOCS / "python.md").read_text("utf-8")
     )
     assert (DOCS / "tour.ipynb").read_text("utf-8") == made, "run: python docs/site/notebook.py"

@@ -11,11 +11,11 @@ SCRIPT = runpy.run_path(str(ROOT / "docs" / "site" / "features_of_papers.py"))
 
 
 @pytest.mark.parametrize(
-    ("columns", "of", "told"),
+    ("columns", "total", "text"),
     [(54, 70, "54 of 70"), (59, 56, "56 of 56, and 3 more"), (36, None, "36"), (0, 0, "none")],
 )
-def test_what_is_told(columns: int, of: int | None, told: str) -> None:
-    assert SCRIPT["_told"](columns, of) == told
+def test_shares_of_features(columns: int, total: int | None, text: str) -> None:
+    assert SCRIPT["_share"](columns, total) == text
 
 
 @pytest.mark.slow
