@@ -1,25 +1,45 @@
-"""Passwords in addresses: never shown, never written."""
+"""Passwords in addresses and connection strings: never shown, never written."""
 
 import re
+from typing import Final
 
-# A database's password may hold a slash, as SQLAlchemy reads addresses. Another one ends before a slash: a
-# port with a path and an `@` behind it is no password.
-_DATABASE = r"\b(?:postgresql|postgres|mysql|mariadb|mssql|oracle|redis)(?:\+\w+)?"
-_USER = rf"({_DATABASE}://[^:/@\s]*):[^\s'\"]*@"
-_ANY_USER = r"(://[^:/@\s]*):[^/\s'\"]*@"
-_OPTION = r"([?&;]\w*(?:password|passwd|pwd|secret|token)=)[^&;\s'\"]*"
+# A password of a database may hold any character but a line end (SQLAlchemy reads up to the last `@`), so it
+# ends at the last `@` before the next address. Any other password ends before a slash: a port with a path and
+# an `@` behind it is no password.
+_DATABASE: Final = r"\b(?:postgresql|postgres|mysql|mariadb|mssql|oracle|redis)(?:\+\w+)?"
+_NO_ADDRESS: Final = r"(?:(?!://)[^\n])*"
+_PORT: Final = r"\d+(?![^\s/?#'\",;:)\]])"
+_SECRET: Final = r"\w*(?:password|passwd|pwd|secret|token)"
+# libpq's form: the value in quotes, up to the next `name=`, or up to a blank.
+_VALUE: Final = r"(?:'(?:[^'\\\n]|\\.)*'(?!\w)|[^\n=]*?(?=\s+\w+\s*=)|\S+?(?=['\",;:)\]]*(?:\s|$)))"
+_FORMS: Final = (
+    (re.compile(rf"({_DATABASE}://[^:/@\s]*):{_NO_ADDRESS}@"), r"\1:***@"),
+    (re.compile(rf"(://[^:/@\s]*):(?!\s|{_PORT})(?:(?!://)[^/\n])*@"), r"\1:***@"),
+    (re.compile(rf"([?&;]{_SECRET}=)[^&;\s]*?(?=['\",;:)\]]*(?:[&;\s]|$))", re.IGNORECASE), r"\1***"),
+    (re.compile(rf"(\b\w*(?:password|passwd|pwd)\s*=\s*){_VALUE}", re.IGNORECASE | re.MULTILINE), r"\1***"),
+)
+_CONNECTION: Final = re.compile(r"(?:^|\s)(?:ssl)?password\s*=", re.IGNORECASE)
 
 
 def without_passwords(text: str) -> str:
-    """The text with `***` for passwords of the addresses in it.
+    """The text with `***` for every password of an address (URL) or of libpq's `host=... password=...`.
 
-    >>> without_passwords("postgresql://qe:secret@host/name?sslpassword=other")
+    >>> without_passwords("postgresql://qe:S3@CR'E T@host/name?sslpassword=other")
     'postgresql://qe:***@host/name?sslpassword=***'
     >>> without_passwords("http://127.0.0.1:5000/models/qe@champion")
     'http://127.0.0.1:5000/models/qe@champion'
+    >>> without_passwords("host=db password='a b' dbname=qe")
+    'host=db password=*** dbname=qe'
     """
-    if "://" not in text:
-        return text
-    for pattern in (_USER, _ANY_USER):
-        text = re.sub(pattern, r"\1:***@", text)
-    return re.sub(_OPTION, r"\1***", text, flags=re.IGNORECASE)
+    for form, replacement in _FORMS:
+        text = form.sub(replacement, text)
+    return text
+
+
+def has_password_setting(text: str) -> bool:
+    """Whether a text is a connection string of libpq with a password, which is no address and no path.
+
+    >>> has_password_setting("host=db password=secret"), has_password_setting("postgresql://qe:secret@db/qe")
+    (True, False)
+    """
+    return _CONNECTION.search(text) is not None

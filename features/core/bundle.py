@@ -24,7 +24,7 @@ from features.core.resource import Parts, Resource, declaration
 from features.core.stored_part import exported, load_part, part_files
 from features.storage.checksums import checksums, is_sealed, regular_files, sealed, verify
 from features.storage.damage import Damaged, read_json, whole
-from features.storage.files import atomic_directory, atomic_file, clone_or_copy
+from features.storage.files import atomic_directory, atomic_file
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
 
@@ -130,7 +130,7 @@ class Bundle:
                 if not exported(file):
                     place = directory / name / file
                     place.parent.mkdir(parents=True, exist_ok=True)
-                    clone_or_copy(self.path / name / file, place)
+                    shutil.copyfile(self.path / name / file, place)
         kept = {key: value for key, value in manifest.items() if key != _CORPUS_FILES}
         _write_manifest(directory, {**kept, "parts": chosen})
 

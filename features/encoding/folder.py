@@ -1,6 +1,7 @@
 """The folder of an encoder: which files there are, what they are, and their checksum."""
 
 import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -16,7 +17,6 @@ from features.encoding.static import StaticEncoder
 from features.encoding.tokenizing import REMEDY
 from features.storage.checksums import checksum
 from features.storage.damage import Damaged, read_json, whole
-from features.storage.files import clone_or_copy
 
 TOKENIZER: Final = "tokenizer.json"
 # Places that exporters write it to, the likeliest first.
@@ -90,7 +90,7 @@ class EncoderFolder:
         """Copies the files that are read into the new folder `target`."""
         for name in self.files():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
-            clone_or_copy(self.path / name, target / name)
+            shutil.copyfile(self.path / name, target / name)
 
     @property
     def prompt(self) -> str:

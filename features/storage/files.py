@@ -1,7 +1,6 @@
 """Files: atomic writing, hashing, text (plain, compressed), errors with file and line."""
 
 import codecs
-import ctypes
 import errno
 import fcntl
 import gzip
@@ -10,10 +9,12 @@ import io
 import os
 import re
 import shutil
+import stat
 import tempfile
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, Final, cast
 
@@ -23,9 +24,30 @@ from features.storage.pipes import rewindable
 _ELSEWHERE = "choose another path"
 _PART, _OLD = ".qe-part", ".old"  # endings of what is not finished, and of what is being replaced
 _LEFT = re.compile(rf"[a-z0-9_]{{8}}{re.escape(_PART)}({re.escape(_OLD)})?")
-_HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE (renameat2(2))
-_CLONE = 0x40049409  # FICLONE of Linux (ioctl_ficlone(2))
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+MAX_LINE: Final = 1 << 24  # bytes of a line or cell
+
+
+def resolved(path: Path) -> Path:
+    """The absolute path without symbolic links; parts that do not exist stay unchanged.
+
+    Raises InputError for a loop of symbolic links.
+    """
+    try:
+        path.stat()
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise InputError(
+                "is a loop of symbolic links", location=path, remedy="name the file itself"
+            ) from None
+    return path.resolve()
+
+
+def refuse_device(path: Path) -> None:
+    """Raises InputError for a device: a file that is read whole must have an end."""
+    with suppress(OSError):  # whoever opens it reports what is wrong
+        if stat.S_ISCHR(mode := path.stat().st_mode) or stat.S_ISBLK(mode):
+            raise InputError("is a device, not a file", location=path, remedy="give a file")
 
 
 @contextmanager
@@ -54,12 +76,12 @@ def atomic_file(path: Path) -> Iterator[Path]:
 def atomic_directory(path: Path) -> Iterator[Path]:
     """Yields a temporary directory beside `path`; it replaces `path` only if the block succeeds.
 
-    At every moment there is one of the two under the name. Where the file system cannot exchange names, a
-    kill between two renames leaves none: the next run puts the old one back (`tidy`).
+    A process killed between the two renames leaves none; the next run puts the old one back (`tidy`).
 
     Raises InputError if `path` cannot be written, or is a file.
     """
     with _refusals(path):
+        resolved(path)
         if path.exists() and not path.is_dir():
             raise InputError("is a file, not a directory", location=path, remedy=_ELSEWHERE)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -79,16 +101,11 @@ def atomic_directory(path: Path) -> Iterator[Path]:
 def _put_in_place(new: Path, path: Path) -> None:
     if not path.exists():
         new.rename(path)
-    elif not _exchanged(new, path):
-        old = new.with_name(f"{new.name}{_OLD}")
-        path.rename(old)
-        new.rename(path)
-        shutil.rmtree(old)
-
-
-def _exchanged(one: Path, other: Path) -> bool:
-    exchange = getattr(ctypes.CDLL(None), "renameat2", None)
-    return exchange is not None and exchange(_HERE, bytes(one), _HERE, bytes(other), _EXCHANGE) == 0
+        return
+    old = new.with_name(f"{new.name}{_OLD}")
+    path.rename(old)
+    new.rename(path)
+    shutil.rmtree(old)
 
 
 @contextmanager
@@ -147,6 +164,7 @@ def check_writable(path: Path) -> None:
 
 
 def _check_kind(path: Path) -> None:
+    resolved(path)
     if path.exists() and not path.is_file():
         kind = "a directory" if path.is_dir() else "a device or a pipe"
         raise InputError(f"is {kind}, not a file", location=path, remedy=_ELSEWHERE)
@@ -180,22 +198,6 @@ def unwritable(path: Path, error: OSError) -> InputError:
     return InputError(f"cannot be written ({reason})", location=path, remedy=_ELSEWHERE)
 
 
-def clone_or_copy(source: Path, target: Path) -> None:
-    """Copies `source` to `target`, sharing its blocks if the file system can.
-
-    btrfs and XFS can.
-
-    Never a link: what happens to one of the two does not happen to the other.
-    """
-    with source.open("rb") as old, target.open("xb") as new:
-        try:
-            fcntl.ioctl(new.fileno(), _CLONE, old.fileno())
-            return
-        except OSError:  # another file system
-            pass
-    shutil.copyfile(source, target)
-
-
 def link_or_copy(source: Path, target: Path) -> None:
     """`target` as another name of the file `source`, which takes no space.
 
@@ -208,7 +210,7 @@ def link_or_copy(source: Path, target: Path) -> None:
     except FileExistsError:
         raise
     except (OSError, NotImplementedError):  # another file system, or one without links
-        clone_or_copy(source, target)
+        shutil.copyfile(source, target)
 
 
 def _umask() -> int:
@@ -218,7 +220,8 @@ def _umask() -> int:
 
 
 def sha256(path: Path) -> str:
-    """Hex digest of a file's bytes."""
+    """Hex digest of a file's bytes. Raises InputError for a device."""
+    refuse_device(path)
     with rewindable(path).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
@@ -301,7 +304,7 @@ def line_form(path: Path) -> tuple[bytes, bytes]:
     Raises InputError as `open_binary` does.
     """
     with open_binary(path) as stream, suppress(*DAMAGED_GZIP):  # whoever reads the lines tells of damage
-        first = stream.readline()
+        first = stream.readline(MAX_LINE)
         mark = codecs.BOM_UTF8 if first.startswith(codecs.BOM_UTF8) else b""
         return mark, b"\r\n" if first.endswith(b"\r\n") else b"\n"
     return b"", b"\n"
@@ -325,12 +328,13 @@ def read_lines(path: Path) -> Iterator[str]:
 
     Only LF ends a line (not the other characters that `str.splitlines` splits at).
 
-    Raises InputError with file and line for bytes that are not UTF-8 and for a damaged gzip file.
+    Raises InputError with file and line for bytes that are not UTF-8, for lines longer than 16 MiB, and for
+    a damaged gzip or zstd file.
     """
     with open_binary(path) as stream:
         number = 0
         try:
-            for number, raw in enumerate(stream, start=1):
+            for number, raw in enumerate(byte_lines(stream, path), start=1):
                 if number == 1:
                     check_line_ends(raw, path)
                     raw = raw.removeprefix(codecs.BOM_UTF8)
@@ -343,6 +347,21 @@ def read_lines(path: Path) -> Iterator[str]:
             ) from None
         except DAMAGED_GZIP as error:
             raise InputError(damage_of(error), location=f"{path}:{number + 1}") from None
+
+
+def byte_lines(stream: IO[bytes], path: Path) -> Iterator[bytes]:
+    """Lines of a binary stream with their ends.
+
+    Raises InputError with file and line for a line longer than 16 MiB.
+    """
+    for number, line in enumerate(iter(partial(stream.readline, MAX_LINE + 1), b""), start=1):
+        if len(line) > MAX_LINE:
+            raise InputError(
+                "line longer than 16 MiB",
+                location=f"{path}:{number}",
+                remedy="give a text file with one segment per line",
+            )
+        yield line
 
 
 def write_words(path: Path, words: Iterable[str]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from features.basics.errors import InputError
-from features.storage.files import check_writable, tidy, unwritable
+from features.storage.files import check_writable, resolved, tidy, unwritable
 
 MARK = ".qe-output"  # names the verb that a folder belongs to
 _PATIENCE = 2.0  # seconds in which a process that was killed lets go of its lock
@@ -25,7 +25,7 @@ def check_outside(output: Path, folder: Path) -> None:
 
     A model's folder is one.
     """
-    if any(_same(folder, above) for above in output.absolute().resolve().parents):
+    if any(_same(folder, above) for above in resolved(output).parents):
         raise InputError(f"would be a part of {folder}", location=output, remedy=_ELSEWHERE)
 
 
@@ -38,9 +38,9 @@ def check_apart(output: Path, inputs: Iterable[Path]) -> None:
     for given in inputs:
         if _same(output, given):
             raise InputError("is an input too", location=output, remedy=_ELSEWHERE)
-        if any(_same(output, above) for above in given.absolute().resolve().parents):
+        if any(_same(output, above) for above in resolved(given).parents):
             raise InputError(f"holds the input {given}", location=output, remedy=_ELSEWHERE)
-        if output.exists() and any(_same(given, above) for above in output.absolute().resolve().parents):
+        if output.exists() and any(_same(given, above) for above in resolved(output).parents):
             raise InputError(f"is a part of the input {given}", location=output, remedy=_ELSEWHERE)
 
 
@@ -48,7 +48,7 @@ def _same(one: Path, other: Path) -> bool:
     try:
         return one.samefile(other)
     except OSError:  # one of them is not there (yet)
-        return one.resolve() == other.resolve()
+        return resolved(one) == resolved(other)
 
 
 @contextmanager
@@ -58,7 +58,7 @@ def locked_file(path: Path, patience: float = _PATIENCE) -> Iterator[None]:
     The lock is `.NAME.lock` beside the file itself (not beside a link to it), and is gone afterwards.
     Raises InputError if another process holds it for `patience` seconds, or the folder cannot be written.
     """
-    path = path.resolve()
+    path = resolved(path)
     with _made(path.parent, path), _locked(path.with_name(f".{path.name}.lock"), path, patience):
         tidy(path)
         yield
@@ -102,6 +102,7 @@ def locked_folder(
 
 
 def _check_owner(path: Path, verbs: tuple[str, ...], before: Iterable[str]) -> None:
+    resolved(path)
     if path.exists() and not path.is_dir():
         raise InputError("is a file, not a directory", location=path, remedy=_ELSEWHERE)
     owner = owner_of(path)

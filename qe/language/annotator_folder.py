@@ -1,6 +1,7 @@
 """A folder of annotators of one language: a manifest with checksums, and a folder per task."""
 
 import json
+import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,7 +11,7 @@ from typing import Any, Final
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.basics.threads import cores, side_by_side
-from features.storage.files import atomic_directory, atomic_file, clone_or_copy, digest, sha256
+from features.storage.files import atomic_directory, atomic_file, digest, sha256
 from features.storage.outputs import locked_folder
 from features.text.annotation import Layer
 from features.text.languages import check_language
@@ -201,7 +202,7 @@ def export(path: Path, target: Path) -> None:
         if file.is_file():
             place = target / file.relative_to(path)
             place.parent.mkdir(parents=True, exist_ok=True)
-            clone_or_copy(file, place)
+            shutil.copyfile(file, place)
 
 
 def _in_order(tasks: Sequence[str], path: Path) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from features.basics.progress import Progress, silent
 from features.basics.threads import cores
 from features.core.segments import Segments
 from features.storage.cache_folder import cache_entry
-from features.storage.files import atomic_file, clone_or_copy, digest, read_lines, sha256
+from features.storage.files import atomic_file, digest, read_lines, sha256
 from features.text.annotation import LAYERS, NOTHING, Layer, block_of
 from features.text.tokenizer import batches
 from features.text.tokens import Tokens
@@ -324,7 +324,7 @@ def kept_with(name: str, folder: Path) -> str:
     kind, _, model = first.partition(":")
     if kind == "udpipe" and model:
         folder.mkdir(parents=True, exist_ok=True)
-        clone_or_copy(Path(model), folder / "model.udpipe")
+        shutil.copyfile(Path(model), folder / "model.udpipe")
         first = f"udpipe:{folder / 'model.udpipe'}"
     elif first not in TAGGERS and first not in ADDED and kind not in MODELS:
         export(Path(first), folder)
