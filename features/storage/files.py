@@ -221,8 +221,9 @@ def _umask() -> int:
 
 def sha256(path: Path) -> str:
     """Hex digest of a file's bytes. Raises InputError for a device."""
-    refuse_device(path)
-    with rewindable(path).open("rb") as stream:
+    file = rewindable(path)
+    refuse_device(file)
+    with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 

@@ -24,7 +24,7 @@ def rewindable(path: Path) -> Path:
     Raises InputError if the content cannot be read or copied.
     """
     status = _status(path)
-    if status is None or not _is_single_use(status):
+    if status is None or not _is_single_use(path, status):
         return path
     with _LOCK:
         return Path(_copy(path, status.st_dev, status.st_ino).name) / "content"
@@ -33,7 +33,7 @@ def rewindable(path: Path) -> Path:
 def is_input_file(path: Path) -> bool:
     """Whether an input can be read from this path: a file or a pipe, not a folder."""
     status = _status(path)
-    return status is not None and (stat.S_ISREG(status.st_mode) or _is_single_use(status))
+    return status is not None and (stat.S_ISREG(status.st_mode) or _is_single_use(path, status))
 
 
 def _status(path: Path) -> os.stat_result | None:
@@ -43,8 +43,19 @@ def _status(path: Path) -> os.stat_result | None:
         return None
 
 
-def _is_single_use(status: os.stat_result) -> bool:
-    return stat.S_ISFIFO(status.st_mode) or stat.S_ISCHR(status.st_mode)
+def _is_single_use(path: Path, status: os.stat_result) -> bool:
+    return stat.S_ISFIFO(status.st_mode) or (stat.S_ISCHR(status.st_mode) and _is_terminal(path))
+
+
+def _is_terminal(path: Path) -> bool:
+    try:  # other devices, such as /dev/zero, have no end that a copy could reach
+        handle = os.open(path, os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        return os.isatty(handle)
+    finally:
+        os.close(handle)
 
 
 @cache

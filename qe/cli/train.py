@@ -212,13 +212,13 @@ def _show_spread(outcomes: "Sequence[tuple[Setting, Outcome]]") -> None:
 
 
 def _print_resolved(plans: "Sequence[Plan]", as_json: bool) -> None:
-    from features.storage.strict_yaml import written
+    from features.storage.strict_yaml import to_yaml
 
     files = [plan.experiment.written() for plan in plans]
     if as_json:
         print_json("train-print", {"experiments": files})
     else:
-        print("---\n".join(map(written, files)).removesuffix("\n"))
+        print("---\n".join(map(to_yaml, files)).removesuffix("\n"))
 
 
 def _without_missing(plans: "Sequence[Plan]") -> "list[Plan]":

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from features.basics.errors import InputError, did_you_mean, shown, unknown_name
-from features.storage.strict_yaml import DEEPEST, read_mapping
+from features.storage.strict_yaml import MAX_DEPTH, read_mapping
 
 Keys = dict[str, Any]
 # Turns the relative paths of a file in one folder into relative paths that start in another folder.
@@ -59,8 +59,8 @@ def _bases(chain: list[tuple[Path, Keys]], location: Path) -> Iterator[Path]:
         if path.resolve() in seen:
             circle = " extends ".join(file.name for file in (*seen[seen.index(path.resolve()) :], path))
             raise InputError(f"{KEY}: files extend each other in a circle: {circle}", location=location)
-        if len(seen) == DEEPEST:
-            raise InputError(f"{KEY}: more than {DEEPEST} files extend each other", location=location)
+        if len(seen) == MAX_DEPTH:
+            raise InputError(f"{KEY}: more than {MAX_DEPTH} files extend each other", location=location)
         seen.append(path.resolve())
         yield path
 

@@ -78,7 +78,7 @@ def test_overrides_are_read_as_yaml(minimal: Path) -> None:
 
 def test_a_key_twice_is_an_error(minimal: Path) -> None:
     minimal.write_text(MINIMAL + "name: other\n")
-    with pytest.raises(InputError, match="the key 'name' stands twice"):
+    with pytest.raises(InputError, match="the key 'name' occurs twice"):
         load(minimal)
 
 

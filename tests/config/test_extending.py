@@ -9,7 +9,7 @@ import pytest
 
 import qe
 from features.basics.errors import InputError
-from features.storage.strict_yaml import written
+from features.storage.strict_yaml import to_yaml
 from qe.cli import main
 from qe.config.experiment import Experiment, load
 from tests.conftest import ROOT
@@ -183,7 +183,7 @@ def test_a_mapping_extends_a_file_of_the_working_directory(
 @pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
 def test_the_resolved_file_says_the_same(path: Path, tmp_path: Path) -> None:
     whole = load(path, data_root=tmp_path, overrides=["seed=7"])
-    (tmp_path / "whole.yaml").write_text(written(whole.written()))
+    (tmp_path / "whole.yaml").write_text(to_yaml(whole.written()))
     assert load(tmp_path / "whole.yaml").settings() == whole.settings()
     assert "extends" not in whole.written()
 

@@ -1,36 +1,24 @@
-"""Settings in YAML: plain values, each key once, bounded; everything else is one message, at once."""
+"""Settings in YAML: plain values, each key once, and everything else one message."""
 
-import time
 from pathlib import Path
 
 import pytest
 
 from features.basics.errors import InputError
-from features.storage.strict_yaml import DEEPEST, MOST_ALIASES, MOST_BYTES, MOST_VALUES, parse, read_mapping
+from features.storage.strict_yaml import MAX_BYTES, parse, read_mapping
 
-BOMB = "\n".join(
-    [
-        "a0: &a0 [x, x, x, x, x, x, x, x, x]",
-        *(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 12)),
-    ]
-)
 REFUSED = {
-    "an alias bomb": (BOMB, f"more than {MOST_VALUES:,} values"),
-    "many aliases": ("[&a 1, " + "*a, " * (MOST_ALIASES + 1) + "]", f"more than {MOST_ALIASES} aliases"),
-    "a value that holds itself": ("a: &a [*a]", "holds itself"),
-    "a mapping that holds itself": ("a: &a {b: *a}", "holds itself"),
-    "deep lists": ("[" * 5000, f"more than {DEEPEST} values within each other"),
-    "deep mappings": ("{a: " * 1000 + "1" + "}" * 1000, f"more than {DEEPEST} values"),
-    "deep blocks": ("\n".join(" " * i + "-" for i in range(300)), f"more than {DEEPEST} values"),
-    "a long file": ("a: '" + "x" * MOST_BYTES + "'", f"more than {MOST_BYTES:,} bytes"),
-    "many values": ("[" + "1," * (MOST_VALUES + 1) + "]", f"more than {MOST_VALUES:,} values"),
+    "a value that holds itself": ("a: &a [*a]", "recursive node"),
+    "a mapping that holds itself": ("a: &a {b: *a}", "recursive node"),
+    "deep lists": ("[" * 5000, "too many values inside each other"),
+    "a long file": ("a: '" + "x" * MAX_BYTES + "'", f"more than {MAX_BYTES:,} bytes"),
     "a bad whole number": ("a: !!int abc", "x.yaml:1: not valid YAML: 'abc' is not a whole number"),
     "an empty whole number": ("a: !!int ''", "is not a whole number"),
     "a list as a whole number": ("a: !!int [1]", "this is not a whole number"),
     "a bad number": ("a: !!float abc", "'abc' is not a number"),
     "a bad truth value": ("a: !!bool maybe", "'maybe' is not true or false"),
     "a huge whole number": ("a: 1" + "0" * 25, "more than 64 bits"),
-    "5,000 digits": ("a: " + "9" * 5000, "a whole number of more than 32 characters"),
+    "5,000 digits": ("a: " + "9" * 5000, "is not a whole number"),
     "underscores": ("a: 1_0", "x.yaml:1: not valid YAML: '1_0' is no plain number; text stands in quotes"),
     "underscores in a fraction": ("a: 1_0.5", "'1_0.5' is no plain number"),
     "octal digits": ("a: 010", "'010' is no plain number"),
@@ -47,20 +35,17 @@ REFUSED = {
     "a list as a key": ("? [1]\n: 2", "a key must be a plain value"),
     "a mapping as text": ("a: !!str {b: c}", "expected a scalar node"),
     "a text as a mapping": ("!!map a", "this is no mapping"),
-    "a key twice": ("a: 1\nb: 2\na: 3", "x.yaml:3: not valid YAML: the key 'a' stands twice"),
+    "a key twice": ("a: 1\nb: 2\na: 3", "x.yaml:3: not valid YAML: the key 'a' occurs twice"),
     "two documents": ("a: 1\n---\nb: 2", "but found another document"),
     "no YAML": ("a: [", "not valid YAML"),
 }  # fmt: skip
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("text", "message"), REFUSED.values(), ids=REFUSED)
-def test_what_settings_never_hold_is_one_message_at_once(text: str, message: str) -> None:
-    started = time.process_time()
+def test_what_settings_never_hold_is_one_message(text: str, message: str) -> None:
     with pytest.raises(InputError) as refused:
         parse(text, "x.yaml")
     assert message in str(refused.value) and "\n" not in str(refused.value)
-    assert time.process_time() - started < 10  # values without limits would take minutes
 
 
 def test_plain_values_are_read() -> None:
@@ -84,7 +69,7 @@ def test_a_merge_gives_what_the_mapping_does_not_say_itself() -> None:
     text = "a: &a {b: 1, c: 2}\nd: {c: 3, <<: *a}\ne: {<<: [*a, {b: 5, f: 6}]}\ng: <<"
     merged = parse(text, "x.yaml")
     assert merged["d"] == {"b": 1, "c": 3} and merged["e"] == {"b": 1, "c": 2, "f": 6} and merged["g"] == "<<"
-    with pytest.raises(InputError, match="`<<` takes a mapping"):
+    with pytest.raises(InputError, match="expected a mapping or list of mappings for merging"):
         parse("{<<: 3}", "x.yaml")
 
 
