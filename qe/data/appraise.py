@@ -1,5 +1,7 @@
 """Exports of Appraise (`ExportSystemScoresToCSV`): judgements of translations, no header."""
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +17,9 @@ from qe.data.delimited import Dialect
 _TYPES: Final = ("TGT", "CHK", "REF", "BAD")
 _JUDGED: Final = "TGT"  # the others control the annotators: repeated, damaged, and human translations
 _CSV: Final = Dialect("csv", ",", True)
+_TUTORIAL: Final = re.compile(r"(^|[-_#])tutorial\d*$", re.IGNORECASE)
+_TUTORIAL_ITEMS: Final = 1_000_001  # the first number of items of tutorials
+_FILLER: Final = re.compile(r"#(incomplete|duplicate)[-_]?\d*$", re.IGNORECASE)  # documents that fill a batch
 
 
 @dataclass(frozen=True)
@@ -26,6 +31,7 @@ class Judgement:
     pair      of languages, such as `eng-deu`
     document  empty if the file names none
     line      of the file, from 1
+    finished  time at which the answer was given; 0 if the file has none
     """
 
     annotator: str
@@ -35,6 +41,7 @@ class Judgement:
     score: float
     document: str
     line: int
+    finished: float = 0.0
 
 
 def is_appraise(path: Path) -> bool:
@@ -49,14 +56,19 @@ def is_appraise(path: Path) -> bool:
     return len(fields) >= 7 and fields[3].strip('"') in _TYPES and _number(fields[6].strip('"')) is not None
 
 
-def judgements(path: Path, pair: str | None = None) -> list[Judgement]:
-    """Judgements of translations, without whole documents and control items.
+def judgements(path: Path, pair: str | None = None) -> tuple[list[Judgement], str]:
+    """Judgements of translations, and a sentence on those that are left out (empty if none).
 
-    pair  of languages, as the file has it (`eng-deu`); may be left out where there is one
+    Left out are whole documents, control items, tutorials, documents that fill up a batch (`#incomplete`,
+    `#duplicate`), and earlier answers of an annotator to the same item: the latest counts.
+
+    pair  of languages, as the file has it (`eng-deu`); may be left out if there is only one
 
     Raises InputError, with file and line, for lines of another form, and for an unknown pair.
     """
-    rows = list(_rows(path))
+    every = list(_rows(path))
+    counts = Counter(_exclusion(row) for row in every)
+    rows = [row for row in every if not _exclusion(row)]
     known = list(dict.fromkeys(row.pair for row in rows))
     if not known:
         raise InputError("there are no judgements of translations (type TGT)", location=path)
@@ -66,7 +78,23 @@ def judgements(path: Path, pair: str | None = None) -> list[Judgement]:
         )
     if pair is not None and pair not in known:
         raise unknown_name("language pair", pair, known, location=path)
-    return [row for row in rows if row.pair == (pair or known[0])]
+    chosen = [row for row in rows if row.pair == (pair or known[0])]
+    latest: dict[tuple[str, ...], Judgement] = {}
+    for row in chosen:
+        key = (row.annotator, row.system, row.document, row.item)
+        if key not in latest or row.finished >= latest[key].finished:
+            latest[key] = row
+    counts["earlier answers of the same annotator"] = len(chosen) - len(latest)
+    excluded = [f"{count} {kind}" for kind, count in counts.items() if kind and count]
+    note = f"{', '.join(excluded)} are left out" if excluded else ""
+    return sorted(latest.values(), key=lambda row: row.line), note
+
+
+def _exclusion(row: Judgement) -> str:
+    number = int(row.item) if row.item.isascii() and row.item.isdigit() else 0
+    if number >= _TUTORIAL_ITEMS or any(map(_TUTORIAL.search, (row.system, row.document))):
+        return "judgements of tutorials"
+    return "judgements of documents that fill a batch" if _FILLER.search(row.document) else ""
 
 
 def _rows(path: Path) -> Iterator[Judgement]:
@@ -82,7 +110,8 @@ def _rows(path: Path) -> Iterator[Judgement]:
         if fields[3] == _JUDGED and not whole_document:
             document = fields[7] if len(fields) > 8 else ""
             pair = f"{fields[4]}-{fields[5]}"
-            yield Judgement(fields[0], fields[1], fields[2], pair, score, document, line)
+            finished = (_number(fields[-1]) if len(fields) > 9 else None) or 0.0
+            yield Judgement(fields[0], fields[1], fields[2], pair, score, document, line, finished)
 
 
 def standardised(rows: Sequence[Judgement]) -> list[float]:

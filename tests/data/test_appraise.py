@@ -51,6 +51,24 @@ CASES: dict[str, tuple[str, dict[str, Any], list[tuple[str, str, float]] | str]]
         "u1,A+B,2,TGT,eng,deu,9,d2,True,1,2\n",
         OF_BATCHES, [("it rains", "es regnet", 80), ("a house", "ein Haus", 20)],
     ),
+    "tutorials": (
+        "u1,A,1,TGT,eng,deu,80\nu1,ende-tutorial1,1000001,TGT,eng,deu,0,ende-tutorial1,False,1,2\n"
+        "u1,A,1000002,TGT,eng,deu,0\nu1,tutorial,2,TGT,eng,deu,0\nu1,A,2,TGT,eng,deu,5,x#tutorial2,False,1,2\n",
+        LINES, [("it rains", "es regnet", 80)],
+    ),
+    "documents that fill a batch": (
+        "u1,A+B,1,TGT,eng,deu,80,d1,False,1,2\nu1,A+B,1,TGT,eng,deu,0,d1#incomplete,False,1,2\n"
+        "u1,A+B,1,TGT,eng,deu,0,d2#duplicate3,False,1,2\nu2,A+B,1,TGT,eng,deu,0,d2#Duplicate,False,[],1,2\n",
+        OF_BATCHES, [("it rains", "es regnet", 80)],
+    ),
+    "the latest answer": (
+        "u1,A,1,TGT,eng,deu,80\nu2,A,1,TGT,eng,deu,40\nu1,A,1,TGT,eng,deu,60\n", LINES,
+        [("it rains", "es regnet", 50)],
+    ),
+    "the latest answer by time": (
+        "u1,A+B,1,TGT,eng,deu,80,d1,False,[],7.0,9.0\nu1,A+B,1,TGT,eng,deu,20,d1,False,[],1.0,2.0\n",
+        OF_BATCHES, [("it rains", "es regnet", 80)],
+    ),
     "which document": ("u1,A+B,1,TGT,eng,deu,80\n", OF_BATCHES, ":1: 2 texts of system 'A.B'"),
     "no such item": ("u1,A+B,7,TGT,eng,deu,80,d1,False\n", OF_BATCHES, ":1: no text of system 'A.B'"),
     "no such line": ("u1,A,7,TGT,eng,deu,80\n", LINES, "no line for item '7': there are 2 sources and 2"),
@@ -62,6 +80,7 @@ CASES: dict[str, tuple[str, dict[str, Any], list[tuple[str, str, float]] | str]]
         Z + "u1,A,1,TGT,eng,ces,2\n", {**LINES, "pair": "eng-ces"}, [("it rains", "es regnet", 2)],
     ),
 }  # fmt: skip
+NOTED = {"tutorials", "documents that fill a batch", "the latest answer", "the latest answer by time"}
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -81,7 +100,9 @@ def test_exports(case: str, tmp_path: Path) -> None:
         with pytest.raises(InputError, match=expected):
             form.read(tmp_path / "scores.csv")
         return
-    split = form.read(tmp_path / "scores.csv").splits["train"]
+    dataset = form.read(tmp_path / "scores.csv")
+    split = dataset.splits["train"]
+    assert any("are left out" in note for note in dataset.notes) == (case in NOTED)
     assert split.scores is not None
     assert (*zip(split.segments.source, split.segments.target, strict=True),) == tuple(
         row[:2] for row in expected

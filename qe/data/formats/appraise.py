@@ -26,8 +26,9 @@ Key = tuple[str, str, str]  # system, document, item
 class Appraise(Format):
     """A CSV that Appraise exports (ExportSystemScoresToCSV) with the texts that were judged.
 
-    The label of a translation is the mean over its judgements. Judgements of whole documents, and those that
-    control the annotators (types CHK, REF and BAD), are left out. Paths start at the folder of the CSV.
+    The label of a translation is the mean over its judgements. Judgements of whole documents, of tutorials and
+    of documents that fill up a batch, and those that control the annotators (types CHK, REF and BAD), are left
+    out; the latest of an annotator's answers to the same item counts. Paths start at the folder of the CSV.
 
     Parameters
     ----------
@@ -95,7 +96,8 @@ class Appraise(Format):
 
     def _split(self, reading: Reading, name: str, file: Path) -> Split:
         reading.content(file)  # what is read has its checksum
-        rows = judgements(file, self.pair)
+        rows, note = judgements(file, self.pair)
+        reading.note(file, len(note), note)
         values = standardised(rows) if self.label == "z" else [row.score for row in rows]
         given: dict[Key, list[float]] = {}
         lines: dict[Key, int] = {}

@@ -13,7 +13,8 @@ def read_appraise(path: Path, pair: str | None = None) -> list[ScoreTable]:
 
     Raises InputError as `judgements` does.
     """
-    rows = judgements(path, pair)
+    rows, note = judgements(path, pair)
+    notes = (f"{path.name}: {note}",) if note else ()
     z = standardised(rows)
     documents: dict[str, set[str]] = {}
     for row in rows:
@@ -26,5 +27,5 @@ def read_appraise(path: Path, pair: str | None = None) -> list[ScoreTable]:
             segment = f"{row.document}:{row.item}" if several else row.item
             for system in row.system.split("+"):
                 parts.setdefault((system, segment), []).append(value)
-        tables.append(ScoreTable(name, averages(parts)))
+        tables.append(ScoreTable(name, averages(parts), notes=notes))
     return tables

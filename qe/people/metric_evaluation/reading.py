@@ -28,7 +28,7 @@ def from_tables(
     tables, _ = read_metric_tables(metrics, columns, pair)
     people = human_of(judged, tables)
     made, notes = made_metrics(tables, people, lower_is_better)
-    return Evaluation(pair or human.name.partition(".")[0], people, made, tuple(notes))
+    return Evaluation(pair or human.name.partition(".")[0], people, made, (*judged.notes, *notes))
 
 
 def from_rankings(

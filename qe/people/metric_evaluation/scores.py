@@ -26,11 +26,14 @@ class ScoreTable:
         (system, segment) -> score.
     systems : dict of str to float, default={}
         System -> score of the system as a whole.
+    notes : tuple of str, default=()
+        What the file holds that is no score here.
     """
 
     name: str
     segments: dict[tuple[str, str], float] = field(default_factory=dict)
     systems: dict[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def matrix(self, systems: Sequence[str], segments: Sequence[str]) -> FloatArray | None:
         """(s, k) segment scores, NaN if there is none; None without any."""

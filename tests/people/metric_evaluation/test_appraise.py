@@ -1,5 +1,6 @@
 """Exports of Appraise: a case more is a line more."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -65,3 +66,12 @@ def test_a_pair_is_chosen(tmp_path: Path) -> None:
     path = tmp_path / "scores.csv"
     path.write_text("u1,A,1,TGT,eng,deu,1\nu1,A,1,TGT,eng,ces,2\n", "utf-8")
     assert read_human_table(path, None, "eng-ces").segments == {("A", "1"): 2}
+
+
+@pytest.mark.parametrize(("name", "count"), [("tutorial", 6), ("incomplete", 1)])
+def test_tutorials_and_fillers_are_left_out(
+    name: str, count: int, shared_data: Callable[[str], Path]
+) -> None:
+    table = read_human_table(shared_data("cases/appraise") / f"{name}.csv", "z")
+    assert {segment for _, segment in table.segments} == {"1", "2", "3", "4"} and len(table.segments) == 8
+    assert str(count) in table.notes[0]
