@@ -74,6 +74,16 @@ def speaks(tag: str, wanted: str) -> bool:
     return not asked.territory or given.territory == asked.territory
 
 
+def tag_of(text: str) -> str:
+    """A language tag as it is, and the code of a language that is named in English; other text unchanged.
+
+    >>> tag_of("en_US"), tag_of("German")
+    ('en_US', 'de')
+    """
+    names = {name.casefold(): code for code, name in _names().items()}
+    return text if is_known(text) else names.get(text.casefold(), text)
+
+
 def _has_only_three_letters(code: str) -> bool:
     return bool(re.fullmatch("[a-z]{3}", code)) and Language.get(code, normalize=False).is_valid()
 

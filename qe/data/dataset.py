@@ -19,6 +19,7 @@ from qe.data.classes import Pair, classes_of, numbers_of
 from qe.data.directions import higher_is_better as higher_is_better_of
 from qe.data.frames import AnyTable, as_pandas
 from qe.data.headers import HEADERS, header_of
+from qe.data.language_pairs import rows_of_pair, says_languages
 from qe.display.summary import summarised, table_by
 from qe.display.table import Table
 
@@ -236,7 +237,7 @@ class Dataset:
         ends = (low, high) if classes is None else (0.0, 1.0)
         tokenizers = Tokenizer(source_language, tokenizer), Tokenizer(target_language, tokenizer)
         read = {split: _split_of(table, split, label, tokenizers, classes) for split, table in given.items()}
-        notes = tuple(note for _, note in read.values() if note)
+        notes = tuple(note for _, of_split in read.values() for note in of_split)
         splits = {name: split for name, (split, _) in read.items()}
         return cls(name, splits, LabelScale(label, *ends, upwards, classes), notes=notes)
 
@@ -292,8 +293,12 @@ def _split_of(
     label: str,
     tokenizers: tuple[Tokenizer, Tokenizer],
     classes: Pair | None,
-) -> tuple[Split, str]:
-    table = _named(table, f"the table of '{name}'")
+) -> tuple[Split, list[str]]:
+    named = [header for header in table.columns if says_languages(str(header))]
+    texts = {str(header): [str(cell) for cell in table[header]] for header in named}
+    languages = (tokenizers[0].language, tokenizers[1].language)
+    of_pair, other_pairs = rows_of_pair(texts, languages, f"the table of '{name}'")
+    table = _named(table if of_pair is None else table.iloc[list(of_pair)], f"the table of '{name}'")
     scores, kept = None, np.arange(len(table))
     if label in table.columns:
         scores = _numbers(table[label], label, name, classes)
@@ -312,7 +317,8 @@ def _split_of(
         Segments.from_columns(texts, *tokenizers), None if scores is None else scores[kept], **further
     )
     left = len(table) - len(kept)
-    return split, f"{name}: {left} rows without a label are left out" if left else ""
+    unlabelled = f"{left} rows without a label are left out" if left else ""
+    return split, [f"{name}: {note}" for note in (other_pairs, unlabelled) if note]
 
 
 def _numbers(column: "pd.Series", label: str, name: str, classes: Pair | None) -> FloatArray:

@@ -6,7 +6,7 @@ All verbs use this one reader.
 import io
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -14,6 +14,7 @@ from typing import Any, cast
 from features.basics.errors import InputError, unknown_name
 from qe.data.delimited import Wanted, seen
 from qe.data.headers import header_of
+from qe.data.language_pairs import rows_of_pair
 from qe.data.reading import Column, Reading
 from qe.data.translation_files.kinds import translation_kind
 from qe.data.translation_files.opened import Asked, opened
@@ -34,7 +35,8 @@ class Layout:
     wanted      delimiter, quoting and encoding, of TSV and CSV
     decimal     the decimal sign of numbers, a point or a comma
     asked       sheet and row of the header, of XLSX; names of languages, of XLIFF and TMX
-    languages   of source and target, which XLIFF and TMX must have
+    languages   of source and target: XLIFF and TMX must have them, and rows of a table with a column of
+                language pairs that are of another pair are left out
     """
 
     kind: str | None = None
@@ -106,7 +108,22 @@ def read_table(reading: Reading, path: Path, layout: Layout | None = None) -> di
     table = readers[kind]()
     if not table or not len(next(iter(table.values()))):
         raise InputError("the table has no rows", location=path)
+    if layout.languages is not None and kind not in ("xliff", "tmx"):
+        return columns_of_pair(reading, table, layout.languages, path)
     return table
+
+
+def columns_of_pair(
+    reading: Reading, table: Mapping[str, Column], languages: tuple[str, str], path: Path
+) -> dict[str, Column]:
+    """The rows of a table that are of one language pair, if a column says the pair; notes how many are not.
+
+    Raises InputError if no row is of the pair.
+    """
+    texts = {name: column.texts for name, column in table.items()}
+    rows, note = rows_of_pair(texts, languages, path)
+    reading.note(path, len(note), note)
+    return {name: column.take(rows) if note and rows else column for name, column in table.items()}
 
 
 def texts_of(reading: Reading, path: Path, role: str) -> Column:

@@ -26,9 +26,9 @@ Key = tuple[str, str, str]  # system, document, item
 class Appraise(Format):
     """A CSV that Appraise exports (ExportSystemScoresToCSV) with the texts that were judged.
 
-    The label of a translation is the mean over its judgements. Judgements of whole documents, of tutorials and
-    of documents that fill up a batch, and those that control the annotators (types CHK, REF and BAD), are left
-    out; the latest of an annotator's answers to the same item counts. Paths start at the folder of the CSV.
+    The label of a translation is the mean over its judgements. Left out are judgements of whole documents, of
+    tutorials and of documents that fill up a batch, and those that control the annotators (types CHK, REF and
+    BAD). The latest of an annotator's answers to the same item counts. Paths start at the folder of the CSV.
 
     Parameters
     ----------

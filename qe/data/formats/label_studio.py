@@ -17,6 +17,7 @@ from qe.data.dataset import Dataset, LabelScale, Split
 from qe.data.format import Example, Format
 from qe.data.headers import header_of
 from qe.data.labelled import labelled_rows
+from qe.data.language_pairs import rows_of_pair
 from qe.data.reading import Column, Reading, known_keys
 
 _VALUES = ("rating", "number", "choices", "text")  # of a result, by the control that made it
@@ -90,7 +91,7 @@ class LabelStudio(Format):
         return Dataset(path.resolve().name, splits, scale, reading.provenance, tuple(reading.notes))
 
     def _split(self, reading: Reading, scale: LabelScale, name: str, file: Path) -> Split:
-        tasks = _tasks(_json_list(reading, file), file)
+        tasks = self._of_pair(reading, _tasks(_json_list(reading, file), file), file)
         edits = self.label == "hter"
         control = self._control(tasks, file)
         places = [task.place for task in tasks.values()]
@@ -107,6 +108,14 @@ class LabelStudio(Format):
         )
         rows = labelled_rows(reading, columns, ours, scale.classes)
         return make_split(reading, name, rows, scale, tokenizers, compute_hter=edits)
+
+    def _of_pair(self, reading: Reading, tasks: Mapping[str, _Task], file: Path) -> Mapping[str, _Task]:
+        keys = dict.fromkeys(key for task in tasks.values() for key in task.data)
+        texts = {key: [_text(task.data.get(key)) for task in tasks.values()] for key in keys}
+        rows, note = rows_of_pair(texts, (self.source_language, self.target_language), file)
+        reading.note(file, len(note), note)
+        names = list(tasks)
+        return tasks if rows is None else {names[row]: tasks[names[row]] for row in rows}
 
     def _keys(self, tasks: Mapping[str, _Task], file: Path) -> dict[str, str]:
         keys = list(dict.fromkeys(key for task in tasks.values() for key in task.data))

@@ -117,7 +117,9 @@ class MlqePe(Format):
         columns, direct = dict[str, Column](), dict[str, Column]()
         table, later = files.direct(split), files.later(split)
         if table is not None:
-            direct = _direct_assessments(reading, table, labelled=split in LABELLED)
+            direct = _direct_assessments(
+                reading, table, split in LABELLED, (tokenizers[0].language, tokenizers[1].language)
+            )
             columns |= {"source": direct["original"], "target": direct["translation"]}
             columns["model_score"] = direct["model_scores"]
             columns |= _side_information(reading, table.parent, split, files.code)
@@ -214,8 +216,10 @@ class _Files:
         return self.root / files[0] if files else None
 
 
-def _direct_assessments(reading: Reading, path: Path, labelled: bool) -> dict[str, Column]:
-    table = read_table(reading, path, Layout("tsv", Wanted("tab", False, "utf-8")))
+def _direct_assessments(
+    reading: Reading, path: Path, labelled: bool, languages: tuple[str, str]
+) -> dict[str, Column]:
+    table = read_table(reading, path, Layout("tsv", Wanted("tab", False, "utf-8"), languages=languages))
     wanted = ["index", "original", "translation", "model_scores"]
     wanted += ["scores", "mean", "z_scores", "z_mean"] if labelled else []
     for name in wanted:

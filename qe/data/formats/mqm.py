@@ -111,7 +111,13 @@ class Mqm(Format):
         return make_split(reading, name, columns, SCALE, tokenizers)
 
     def _segments(self, reading: Reading, file: Path) -> dict[tuple[str, str, str], _Segment]:
-        table = read_table(reading, file, Layout("tsv", Wanted("tab", quoting=False)))
+        table = read_table(
+            reading,
+            file,
+            Layout(
+                "tsv", Wanted("tab", quoting=False), languages=(self.source_language, self.target_language)
+            ),
+        )
         table = _numbered(table)
         missing = [name for name in _COLUMNS if name not in table]
         if missing:

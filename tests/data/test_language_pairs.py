@@ -1,0 +1,108 @@
+"""Tables of several language pairs: rows of other pairs are left out with a count."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from features.basics.errors import InputError
+from qe.data.dataset import Dataset
+from qe.data.format import make_format
+from qe.getting_started.init.table import Wishes, read_labelled
+
+LANGUAGES = {"source_language": "en", "target_language": "de"}
+LABEL = {"name": "score", "low": None, "high": None, "higher_is_better": True}
+# Headers, the languages of four rows -> the rows that are en-de, from 0; None: all (no column says a pair).
+CASES: dict[str, tuple[list[str], list[list[str]], list[int] | None]] = {
+    "lp": (["lp"], [["en-de"], ["zh-en"], ["en-de"], ["de-en"]], [0, 2]),
+    "pair": (["pair"], [["en_de"], ["en_fr"], ["EN_DE"], [""]], [0, 2]),
+    "language_pair": (["language_pair"], [["en_US-de_AT"], ["en-zh-CN"], ["eng-deu"], ["x"]], [0, 2]),
+    "Language Pair": (["Language Pair"], [["English-German"], ["Czech-English"], ["en > de"], ["?"]], [0, 2]),
+    "langs": (["langs"], [["ende"], ["zhen"], ["en→de"], ["en2fr"]], [0, 2]),
+    "two columns": (
+        ["src_lang", "tgt_lang"], [["en", "de"], ["en", "fr"], ["en-GB", "de-AT"], ["de", "en"]], [0, 2],
+    ),
+    "two columns, other names": (
+        ["Source Language", "Target Language"],
+        [["English", "German"], ["French", "German"], ["eng", "ger"], ["", ""]],
+        [0, 2],
+    ),
+    "all of the pair": (["lp"], [["en-de"]] * 4, [0, 1, 2, 3]),
+    "no language pairs": (["pair"], [["1"], ["doc-3"], ["train"], ["1-2"]], None),
+    "one side alone": (["src_lang"], [["en"], ["fr"], ["en"], ["en"]], None),
+}  # fmt: skip
+
+
+def rows(case: str) -> list[dict[str, object]]:
+    headers, languages, _ = CASES[case]
+    return [
+        {"source": f"s{i}", "target": f"t{i}", "score": i / 2, **dict(zip(headers, row, strict=True))}
+        for i, row in enumerate(languages)
+    ]
+
+
+def of_table(case: str, folder: Path) -> Dataset:
+    pd.DataFrame(rows(case)).to_csv(folder / "data.tsv", sep="\t", index=False)
+    form = make_format("table", {**LANGUAGES, "label": LABEL, "columns": {"scores": "score"}})
+    return form.read(folder / "data.tsv")
+
+
+def of_json_lines(case: str, folder: Path) -> Dataset:
+    (folder / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows(case)))
+    form = make_format("table", {**LANGUAGES, "label": LABEL, "columns": {"scores": "score"}})
+    return form.read(folder / "data.jsonl")
+
+
+def of_frame(case: str, folder: Path) -> Dataset:
+    return Dataset.from_frame(pd.DataFrame(rows(case)), higher_is_better=True, **LANGUAGES)  # type: ignore[arg-type]
+
+
+def of_label_studio(case: str, folder: Path) -> Dataset:
+    tasks = [
+        {"id": i, "data": row, "annotations": [{"result": [{"from_name": "q", "value": {"rating": i / 2}}]}]}
+        for i, row in enumerate(rows(case))
+    ]
+    (folder / "tasks.json").write_text(json.dumps(tasks) + "\n")
+    return make_format("label_studio", {**LANGUAGES, "label": LABEL}).read(folder / "tasks.json")
+
+
+def of_mqm(case: str, folder: Path) -> Dataset:
+    frame = pd.DataFrame(rows(case)).drop(columns="score")
+    frame = frame.assign(
+        system="A", doc="d", seg_id=range(4), rater="r", category="No-error", severity="No-error"
+    )
+    frame.to_csv(folder / "mqm.tsv", sep="\t", index=False)
+    return make_format("mqm", LANGUAGES).read(folder / "mqm.tsv")
+
+
+READERS = [of_table, of_json_lines, of_frame, of_label_studio, of_mqm]
+
+
+@pytest.mark.parametrize("read", READERS)
+@pytest.mark.parametrize("case", CASES)
+def test_rows_of_other_pairs_are_left_out(
+    case: str, read: Callable[[str, Path], Dataset], tmp_path: Path
+) -> None:
+    expected = CASES[case][2]
+    dataset = read(case, tmp_path)
+    kept = range(4) if expected is None else expected
+    assert dataset.splits["train"].segments.source == tuple(f"s{i}" for i in kept)
+    assert len(dataset.notes) == (len(kept) < 4)
+    assert all(f"{4 - len(kept)} rows" in note for note in dataset.notes)
+
+
+@pytest.mark.parametrize("read", READERS)
+def test_no_row_of_the_pair(
+    read: Callable[[str, Path], Dataset], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(CASES, "none", (["lp"], [["zh-en"]] * 4, []))
+    with pytest.raises(InputError, match="no row is of the language pair en-de; the table has zh-en 4"):
+        read("none", tmp_path)
+
+
+def test_init_takes_the_rows_of_the_pair(shared_data: Callable[[str], Path]) -> None:
+    path = shared_data("cases/pairs-column") / "lp.csv"
+    table = read_labelled(path, Wishes(languages=("en", "es"), higher_is_better=True))
+    assert len(table.split) == 40 and any("zh-en 10" in note for note in table.notes)
