@@ -25,13 +25,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 import sacrebleu
 from bench_significance import multiplied_bootstrap
+from qe_papers.resources.topic_model import TopicModel, bags_of, joined
 from scipy.sparse import csr_matrix
 from sklearn.decomposition import LatentDirichletAllocation
 
 from features.resources.aligner import Aligner
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import NULL, Lexicon
-from features.resources.topic_model import TopicModel, bags_of, joined
 from features.storage.files import read_lines
 from features.text.corpus import ParallelCorpus
 from features.text.eflomal import align_lines

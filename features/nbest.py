@@ -245,7 +245,7 @@ COLUMNS: Final = (*DISPERSION, *MODELS, *SEGMENTATION, *SEARCH)
 class NBest(Extractor):
     """How the hypotheses of a decoder differ, and what it says of the best: `COLUMNS`.
 
-    Reads the column `nbest`; `features.decoder_output.moses` makes it from files of Moses. What an entry
+    Reads the column `nbest`; `qe_papers.moses` makes it from files of Moses. What an entry
     does not say (scores, phrases, search) is NaN; everything is NaN for an empty list.
 
     Raises InputError for entries that are not JSON lists of texts or hypotheses.

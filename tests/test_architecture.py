@@ -27,7 +27,6 @@ ROOMS = (
     "features.syntax",
     "features.edits",
     "features.core",
-    "features.trees",
     "features.resources",
     "features.decoder_output",
     "features.phrase_decoding",
@@ -47,7 +46,7 @@ ROOMS = (
     "qe.learning",
     "qe.evaluation",
     "qe.models",
-    "qe.people",
+    "qe_human",
     "qe.scoring",
     "qe.training",
     "qe.systems",
@@ -58,8 +57,10 @@ ROOMS = (
     "qe.cli",
     "qe",
 )
+# Packages next to the core, found by entry points alone: neither the core nor another plugin imports them.
+PLUGINS = ("qe_human", "qe_papers", "qe_treebanks")
 # Front doors: they show what lies in other rooms, and load it when it is asked for.
-DOORS = {"features", "qe"}
+DOORS = {"features", "qe", *PLUGINS}
 # Formats that run code when they are read.
 UNSAFE = {"pickle", "cloudpickle", "dill", "shelve", "marshal"}
 
@@ -79,7 +80,8 @@ class Import:
 
 
 def module_name(path: Path, root: Path = ROOT) -> str:
-    parts = path.relative_to(root).with_suffix("").parts
+    inside_plugins = path.is_relative_to(root / "plugins")
+    parts = path.relative_to(root / "plugins" if inside_plugins else root).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
@@ -97,7 +99,7 @@ def imports_of(source: str, importer: str, is_package: bool = False) -> list[Imp
     return sorted(collected, key=lambda one: one.line)
 
 
-FILES = sorted(path for package in ("features", "qe") for path in (ROOT / package).rglob("*.py"))
+FILES = sorted(path for package in ("features", "qe", "plugins") for path in (ROOT / package).rglob("*.py"))
 MODULES = {module_name(path) for path in FILES}
 PACKAGES = {module_name(path) for path in FILES if path.name == "__init__.py"}
 
@@ -131,6 +133,16 @@ def test_features_never_imports_qe(imports: list[Import]) -> None:
     assert not wrong, listed(wrong)
 
 
+def test_no_package_imports_a_plugin_but_itself(imports: list[Import]) -> None:
+    wrong = [i for i in imports if imports_another_plugin(i)]
+    assert not wrong, listed(wrong)
+
+
+def imports_another_plugin(given: Import) -> bool:
+    imported = given.module.split(".")[0]
+    return imported in PLUGINS and imported != given.importer.split(".")[0]
+
+
 @pytest.mark.slow
 def test_features_knows_neither_tracking_nor_search(imports: list[Import]) -> None:
     wrong = [
@@ -154,7 +166,7 @@ def test_arrows_between_rooms_run_downward(imports: list[Import]) -> None:
 
 
 def test_every_room_has_its_place() -> None:
-    assert {room(module) for module in MODULES} == {*ROOMS}
+    assert {room(module) for module in MODULES} == {*ROOMS, *PLUGINS}
     assert len(set(ROOMS)) == len(ROOMS)
 
 
@@ -169,12 +181,14 @@ def room(module: str) -> str:
     """The folder that a module lies in; `qe` and `features` are rooms themselves."""
     parts = module.split(".")
     inner = ".".join(parts[:2])
-    return inner if inner in PACKAGES else parts[0]
+    return inner if inner in PACKAGES and parts[0] not in PLUGINS else parts[0]
 
 
 def runs_up(given: Import) -> bool:
     importer, imported = room(given.importer), target(given)
     if not any(inside(imported, package) for package in ("features", "qe")) or given.importer in DOORS:
+        return False
+    if room(given.importer) in PLUGINS:
         return False
     return ROOMS.index(room(imported)) > ROOMS.index(importer)
 
@@ -205,7 +219,9 @@ def is_private_elsewhere(given: Import) -> bool:
     """Whether a module or folder with a leading underscore is imported from outside the folder it lies in."""
     parts = target(given).split(".")
     folders = [".".join(parts[:i]) for i, part in enumerate(parts) if part.startswith("_")]
-    return parts[0] in ROOMS and any(not inside(given.importer, folder) for folder in folders)
+    verb = ".cli." in given.importer and parts[:2] == ["qe", "cli"]  # verbs of plugins use what verbs share
+    known = parts[0] in (*ROOMS, *PLUGINS)
+    return known and not verb and any(not inside(given.importer, folder) for folder in folders)
 
 
 def test_no_module_imports_itself_in_a_circle(imports: list[Import]) -> None:
@@ -262,6 +278,9 @@ def test_the_rules_catch_what_they_forbid() -> None:
     (far,) = imports_of("from qe.learning.learners._m5p import M5P", "qe.models.model")
     (future,) = imports_of("from __future__ import annotations", "qe.models.model")
     assert [is_private_elsewhere(i) for i in (near, far, future)] == [False, True, False]
+    (plugin,) = imports_of("def f():\n    from qe_papers import learners", "qe.training.train")
+    (itself,) = imports_of("from qe_papers.learners import pls", "qe_papers.selectors.cfs")
+    assert [imports_another_plugin(i) for i in (plugin, itself)] == [True, False]
     assert circle_in({"a": {"b"}, "b": {"a"}, "c": set()}) in (["a", "b", "a"], ["b", "a", "b"])
     assert circle_in({"a": {"b"}, "b": set()}) == []
     assert target(file) == "features.core.bundle" and target(own) == "features.core"

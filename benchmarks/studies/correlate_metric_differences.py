@@ -14,12 +14,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from qe_human.correlation import CORRELATIONS
+from qe_human.human import Human
+from qe_human.metric_evaluation.comparison import Settings, compare
+from qe_human.metric_evaluation.scores import Evaluation, Metric
 
 from features.basics.options import configured
-from qe.people.correlation import CORRELATIONS
-from qe.people.human import Human
-from qe.people.metric_evaluation.comparison import Settings, compare
-from qe.people.metric_evaluation.scores import Evaluation, Metric
 
 Array = np.ndarray[Any, Any]
 NAMES = (

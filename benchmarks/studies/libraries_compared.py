@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from qe_papers.resources._lda import Bags, LdaSettings, expected_words, infer, train
 from scipy.sparse import csr_matrix
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics import roc_auc_score
 
 from features.basics.array_types import FloatArray
-from features.resources._lda import Bags, LdaSettings, expected_words, infer, train
 from features.storage.files import read_lines
 from qe.models.intervals import conformal_quantile
 from qe.models.language_profile import LanguageProfile

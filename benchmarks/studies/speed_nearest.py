@@ -14,8 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from qe_papers.resources.corpus_index import CorpusIndex
 
-from features.resources.corpus_index import CorpusIndex
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
 

@@ -14,19 +14,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from qe_papers.extractors.casing import Casing
+from qe_papers.extractors.edit_distance import EditDistance
+from qe_papers.extractors.similarity import Similarity
+from qe_papers.extractors.topics import Topics
+from qe_papers.extractors.triggers import TriggerScores
+from qe_papers.extractors.word_lexicon import WordLexiconScores
+from qe_papers.resources.corpus_index import CorpusIndex
 
-from features.casing import Casing
 from features.core.bundle import RESOURCES
 from features.core.resource import Resource
 from features.core.segments import Segments
-from features.edit_distance import EditDistance
-from features.resources.corpus_index import CorpusIndex
-from features.similarity import Similarity
 from features.text.corpus import ParallelCorpus
 from features.text.tokens import Tokens
-from features.topics import Topics
-from features.triggers import TriggerScores
-from features.word_lexicon import WordLexiconScores
 from qe.data.format import FORMATS
 
 KINDS = ("corpus_index", "ngram_documents", "triggers", "topic_model", "word_lexicon", "truecaser")

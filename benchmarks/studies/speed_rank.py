@@ -22,13 +22,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-from qe.people.feedback_arcs import least_cost_order
-from qe.people.judgements.bootstrap import resampled_tables
-from qe.people.judgements.comparisons import Comparisons
-from qe.people.judgements.ranking_report import RankSettings, ranking_report
-from qe.people.judgements.reading import read_judgements
-from qe.people.ranking_method import RANKINGS, PreferenceMethod, RankingMethod
+from qe_human.feedback_arcs import least_cost_order
+from qe_human.judgements.bootstrap import resampled_tables
+from qe_human.judgements.comparisons import Comparisons
+from qe_human.judgements.ranking_report import RankSettings, ranking_report
+from qe_human.judgements.reading import read_judgements
+from qe_human.ranking_method import RANKINGS, PreferenceMethod, RankingMethod
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from qe_papers.selectors.subset_search import SubsetSearch
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.preprocessing import StandardScaler
 
 from features.basics.array_types import FloatArray
-from qe.learning.selectors._held_out import splits
 from qe.learning.selectors.backward_elimination import BackwardElimination
 from qe.learning.selectors.forward import ForwardSelection
-from qe.learning.selectors.subset_search import SubsetSearch
+from qe.learning.selectors.held_out import splits
 from qe.statistics.metric import METRICS
 
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from qe_papers.tree_kernels import PartialTreeKernel, SubsetTreeKernel, TreeKernel
 
-from features.syntax.tree_kernels import PartialTreeKernel, SubsetTreeKernel, TreeKernel
 from features.syntax.trees import Trees
 
 ROOT = Path(__file__).resolve().parents[2]

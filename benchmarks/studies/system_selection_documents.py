@@ -22,6 +22,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from qe_papers.selection.bleu_model import BleuModel, segment_bleu, without_reference
+from qe_papers.selection.selection import Translations, make_extraction
 
 from features.basics.array_types import FloatArray
 from features.storage.files import read_lines
@@ -30,7 +32,6 @@ from qe.data.splits import make_folds
 from qe.evaluation.evaluate import Report, evaluate
 from qe.models.pipeline import Candidate
 from qe.resources.cache import default_cache
-from qe.systems.bleu_model import BleuModel, segment_bleu, without_reference
 from qe.systems.documents import (
     DocumentReport,
     blocks,
@@ -40,7 +41,6 @@ from qe.systems.documents import (
     evaluate_documents,
 )
 from qe.systems.mt_metrics.bleu import Bleu
-from qe.systems.selection import Translations, make_extraction
 
 ROOT = Path(__file__).resolve().parents[2]
 WAYS = ("statistics", "means", "segments", "documents")

@@ -12,12 +12,12 @@ import argparse
 from pathlib import Path
 
 import numpy as np
+from qe_papers.extractors.similarity import WEIGHTINGS, Similarity
+from qe_papers.extractors.skip_grams import SkipGrams
+from qe_papers.resources.ngram_documents import NgramDocuments
 from scipy.stats import spearmanr
 
 from features.core.segments import Segments
-from features.resources.ngram_documents import NgramDocuments
-from features.similarity import WEIGHTINGS, Similarity
-from features.skip_grams import SkipGrams
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
 from qe.statistics.metrics.delta_avg import DeltaAvg

@@ -38,7 +38,7 @@ from qe.data.splits import Fold
 from qe.evaluation.evaluate import Report, evaluate
 from qe.learning.elimination import fit_by_elimination
 from qe.learning.learner import LEARNERS
-from qe.learning.learners._checks import rows_to_predict, training_data
+from qe.learning.learners.checks import rows_to_predict, training_data
 from qe.models.pipeline import Candidate, imputer
 from qe.statistics.corrections import correct
 from qe.training.check import check

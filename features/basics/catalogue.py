@@ -30,10 +30,11 @@ class _Location(NamedTuple):
 class Catalogue(Generic[T]):
     """The strategies of one kind by name: classes made from `base`.
 
-    A module of `package` holds one public class, which has the module's name. A module that holds several
-    names each with `register`; the package lists them as `NAMES = {module: (name, ...)}`. Entry points of
-    this project's plugin packages add names of the group `mtqe.GROUP` (features.basics.plugins). With
-    `plugins`, `DISTRIBUTION:NAME` is an entry point of another distribution; `names` leaves those out.
+    A module of `package` (empty: plugins alone) holds one public class, which has the module's name. A
+    module that holds several names each with `register`; the package lists them as
+    `NAMES = {module: (name, ...)}`. Entry points of this project's plugin packages add names of the group
+    `mtqe.GROUP` (features.basics.plugins). With `plugins`, `DISTRIBUTION:NAME` is an entry point of another
+    distribution; `names` leaves those out.
     Modules whose name starts with `_` and subpackages are not entries.
 
     >>> from features.core.bundle import RESOURCES
@@ -45,10 +46,11 @@ class Catalogue(Generic[T]):
     def __init__(
         self, package: str, base: type, noun: str, *more: str, plugins: bool = False, group: str = ""
     ) -> None:
-        self.packages, self.base, self.noun, self._plugins = (package, *more), base, noun, plugins
+        self.packages = tuple(name for name in (package, *more) if name)
+        self.base, self.noun, self._plugins = base, noun, plugins
         self.group = group or noun.replace(" ", "_")
         self._registered: dict[str, type[T]] = {}
-        self._listed: tuple[tuple[object, ...], dict[str, _Location]] = (), {}
+        self._listed: tuple[object, dict[str, _Location]] = None, {}
 
     def register(self, name: str) -> Callable[[type[Any]], type[Any]]:
         """Class decorator that gives a strategy its name, for modules that hold several."""
@@ -109,8 +111,13 @@ class Catalogue(Generic[T]):
         return inspect.cleandoc(ast.get_docstring(self._statement(name)) or "")
 
     def purpose(self, name: str) -> str:
-        """First sentence of the documentation of a name, without its full stop."""
-        paragraph = " ".join(self.documentation(name).partition("\n\n")[0].split())
+        """What a strategy is, in a sentence without its full stop; nothing is imported.
+
+        It is the first of the module's docstring, or of the class's in a module with several names.
+        """
+        several = _registers(self._statement(name), name)
+        text = self.documentation(name) if several else ast.get_docstring(self._tree(name)) or ""
+        paragraph = " ".join(text.partition("\n\n")[0].split())
         return paragraph.partition(". ")[0].removesuffix(".")
 
     @property
@@ -123,13 +130,17 @@ class Catalogue(Generic[T]):
         }
 
     def _statement(self, name: str) -> ast.ClassDef:
-        module, attribute = self._location(name)
-        spec = importlib.util.find_spec(module)
-        tree = ast.parse(Path(str(spec and spec.origin)).read_bytes())
-        public = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name[0] != "_"]
+        attribute = self._location(name).attribute
+        public = [
+            node for node in self._tree(name).body if isinstance(node, ast.ClassDef) and node.name[0] != "_"
+        ]
         named = [node for node in public if node.name == attribute or _registers(node, name)]
         derived = [node for node in public if any(self._is_base(base) for base in node.bases)]
         return (named or derived or public)[-1]
+
+    def _tree(self, name: str) -> ast.Module:
+        spec = importlib.util.find_spec(self._location(name).module)
+        return ast.parse(Path(str(spec and spec.origin)).read_bytes())
 
     def _is_base(self, node: ast.expr) -> bool:
         """Whether a class statement names the base, or a class made from it.

@@ -9,6 +9,7 @@ is imported before an experiment, a model or a command names it.
 import importlib.util
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from features.basics.errors import InputError, unknown_name
@@ -41,6 +42,14 @@ def own_entries(group: str) -> Mapping[str, "EntryPoint"]:
 def is_importable(package: str) -> bool:
     """Whether Python finds a package; it is not imported."""
     return importlib.util.find_spec(package) is not None
+
+
+def package_folders(package: str) -> list[Path]:
+    """Folders of a package's files; none if it is not installed."""
+    if not is_importable(package.partition(".")[0]):
+        return []
+    spec = importlib.util.find_spec(package)
+    return [Path(folder) for folder in (spec.submodule_search_locations if spec else None) or ()]
 
 
 def package_of(entry: "EntryPoint") -> str:

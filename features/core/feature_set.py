@@ -4,7 +4,7 @@ import difflib
 import fnmatch
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from features.basics.array_types import FloatArray
 from features.basics.brief import brief
 from features.basics.catalogue import Catalogue
 from features.basics.errors import InputError, unknown_name
+from features.basics.plugins import own_entries, package_folders
 from features.core.bundle import Bundle
 from features.core.columns import leaving_out
 from features.core.configured import Configured, resources_in, type_errors
@@ -28,7 +29,6 @@ from features.storage.strict_yaml import read_mapping
 if TYPE_CHECKING:
     import pandas as pd
 
-_SETS = Path(__file__).resolve().parent.parent / "sets"
 EXTRACTORS: Catalogue[Extractor] = Catalogue("features", Extractor, "extractor", plugins=True)
 
 
@@ -302,8 +302,15 @@ def _chosen(config: Mapping[str, Any], names: Sequence[str]) -> list[int]:
 
 
 def set_names() -> list[str]:
-    """The feature sets that are there as data (features/sets)."""
-    return sorted(path.stem for path in _SETS.glob("*.yaml"))
+    """The feature sets that are there as data (features/sets, and those of plugins)."""
+    return sorted(_set_files())
+
+
+@cache
+def _set_files() -> Mapping[str, Path]:
+    packages = ["features.sets", *(entry.module for entry in own_entries("feature_sets").values())]
+    folders = [folder for package in packages for folder in package_folders(package)]
+    return {path.stem: path for folder in folders for path in sorted(folder.glob("*.yaml"))}
 
 
 def set_content(name: str) -> dict[str, Any]:
@@ -313,7 +320,7 @@ def set_content(name: str) -> dict[str, Any]:
     """
     if name not in set_names():
         raise unknown_name("feature set", name, set_names())
-    content: dict[str, Any] = read_mapping(_SETS / f"{name}.yaml", "feature set")
+    content: dict[str, Any] = read_mapping(_set_files()[name], "feature set")
     return content
 
 

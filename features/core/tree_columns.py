@@ -66,7 +66,7 @@ class TreeColumn(ABC):
         """One tree per segment. Raises InputError if the column is absent or holds no trees."""
 
 
-TREES: Catalogue[TreeColumn] = Catalogue("features.trees", TreeColumn, "kind of trees", group="trees")
+TREES: Catalogue[TreeColumn] = Catalogue("", TreeColumn, "kind of trees", group="trees")
 
 
 def make_trees(configs: Sequence[Mapping[str, Any]]) -> tuple[TreeColumn, ...]:

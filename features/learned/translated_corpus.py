@@ -12,7 +12,7 @@ from features.basics.errors import InputError
 from features.basics.hints import Count, Seed
 from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
-from features.learned._reduced import reduced
+from features.learned.reduced import reduced
 from features.phrase_decoding.decoder import decode
 from features.resources.aligner import Aligner
 from features.storage.arrays import typed, within

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from features.basics.progress import Progress
 from features.basics.threads import for_each, side_by_side
-from features.resources._phrases import (
+from features.resources.phrases import (
     AlignedText,
     Ints,
     Keys,

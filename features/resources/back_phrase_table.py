@@ -8,9 +8,9 @@ from annotated_types import Ge, Le
 from features.basics.hints import Count
 from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts
-from features.resources._phrases import MOST_WORDS
 from features.resources.aligner import Aligner, Symmetrization
 from features.resources.phrase_table import PhraseTable
+from features.resources.phrases import MOST_WORDS
 from features.text.corpus import ParallelCorpus
 
 

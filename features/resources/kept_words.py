@@ -11,8 +11,8 @@ from features.basics.errors import InputError
 from features.basics.hints import Count
 from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
-from features.resources._word_sets import segments_with
 from features.resources.word_lexicon import plain
+from features.resources.word_sets import segments_with
 from features.storage.files import read_lines
 from features.text.corpus import ParallelCorpus, Side
 from features.text.tokens import Tokens

@@ -17,10 +17,10 @@ from features.basics.hints import Count
 from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource, With
 from features.resources._ibm1 import Encoded, train
-from features.resources._pair_values import pair_values, value
 from features.resources._units import SAMPLE
 from features.resources.annotation import Annotation
 from features.resources.morphemes import Morphemes
+from features.resources.pair_values import pair_values, value
 from features.storage.arrays import finite, rising, typed, within
 from features.storage.compact import (
     Stored,

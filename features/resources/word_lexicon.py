@@ -12,8 +12,8 @@ from features.basics.hints import Count
 from features.basics.progress import Progress, silent
 from features.basics.threads import side_by_side
 from features.core.resource import Builder, Parts, Resource
-from features.resources._pair_values import pair_values
-from features.resources._word_sets import WordSets, inverted, segments_with
+from features.resources.pair_values import pair_values
+from features.resources.word_sets import WordSets, inverted, segments_with
 from features.storage.arrays import rows, typed
 from features.text.corpus import ParallelCorpus
 from features.text.tokens import Tokens

@@ -20,7 +20,7 @@ from qe.cli._process import (
     thread_limits,
     without_telemetry,
 )
-from qe.cli._verbs import GROUPS, command, purpose, verbs
+from qe.cli._verbs import command, groups, is_verb, purpose
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -33,7 +33,7 @@ def main(arguments: list[str] | None = None) -> None:
     if sys.flags.optimize == 2:
         _refuse(False, "qe: PYTHONOPTIMIZE=2 (-OO) is not supported, because it removes the help texts", 2)
     verb = arguments[0] if arguments else "--help"
-    name = f"qe {verb}" if verb in verbs() else "qe"
+    name = f"qe {verb}" if is_verb(verb) else "qe"
     refuse = partial(_refuse, is_json(arguments))
     without_telemetry()
     try:
@@ -92,12 +92,12 @@ def _refuse(as_json: bool, message: str, code: int) -> NoReturn:
 
 
 def _help() -> str:
-    groups = {title: [(verb, purpose(verb)) for verb in members.split()] for title, members in GROUPS.items()}
+    listed_groups = {title: [(verb, purpose(verb)) for verb in verbs] for title, verbs in groups().items()}
     return "\n".join([
         "usage: qe VERB [OPTIONS]",
         "",
         "Quality estimation for machine translation.",
-        *listed(groups, line_width()),
+        *listed(listed_groups, line_width()),
         "",
         "`qe demo` shows the main job on data that it makes.",
         "`qe VERB --help` explains a verb, with examples; `qe --version` is the version.",

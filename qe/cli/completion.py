@@ -59,7 +59,7 @@ def completion(
 
 
 def _script() -> str:
-    from qe.cli._verbs import GROUPS, commands, verbs
+    from qe.cli._verbs import commands, verbs
 
     pairs = [pair for verb in verbs() for pair in commands(verb)]
     below = {
@@ -73,7 +73,7 @@ def _script() -> str:
         for option, choices in _choices(one)
     ]
     return _BASH.format(
-        verbs=" ".join(" ".join(GROUPS.values()).split()),
+        verbs=" ".join(verbs()),
         cases="\n".join(f"            {case}" for case in cases),
         values="\n".join(f"            {value}" for value in values),
     )

@@ -1,21 +1,18 @@
-"""MT systems: comparison, choice among their translations, documents."""
+"""MT systems: comparison and documents."""
 
 from typing import TYPE_CHECKING
 
 from features.basics.doors import door
 
 if TYPE_CHECKING:
-    from qe.systems.chooser import Chooser as Chooser
     from qe.systems.comparison import compare as compare
     from qe.systems.documents import DocumentReport as DocumentReport
     from qe.systems.documents import evaluate_documents as evaluate_documents
     from qe.systems.results import SystemsComparison as SystemsComparison
     from qe.systems.results import SystemScore as SystemScore
-    from qe.systems.selection import Selection as Selection
-    from qe.systems.selection import Translations as Translations
     from qe.systems.settings import ResamplingSettings as ResamplingSettings
     from qe.systems.system import System as System
     from qe.systems.text_metric import TextMetric as TextMetric
     from qe.systems.texts import Texts as Texts
 
-__getattr__, __dir__ = door(__name__, "qe.systems.text_metric.MT_METRICS", "qe.systems.chooser.CHOOSERS")
+__getattr__, __dir__ = door(__name__, "qe.systems.text_metric.MT_METRICS")

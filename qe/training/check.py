@@ -8,6 +8,7 @@ from typing import Any
 
 from features.basics.errors import InputError, shown, together, unknown_name
 from features.basics.packages import missing
+from features.basics.plugins import load_own
 from features.core.bundle import Bundle, known_parts, unknown_part
 from features.core.feature_set import (
     EXTRACTORS,
@@ -131,13 +132,11 @@ def _of_programs(experiment: Experiment) -> Iterator[str]:
                 yield f"translations.{column}: {unknown_name(ENGINES.noun, name, ENGINES.names)}"
     if experiment.annotations:
         from qe.language.programs.taggers import KNOWN, is_tagger
-        from qe.resources.treebanks import projection_mistakes, treebank_mistakes
 
-        yield from projection_mistakes(experiment)
+        if experiment.treebanks:
+            yield from load_own("annotations", "treebanks").mistakes(experiment)
         for side, by in experiment.annotations.items():
-            if not isinstance(by, str):
-                yield from treebank_mistakes(by, f"annotations.{side}")
-            elif not is_tagger(by):
+            if isinstance(by, str) and not is_tagger(by):
                 yield f"annotations.{side}: unknown annotator '{by}'; known: {KNOWN}"
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, unknown_name
+from features.basics.plugins import load_own
 from features.basics.progress import Progress, silent
 from features.core.apart import Apart
 from features.core.bundle import Bundle
@@ -209,8 +210,7 @@ def prepare(
 def _with_annotators(plan: Plan, dataset: Dataset, cache: Path, progress: Progress) -> Plan:
     if not plan.experiment.treebanks:
         return plan
-    from qe.resources.treebanks import annotators_for  # trainers: paid by those who ask
-
+    annotators_for = load_own("annotations", "treebanks").annotators_for
     segments = next(iter(dataset.splits.values())).segments
     languages = {
         "source": segments.source_tokenizer.language,

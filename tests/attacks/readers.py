@@ -12,11 +12,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from qe_human.effort.texts import read_conllu as read_annotated
+from qe_human.judgements.reading import chosen_pairs, read_judgements
+from qe_human.ranking_method import RANKINGS
+from qe_papers.moses import nbest_column, trace_column, with_search
+from qe_treebanks.annotators._brackets import read_trees
+from qe_treebanks.annotators._entities import read_entities
 
 from features.basics.array_types import FloatArray
 from features.core.feature_set import checked, make_extractor
 from features.core.segments import Segments
-from features.decoder_output.moses import nbest_column, trace_column, with_search
 from features.resources.annotation import Annotation
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
@@ -26,17 +31,12 @@ from qe.data.format import FORMATS
 from qe.data.score_files import read_scores
 from qe.data.translation_files.opened import opened
 from qe.data.translation_files.xlsx import Sheet
-from qe.language.annotators._brackets import read_trees
-from qe.language.annotators._entities import read_entities
 from qe.language.conllu import read_conllu
-from qe.people.effort.texts import read_conllu as read_annotated
-from qe.people.judgements.reading import chosen_pairs, read_judgements
-from qe.people.ranking_method import RANKINGS
 from qe.resources.alignments import Alignments
 from qe.resources.annotations import from_file
 from tests.attacks.fuzzing import Target
 from tests.attacks.models import TOKENIZERS
-from tests.language.annotators.made import write_conllu, write_entities, write_trees
+from tests.qe_treebanks.annotators.made import write_conllu, write_entities, write_trees
 
 PAIRS = [("a b c", "A B C"), ("a b", "A B"), ("c", "C")]
 LABEL = {"name": "score", "low": 1, "high": 5, "higher_is_better": True}

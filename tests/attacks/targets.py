@@ -10,6 +10,8 @@ from typing import Any
 
 import optuna
 import pandas as pd
+from qe_treebanks.annotator_folder import MANIFEST as ANNOTATORS
+from qe_treebanks.annotator_folder import AnnotatorFolder, train
 
 from features.core.bundle import Bundle, build
 from features.core.configured import Configured
@@ -22,8 +24,6 @@ from features.text.corpus import ParallelCorpus
 from qe.config.experiment import StrategySection
 from qe.evaluation import leaderboard
 from qe.getting_started.demo.generation import generate
-from qe.language.annotator_folder import MANIFEST as ANNOTATORS
-from qe.language.annotator_folder import AnnotatorFolder, train
 from qe.models.held_out import HeldOut
 from qe.models.pipeline import Candidate
 from qe.models.signatures import sign, verify
@@ -37,7 +37,7 @@ from tests.attacks.fuzzing import Target
 from tests.attacks.models import Workshop, bundle_sealed_again, copy_of, sealed_again
 from tests.attacks.test_signatures import write_keys
 from tests.features.test_extractor_contract import FAMILIES, LABELLED, PAIRS, PARAMETERS, World, unfitted
-from tests.language.annotators.made import write_conllu, write_entities, write_trees
+from tests.qe_treebanks.annotators.made import write_conllu, write_entities, write_trees
 
 ROWS = [
     ({"source": "the house is red .", "target": "la casa es roja ."}, ""),

@@ -7,19 +7,19 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from qe_human.judgements.reading import read_judgements
+from qe_human.metric_evaluation.reading import from_tables
+from qe_papers.moses import nbest_column, trace_column
 
 import qe
 from features.basics.errors import InputError
 from features.core.segments import Segments
-from features.decoder_output.moses import nbest_column, trace_column
 from features.decoder_output.nbest import hypotheses
 from features.syntax.trees import Trees
 from qe.data.formats.table import read_table
 from qe.data.reading import Reading
 from qe.data.score_files import read_scores
 from qe.data.submission import read_submission
-from qe.people.judgements.reading import read_judgements
-from qe.people.metric_evaluation.reading import from_tables
 
 HUGE, DEEP = "9" * 5000, "[" * 100_000
 TASK = "source_language\ttarget_language\tsegment\tjudge\tsystem\trank\nCzech\tEnglish\t1\tj1\tx\t1\n"

@@ -13,6 +13,7 @@ from zlib import crc32
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from qe_treebanks.annotators._brackets import escaped
 
 from features.basics.array_types import FloatArray
 from features.basics.progress import Progress
@@ -36,7 +37,6 @@ from features.text.tokenizer import Tokenizer
 from qe.data.dataset import Split
 from qe.data.splits import make_folds
 from qe.getting_started.demo.generation import DemoData, generate
-from qe.language.annotators._brackets import escaped
 from qe.training.extraction import Extraction
 
 PAIRS, LABELLED, BATCH = 300, 120, 24

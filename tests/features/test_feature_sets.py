@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from qe_papers.extractors.example_precision import ExamplePrecision
+from qe_papers.extractors.token_counts import COLUMNS
 
 import features
 from features.basics.errors import InputError
 from features.core.bundle import Bundle, build
 from features.core.feature_set import EXTRACTORS, FeatureSet, expand, parts_needed, set_names
 from features.core.segments import Segments
-from features.example_precision import ExamplePrecision
 from features.machine_lm import COLUMNS_OF_CORPUS as OF_TRANSLATED_TEXT
 from features.text.corpus import ParallelCorpus
-from features.token_counts import COLUMNS
 from qe.getting_started.catalogue.features import describe
 from qe.getting_started.demo.generation import DemoData, generate
 from tests.features.test_extractor_contract import LABELLED, PAIRS, TOKENIZERS, World

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from qe_papers.moses import nbest_column, trace_column, with_search
 
 from features.basics.errors import InputError
 from features.core.segments import Segments
-from features.decoder_output.moses import nbest_column, trace_column, with_search
 from features.nbest import NBest
 from features.text.tokenizer import Tokenizer
 

@@ -14,8 +14,8 @@ from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.phrase_table import PhraseTableFeatures
 from features.resources import _phrase_counts
-from features.resources._phrases import find
 from features.resources.phrase_table import PhraseTable
+from features.resources.phrases import find
 from features.text.corpus import ParallelCorpus
 from features.text.links import Links
 from features.text.tokenizer import Tokenizer

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+from qe_papers.resources.truecaser import Truecaser
 
 from features.basics.errors import InputError
 from features.basics.progress import silent
@@ -17,7 +18,6 @@ from features.core.bundle import Bundle, resource_parameters
 from features.core.segments import Segments
 from features.resources.language_model import LanguageModel
 from features.resources.ngrams import NgramCounts
-from features.resources.truecaser import Truecaser
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
 from qe.config.experiment import load

@@ -11,10 +11,7 @@ import pytest
 import sacrebleu
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from features.basics.errors import InputError
-from qe.statistics.metrics.delta_avg import delta_avg_by_n
-from qe.systems.bleu_model import (
+from qe_papers.selection.bleu_model import (
     MATCHED,
     REFERENCE_LENGTH,
     BleuModel,
@@ -22,6 +19,9 @@ from qe.systems.bleu_model import (
     targets,
     without_reference,
 )
+
+from features.basics.errors import InputError
+from qe.statistics.metrics.delta_avg import delta_avg_by_n
 from qe.systems.documents import (
     blocks,
     delta_avg_of_sets,

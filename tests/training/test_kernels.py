@@ -144,7 +144,7 @@ def test_the_model_holds_the_support_vectors_trees_alone(outcome: Outcome) -> No
         assert all(name.endswith((".npy", ".json")) for name in stored.namelist())
     assert set(skops.io.get_untrusted_types(file=pipeline)) <= {
         "features.syntax.trees.Trees", "qe.learning.tree_columns.BesideTrees",
-        "qe.learning.learners.svr_tree_kernels.TreeKernelSvr", "numpy.dtype",
+        "qe_papers.learners.svr_tree_kernels.TreeKernelSvr", "numpy.dtype",
     }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ import json
 import re
 import shutil
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -16,6 +16,7 @@ from typing import Final, Protocol
 
 from features.basics.errors import InputError
 from features.basics.naturals import natural
+from features.basics.plugins import load_own
 from features.basics.progress import Progress, silent
 from features.basics.threads import cores
 from features.core.segments import Segments
@@ -24,7 +25,6 @@ from features.storage.files import atomic_file, digest, read_lines, sha256
 from features.text.annotation import LAYERS, NOTHING, Layer, block_of
 from features.text.tokenizer import batches
 from features.text.tokens import Tokens
-from qe.language.annotator_folder import MANIFEST, AnnotatorFolder, export
 from qe.language.programs.apertium import MODES, apertium_code, call, unseen
 from qe.language.programs.link_grammar import LinkGrammar
 from qe.language.programs.spelling import Hunspell
@@ -146,10 +146,22 @@ class ApertiumTagger:
 TAGGERS: Final[Mapping[str, type[ApertiumTagger]]] = {"apertium": ApertiumTagger}
 MODELS: Final = ("udpipe", "spacy", "stanza")  # of users, by name: `spacy:es_core_news_md`
 ADDED: Final = ("hunspell", "link-grammar")  # to what another says: `annotators/en+hunspell`
+_MANIFEST: Final = "annotators.json"  # of a folder of trained annotators
 KNOWN: Final = (
     f"{', '.join(TAGGERS)}, a folder of trained annotators (qe annotate train), udpipe:FILE, spacy:NAME, "
     f"stanza:LANGUAGE; with + {', + '.join(ADDED)}"
 )
+
+
+class TrainedFolder(Tagger, Protocol):
+    """A folder of annotators that were trained from treebanks (the package qe_treebanks)."""
+
+    @property
+    def language(self) -> str:
+        """Code of the language that they annotate."""
+
+    def for_layers(self, layers: Collection[Layer]) -> "TrainedFolder":
+        """Only the annotators that these layers need."""
 
 
 class Addition(Protocol):
@@ -167,7 +179,7 @@ def is_tagger(name: str) -> bool:
     """Whether `tagger` knows what kind of annotator `name` is."""
     first, *_ = _parts(name)
     known = first in TAGGERS or first in ADDED or first.partition(":")[0] in MODELS
-    return known or (Path(first) / MANIFEST).is_file()
+    return known or (Path(first) / _MANIFEST).is_file()
 
 
 def for_corpora(by: Tagger, layers: Sequence[Layer] = LAYERS) -> Tagger:
@@ -177,7 +189,7 @@ def for_corpora(by: Tagger, layers: Sequence[Layer] = LAYERS) -> Tagger:
     """
     if isinstance(by, Combined) and by.base is not None:
         return for_corpora(by.base, layers)
-    return by.for_layers(layers) if isinstance(by, AnnotatorFolder) else by
+    return by.for_layers(layers) if hasattr(by, "for_layers") else by
 
 
 def is_program(name: str) -> bool:
@@ -291,14 +303,15 @@ def language_said(name: str) -> str | None:
     return folder.language if folder else None
 
 
-def _folder(name: str) -> AnnotatorFolder | None:
-    manifest = Path(name) / MANIFEST
+def _folder(name: str) -> TrainedFolder | None:
+    manifest = Path(name) / _MANIFEST
     return _trained(Path(name), manifest.stat().st_mtime_ns) if manifest.is_file() else None
 
 
 @lru_cache(maxsize=4)
-def _trained(path: Path, changed: int) -> AnnotatorFolder:
-    return AnnotatorFolder(path)
+def _trained(path: Path, changed: int) -> TrainedFolder:
+    folder: TrainedFolder = load_own("annotations", "folder").AnnotatorFolder(path)
+    return folder
 
 
 def _of_user(kind: str, model: str) -> Tagger:
@@ -327,7 +340,7 @@ def kept_with(name: str, folder: Path) -> str:
         shutil.copyfile(Path(model), folder / "model.udpipe")
         first = f"udpipe:{folder / 'model.udpipe'}"
     elif first not in TAGGERS and first not in ADDED and kind not in MODELS:
-        export(Path(first), folder)
+        load_own("annotations", "folder").export(Path(first), folder)
         first = str(folder)
     return "+".join((first, *added))
 

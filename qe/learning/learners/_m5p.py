@@ -14,7 +14,7 @@ from features.storage.arrays import typed, within
 from features.storage.damage import Damaged
 from qe.display.numbers import general, percent
 from qe.learning.elimination import fit_by_elimination
-from qe.learning.learners._checks import rows_to_predict, training_data
+from qe.learning.learners.checks import rows_to_predict, training_data
 
 Longs = NDArray[np.int64]
 

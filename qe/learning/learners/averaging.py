@@ -11,15 +11,15 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from features.basics.errors import InputError
 from features.basics.hints import NotNegative, Seed
 from qe.learning.learner import Learner
-from qe.learning.learners._checks import rows_to_predict, training_data
-from qe.learning.learners._members import (
+from qe.learning.learners.checks import rows_to_predict, training_data
+from qe.learning.learners.members import (
     STRONG_AND_DIFFERENT,
     Member,
     TrustedByMembers,
     fit_member,
     make_members,
 )
-from qe.learning.learners._rbf import predicted
+from qe.learning.learners.rbf import predicted
 
 
 class AveragingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]

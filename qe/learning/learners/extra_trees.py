@@ -4,7 +4,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from qe.learning.learners._forest import ForestRegressor
+from qe.learning.learners.forest import ForestRegressor
 from qe.learning.learners.random_forest import RandomForest
 
 

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 
 from qe.config.distributions import Distribution, FloatRange
 from qe.learning.learner import Learner
-from qe.learning.learners._checks import relative_weights, training_data
+from qe.learning.learners.checks import relative_weights, training_data
 
 
 class CentredKernelRidge(sklearn.kernel_ridge.KernelRidge):  # type: ignore[misc]

@@ -13,7 +13,7 @@ from features.basics.hints import Positive, Seed
 from qe.config.distributions import Distribution, FloatRange
 from qe.config.ranges import Folds
 from qe.learning.learner import Learner
-from qe.learning.learners._checks import relative_weights, rows_to_predict, training_data
+from qe.learning.learners.checks import relative_weights, rows_to_predict, training_data
 
 _TINY = 1e-9
 

@@ -20,7 +20,7 @@ from qe.config.distributions import (
     IntRange,
 )
 from qe.learning.learner import Learner
-from qe.learning.learners._checks import relative_weights, rows_to_predict, training_data
+from qe.learning.learners.checks import relative_weights, rows_to_predict, training_data
 
 _MOST_COLUMNS = 20_000  # 300 MB for 1,832 segments
 

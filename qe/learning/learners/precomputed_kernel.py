@@ -15,7 +15,7 @@ from features.basics.errors import InputError
 from features.basics.hints import NotNegative, Positive
 from qe.config.distributions import Distribution, FloatRange
 from qe.learning.learner import Learner
-from qe.learning.learners._checks import relative_weights, rows_to_predict, training_data
+from qe.learning.learners.checks import relative_weights, rows_to_predict, training_data
 
 
 class KernelSumSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc]

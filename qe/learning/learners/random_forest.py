@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator
 
 from qe.config.distributions import Distribution, FloatRange, IntRange
 from qe.learning.learner import Learner
-from qe.learning.learners._forest import ForestRegressor
+from qe.learning.learners.forest import ForestRegressor
 
 
 class RandomForest(Learner):
@@ -24,7 +24,7 @@ class RandomForest(Learner):
         "min_samples_leaf": IntRange(1, 30, log=True),
     }
     scale: ClassVar[bool] = False
-    trusted_types: ClassVar[tuple[str, ...]] = ("qe.learning.learners._forest.ForestRegressor",)
+    trusted_types: ClassVar[tuple[str, ...]] = ("qe.learning.learners.forest.ForestRegressor",)
 
     def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
         return ForestRegressor(**{"seed": seed, **params})

@@ -10,9 +10,9 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from features.basics.errors import InputError
 from features.basics.hints import Count, Seed
 from qe.learning.learner import LEARNERS, Learner
-from qe.learning.learners._checks import rows_to_predict, training_data
-from qe.learning.learners._members import TrustedByMembers, fit_member, make_members
-from qe.learning.learners._rbf import predicted
+from qe.learning.learners.checks import rows_to_predict, training_data
+from qe.learning.learners.members import TrustedByMembers, fit_member, make_members
+from qe.learning.learners.rbf import predicted
 from qe.learning.parameters import StrategyIn
 
 _SEEDS = ("random_state", "seed")

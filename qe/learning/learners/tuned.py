@@ -12,9 +12,9 @@ from features.basics.errors import InputError
 from features.basics.hints import Count, Seed
 from qe.config.ranges import Folds, Inner
 from qe.learning.learner import LEARNERS, Learner
-from qe.learning.learners._checks import rows_to_predict, training_data
-from qe.learning.learners._folds import contiguous_folds
-from qe.learning.learners._members import TrustedByMembers, fit_member, make_members
+from qe.learning.learners.checks import rows_to_predict, training_data
+from qe.learning.learners.folds import contiguous_folds
+from qe.learning.learners.members import TrustedByMembers, fit_member, make_members
 from qe.learning.parameters import NameIn, StrategyIn
 from qe.statistics.metric import METRICS
 

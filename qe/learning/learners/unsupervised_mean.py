@@ -11,7 +11,7 @@ from features.basics.errors import InputError
 from qe.config.distributions import Choice, Distribution
 from qe.learning.learner import Learner
 from qe.learning.learners._calibration import Calibration
-from qe.learning.learners._checks import all_rows, rows_to_predict, training_data
+from qe.learning.learners.checks import all_rows, rows_to_predict, training_data
 
 
 class FeatureMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]

@@ -8,11 +8,11 @@ import numpy as np
 from features.basics.array_types import BoolArray
 from qe.config.distributions import Distribution, FloatRange
 from qe.config.ranges import Folds, Inner, Part
-from qe.learning.selectors._checks import training_data
-from qe.learning.selectors._held_out import HeldOutSelector, Judge
-from qe.learning.selectors._hints import LearnerConfig, MetricName
-from qe.learning.selectors._paths import backward_path
+from qe.learning.selectors.checks import training_data
 from qe.learning.selectors.correlation import uncorrelated
+from qe.learning.selectors.held_out import HeldOutSelector, Judge
+from qe.learning.selectors.hints import LearnerConfig, MetricName
+from qe.learning.selectors.paths import backward_path
 
 
 class BackwardElimination(HeldOutSelector):

@@ -13,10 +13,10 @@ from features.basics.hints import Count, NotNegative
 from qe.config.distributions import Distribution, FloatRange
 from qe.config.ranges import Folds
 from qe.learning.selector import Selector
-from qe.learning.selectors._checks import training_data
-from qe.learning.selectors._held_out import Judge, splits
-from qe.learning.selectors._hints import MetricName
-from qe.learning.selectors._paths import forward_path
+from qe.learning.selectors.checks import training_data
+from qe.learning.selectors.held_out import Judge, splits
+from qe.learning.selectors.hints import MetricName
+from qe.learning.selectors.paths import forward_path
 
 
 class CostAware(Selector):

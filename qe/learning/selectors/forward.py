@@ -9,10 +9,10 @@ from features.basics.array_types import BoolArray
 from features.basics.hints import Count
 from qe.config.distributions import Distribution, IntRange
 from qe.config.ranges import Folds, Inner
-from qe.learning.selectors._checks import training_data
-from qe.learning.selectors._held_out import HeldOutSelector, Judge
-from qe.learning.selectors._hints import LearnerConfig, MetricName
-from qe.learning.selectors._paths import forward_path
+from qe.learning.selectors.checks import training_data
+from qe.learning.selectors.held_out import HeldOutSelector, Judge
+from qe.learning.selectors.hints import LearnerConfig, MetricName
+from qe.learning.selectors.paths import forward_path
 
 
 class ForwardSelection(HeldOutSelector):

@@ -9,7 +9,7 @@ from sklearn.utils.validation import validate_data
 from features.basics.array_types import BoolArray
 from features.basics.errors import InputError
 from qe.learning.selector import NothingSelected, Selector
-from qe.learning.selectors._names import column_names, matching
+from qe.learning.selectors.names import column_names, matching
 
 
 class Groups(Selector):

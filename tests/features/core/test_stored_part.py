@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from qe_papers.resources.ngram_documents import NgramDocuments
 
 from features.basics.errors import InputError
 from features.core.resource import Resource
 from features.core.stored_part import load_part, part_files
 from features.resources.language_model import LanguageModel
 from features.resources.morphemes import Morphemes
-from features.resources.ngram_documents import NgramDocuments
 from features.resources.ngrams import NgramCounts
 from features.storage.compact import coded, length
 from features.storage.damage import Damaged

@@ -9,15 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from qe_papers.comparisons.projected_edges import counted, projections
+from qe_papers.comparisons.sequences import SEQUENCES, aligned_tags, sequences
+from qe_papers.learned.edge_counts import EdgeCounts
+from qe_papers.learned.sequence_models import SequenceModels
+from qe_papers.syntax import parsed
 
 from features.basics.errors import InputError
-from features.comparisons.projected_edges import counted, projections
-from features.comparisons.sequences import SEQUENCES, aligned_tags, sequences
 from features.core.bundle import Bundle, build
 from features.core.feature_set import make_extractor, parts_needed
 from features.core.segments import Segments
-from features.learned.edge_counts import EdgeCounts
-from features.learned.sequence_models import SequenceModels
 from features.learned.translated_corpus import TranslatedCorpus
 from features.learned.translated_lm import TranslatedLanguageModel
 from features.phrase_decoding.decoder import decode
@@ -26,7 +27,6 @@ from features.resources.language_model import LanguageModel
 from features.resources.phrase_table import PhraseTable
 from features.resources.stop_words import StopWords
 from features.storage.damage import Damaged
-from features.syntax.syntax import parsed
 from features.text.annotation import block_of
 from features.text.corpus import ParallelCorpus
 from features.text.held_out import held_out_in_turn

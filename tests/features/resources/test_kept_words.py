@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from qe_papers.resources.word_prediction import WordPrediction
 
 from features.basics.errors import InputError
 from features.basics.progress import silent
 from features.resources.kept_words import KeptWords
-from features.resources.word_prediction import WordPrediction
 from features.text.corpus import ParallelCorpus
 from qe.resources.files import PartFiles
 from qe.resources.inputs import Inputs

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from scipy import sparse
 
-from features.resources import _pair_values
-from features.resources._pair_values import pair_values, value
+from features.resources import pair_values as _pair_values
+from features.resources.pair_values import pair_values, value
 
 ROWS, COLUMNS = 6, 9
 WORDS = st.lists(st.integers(0, ROWS - 1), max_size=7)

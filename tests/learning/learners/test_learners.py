@@ -11,6 +11,9 @@ import optuna
 import pandas as pd
 import pytest
 import skops.io
+from qe_papers.learners._discretised import DiscretisedRegressor
+from qe_papers.learners.importance_weighted_svr import ImportanceWeightedSvr
+from qe_papers.learners.pls import PlsRegressor
 from sklearn.base import BaseEstimator, clone
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
@@ -26,12 +29,9 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from qe.learning.learner import LEARNERS, Learner
 from qe.learning.learners._calibration import Calibration
-from qe.learning.learners._discretised import DiscretisedRegressor
-from qe.learning.learners._folds import cross_fit
-from qe.learning.learners._forest import ForestRegressor
-from qe.learning.learners.importance_weighted_svr import ImportanceWeightedSvr
+from qe.learning.learners.folds import cross_fit
+from qe.learning.learners.forest import ForestRegressor
 from qe.learning.learners.logistic import LogisticRegressor, best_threshold
-from qe.learning.learners.pls import PlsRegressor
 from qe.learning.learners.polynomial import PolynomialRegressor
 from qe.learning.learners.precomputed_kernel import KernelSumSvr
 from qe.learning.learners.unsupervised_mean import FeatureMean

@@ -11,6 +11,11 @@ import pytest
 import skops.io
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from qe_papers.selectors._subsets import position_weights
+from qe_papers.selectors.cfs import CorrelationBased
+from qe_papers.selectors.fold_frequency import FoldFrequency
+from qe_papers.selectors.greedy_individual import GreedyIndividual
+from qe_papers.selectors.subset_search import SubsetSearch
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LinearRegression, Ridge
@@ -21,21 +26,16 @@ from features.basics.errors import InputError
 from qe.config.distributions import Distribution
 from qe.learning.learners._m5p import M5PRegressor
 from qe.learning.selector import SELECTORS, NothingSelected, Selector
-from qe.learning.selectors._held_out import splits
 from qe.learning.selectors._kernel_paths import KernelRefit
-from qe.learning.selectors._paths import Path, backward_path, forward_path
-from qe.learning.selectors._subsets import position_weights
 from qe.learning.selectors.backward_elimination import BackwardElimination
-from qe.learning.selectors.cfs import CorrelationBased
 from qe.learning.selectors.correlation import CorrelationPruning
 from qe.learning.selectors.cost_aware import CostAware
 from qe.learning.selectors.family import Family
-from qe.learning.selectors.fold_frequency import FoldFrequency
 from qe.learning.selectors.forward import ForwardSelection
-from qe.learning.selectors.greedy_individual import GreedyIndividual
 from qe.learning.selectors.groups import Groups
+from qe.learning.selectors.held_out import splits
+from qe.learning.selectors.paths import Path, backward_path, forward_path
 from qe.learning.selectors.pca import PrincipalComponents
-from qe.learning.selectors.subset_search import SubsetSearch
 from qe.statistics.metric import METRICS
 
 

@@ -1,0 +1,24 @@
+"""What people judged: rankings, correlations, post-editing effort."""
+
+from typing import TYPE_CHECKING
+
+from features.basics.doors import door
+
+if TYPE_CHECKING:
+    from qe_human.correlation import Correlation as Correlation
+    from qe_human.effort.report import EffortReport as EffortReport
+    from qe_human.human import Human as Human
+    from qe_human.judgements.collection import Collection as Collection
+    from qe_human.judgements.ranking_report import RankingReport as RankingReport
+    from qe_human.judgements.ranking_report import RankSettings as RankSettings
+    from qe_human.judgements.ranking_report import ranking_report as ranking_report
+    from qe_human.judgements.reading import read_judgements as read_judgements
+    from qe_human.metric_evaluation.report import MetaReport as MetaReport
+    from qe_human.metric_evaluation.report import meta_report as meta_report
+    from qe_human.metric_evaluation.scores import Evaluation as Evaluation
+    from qe_human.metric_evaluation.scores import ScoreTable as ScoreTable
+    from qe_human.ranking_method import Ranking as Ranking
+    from qe_human.ranking_method import RankingMethod as RankingMethod
+    from qe_human.terrorcat.model import TerrorCat as TerrorCat
+
+__getattr__, __dir__ = door(__name__, "qe_human.ranking_method.RANKINGS", "qe_human.correlation.CORRELATIONS")

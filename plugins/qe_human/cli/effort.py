@@ -1,0 +1,182 @@
+"""`qe effort`: show which edits go with the effort that people perceive."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from qe.cli._common import held, print_json
+from qe.cli._options import (
+    MOST_SAMPLES,
+    TESTS,
+    CacheDir,
+    Correct,
+    Json,
+    Quiet,
+    Track,
+    input_option,
+    output_option,
+    seed_option,
+    test_option,
+)
+from qe.cli._progress import progress_bar
+
+if TYPE_CHECKING:
+    from features.basics.progress import Progress
+    from qe_human.effort.report import EffortReport
+    from qe_human.effort.texts import AnnotatedTexts
+
+
+def effort(
+    target: Annotated[
+        Path, input_option(help="Translations: one per line, a table, or annotated (.conllu); .gz too.")
+    ],
+    post_edit: Annotated[Path, input_option(help="Their post-edits, in the same form.")],
+    scores: Annotated[
+        Path,
+        input_option("--effort", help="Effort scores, higher is less effort: one per line, or a table."),
+    ],
+    target_language: Annotated[str, input_option(help="ISO 639 code of the translations, such as es.")],
+    source: Annotated[Path | None, input_option(help="Sources, to be shown on the page.")] = None,
+    source_language: Annotated[
+        str, input_option(help="ISO 639 code of the sources; Apertium's data are those of a language pair.")
+    ] = "en",
+    tagger: Annotated[str, input_option(help="What annotates plain text.")] = "apertium",
+    effort_column: Annotated[str | None, input_option(help="Column of the scores, for a table.")] = None,
+    low_effort: Annotated[float, typer.Option(help="Highest score that says: much effort.")] = 2.5,
+    high_effort: Annotated[float, typer.Option(help="Lowest score that says: little effort.")] = 4.0,
+    low_ter: Annotated[float, typer.Option(help="Highest TER of lightly edited segments.")] = 0.33,
+    high_ter: Annotated[float, typer.Option(help="Lowest TER of heavily edited segments.")] = 0.45,
+    telling: Annotated[int, output_option(min=0, help="Segments of each set that the page shows.")] = 10,
+    samples: Annotated[
+        int, test_option(min=1, max=MOST_SAMPLES, help="Bootstrap samples of the intervals.")
+    ] = 1000,
+    permutations: Annotated[
+        int, test_option(min=1, max=MOST_SAMPLES, help="Permutations of the p-values.")
+    ] = 10_000,
+    seed: Annotated[int, seed_option("Seed of all random draws.", TESTS)] = 0,
+    correct: Correct = "holm",
+    output: Annotated[
+        Path | None, output_option("--output", "-o", help="Folder for the page, JSON, tables and plots.")
+    ] = None,
+    cache_dir: CacheDir = None,
+    track: Track = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Show which edits go with perceived effort.
+
+    It aligns translations with post-edits, and correlates edit categories with effort.
+
+    Segments whose scores do not fit their edits are compared with others of similar TER (Koponen 2012).
+
+    Example:
+
+        qe effort --target mt.es --post-edit pe.es --effort scores.txt --source s.en
+        --target-language es --output effort
+    """
+    from qe.data.score_files import read_scores
+    from qe.statistics.corrections import correct as check_correction
+    from qe_human.effort.correlations import Draws
+    from qe_human.effort.report import analyse
+    from qe_human.effort.sets import Limits
+
+    check_correction([], correct)
+    limits = Limits(low_effort, high_effort, low_ter, high_ter)
+    labels = read_scores(scores, effort_column).scores
+    title = f"Edits and effort: {target.name.removesuffix('.gz')}"
+    languages = source_language, target_language
+    folder = held(output, "effort", [target, post_edit, scores, source])
+    with folder, progress_bar(quiet or as_json) as progress:
+        sides, by = _texts(target, post_edit, tagger, target_language, source_language, cache_dir, progress)
+        report = analyse(
+            *sides, labels,
+            source=_source(source, len(sides[0])), limits=limits, telling=telling,
+            draws=Draws(samples, permutations, seed, correct), recipe={"tagger": by}, progress=progress,
+        )  # fmt: skip
+        if output is not None:
+            from qe_human.effort.report_files import write_report
+
+            write_report(report, output, title, languages)
+    if track:
+        _track(report, title, languages)
+    if as_json:
+        print_json("effort", report.to_json())
+    else:
+        _print(report, output)
+
+
+def _texts(
+    target: Path,
+    post_edit: Path,
+    tagger: str,
+    language: str,
+    other: str,
+    cache: Path | None,
+    progress: "Progress",
+) -> "tuple[tuple[AnnotatedTexts, AnnotatedTexts], str]":
+    from features.basics.errors import InputError
+    from features.text.languages import check_language
+    from qe.data.reading import Reading, equal_lengths
+    from qe.data.table_files import texts_of
+    from qe.language.programs.taggers import tagger as make_tagger
+    from qe.resources.cache import default_cache
+    from qe_human.effort.texts import is_conllu, read_conllu, tagged_texts
+
+    check_language(language)
+    if is_conllu(target) != is_conllu(post_edit):
+        raise InputError(
+            "one side is CoNLL-U, the other plain text",
+            location=f"{target}, {post_edit}",
+            remedy="annotate both, or none",
+        )
+    if is_conllu(target):
+        return (read_conllu(target, language), read_conllu(post_edit, language)), "CoNLL-U"
+    by = make_tagger(tagger, language, other)
+    reading = Reading(Path())
+    columns = {
+        "target": texts_of(reading, target, "target"),
+        "post_edit": texts_of(reading, post_edit, "post_edit"),
+    }
+    equal_lengths(columns)
+    sides = [
+        tagged_texts(column.texts, language, by, cache or default_cache(), name, progress)
+        for name, column in (("translations", columns["target"]), ("post-edits", columns["post_edit"]))
+    ]
+    return (sides[0], sides[1]), f"{tagger} {by.fingerprint}"
+
+
+def _track(report: "EffortReport", title: str, languages: tuple[str, str]) -> None:
+    from qe.cli._track import track
+    from qe_human.effort.report_files import figures, write_report
+
+    track(
+        "effort",
+        lambda folder: write_report(report, folder, title, languages),
+        report.recipe,
+        figures(report),
+    )
+
+
+def _source(path: Path | None, segments: int) -> list[str] | None:
+    from features.basics.errors import InputError
+    from qe.data.reading import Reading
+    from qe.data.table_files import texts_of
+
+    if path is None:
+        return None
+    lines = texts_of(Reading(Path()), path, "source").texts
+    if len(lines) != segments:
+        raise InputError(f"{len(lines)} sources, but {segments} translations", location=path)
+    return lines
+
+
+def _print(report: "EffortReport", output: Path | None) -> None:
+    from qe.display.terminal import say, show
+    from qe_human.effort.effort_tables import STRONGEST, correlations_table, sets_table, strongest_table
+
+    show(sets_table(report), correlations_table(report))
+    show(*(strongest_table(name, values, STRONGEST) for name, values in report.correlations.items()))
+    say(*(f"note: {note}" for note in report.notes))
+    if output is not None:
+        say(f"page, tables and plots: {output / 'effort.html'}")

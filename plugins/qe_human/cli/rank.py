@@ -1,0 +1,195 @@
+"""`qe rank`: rank MT systems by what people judged: ranges, significance."""
+
+import importlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from qe.cli._common import held, print_json
+from qe.cli._options import (
+    MOST_SAMPLES,
+    TESTS,
+    Json,
+    Latex,
+    Markdown,
+    Quiet,
+    Track,
+    input_option,
+    output_option,
+    seed_option,
+    test_option,
+)
+from qe.cli._progress import progress_bar
+
+if TYPE_CHECKING:
+    from qe_human.judgements.bootstrap import Draw
+    from qe_human.judgements.collection import JudgedPair
+    from qe_human.judgements.ranking_report import RankingReport
+    from qe_human.ranking_method import RankingMethod
+
+
+def rank(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...", help="WMT ranking CSV, a table of ranks, or pairwise counts; plain or gzip."
+        ),
+    ],
+    pair: Annotated[
+        list[str] | None,
+        input_option(metavar="PAIR...", help="Language pairs: Czech-English. (default: all)"),
+    ] = None,
+    methods: Annotated[
+        list[str] | None,
+        test_option(
+            metavar="METHOD...",
+            help="{qe_human.rankings}; with settings: trueskill:draw=0.2. (default: all)",
+        ),
+    ] = None,
+    ranges: Annotated[
+        list[str] | None,
+        test_option(
+            metavar="METHOD...",
+            help="Methods with rank ranges, all, or none. (default: those that are quick)",
+        ),
+    ] = None,
+    samples: Annotated[int, test_option(max=MOST_SAMPLES, help="Bootstrap samples of tasks.")] = 1000,
+    seed: Annotated[int, seed_option("Seed of all random draws.", TESTS)] = 0,
+    confidence: Annotated[float, test_option(help="Confidence of the rank ranges.")] = 0.95,
+    level: Annotated[float, test_option(help="Level of the sign test that decides who wins.")] = 0.10,
+    correct: Annotated[
+        str | None,
+        test_option(
+            metavar="none|bonferroni|holm|bh",
+            help="Correct the sign tests of all pairs before they decide. (default: none)",
+        ),
+    ] = None,
+    draw: Annotated[
+        str, test_option(metavar="tasks|segments|judges", help="What bootstrap samples are drawn of.")
+    ] = "tasks",
+    constrained: Annotated[
+        list[str] | None,
+        input_option(metavar="SYSTEM...", help="Systems that a second mark (⋆) compares among themselves."),
+    ] = None,
+    reference: Annotated[str, input_option(help="Name of the human reference among the systems.")] = "_ref",
+    with_reference: Annotated[
+        bool, input_option("--with-reference", help="Rank the reference like a system, by every method.")
+    ] = False,
+    output: Annotated[
+        Path | None, output_option("--output", "-o", help="Folder for reports, tables and plots.")
+    ] = None,
+    json: Json = False,
+    markdown: Markdown = False,
+    latex: Latex = False,
+    track: Track = False,
+    quiet: Quiet = False,
+) -> None:
+    """Rank MT systems by what people judged.
+
+    It shows several methods, rank ranges, significance and agreement.
+
+    Example:
+
+        qe rank wmt12.RNK_results.csv.gz --pair Czech-English --methods expected_wins feedback_arc_set
+    """
+    from features.basics.errors import InputError
+    from qe_human.judgements.ranking_report import RankSettings, ranking_report
+    from qe_human.judgements.reading import chosen_pairs, read_judgements
+
+    if json + latex + markdown > 1:
+        raise InputError("only one of --json, --latex and --markdown can be printed")
+    if output is not None or track:
+        importlib.import_module(
+            "qe_human.judgements.ranking_plots"
+        )  # a package that is missing is told before any work
+    made = _methods(methods, seed)
+    settings = RankSettings(
+        reference, with_reference, _ranges(ranges, list(made)), samples, seed, confidence, level,
+        None if correct == "none" else correct, tuple(constrained or ()), _draw(draw),
+    )  # fmt: skip
+    with held(output, "rank", files), progress_bar(quiet) as progress:
+        judged = chosen_pairs(read_judgements(files, progress), pair or [])
+        _check_systems(settings.constrained, judged)
+        reports = []
+        for done, entry in enumerate(judged.values()):
+            progress("ranking", done, len(judged))
+            reports.append(ranking_report(entry, made, settings, optional=methods is None, progress=progress))
+        if output is not None:
+            from qe_human.judgements.report_files import write_reports
+
+            write_reports(reports, output)
+    if track:
+        _track(reports)
+    _print(reports, "json" if json else "latex" if latex else "markdown" if markdown else "")
+
+
+def _methods(names: list[str] | None, seed: int) -> "dict[str, RankingMethod]":
+    from features.basics.options import configured
+    from qe_human.ranking_method import RANKINGS
+
+    # The findings of WMT 2012 give rank ranges for expected wins: by default, it leads.
+    every = sorted(RANKINGS.names, key=lambda name: (name != "expected_wins", name))
+    texts = list(dict.fromkeys(names or every))
+    kinds = [text.partition(":")[0] for text in texts]
+    # One method with two settings is told apart by them.
+    keys = [kind if kinds.count(kind) == 1 else text for kind, text in zip(kinds, texts, strict=True)]
+    return {key: configured(RANKINGS, text, {"seed": seed}) for key, text in zip(keys, texts, strict=True)}
+
+
+def _ranges(names: list[str] | None, methods: list[str]) -> tuple[str, ...] | None:
+    from features.basics.errors import InputError
+
+    if names is None or names in (["all"], ["none"]):
+        return None if names is None else tuple(methods) if names == ["all"] else ()
+    strangers = [name for name in names if name not in methods]
+    if strangers:
+        raise InputError(
+            f"no method '{strangers[0]}' is asked for",
+            location="--ranges",
+            remedy=f"known: {', '.join(methods)}, all, none",
+        )
+    return tuple(names)
+
+
+def _draw(name: str) -> "Draw":
+    from features.basics.errors import unknown_name
+    from qe_human.judgements.bootstrap import DRAWS
+
+    if name not in DRAWS:
+        raise unknown_name("unit of drawing", name, DRAWS)
+    return cast("Draw", name)
+
+
+def _check_systems(names: Iterable[str], judged: "Mapping[str, JudgedPair]") -> None:
+    from features.basics.errors import unknown_name
+
+    known = sorted({system for pair in judged.values() for system in pair.counts.systems})
+    for name in names:
+        if name not in known:
+            raise unknown_name("constrained system", name, known)
+
+
+def _print(reports: "list[RankingReport]", form: str) -> None:
+    from qe.display.terminal import show
+    from qe_human.judgements import report_files
+    from qe_human.judgements.ranking_json import rankings_json
+    from qe_human.judgements.ranking_text import ranking_table
+
+    if form == "json":
+        print_json("rank", {"rankings": {report.name: rankings_json(report) for report in reports}})
+    elif form:
+        write = report_files.latex if form == "latex" else report_files.markdown
+        print("\n".join(write(report) for report in reports), end="")
+    else:
+        show(*map(ranking_table, reports))
+
+
+def _track(reports: "list[RankingReport]") -> None:
+    from qe.cli._track import track
+    from qe_human.judgements.ranking_json import figures
+    from qe_human.judgements.report_files import write_reports
+
+    metrics = {key: value for report in reports for key, value in figures(report).items()}
+    track("rank", lambda folder: write_reports(reports, folder), reports[0].recipe, metrics)

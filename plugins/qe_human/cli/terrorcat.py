@@ -1,0 +1,289 @@
+"""`qe terrorcat`: train, apply and check a metric of error classes, from rankings."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from qe.cli._application import Application
+from qe.cli._common import held, print_json
+from qe.cli._options import Json, Quiet, output_option, seed_option
+from qe.cli._progress import progress_bar
+from qe.display.numbers import number, percent
+
+if TYPE_CHECKING:
+    from qe.language.programs.taggers import Tagger
+    from qe_human.judgements.collection import Collection, JudgedPair
+    from qe_human.terrorcat.frequencies import Frequencies
+
+app = Application()
+
+Rankings = Annotated[
+    list[Path],
+    typer.Option(metavar="FILE...", help="Human rankings, as `qe rank` reads them."),
+]
+Pair = Annotated[str | None, typer.Option(help="Language pair of the rankings: Czech-English.")]
+Tagged = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The model's tagger. (default: where it was in training)")
+]
+Model = Annotated[Path, typer.Option(help="Folder that `qe terrorcat train` made.")]
+HumanReference = Annotated[str, typer.Option(help="Name of the reference in the rankings.")]
+Outputs = Annotated[
+    list[str],
+    typer.Option(metavar="SYSTEM=FILE...", help="Translations of each system, one per line."),
+]
+Reference = Annotated[Path, typer.Option(help="Reference translations, line by line.")]
+Names = Annotated[
+    Path | None, typer.Option("--segments", help="Names of the segments. (default: line numbers from 1)")
+]
+
+
+@app.callback()
+def terrorcat() -> None:
+    """Compare translations in pairs by their error classes (TerrorCat).
+
+    It is trained on human rankings.
+    """
+
+
+@app.command()
+def train(
+    rankings: Rankings,
+    outputs: Outputs,
+    reference: Reference,
+    target_language: Annotated[str, typer.Option(help="ISO 639 code of the translations, such as en.")],
+    output: Annotated[Path, output_option("--output", "-o", help="Folder of the model.")],
+    pair: Pair = None,
+    segments: Names = None,
+    learner: Annotated[
+        str, typer.Option(help="A learner of the project, such as ridge, svr_linear.")
+    ] = "ridge",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE...", help="Parameters of the learner, such as alpha=10."),
+    ] = None,
+    tagger: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Count errors by general part of speech, too: apertium, a folder of annotators, ...",
+        ),
+    ] = None,
+    human_reference: HumanReference = "_ref",
+    with_reference: Annotated[
+        bool, typer.Option("--with-reference", help="Learn from pairs with the reference, too: no errors.")
+    ] = False,
+    seed: Annotated[int, seed_option("Seed of the learner.")] = 0,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Trains the classifier from rankings and the translations that were ranked.
+
+    Example:
+
+        qe terrorcat train --rankings wmt11.csv.gz --pair Czech-English --outputs cu-bojar=cu.en
+        online-B=b.en --reference ref.en --target-language en --output terrorcat-cs-en
+    """
+    from qe.config.overrides import override
+    from qe_human.terrorcat.model import train as train_model
+    from qe_human.terrorcat.ranked_pairs import ranked_pairs
+
+    files, by = _systems(outputs), _tagger(tagger, target_language)
+    parameters: dict[str, Any] = {}
+    for text in settings or ():
+        override(parameters, text)
+    inputs = [*rankings, reference, segments, *files.values()]
+    with held(output, "terrorcat", inputs), progress_bar(quiet or as_json) as progress:
+        collection, chosen = _judged(rankings, pair)
+        pairs = ranked_pairs(chosen, None if with_reference else human_reference)
+        frequencies = _frequencies(files, reference, segments, target_language, by, progress)
+        model = train_model(
+            pairs, collection.segments.texts, frequencies, target_language, learner=learner,
+            learner_params=parameters, reference=human_reference, seed=seed, progress=progress,
+        )  # fmt: skip
+        if by is not None:
+            model.about.update(tagger=tagger, tagger_fingerprint=by.fingerprint)
+        model.save(output)
+    if as_json:
+        print_json("terrorcat-train", {"output": str(output), "slope": model.slope, **model.about})
+    elif not quiet:
+        about = model.about
+        left = {name: about[f"left_out_{name}"] for name in ("equal", "conflicting", "without_translation")}
+        typer.echo(
+            f"{about['pairs']:,} ranked pairs of {about['segments']:,} segments; left out: "
+            f"{left['equal']} equal, {left['conflicting']} with tied votes, {left['without_translation']} "
+            "without translation"
+        )
+        typer.echo(
+            f"held out, {percent(about['held_out_accuracy'])} of the pairs are ordered as people did"
+            f" ({percent(about['held_out_equal'])} not told apart)"
+        )
+        typer.echo(f"model: {output}")
+
+
+@app.command()
+def score(
+    model: Model,
+    outputs: Outputs,
+    reference: Reference,
+    output: Annotated[
+        Path, output_option("--output", "-o", help="Table system, segment, terrorcat: .tsv, .csv, ...")
+    ],
+    segments: Names = None,
+    tagger: Tagged = None,
+    unweighted: Annotated[
+        bool, typer.Option("--unweighted", help="A win counts 1, however sure the classifier is.")
+    ] = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Score the translations of several systems by the pairs that they win.
+
+    `qe correlate` reads the table.
+
+    Example:
+
+        qe terrorcat score --model terrorcat-cs-en --outputs a=a.en b=b.en c=c.en --reference ref.en
+        --output terrorcat.tsv
+    """
+    import numpy as np
+    import pandas as pd
+
+    from features.storage.outputs import check_apart
+    from qe.data.labels import check_output, save_table
+    from qe_human.terrorcat.model import TerrorCat
+
+    check_output(output)
+    files = _systems(outputs)
+    inputs = [
+        reference,
+        *([segments] if segments else []),
+        *files.values(),
+    ]
+    check_apart(output, inputs)
+    trained = TerrorCat.load(model)
+    by = _same_tagger(trained.about, tagger, trained.language)
+    with progress_bar(quiet or as_json) as progress:
+        frequencies = _frequencies(files, reference, segments, trained.language, by, progress)
+        scores = trained.scores(frequencies, weighted=not unweighted)
+    n, k = scores.shape
+    save_table(
+        pd.DataFrame({
+            "system": np.tile(frequencies.systems, n),
+            "segment": np.repeat(frequencies.segments, k),
+            "terrorcat": scores.ravel(),
+        }),
+        output,
+    )  # fmt: skip
+    means = dict(zip(frequencies.systems, map(float, scores.mean(axis=0)), strict=True))
+    ordered = dict(sorted(means.items(), key=lambda item: -item[1]))
+    if as_json:
+        print_json("terrorcat-score", {"systems": ordered, "segments": n})
+    else:
+        for system, mean in ordered.items():
+            typer.echo(f"{number(mean, 4)}  {system}")
+        typer.echo(f"per segment: {output}")
+
+
+@app.command()
+def confusion(
+    model: Model,
+    rankings: Rankings,
+    outputs: Outputs,
+    reference: Reference,
+    pair: Pair = None,
+    segments: Names = None,
+    tagger: Tagged = None,
+    human_reference: HumanReference = "_ref",
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Say how often a model agrees with people, by how sure it is.
+
+    Rankings are those that it was not trained on.
+
+    Pairs count in both directions: <, =, > say that the first translation is worse, equal, better.
+
+    Example:
+
+        qe terrorcat confusion --model terrorcat-cs-en --rankings wmt12.csv.gz --pair Czech-English
+        --outputs a=a.en b=b.en --reference ref.en
+    """
+    from qe.display.terminal import show
+    from qe_human.terrorcat.confusion import confusion as confusion_of
+    from qe_human.terrorcat.model import TerrorCat
+    from qe_human.terrorcat.ranked_pairs import ranked_pairs
+
+    trained, files = TerrorCat.load(model), _systems(outputs)
+    by = _same_tagger(trained.about, tagger, trained.language)
+    with progress_bar(quiet or as_json) as progress:
+        collection, chosen = _judged(rankings, pair)
+        frequencies = _frequencies(files, reference, segments, trained.language, by, progress)
+        pairs = ranked_pairs(chosen, human_reference)
+        told = confusion_of(trained, pairs, collection.segments.texts, frequencies, human_reference)
+    if as_json:
+        print_json("terrorcat-confusion", told.to_json())
+    else:
+        show(*told.tables())
+
+
+def _judged(rankings: list[Path], pair: str | None) -> "tuple[Collection, JudgedPair]":
+    from features.basics.errors import InputError
+    from qe_human.judgements.collection import Collection
+    from qe_human.judgements.reading import chosen_pairs, format_of
+
+    collection = Collection()
+    for path in rankings:
+        format_of(path).read(path, collection)
+    judged = collection.judged_pairs()
+    if pair is None and len(judged) > 1:
+        raise InputError("which language pair?", remedy=f"choose one with --pair: {', '.join(judged)}")
+    (chosen,) = chosen_pairs(judged, [] if pair is None else [pair]).values()
+    return collection, chosen
+
+
+def _frequencies(
+    files: dict[str, Path],
+    reference: Path,
+    segments: Path | None,
+    language: str,
+    by: "Tagger | None",
+    progress: Any,
+) -> "Frequencies":
+    from features.storage.files import read_lines
+    from qe_human.terrorcat.frequencies import error_frequencies, read_texts
+
+    texts, lines = read_texts(files, reference)
+    names = None if segments is None else list(read_lines(segments))
+    return error_frequencies(texts, lines, language, names, progress, by)
+
+
+def _tagger(name: str | None, language: str) -> "Tagger | None":
+    if name is None:
+        return None
+    from qe.language.programs.taggers import tagger
+
+    return tagger(name, language, "es" if language == "en" else "en", together=2000)
+
+
+def _same_tagger(about: dict[str, Any], named: str | None, language: str) -> "Tagger | None":
+    from features.basics.errors import InputError
+
+    trained = about.get("tagger")
+    if trained is None and named is not None:
+        raise InputError("the model counts no parts of speech", location="--tagger", remedy="leave it out")
+    by = _tagger(named or trained, language)
+    if by is not None and by.fingerprint != about.get("tagger_fingerprint"):
+        raise InputError(
+            f"the model was trained with another tagger than '{named or trained}' is now",
+            location="--tagger",
+            remedy="name that one, or train the model again",
+        )
+    return by
+
+
+def _systems(outputs: list[str]) -> dict[str, Path]:
+    from features.basics.assignments import assignments
+
+    named = assignments(outputs, "SYSTEM=FILE", "--outputs")
+    return {system: Path(path) for system, path in named.items()}

@@ -1,0 +1,132 @@
+"""Correlation: how well the scores of a metric agree with people.
+
+Think twice before adding here.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import partial
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.array_types import BoolArray, FloatArray
+from features.basics.catalogue import Catalogue
+from qe_human.human import Human
+
+Level = Literal["segment", "system"]
+DIGITS = 4  # of a correlation in tables
+Resampled = Callable[[FloatArray, FloatArray], float]
+"""Weights of segments (s,) and systems (k,) -> the correlation of a bootstrap sample."""
+
+
+class Problem(ABC):
+    """One correlation with one set of human judgements, asked of many metrics.
+
+    cells      (n, 2) segment and system of every value that a metric gives; for scores of whole systems the
+               segment is 0
+    groups     how many groups the correlation is a mean over
+    williams   observations that Williams' test counts; None if the correlation is no single Pearson's
+    """
+
+    cells: NDArray[np.int64]
+    groups: int = 1
+    williams: int | None = None
+
+    def __init__(self, human: Human) -> None:
+        self.human = human
+        self.each_segment = np.ones(len(human.segments))
+        self.each_system = np.ones(len(human.systems))
+
+    @abstractmethod
+    def weighted(self, values: FloatArray, segments: FloatArray, systems: FloatArray) -> float:
+        """The correlation of (n,) values on the common scale, weighted by segment and system.
+
+        `segments` (s,) and `systems` (k,) hold the weights.
+
+        A bootstrap sample is a vector of weights. NaN if it is undefined.
+        """
+
+    def resampled(self, values: FloatArray) -> Resampled:
+        """`weighted` of these values, for many samples."""
+        return partial(self.weighted, values)
+
+    def score(self, values: FloatArray) -> float:
+        """The correlation of (n,) raw values; NaN if it is undefined."""
+        return self.weighted(self.on_common_scale(values), self.each_segment, self.each_system)
+
+    def on_common_scale(self, values: FloatArray) -> FloatArray:
+        """Rescale values so that the values of two metrics may be exchanged.
+
+        A few huge values do not set the scale.
+
+        The values between the 10th and the 90th percentile have mean 0 and range 1; where these percentiles
+        are equal, all values have standard deviation 1.
+        """
+        low, high = np.quantile(values, [0.1, 0.9])
+        middle = values[(values >= low) & (values <= high)].mean()
+        spread = high - low if high > low else values.std()
+        return np.asarray((values - middle) / (spread if spread > 0 else 1.0))
+
+    def exchanged(self, own: FloatArray, other: FloatArray, heads: BoolArray) -> FloatArray:
+        """(B,) differences of correlations after values on the common scale change sides.
+
+        `heads` (n, B) says which values change sides.
+        """
+        values = np.empty(heads.shape[1])
+        for i, change in enumerate(np.ascontiguousarray(heads.T)):
+            first, second = np.where(change, other, own), np.where(change, own, other)
+            values[i] = self.weighted(first, self.each_segment, self.each_system) - self.weighted(
+                second, self.each_segment, self.each_system
+            )
+        return values
+
+    def between(self, own: FloatArray, other: FloatArray) -> float:
+        """Pearson's correlation of two metrics' values, for Williams' test.
+
+        The values are taken as this correlation takes them.
+        """
+        return float("nan")
+
+    def details(self, values: FloatArray) -> dict[str, float]:
+        """What else to tell of a metric, such as the threshold that ties were calibrated to."""
+        return {}
+
+
+class Correlation(ABC):
+    """Makes the problem of one kind of correlation.
+
+    Attributes
+    ----------
+    level : float
+        Of single segments, or of whole systems.
+    title : str
+        The name that people know it by, for tables and plots.
+    """
+
+    level: ClassVar[Level]
+    title: ClassVar[str]
+
+    @abstractmethod
+    def problem(self, human: Human, known: BoolArray, whole_systems: bool = False) -> Problem:
+        """The problem for metrics that have scores for the cells known (s, k).
+
+        whole_systems  whether the metrics give one score per system instead; for the system level
+
+        Raises InputError if such judgements do not allow this correlation.
+        """
+
+
+CORRELATIONS: Catalogue[Correlation] = Catalogue("qe_human.correlations", Correlation, "correlation")
+
+
+def title_of(text: str) -> str:
+    """The heading of a correlation as it was asked for.
+
+    >>> title_of("acc_eq:group=none,calibrate=false")
+    'calibrated accuracy (group=none, calibrate=false)'
+    """
+    name, _, options = text.partition(":")
+    title = CORRELATIONS.get(name).title
+    return f"{title} ({options.replace(',', ', ')})" if options else title

@@ -1,0 +1,233 @@
+"""Pairwise accuracy with ties of segment scores, the metric's ties calibrated."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.array_types import BoolArray, FloatArray, IntArray
+from features.basics.errors import InputError
+from qe_human.correlation import Correlation, Level, Problem, Resampled
+from qe_human.correlations._all_pairs import calibrated_on_all_pairs
+from qe_human.correlations._pairs import Pairs, pairs_within_segments
+from qe_human.human import Human
+
+_DRAWN = 1 << 16  # pairs of all translations that exchanges and bootstrap samples look at
+
+
+@dataclass(frozen=True)
+class AccEq(Correlation):
+    """Share of pairs that the metric orders, or ties, as people do (acc_eq, "accuracy*").
+
+    The metric finds two translations equal if their scores differ by no more than a threshold, the one that
+    gives the metric its highest accuracy on these data (the smallest of them); `calibrate=false` takes 0.
+    Exchanges and bootstrap samples calibrate anew, as exactly; without groups they look at 65,536 pairs that
+    are drawn once. Source: Deutsch, Foster and Freitag 2023, sections 5 and 6.
+
+    Parameters
+    ----------
+    group : {'item', 'none'}, default='item'
+        item: pairs of translations of one segment, averaged over the segments; none: pairs of all
+        translations.
+    """
+
+    title: ClassVar[str] = "calibrated accuracy"
+    level: ClassVar[Level] = "segment"
+    group: Literal["item", "none"] = "item"
+    calibrate: bool = True
+    seed: int = 0
+
+    def problem(self, human: Human, known: BoolArray, whole_systems: bool = False) -> Problem:
+        if self.group == "item":
+            return _ItemProblem(human, known, self.calibrate)
+        return _AllProblem(human, known, self.calibrate, self.seed)
+
+
+class _PairProblem(Problem):
+    pairs: Pairs
+
+    def __init__(self, human: Human, calibrate: bool) -> None:
+        super().__init__(human)
+        self.calibrate = calibrate
+
+    @abstractmethod
+    def weights(self, segments: FloatArray, systems: FloatArray) -> tuple[FloatArray, FloatArray]:
+        pass
+
+    def weighted(self, values: FloatArray, segments: FloatArray, systems: FloatArray) -> float:
+        return self.resampled(values)(segments, systems)
+
+    def resampled(self, values: FloatArray) -> Resampled:
+        pairs = self.pairs
+        steps = _Steps.of(values[pairs.left] - values[pairs.right], pairs.sign)
+        places = np.repeat(np.arange(len(pairs.groups)), np.diff(pairs.starts))
+
+        def score(segments: FloatArray, systems: FloatArray) -> float:
+            cell, whole = self.weights(segments, systems)
+            each = cell[pairs.left] * cell[pairs.right]
+            totals = np.bincount(places, each, len(pairs.groups))
+            counted = np.where(totals > 0, whole, 0.0)
+            if not counted.sum() > 0:
+                return float("nan")
+            shares = counted / np.where(totals > 0, totals, 1.0) / counted.sum()
+            return float(_best(*vars(steps).values(), each * shares[places], self.calibrate))
+
+        return score
+
+    def exchanged(self, own: FloatArray, other: FloatArray, heads: BoolArray) -> FloatArray:
+        pairs, sides = self.pairs, (own, other)
+        faces = [one[pairs.left] - two[pairs.right] for one in sides for two in sides]
+        steps = _Steps.of(np.concatenate(faces), np.tile(pairs.sign, len(faces)))
+        sizes = np.diff(pairs.starts)
+        weight = np.repeat(1.0 / sizes / len(sizes), sizes)
+        values, coins = np.empty(heads.shape[1]), np.ascontiguousarray(heads).view(np.uint8)
+        _best_of_exchanges(
+            *vars(steps).values(), weight, pairs.left, pairs.right, coins, values, self.calibrate
+        )
+        return values
+
+    def calibrated(self, values: FloatArray) -> tuple[float, float]:
+        pairs = self.pairs
+        differences = values[pairs.left] - values[pairs.right]
+        sizes = np.diff(pairs.starts)
+        weight = np.repeat(1.0 / sizes / len(sizes), sizes)
+        return best_threshold(differences, pairs.sign, weight, self.calibrate)
+
+    def score(self, values: FloatArray) -> float:
+        return self.calibrated(values)[1]
+
+    def details(self, values: FloatArray) -> dict[str, float]:
+        return {"threshold": self.calibrated(values)[0], "pairs": float(len(self.pairs.sign))}
+
+
+class _ItemProblem(_PairProblem):
+    def __init__(self, human: Human, known: BoolArray, calibrate: bool) -> None:
+        super().__init__(human, calibrate)
+        self.pairs = pairs_within_segments(human, known, ties=True)
+        self.cells, self.groups = self.pairs.cells, len(self.pairs.groups)
+
+    def weights(self, segments: FloatArray, systems: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return systems[self.cells[:, 1]], segments[self.pairs.groups]
+
+
+class _AllProblem(_PairProblem):
+    def __init__(self, human: Human, known: BoolArray, calibrate: bool, seed: int) -> None:
+        super().__init__(human, calibrate)
+        if human.scores is None:
+            raise InputError("without groups it needs human scores, but there are rankings or system scores")
+        judged = known & ~np.isnan(human.scores)
+        self.cells, self.gold = np.argwhere(judged), human.scores[judged]
+        if len(self.cells) < 2:
+            raise InputError("needs at least 2 translations that people and all metrics score")
+        left, right = (side.astype(np.int32) for side in _drawn_pairs(len(self.cells), seed))
+        sign = np.sign(self.gold[left] - self.gold[right]).astype(np.int8)
+        self.pairs = Pairs(self.cells, left, right, sign, np.array([0, len(left)]), np.zeros(1, np.int64))
+
+    def weights(self, segments: FloatArray, systems: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return segments[self.cells[:, 0]] * systems[self.cells[:, 1]], np.ones(1)
+
+    def calibrated(self, values: FloatArray) -> tuple[float, float]:
+        return calibrated_on_all_pairs(values, self.gold, self.calibrate)
+
+    def details(self, values: FloatArray) -> dict[str, float]:
+        n = len(self.cells)
+        return {"threshold": self.calibrated(values)[0], "pairs": float(n * (n - 1) // 2)}
+
+
+def best_threshold(
+    differences: FloatArray, sign: NDArray[np.signedinteger], weight: FloatArray, calibrate: bool = True
+) -> tuple[float, float]:
+    """The threshold (0, or the size of a difference) of the highest accuracy, and that accuracy.
+
+    differences  (p,) the metric's, of the left minus of the right translation
+    sign         (p,) what people said: 1, -1, 0
+    weight       (p,) of the pairs; they sum up to 1
+
+    >>> metric, human = np.array([0.0, 2, 6, 8]), np.array([1, 1, 1, 4])
+    >>> a, b = np.triu_indices(4, 1)
+    >>> best_threshold(metric[a] - metric[b], np.sign(human[a] - human[b]), np.full(6, 1 / 6))
+    (4.0, 0.6666666666666666)
+    """
+    sizes = np.abs(differences)
+    correct = np.sign(differences) == sign
+    if not calibrate or not len(sizes):
+        return 0.0, float(weight @ correct) if len(sizes) else float("nan")
+    # What a pair adds to the accuracy once the threshold reaches its difference.
+    change = weight * ((sign == 0).astype(np.float64) - correct)
+    order = np.argsort(sizes)
+    thresholds = np.append(0.0, sizes[order])
+    accuracies = float(weight @ correct) + np.append(0.0, np.cumsum(change[order]))
+    last = np.append(np.diff(thresholds) > 0, True)
+    best = int(np.argmax(np.round(accuracies[last], 12)))
+    return float(thresholds[last][best]), float(accuracies[last][best])
+
+
+def _drawn_pairs(n: int, seed: int) -> tuple[IntArray, IntArray]:
+    if n * (n - 1) // 2 <= _DRAWN:
+        left, right = np.triu_indices(n, 1)
+        return left, right
+    rng = np.random.default_rng(seed)
+    left = np.sort(rng.integers(0, n, _DRAWN))  # neighbours in memory
+    right = (left + rng.integers(1, n, _DRAWN)) % n
+    return left, right
+
+
+@dataclass(frozen=True, eq=False)
+class _Steps:
+    order: IntArray
+    change: NDArray[np.int8]
+    ends: BoolArray
+    zeros: int
+
+    @classmethod
+    def of(cls, differences: FloatArray, sign: NDArray[np.signedinteger]) -> "_Steps":
+        sizes = np.abs(differences)
+        order = np.argsort(sizes, kind="stable")
+        change = np.where(sign == 0, 1, -(differences * sign > 0).astype(np.int8))[order]
+        ends = np.append(np.diff(sizes[order]) > 0, True)
+        return cls(order, change.astype(np.int8), ends, int((sizes == 0).sum()))
+
+
+@numba.njit(cache=True, nogil=True)
+def _best(order: Any, change: Any, ends: Any, zeros: int, weight: Any, calibrate: bool) -> Any:
+    ordered, now, best = 0.0, 0.0, 0.0
+    for e in range(len(order)):
+        w = weight[order[e]]
+        ordered += w if change[e] < 0 else 0.0
+        now += change[e] * w
+        if e < zeros or (calibrate and ends[e] and now > best):
+            best = now
+    return ordered + best
+
+
+@numba.njit(cache=True, nogil=True)
+def _best_of_exchanges(
+    order: Any, change: Any, ends: Any, zeros: int, weight: Any, left: Any, right: Any, heads: Any, out: Any,
+    calibrate: bool,
+) -> None:  # fmt: skip
+    pairs, samples = len(left), heads.shape[1]
+    ordered, now, best = np.zeros((2, samples)), np.zeros((2, samples)), np.zeros((2, samples))
+    gained = False
+    for e in range(len(order)):
+        pair, face = order[e] % pairs, order[e] // pairs
+        if change[e] != 0:
+            step, kept = change[e] * weight[pair], weight[pair] if change[e] < 0 else 0.0
+            a, b = heads[left[pair]], heads[right[pair]]
+            for s in range(samples):
+                shown = 2 * a[s] + b[s]
+                first, second = 1.0 if shown == face else 0.0, 1.0 if shown == 3 - face else 0.0
+                now[0, s] += step * first
+                now[1, s] += step * second
+                ordered[0, s] += kept * first
+                ordered[1, s] += kept * second
+            gained = gained or change[e] > 0
+        if gained and (e == zeros - 1 or (calibrate and e >= zeros and ends[e])):
+            for side in range(2):
+                for s in range(samples):
+                    best[side, s] = now[side, s] if e < zeros else max(best[side, s], now[side, s])
+            gained = False
+    for s in range(samples):
+        out[s] = ordered[0, s] + best[0, s] - ordered[1, s] - best[1, s]

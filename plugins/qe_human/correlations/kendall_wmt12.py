@@ -1,0 +1,71 @@
+"""Kendall's tau of segment scores, as the metrics task of WMT 2012 defines it."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numba
+import numpy as np
+
+from features.basics.array_types import BoolArray, FloatArray
+from qe_human.correlation import Correlation, Level, Problem
+from qe_human.correlations._pairs import pairs_within_segments
+from qe_human.human import Human
+
+
+@dataclass(frozen=True)
+class KendallWmt12(Correlation):
+    """(concordant - discordant) / all pairs that people found different.
+
+    Pairs are translations of one segment: from rankings, every judgement is one, as often as it was made;
+    from scores, every two systems. A pair that the metric scores equal counts as discordant. Source:
+    Callison-Burch et al. 2012, section 5.2, as Machacek and Bojar 2014, section 4, spell it out.
+    """
+
+    title: ClassVar[str] = "Kendall (WMT12)"
+    level: ClassVar[Level] = "segment"
+
+    def problem(self, human: Human, known: BoolArray, whole_systems: bool = False) -> Problem:
+        return _KendallProblem(human, known)
+
+
+class _KendallProblem(Problem):
+    def __init__(self, human: Human, known: BoolArray) -> None:
+        super().__init__(human)
+        self.pairs = pairs_within_segments(human, known, ties=False)
+        self.cells, self.groups = self.pairs.cells, len(self.pairs.groups)
+
+    def weighted(self, values: FloatArray, segments: FloatArray, systems: FloatArray) -> float:
+        pairs = self.pairs
+        cell, whole = systems[pairs.cells[:, 1]], segments[pairs.groups]
+        return float(_tau(values, pairs.left, pairs.right, pairs.sign, pairs.starts, cell, whole))
+
+    def exchanged(self, own: FloatArray, other: FloatArray, heads: BoolArray) -> FloatArray:
+        pairs, sides, values = self.pairs, (own, other), np.zeros(heads.shape[1])
+        faces = [np.sign((a[pairs.left] - b[pairs.right]) * pairs.sign) > 0 for a in sides for b in sides]
+        _differences(np.stack(faces, axis=1), pairs.left, pairs.right, np.ascontiguousarray(heads), values)
+        return values / len(pairs.sign)
+
+    def details(self, values: FloatArray) -> dict[str, float]:
+        return {"pairs": float(len(self.pairs.sign))}
+
+
+@numba.njit(cache=True, nogil=True)
+def _tau(values: Any, left: Any, right: Any, sign: Any, starts: Any, cell: Any, whole: Any) -> Any:
+    net, total = 0.0, 0.0
+    for g in range(len(whole)):
+        if whole[g] > 0:
+            for p in range(starts[g], starts[g + 1]):
+                a, b = left[p], right[p]
+                weight = whole[g] * cell[a] * cell[b]
+                net += weight if (values[a] - values[b]) * sign[p] > 0 else -weight
+                total += weight
+    return net / total if total > 0 else np.nan
+
+
+@numba.njit(cache=True, nogil=True)
+def _differences(concordant: Any, left: Any, right: Any, heads: Any, out: Any) -> None:
+    for p in range(len(left)):
+        faces, a, b = concordant[p], heads[left[p]], heads[right[p]]
+        for s in range(heads.shape[1]):
+            shown = 2 * int(a[s]) + int(b[s])
+            out[s] += 2.0 * (int(faces[shown]) - int(faces[3 - shown]))

@@ -1,0 +1,281 @@
+"""The effort report: sets, distributions of edits, correlations, telling segments."""
+
+import importlib.metadata
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.progress import Progress, silent
+from features.edits.edit_categories import ALL, CATEGORIES, WORD_CLASSES, EditCounts, edit_counts
+from features.edits.edit_labels import EditLabels, edit_labels
+from features.edits.ter import ter
+from features.storage.files import digest
+from features.text.word_classes import UNKNOWN
+from qe.display.numbers import number
+from qe.display.summary import summarised, table_by
+from qe.display.table import Table
+from qe_human.effort.correlations import Correlation, Draws, correlations
+from qe_human.effort.segments import MarkedSegment, discrepancies, marked_segment, most_telling
+from qe_human.effort.sets import Limits, SetPair, four_sets
+from qe_human.effort.texts import AnnotatedTexts
+
+LOTS = 100  # other comparison sets that correlations are computed on
+WHOLE, EQUAL_TER = "all segments", "all segments, TER held constant"
+
+
+@summarised
+@dataclass(frozen=True, eq=False)
+class EffortReport:
+    """Edits, effort, and how they go together.
+
+    Attributes
+    ----------
+    counts : EditCounts
+        Words by segment, word class and category.
+    table : DataFrame
+        One row per segment: shares, see `EditCounts.table`.
+    effort, ter : array of float
+        (n,) scores (higher is less effort), edits per word of the post-edit (NaN: it is empty).
+    pairs : pair of SetPair and SetPair
+        The four sets, in two pairs.
+    correlations : mapping of str to sequence of Correlation
+        Population (all segments, the same with TER held constant, low TER, high TER) -> categories.
+    telling : mapping of str to sequence of MarkedSegment
+        Set (`low TER, low score`, ...) -> segments, the most telling first.
+    notes : sequence of str
+        What a reader must know.
+    recipe : mapping of str to Any
+        Settings, versions, fingerprints.
+    """
+
+    counts: EditCounts
+    table: pd.DataFrame
+    effort: FloatArray
+    ter: FloatArray
+    pairs: tuple[SetPair, SetPair]
+    correlations: Mapping[str, Sequence[Correlation]]
+    telling: Mapping[str, Sequence[MarkedSegment]]
+    notes: Sequence[str]
+    recipe: Mapping[str, Any]
+
+    @property
+    def sets(self) -> dict[str, NDArray[np.int64]]:
+        """The four sets by name."""
+        return {
+            f"{pair.name}, {side} score": rows for pair in self.pairs for side, rows in _sides(pair).items()
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; undefined is None."""
+        return {
+            "segments": len(self.effort),
+            "sets": {name: self.describe(rows) for name, rows in self.sets.items()},
+            "correlations": {
+                name: [correlation.to_json() for correlation in values]
+                for name, values in self.correlations.items()
+            },
+            "notes": list(self.notes),
+            "recipe": dict(self.recipe),
+        }
+
+    def describe(self, rows: NDArray[np.int64]) -> dict[str, Any]:
+        """Some segments together: how many, tokens of post-edits, shares by word class and category."""
+        shares = self.counts.sums(rows)
+        by_class = {
+            word_class: {c: _plain(v) for c, v in zip(CATEGORIES, row, strict=True)}
+            for word_class, row in zip((*WORD_CLASSES, ALL), shares.tolist(), strict=True)
+        }
+        return {
+            "segments": len(rows),
+            "tokens": int(self.counts.post_edit[rows].sum()),
+            "mean_ter": _plain(float(self.ter[rows].mean())) if len(rows) else None,
+            "mean_effort": _plain(float(self.effort[rows].mean())) if len(rows) else None,
+            "edited": _plain(edited(shares)[-1]),
+            "reordered": _plain(reordered(shares)[-1]),
+            "shares": by_class,
+            "rows": (rows + 1).tolist(),
+        }
+
+    def summary(self) -> Table:
+        """The sets of segments whose scores do not fit their edits."""
+        return table_by("qe_human.effort.effort_tables.sets_table", self)
+
+
+def edited(shares: FloatArray) -> FloatArray:
+    """(7,) share of words that were edited, by word class, last all."""
+    return np.asarray(1 - shares[:, CATEGORIES.index("match")])
+
+
+def reordered(shares: FloatArray) -> FloatArray:
+    """(7,) share of paired words that moved, by word class, last all."""
+    return np.asarray(1 - shares[:, CATEGORIES.index("order_same")])
+
+
+def analyse(
+    target: AnnotatedTexts,
+    post_edit: AnnotatedTexts,
+    effort: FloatArray,
+    *,
+    source: Sequence[str] | None = None,
+    limits: Limits | None = None,
+    draws: Draws | None = None,
+    telling: int = 10,
+    recipe: Mapping[str, Any] | None = None,
+    progress: Progress = silent,
+) -> EffortReport:
+    """Compares n translations with their post-edits, and the edits with effort scores.
+
+    effort   (n,) scores, higher is less effort
+    telling  segments that are marked word by word, of each of the four sets
+    recipe   more to be kept with the report: files, tagger
+
+    Raises InputError if the sides differ in number, a score is not finite, or no segment can be analysed.
+    """
+    limits, draws = limits or Limits(), draws or Draws()
+    effort = _checked(target, post_edit, effort)
+    sides = (target, post_edit)
+    labels = edit_labels(
+        *((getattr(target, x), getattr(post_edit, x)) for x in ("words", "lemmas", "classes"))
+    )
+    counts = edit_counts(labels, (target.classes, post_edit.classes))
+    rates = ter(target.words.lower(), post_edit.words.lower()).rates
+    if not np.isfinite(rates).any():
+        raise InputError("all post-edits are empty", remedy="check the order of the files")
+    pairs = four_sets(effort, rates, limits, draws.seed)
+    table = counts.table()
+    return EffortReport(
+        counts,
+        table,
+        effort,
+        rates,
+        pairs,
+        _correlations(table, effort, rates, pairs, limits, draws, progress),
+        _telling(labels, sides, effort, rates, pairs, source, telling),
+        _notes(sides, rates, pairs, limits),
+        {**_recipe(sides, effort, limits, draws), **(recipe or {})},
+    )
+
+
+def _checked(target: AnnotatedTexts, post_edit: AnnotatedTexts, effort: FloatArray) -> FloatArray:
+    scores = np.asarray(effort, np.float64)
+    if not len(target) == len(post_edit) == len(scores):
+        raise InputError(
+            f"{len(target)} translations, {len(post_edit)} post-edits and {len(scores)} effort scores",
+            remedy="line i of all files must be the same segment",
+        )
+    if not np.isfinite(scores).all():
+        raise InputError(f"segment {np.flatnonzero(~np.isfinite(scores))[0] + 1} has no effort score")
+    return scores
+
+
+def _correlations(
+    table: pd.DataFrame,
+    effort: FloatArray,
+    rates: FloatArray,
+    pairs: tuple[SetPair, SetPair],
+    limits: Limits,
+    draws: Draws,
+    progress: Progress,
+) -> dict[str, list[Correlation]]:
+    lots = [four_sets(effort, rates, limits, draws.seed + lot) for lot in range(1, LOTS + 1)]
+    everything = np.arange(len(effort))
+    populations = {
+        WHOLE: (everything, None, []),
+        EQUAL_TER: (everything, rates, []),
+        **{pair.name: (pair.rows, None, [lot[i].rows for lot in lots]) for i, pair in enumerate(pairs)},
+    }
+    return {
+        name: correlations(table, effort, rows, control, others, draws, progress, f"correlations: {name}")
+        for name, (rows, control, others) in populations.items()
+    }
+
+
+def _telling(
+    labels: EditLabels,
+    sides: tuple[AnnotatedTexts, AnnotatedTexts],
+    effort: FloatArray,
+    rates: FloatArray,
+    pairs: tuple[SetPair, SetPair],
+    source: Sequence[str] | None,
+    count: int,
+) -> dict[str, list[MarkedSegment]]:
+    discrepancy = discrepancies(effort, rates)
+
+    def marked(row: int) -> MarkedSegment:
+        text = None if source is None else source[row]
+        return marked_segment(
+            row, labels, sides, float(effort[row]), float(rates[row]), float(discrepancy[row]), text
+        )
+
+    return {
+        f"{pair.name}, {side} score": [marked(row) for row in most_telling(discrepancy, rows, count).tolist()]
+        for pair in pairs
+        for side, rows in _sides(pair).items()
+    }
+
+
+def _sides(pair: SetPair) -> dict[str, NDArray[np.int64]]:
+    return {"low": pair.low, "high": pair.high}
+
+
+def _notes(
+    sides: tuple[AnnotatedTexts, AnnotatedTexts],
+    rates: FloatArray,
+    pairs: tuple[SetPair, SetPair],
+    limits: Limits,
+) -> list[str]:
+    notes = []
+    unknown, words = 0, 0
+    for side in sides:
+        known = np.array([name != UNKNOWN for name in side.classes.types], bool)[side.classes.ids]
+        unknown, words = unknown + int((~known).sum()), words + len(known)
+    if unknown:
+        notes.append(
+            f"{unknown:,} of {words:,} words have no known part of speech: they count as `other`, and never"
+            " as a changed part of speech"
+        )
+    if np.isnan(rates).any():
+        notes.append(f"{int(np.isnan(rates).sum())} segments have an empty post-edit: TER is undefined there")
+    for pair in pairs:
+        if not len(pair.low):
+            notes.append(f"{pair.name}: no segment has {_wanted(pair, limits)}, or none the opposite score")
+            continue
+        notes.append(
+            f"{pair.name}: {len(pair.low)} segments against {len(pair.high)} that differ in TER by at most"
+            f" {number(pair.difference)}"
+        )
+        if pair.unmatched:
+            notes.append(f"{pair.name}: {pair.unmatched} more segments are within the limits, but no segment"
+                         " was left to compare them with")  # fmt: skip
+    return notes
+
+
+def _wanted(pair: SetPair, limits: Limits) -> str:
+    if pair.name.startswith("low"):
+        return f"a score of at most {limits.low_effort:g} and a TER of at most {limits.low_ter:g}"
+    return f"a score of at least {limits.high_effort:g} and a TER of at least {limits.high_ter:g}"
+
+
+def _recipe(
+    sides: tuple[AnnotatedTexts, AnnotatedTexts], effort: FloatArray, limits: Limits, draws: Draws
+) -> dict[str, Any]:
+    texts = [layer.fingerprint for side in sides for layer in (side.words, side.lemmas, side.classes)]
+    return {
+        "limits": asdict(limits),
+        **asdict(draws),
+        "confidence": 0.95,
+        "lots": LOTS,
+        "texts": digest(*texts),
+        "effort": digest(effort.tobytes()),
+        "versions": {name: importlib.metadata.version(name) for name in ("numpy", "scipy", "simplemma")},
+    }
+
+
+def _plain(value: float) -> float | None:
+    return None if value != value else float(value)

@@ -1,0 +1,151 @@
+"""What has been read of one or several files, before it is sorted by language pair."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.errors import InputError
+from qe.display.summary import summarised
+from qe_human.judgements.comparisons import CodeArray, Comparisons, comparisons
+from qe_human.judgements.pairwise import PairwiseCounts
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedPair:
+    """The judgements of one language pair; `comparisons` is None if only counts were given."""
+
+    name: str
+    counts: PairwiseCounts
+    comparisons: Comparisons | None
+    notes: tuple[str, ...] = ()
+
+
+class Codes:
+    """Texts as numbers, in the order of first appearance.
+
+    >>> codes = Codes()
+    >>> codes.of(["b", "a", "b"]).tolist(), codes.texts
+    ([0, 1, 0], ['b', 'a'])
+    """
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+
+    @property
+    def texts(self) -> list[str]:
+        return list(self.numbers)
+
+    def of(self, texts: Iterable[str]) -> CodeArray:
+        numbers = self.numbers
+        return np.fromiter((numbers.setdefault(text, len(numbers)) for text in texts), np.int32)
+
+
+@summarised
+@dataclass(eq=False)
+class Collection:
+    """Tasks and counts of all files read so far. Formats add to it."""
+
+    pairs: Codes = field(default_factory=Codes)
+    systems: Codes = field(default_factory=Codes)
+    segments: Codes = field(default_factory=Codes)
+    judges: Codes = field(default_factory=Codes)
+    parts: list[tuple[CodeArray, CodeArray, CodeArray, CodeArray, NDArray[np.int16]]] = field(
+        default_factory=list
+    )
+    counts: dict[str, Counter[tuple[str, str, str]]] = field(default_factory=dict)
+
+    def add_tasks(
+        self,
+        pairs: Sequence[str],
+        segments: Sequence[str],
+        judges: Sequence[str],
+        systems: Sequence[Sequence[str | None]],
+        ranks: NDArray[np.int16],
+    ) -> None:
+        """Adds n tasks.
+
+        systems  for each of w places, n names; None for an empty place
+        ranks    (n, w); -1 where left blank
+        """
+        shown = np.stack([self._system_codes(names) for names in systems], axis=1)
+        codes = self.pairs.of(pairs), self.segments.of(segments), self.judges.of(judges)
+        self.parts.append((*codes, shown, ranks))
+
+    def add_counts(self, pair: str, a: str, b: str, wins: int, ties: int, losses: int) -> None:
+        """Adds the judgements of a pair of systems, given once."""
+        counter = self.counts.setdefault(pair, Counter())
+        counter[a, "wins", b] += wins
+        counter[b, "wins", a] += losses
+        counter[a, "ties", b] += ties
+        counter[b, "ties", a] += ties
+
+    def judged_pairs(self) -> dict[str, JudgedPair]:
+        """The language pairs in the order of first appearance.
+
+        Raises InputError for a pair that comes both as tasks and as counts.
+        """
+        both = sorted(set(self.pairs.numbers) & set(self.counts))
+        if both:
+            raise InputError(
+                f"the pair {both[0]} comes both as tasks and as counts",
+                remedy="rank them apart: intervals and agreement need tasks",
+            )
+        from_tasks = {name: self._from_tasks(name) for name in self.pairs.texts}
+        return from_tasks | {name: _from_counts(name, counter) for name, counter in self.counts.items()}
+
+    def _system_codes(self, names: Sequence[str | None]) -> CodeArray:
+        codes = self.systems.of("" if name is None else name for name in names)
+        empty = self.systems.numbers.get("", -1)
+        return np.where(codes == empty, -1, codes).astype(np.int32)
+
+    def _from_tasks(self, name: str) -> JudgedPair:
+        number = self.pairs.numbers[name]
+        width = max(shown.shape[1] for _, _, _, shown, _ in self.parts)
+        columns = [
+            (segment[own], judge[own], _widened(shown[own], width), _widened(ranks[own], width))
+            for pair, segment, judge, shown, ranks in self.parts
+            if (own := pair == number).any()
+        ]
+        segment, judge, shown, ranks = (np.concatenate(column) for column in zip(*columns, strict=True))
+        texts = self.systems.texts
+        codes = sorted((int(code) for code in np.unique(shown[shown >= 0])), key=texts.__getitem__)
+        places = np.full(len(texts) + 1, -1, np.int32)  # its last entry is that of code -1
+        places[codes] = np.arange(len(codes))
+        systems = tuple(texts[code] for code in codes)
+        judged = comparisons(systems, places[shown], ranks, segment, judge)
+        return JudgedPair(name, judged.counts(), judged, _notes(judged))
+
+
+def _widened(array: NDArray[np.generic], width: int) -> NDArray[np.generic]:
+    return np.pad(array, ((0, 0), (0, width - array.shape[1])), constant_values=-1)
+
+
+def _notes(judged: Comparisons) -> tuple[str, ...]:
+    silent = judged.tasks - len(np.unique(judged.task))
+    notes = []
+    if judged.with_itself:
+        notes.append(f"{judged.with_itself} comparisons of a system with itself say nothing")
+    if judged.silent:
+        notes.append(f"shown, but compared with no other system: {', '.join(judged.silent)}")
+    if silent:
+        notes.append(f"{silent:,} of {judged.tasks:,} tasks compare no two systems")
+    return tuple(notes)
+
+
+def _from_counts(name: str, counter: Counter[tuple[str, str, str]]) -> JudgedPair:
+    systems = tuple(sorted({system for system, _, _ in counter}))
+    wins, ties = (
+        np.array([[counter[a, kind, b] for b in systems] for a in systems], np.int64)
+        for kind in ("wins", "ties")
+    )
+    note = "only counts are given: no intervals, no rank ranges, no agreement between judges"
+    return JudgedPair(name, PairwiseCounts(systems, wins, ties), None, (note,))
+
+
+def name_of(path: Path) -> str:
+    """The language pair that a file without language columns is about, by its name."""
+    return path.name.removesuffix(".gz")

@@ -1,0 +1,335 @@
+"""Rank the systems of one language pair by several methods, with measures of certainty."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError, unknown_name
+from features.basics.packages import DISTRIBUTION, versions
+from features.basics.progress import Progress, silent
+from qe.display.summary import summarised, table_by
+from qe.display.table import Table
+from qe.statistics.corrections import check_correction
+from qe_human.judgements.agreement import Agreement, agreement
+from qe_human.judgements.bootstrap import DRAWS, Draw, resampled_ranks
+from qe_human.judgements.circles import Circle, circles, knots
+from qe_human.judgements.collection import JudgedPair
+from qe_human.judgements.method_correlations import MethodCorrelations, method_correlations
+from qe_human.judgements.pairwise import PairwiseCounts
+from qe_human.judgements.power import Power, power
+from qe_human.judgements.rank_ranges import clusters, rank_ranges
+from qe_human.judgements.sign_tests import corrected, sign_tests, tested_ranks, winners
+from qe_human.judgements.violations import Violation, violations
+from qe_human.ranking_method import Ranking, RankingMethod, ScoreMethod
+
+
+@dataclass(frozen=True)
+class RankSettings:
+    """How to rank.
+
+    Parameters
+    ----------
+    reference : str, default='_ref'
+        Name of the human reference among the systems.
+    with_reference : bool, default=False
+        Whether every method treats it as a system like any other.
+    ranges : tuple of str or None, default=None
+        Methods with rank ranges; None: those that rank bootstrap samples quickly.
+    samples : int, default=1000
+        Bootstrap samples of tasks; 0 for none.
+    seed : int, default=0
+        Of all random draws.
+    confidence : float, default=0.95
+        Of the rank ranges.
+    level : float, default=0.1
+        Of the sign test that decides who wins (findings of WMT 2012, Table 4).
+    correct : str or None, default=None
+        How p-values of all pairs are corrected before they decide (Lopez 2012, section 6); None: they
+        decide as they are, and Holm's correction is told beside them.
+    constrained : tuple of str, default=()
+        Systems that a second mark compares with each other alone (Table 4); others may be missing.
+    draw : str, default='tasks'
+        What the bootstrap draws: tasks, or all tasks of a judge or of a segment together.
+    """
+
+    reference: str = "_ref"
+    with_reference: bool = False
+    ranges: tuple[str, ...] | None = None
+    samples: int = 1000
+    seed: int = 0
+    confidence: float = 0.95
+    level: float = 0.10
+    correct: str | None = None
+    constrained: tuple[str, ...] = ()
+    draw: Draw = "tasks"
+
+    def __post_init__(self) -> None:
+        if self.samples < 0:
+            raise InputError(f"samples must be at least 0, but got {self.samples}")
+        if self.correct is not None:
+            check_correction(self.correct)
+        if self.draw not in DRAWS:
+            raise unknown_name("unit of drawing", self.draw, DRAWS)
+        for name in ("confidence", "level"):
+            if not 0 < getattr(self, name) < 1:
+                raise InputError(f"0 < {name} < 1 must hold, but got {getattr(self, name):g}")
+
+
+@dataclass(frozen=True, eq=False)
+class MethodResult:
+    """What one method says.
+
+    order       the systems it ranks, best first
+    scores      their scores in that order, NaN if undefined; None for a method without scores
+    unique      whether no other order is as good
+    cost        what the method minimises, if it does
+    unit        what a score is; empty without scores
+    violations  preferences that the order violates, the reference aside
+    ranges      system -> lowest and highest rank; None if none were asked for, or there are no tasks
+    clusters    groups of systems that rank ranges cannot tell apart, best first
+    """
+
+    order: tuple[str, ...]
+    scores: tuple[float, ...] | None
+    unique: bool
+    cost: float | None
+    unit: str
+    violations: tuple[Violation, ...]
+    ranges: Mapping[str, tuple[int, int]] | None = None
+    clusters: tuple[tuple[str, ...], ...] | None = None
+
+    @property
+    def cost_in_judgements(self) -> int:
+        """The sum of margins of the violated preferences."""
+        return sum(violation.margin for violation in self.violations)
+
+
+@summarised
+@dataclass(frozen=True, eq=False)
+class RankingReport:
+    """One language pair.
+
+    Attributes
+    ----------
+    counts : PairwiseCounts
+        Of the systems that are ranked, without the reference unless it is one of them.
+    shown : mapping of str to int
+        Tasks, segments and judges; empty if only counts were given.
+    p_values : array of float
+        (k, k) of the sign tests, in the order of counts.systems.
+    corrected : array of float
+        (k, k) the same, corrected for all pairs.
+    decisive : array of float
+        (k, k) those that decide: the corrected ones if a correction was asked for.
+    winners : tuple of str
+        Systems that no other is significantly better than.
+    constrained_winners : tuple of str
+        Constrained systems that no other constrained one is significantly better than.
+    tested : mapping of str to pair of int and int
+        System -> lowest and highest rank that the sign tests leave open.
+    agreement : Agreement or None
+        Between and within judges, the reference among the systems; None without tasks.
+    power : Power or None
+        None without tasks, and for a single system.
+    """
+
+    name: str
+    counts: PairwiseCounts
+    shown: Mapping[str, int]
+    methods: Mapping[str, MethodResult]
+    p_values: FloatArray
+    corrected: FloatArray
+    decisive: FloatArray
+    winners: tuple[str, ...]
+    constrained_winners: tuple[str, ...]
+    tested: Mapping[str, tuple[int, int]]
+    circles: tuple[Circle, ...]
+    knots: tuple[tuple[str, ...], ...]
+    correlations: MethodCorrelations
+    agreement: Agreement | None
+    power: Power | None
+    recipe: Mapping[str, Any]
+    notes: tuple[str, ...] = field(default=())
+
+    def summary(self) -> Table:
+        """The order of the leading method, and the ranks by others."""
+        return table_by("qe_human.judgements.ranking_text.ranking_table", self)
+
+
+def ranking_report(
+    judged: JudgedPair,
+    methods: Mapping[str, RankingMethod],
+    settings: RankSettings | None = None,
+    *,
+    optional: bool = False,
+    progress: Progress = silent,
+) -> RankingReport:
+    """Ranks the systems of one language pair by every method.
+
+    Raises InputError if fewer than two systems remain, for rank ranges of unknown methods, and if a
+    method cannot rank and is not optional.
+
+    Parameters
+    ----------
+    optional : bool, default=False
+        Whether a method that cannot rank these systems is told of in a note and left out.
+    """
+    settings = settings or RankSettings()
+    counts = judged.counts if settings.with_reference else judged.counts.without(settings.reference)
+    if len(counts.systems) < 2 or counts.total == 0:
+        raise InputError(
+            f"no two systems of {judged.name} are compared, the reference '{settings.reference}' aside",
+            remedy="add --with-reference to rank it like a system",
+        )
+    rankings, notes = _rankings(judged, counts, methods, settings, optional)
+    kept = {name: methods[name] for name in rankings}
+    ranges = _ranges(judged, counts, kept, settings, progress)
+    tables = {name: _ranked_by(method, judged, counts) for name, method in kept.items()}
+    results = {
+        name: _result(methods[name], ranking, tables[name], counts, ranges.get(name))
+        for name, ranking in rankings.items()
+    }
+    p_values = sign_tests(counts.wins)
+    mended = corrected(p_values, settings.correct or "holm")
+    decisive = mended if settings.correct else p_values
+    left = tested_ranks(counts.wins, decisive, settings.level)
+    tasks = judged.comparisons
+    own = [] if tasks is None else [tasks.systems.index(name) for name in counts.systems]
+    return RankingReport(
+        judged.name,
+        counts,
+        _shown(judged),
+        results,
+        p_values,
+        mended,
+        decisive,
+        _winners(counts, decisive, settings.level, counts.systems),
+        _winners(counts, decisive, settings.level, settings.constrained),
+        {name: (int(low), int(high)) for name, (low, high) in zip(counts.systems, left, strict=True)},
+        tuple(circles(counts)),
+        tuple(map(tuple, knots(counts))),
+        method_correlations({name: _without(result.order, counts) for name, result in results.items()}),
+        None if tasks is None else agreement([tasks], settings.samples, settings.seed),
+        None if tasks is None else power(tasks, own, seed=settings.seed),
+        {
+            **vars(settings),
+            "methods": {name: str(method) for name, method in kept.items()},
+            "versions": versions(DISTRIBUTION, "numpy", "scipy", "numba"),
+        },
+        (*judged.notes, *notes),
+    )
+
+
+def _winners(
+    counts: PairwiseCounts, p_values: FloatArray, level: float, among: Sequence[str]
+) -> tuple[str, ...]:
+    own = [i for i, name in enumerate(counts.systems) if name in among]
+    wins = winners(counts.wins[np.ix_(own, own)], p_values[np.ix_(own, own)], level)
+    return tuple(counts.systems[i] for i, won in zip(own, wins, strict=True) if won)
+
+
+def _rankings(
+    judged: JudgedPair,
+    counts: PairwiseCounts,
+    methods: Mapping[str, RankingMethod],
+    settings: RankSettings,
+    optional: bool,
+) -> tuple[dict[str, Ranking], list[str]]:
+    rankings, notes = {}, []
+    for name, method in methods.items():
+        table = _ranked_by(method, judged, counts)
+        try:
+            rankings[name] = method.ranking(table.wins.astype(np.float64), table.ties.astype(np.float64))
+        except InputError as error:
+            if not optional:
+                raise InputError(
+                    error.problem, location=f"{judged.name}, {name}", remedy=error.remedy
+                ) from None
+            notes.append(f"{name} is left out: {error.problem}")
+    undefined = [
+        f"{name} is undefined for {system}"
+        for name, ranking in rankings.items()
+        if ranking.scores is not None
+        for system, score in zip(
+            _ranked_by(methods[name], judged, counts).systems, ranking.scores, strict=True
+        )
+        if np.isnan(score)
+    ]
+    if not settings.samples and judged.comparisons is not None:
+        notes.append("no bootstrap samples: no rank ranges")
+    elif _drawn(judged, settings) == 1:
+        notes.append(
+            f"one {settings.draw.removesuffix('s')} only: there is nothing to draw, so no rank ranges"
+        )
+    return rankings, [*notes, *undefined]
+
+
+def _ranked_by(method: RankingMethod, judged: JudgedPair, counts: PairwiseCounts) -> PairwiseCounts:
+    return judged.counts if method.counts_reference else counts
+
+
+def _ranges(
+    judged: JudgedPair,
+    counts: PairwiseCounts,
+    methods: Mapping[str, RankingMethod],
+    settings: RankSettings,
+    progress: Progress,
+) -> dict[str, NDArray[np.int64]]:
+    wanted = settings.ranges
+    chosen = {
+        name: method
+        for name, method in methods.items()
+        if (method.resampled if wanted is None else name in wanted)
+    }
+    if judged.comparisons is None or settings.samples == 0 or not chosen or _drawn(judged, settings) == 1:
+        return {}
+    systems = {
+        name: [judged.counts.systems.index(system) for system in _ranked_by(method, judged, counts).systems]
+        for name, method in chosen.items()
+    }
+    ranks = resampled_ranks(
+        judged.comparisons, chosen, systems,
+        samples=settings.samples, seed=settings.seed, draw=settings.draw, progress=progress,
+    )  # fmt: skip
+    return {name: rank_ranges(drawn, settings.confidence) for name, drawn in ranks.items()}
+
+
+def _result(
+    method: RankingMethod,
+    ranking: Ranking,
+    table: PairwiseCounts,
+    counts: PairwiseCounts,
+    ranges: NDArray[np.int64] | None,
+) -> MethodResult:
+    order = tuple(table.systems[i] for i in ranking.order)
+    scores = None if ranking.scores is None else tuple(float(ranking.scores[i]) for i in ranking.order)
+    told = groups = None
+    if ranges is not None:
+        told = {name: (int(low), int(high)) for name, (low, high) in zip(table.systems, ranges, strict=True)}
+        groups = tuple(tuple(table.systems[i] for i in group) for group in clusters(ranking.order, ranges))
+    violated = tuple(violations(_without(order, counts), counts))
+    unit = method.unit if isinstance(method, ScoreMethod) else ""
+    return MethodResult(order, scores, ranking.unique, ranking.cost, unit, violated, told, groups)
+
+
+def _without(order: Sequence[str], counts: PairwiseCounts) -> list[str]:
+    return [name for name in order if name in counts.systems]
+
+
+def _drawn(judged: JudgedPair, settings: RankSettings) -> int:
+    return _shown(judged).get(settings.draw, 0)
+
+
+def _shown(judged: JudgedPair) -> dict[str, int]:
+    tasks = judged.comparisons
+    if tasks is None:
+        return {}
+    return {
+        "tasks": tasks.tasks,
+        "segments": len(np.unique(tasks.segment)),
+        "judges": len(np.unique(tasks.judge)),
+    }

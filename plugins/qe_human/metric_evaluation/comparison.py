@@ -1,0 +1,368 @@
+"""Metrics compared by one correlation with people: scores, intervals, significance."""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError, known_name, unknown_name
+from features.basics.progress import Progress, silent
+from features.basics.threads import cores
+from qe.statistics.cautions import borderline, undecided
+from qe.statistics.clusters import clusters
+from qe.statistics.correlations import williams_test
+from qe.statistics.crossed import with_both
+from qe.statistics.draws import independent_seed
+from qe.statistics.family import Judged, Key, Rule, Table, copies_of
+from qe.statistics.intervals import percentile_interval
+from qe.statistics.randomization import randomization_test_rescored
+from qe.statistics.result import (
+    MOST_SAMPLES,
+    TestResult,
+    at_every_level,
+    check_enough,
+    check_samples,
+    check_seed,
+    with_units,
+)
+from qe.statistics.sums import bootstrap_counts
+from qe_human.correlation import Correlation, Level, Problem
+from qe_human.metric_evaluation.scores import Evaluation, Metric
+
+Resample = Literal["both", "segments"]
+# What a difference is claimed for, by what changes sides.
+CLAIMS = {
+    "segment": "new segments",
+    "system": "new systems",
+    "score": "these systems and segments alone",
+}
+PERMUTATION = "permutation of both inputs (Deutsch et al. 2021)"
+_ENOUGH = 100  # exchanges at least as extreme, after which a p-value needs no more
+_DEFINED = 0.95  # share of bootstrap samples that must have a correlation
+_DRAWS = 1000  # bootstrap samples drawn at a time
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How metrics are compared.
+
+    samples       bootstrap samples of the intervals; 0 for none
+    permutations  exchanges of the tests; None: as many as the pairs of metrics need; 0 for no tests
+    seed          of all random draws
+    confidence    of the intervals
+    correct       none, bonferroni, holm, bh: over all pairs of metrics, by each correlation
+    level         a corrected p-value up to it is a difference
+    resample      what the bootstrap draws: segments and systems, or segments alone
+    exchange      what changes sides in a test, which is its claim (`CLAIMS`): segment, system, score, or
+                  segment+system, both of which must show a difference; None: all whole units of which there
+                  are several
+    """
+
+    samples: int = 1000
+    permutations: int | None = None
+    seed: int = 0
+    confidence: float = 0.95
+    correct: str = "holm"
+    level: float = 0.05
+    resample: Resample = "both"
+    exchange: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.samples:
+            check_samples(self.samples)
+        if self.permutations:
+            check_samples(self.permutations)
+            check_enough(self.permutations, "--permutations")
+        check_seed(self.seed)
+        if not 0 < self.confidence < 1:
+            raise InputError(f"0 < confidence < 1 must hold, but got {self.confidence:g}")
+        if self.resample not in ("both", "segments"):
+            raise unknown_name(
+                "kind of bootstrap", self.resample, ("both", "segments"), location="--resample"
+            )
+        for unit in self.exchanges:
+            if unit not in CLAIMS:
+                raise unknown_name("unit of exchange", unit, CLAIMS, location="--exchange")
+        Rule("metric", self.correct, self.level)
+
+    @property
+    def exchanges(self) -> tuple[str, ...]:
+        """The units that were asked for."""
+        return tuple(sorted(set((self.exchange or "segment+system").split("+"))))
+
+
+@dataclass(frozen=True)
+class MetricResult:
+    """One metric by one correlation.
+
+    score    NaN if undefined
+    ci       percentile interval; NaN without one
+    details  such as the threshold of calibrated ties
+    """
+
+    name: str
+    score: float
+    ci: tuple[float, float]
+    details: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class CorrelationResult:
+    """All metrics by one correlation.
+
+    metrics   best first, undefined ones last
+    values    scores of each metric that the correlation looks at
+    groups    groups that it is a mean over, or systems
+    tests     (better, worse, name) -> the test of the pair, corrected
+    williams  (better, worse) -> Williams' test of the same pair, uncorrected, where it applies
+    clusters  groups of metrics that cannot be told apart, best first; None without tests that can decide
+    claim     what the differences are claimed for; empty without tests
+    """
+
+    name: str
+    level: Level
+    metrics: tuple[MetricResult, ...]
+    values: int
+    groups: int
+    tests: Mapping[Key, Judged]
+    williams: Mapping[tuple[str, str], TestResult]
+    clusters: tuple[tuple[str, ...], ...] | None
+    claim: str = ""
+    notes: tuple[str, ...] = ()
+
+    def cluster_of(self, metric: str) -> int | None:
+        """Rank of the metric's cluster, from 1; None without tests.
+
+        Raises InputError for an unknown metric.
+        """
+        self._known(metric)
+        if self.clusters is None:
+            return None
+        return next((i for i, group in enumerate(self.clusters, start=1) if metric in group), None)
+
+    def worse_than(self, metric: str, level: float) -> list[str]:
+        """The metrics that this one is significantly better than.
+
+        Raises InputError for an unknown metric.
+        """
+        self._known(metric)
+        return [b for (a, b, _), one in self.tests.items() if a == metric and one.p_corrected <= level]
+
+    def _known(self, metric: str) -> None:
+        known_name("metric", metric, [one.name for one in self.metrics])
+
+
+@dataclass(frozen=True, eq=False)
+class _Candidate:
+    name: str
+    problem: Problem
+    values: FloatArray
+    scaled: FloatArray
+    score: float
+
+
+def compare(
+    name: str,
+    correlation: Correlation,
+    evaluation: Evaluation,
+    settings: Settings,
+    progress: Progress = silent,
+) -> CorrelationResult:
+    """Compare all metrics by one correlation.
+
+    It uses the translations that people and all metrics score.
+
+    The tests exchange the scores of two metrics, on a common scale: all those of a segment together, for the
+    claim of new segments, and all those of a system, for that of new systems; both must show a difference,
+    and so must both sources of chance together (`with_both`).
+    Single scores (permutation of both inputs, Deutsch et al. 2021, section 3.2) are exchangeable only if a
+    metric's errors on the translations of a system, or of a segment, have nothing in common.
+
+    Raises InputError if the judgements do not allow the correlation, or no metric has what it needs.
+    """
+    fits, whole, notes = _candidates(correlation, evaluation)
+    ranked = sorted(fits.values(), key=lambda fit: (np.isnan(fit.score), -np.nan_to_num(fit.score)))
+    results = []
+    for done, fit in enumerate(ranked):
+        progress(f"{name}: intervals", done, len(ranked))
+        ci = _interval(fit, correlation.level, settings)
+        results.append(MetricResult(fit.name, fit.score, ci, fit.problem.details(fit.values)))
+    defined = [fit for fit in ranked if not np.isnan(fit.score)]
+    if settings.samples and (
+        without := [r.name for r in results if not np.isnan(r.score) and np.isnan(r.ci[0])]
+    ):
+        notes.append(f"intervals without enough to resample, shown as '-': {', '.join(without)}")
+    chosen = _pairs(defined, whole) if settings.permutations != 0 else []
+    tests, williams, more = _tests(name, chosen, settings, progress)
+    groups = None
+    if any(not np.isnan(one.p_corrected) for one in tests.values()):
+        p_values = {key[:2]: one.p_corrected for key, one in tests.items()}
+        groups = tuple(map(tuple, clusters([fit.name for fit in defined], p_values, settings.level)))
+    problem = ranked[0].problem
+    return CorrelationResult(
+        name, correlation.level, tuple(results), len(problem.cells), problem.groups,
+        tests, williams, groups, _claim(chosen, settings) if tests else "", (*notes, *more),
+    )  # fmt: skip
+
+
+def _candidates(
+    correlation: Correlation, evaluation: Evaluation
+) -> tuple[dict[str, _Candidate], dict[str, _Candidate], list[str]]:
+    human, metrics = evaluation.human, evaluation.metrics
+    by_segment = [
+        m for m in metrics if m.scores is not None and (correlation.level == "segment" or m.systems is None)
+    ]
+    notes = []
+    known = evaluation.known(by_segment)
+    fits: dict[str, _Candidate] = {}
+    whole: dict[str, _Candidate] = {}
+    others = [m for m in metrics if m not in by_segment]
+    if correlation.level == "system" and others:
+        table = evaluation.whole_systems(metrics)
+        shared = ~np.isnan(table).any(axis=0)
+        known = known & shared
+        try:
+            problem = correlation.problem(human, np.broadcast_to(shared, known.shape), whole_systems=True)
+        except InputError:
+            if not by_segment:
+                raise
+            problem = None
+        if problem is not None:
+            rows = {m.name: values for m, values in zip(metrics, table, strict=True)}
+            whole = {n: _candidate(n, problem, values[problem.cells[:, 1]]) for n, values in rows.items()}
+            others_names = {m.name for m in others}
+            fits = {n: fit for n, fit in whole.items() if n in others_names}
+    lost = [m.name for m in others if m.name not in fits]
+    if lost:
+        notes.append(f"without segment scores, left out: {', '.join(lost)}")
+    if by_segment:
+        problem = correlation.problem(human, known)
+        for metric in by_segment:
+            fits[metric.name] = _candidate(metric.name, problem, _values(metric, problem))
+    if not fits:
+        raise InputError("needs segment scores of the metrics, but they score systems only")
+    return {m.name: fits[m.name] for m in metrics if m.name in fits}, whole, notes
+
+
+def _values(metric: Metric, problem: Problem) -> FloatArray:
+    if metric.scores is None:
+        raise ValueError(f"{metric.name} has no segment scores")
+    return np.ascontiguousarray(metric.scores[problem.cells[:, 0], problem.cells[:, 1]])
+
+
+def _candidate(name: str, problem: Problem, values: FloatArray) -> _Candidate:
+    values = np.ascontiguousarray(values)
+    return _Candidate(name, problem, values, problem.on_common_scale(values), problem.score(values))
+
+
+def _interval(fit: _Candidate, level: Level, settings: Settings) -> tuple[float, float]:
+    undefined = float("nan"), float("nan")
+    if not settings.samples or np.isnan(fit.score):
+        return undefined
+    problem = fit.problem
+    segments, systems = (np.unique(column) for column in problem.cells.T)
+    if level == "system":
+        segments = np.arange(len(problem.each_segment))
+    if settings.resample == "segments":
+        systems = systems[:0]
+    if max(len(segments), len(systems)) < 2:
+        return undefined
+    drawn, resampled = np.empty(settings.samples), problem.resampled(fit.scaled)
+    for first in range(0, settings.samples, _DRAWS):
+        last = min(first + _DRAWS, settings.samples)
+        of_segments = _weights(len(problem.each_segment), segments, settings.seed, first, last)
+        of_systems = _weights(
+            len(problem.each_system), systems, independent_seed(settings.seed, 1), first, last
+        )
+        for i in range(last - first):
+            drawn[first + i] = resampled(of_segments[i], of_systems[i])
+    drawn = drawn[~np.isnan(drawn)]
+    # A sample in which one system was drawn again and again has no correlation.
+    if len(drawn) < _DEFINED * settings.samples:
+        return undefined
+    return percentile_interval(drawn, settings.confidence)
+
+
+def _weights(
+    size: int, units: "np.ndarray[tuple[int], np.dtype[np.int64]]", seed: int, first: int, last: int
+) -> FloatArray:
+    if len(units) < 2:
+        return np.ones((last - first, size))
+    weights = np.zeros((last - first, size))
+    weights[:, units] = bootstrap_counts(len(units), seed, first, last)
+    return weights
+
+
+def _pairs(
+    fits: Sequence[_Candidate], whole: Mapping[str, _Candidate]
+) -> list[tuple[_Candidate, _Candidate]]:
+    return [
+        (own, other) if own.problem is other.problem else (whole[own.name], whole[other.name])
+        for own, other in combinations(fits, 2)
+    ]
+
+
+def _tests(
+    name: str, pairs: Sequence[tuple[_Candidate, _Candidate]], settings: Settings, progress: Progress
+) -> tuple[dict[Key, Judged], dict[tuple[str, str], TestResult], list[str]]:
+    alike = copies_of({fit.name: fit.values for pair in pairs for fit in pair})
+    keys = [(own.name, other.name, name) for own, other in pairs]
+    table = Table.of(keys, Rule("metric", settings.correct, settings.level), alike=alike)
+    if settings.permutations is None:
+        settings = replace(settings, permutations=min(table.resamples(), MOST_SAMPLES))
+    results: dict[Key, TestResult] = {}
+    williams: dict[tuple[str, str], TestResult] = {}
+    with ThreadPoolExecutor(cores()) as pool:
+        tested = pool.map(lambda pair: _test(pair[0], pair[1], settings), pairs)
+        for done, ((own, other), result) in enumerate(zip(pairs, tested, strict=True), start=1):
+            results[own.name, other.name, name] = result
+            progress(f"{name}: tests", done, len(pairs))
+    for own, other in pairs:
+        n = own.problem.williams
+        if n is not None:
+            between = own.problem.between(own.scaled, other.scaled)
+            williams[own.name, other.name] = williams_test(own.score, other.score, between, n)
+    judged = table.judge(results)
+    return judged, williams, _notes(table, judged, settings)
+
+
+def _notes(table: Table, judged: Mapping[Key, Judged], settings: Settings) -> list[str]:
+    notes = [note.replace("ask for", "ask for --permutations") for note in undecided(table, judged)]
+    systems = [one for one in judged.values() if one.result.undecided and one.result.exchange != "segment"]
+    if systems and settings.exchange is None and "segment" in systems[0].result.exchange:
+        notes.append("--exchange segment asks about new segments of these systems alone")
+    return [*notes, *(note.replace("--samples", "--permutations") for note in borderline(table, judged))]
+
+
+def _test(own: _Candidate, other: _Candidate, settings: Settings) -> TestResult:
+    problem, units = own.problem, _units(own.problem, settings)
+    exchanged, differs = partial(problem.exchanged, own.scaled, other.scaled), own.scaled != other.scaled
+    groups = dict(zip(("segment", "system"), problem.cells.T, strict=True))
+    samples = settings.permutations or 0
+    enough = min(_ENOUGH, max(samples // 4, 1))
+    test = partial(randomization_test_rescored, samples=samples, seed=settings.seed, enough=enough)
+    results = [with_units(test(exchanged, differs, groups=groups.get(unit)), unit) for unit in units]
+    result = at_every_level(results)
+    if units == ("segment", "system"):
+        draws = samples, settings.seed
+        result = with_both(result, exchanged, groups["segment"], groups["system"], *draws)
+    if units == ("score",):
+        result = replace(result, test=PERMUTATION, exchange="score")
+    return replace(result, difference=own.score - other.score)
+
+
+def _units(problem: Problem, settings: Settings) -> tuple[str, ...]:
+    columns = zip(("segment", "system"), problem.cells.T, strict=True)
+    several = [unit for unit, column in columns if len(np.unique(column)) > 1]
+    return settings.exchanges if len(several) == 2 else tuple(several) or ("score",)
+
+
+def _claim(pairs: Sequence[tuple[_Candidate, _Candidate]], settings: Settings) -> str:
+    units = [_units(own.problem, settings) for own, _ in pairs]
+    claims = dict.fromkeys(" and ".join(CLAIMS[unit] for unit in each) for each in units)
+    return "; ".join(claims)

@@ -1,0 +1,212 @@
+"""Scores of metrics and judgements of people, put side by side."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.array_types import BoolArray, FloatArray
+from features.basics.errors import InputError, unknown_name
+from qe.display.summary import summarised
+from qe_human.human import Human, column_means
+
+_DIGITS = 1e-3  # of the standard deviation of system scores: what rounding in a file may be
+ONE_SYSTEM = "system"  # the name of the only system, where none has a name
+
+
+@summarised
+@dataclass(eq=False)
+class ScoreTable:
+    """What one scorer (a metric, or people) says, before systems and segments are known to all.
+
+    Parameters
+    ----------
+    segments : dict of pair of str and str to float, default={}
+        (system, segment) -> score.
+    systems : dict of str to float, default={}
+        System -> score of the system as a whole.
+    notes : tuple of str, default=()
+        What the file holds that is no score here.
+    """
+
+    name: str
+    segments: dict[tuple[str, str], float] = field(default_factory=dict)
+    systems: dict[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def matrix(self, systems: Sequence[str], segments: Sequence[str]) -> FloatArray | None:
+        """(s, k) segment scores, NaN if there is none; None without any."""
+        if not self.segments:
+            return None
+        column = {name: i for i, name in enumerate(systems)}
+        row = {name: i for i, name in enumerate(segments)}
+        table = np.full((len(segments), len(systems)), np.nan)
+        for (system, segment), score in self.segments.items():
+            if system in column and segment in row:
+                table[row[segment], column[system]] = score
+        return table
+
+    def whole(self, systems: Sequence[str]) -> FloatArray | None:
+        """(k,) scores of systems, NaN if there is none; None without any."""
+        if not self.systems:
+            return None
+        return np.array([self.systems.get(name, np.nan) for name in systems])
+
+
+@dataclass(frozen=True, eq=False)
+class Metric:
+    """Scores of one metric, higher is better.
+
+    scores   (s, k) of segments, NaN if there is none; None if only systems have scores
+    systems  (k,) of systems; None if they are the means of the segment scores
+    """
+
+    name: str
+    scores: FloatArray | None
+    systems: FloatArray | None = None
+
+
+@summarised
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """One set of human judgements, and metrics that scored the same translations."""
+
+    name: str
+    human: Human
+    metrics: tuple[Metric, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def with_segments(self) -> tuple[Metric, ...]:
+        """The metrics that score segments."""
+        return tuple(metric for metric in self.metrics if metric.scores is not None)
+
+    def known(self, metrics: Sequence[Metric]) -> BoolArray:
+        """(s, k) where all of the metrics have segment scores."""
+        known = np.ones((len(self.human.segments), len(self.human.systems)), np.bool_)
+        for metric in metrics:
+            if metric.scores is not None:
+                known &= ~np.isnan(metric.scores)
+        return known
+
+    def whole_systems(self, metrics: Sequence[Metric]) -> FloatArray:
+        """(m, k) scores of systems.
+
+        They are given, or the means of the scores of translations that people judged.
+        """
+        weights, judged = np.ones(len(self.human.segments)), self.human.judged()
+        rows = [
+            metric.systems
+            if metric.systems is not None
+            else column_means(np.where(judged, _segments_of(metric), np.nan), weights)
+            for metric in metrics
+        ]
+        return np.array(rows, np.float64).reshape(len(metrics), len(self.human.systems))
+
+
+def _segments_of(metric: Metric) -> FloatArray:
+    if metric.scores is None:
+        raise ValueError(f"{metric.name} has no scores at all")
+    return metric.scores
+
+
+def made_metrics(
+    tables: Sequence[ScoreTable], human: Human, lower_is_better: Sequence[str]
+) -> tuple[tuple[Metric, ...], list[str]]:
+    """Metrics with the systems and segments of the human judgements.
+
+    Also returns notes about what the metrics lack.
+
+    Raises InputError for two metrics of a name, an unknown name of `lower_is_better`, and a metric that
+    shares nothing with the judgements.
+    """
+    names = [table.name for table in tables]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"two metrics are named '{name}'", remedy="rename a column, or give NAME=FILE")
+    for name in lower_is_better:
+        if name not in names:
+            raise unknown_name("metric", name, names, location="--lower-is-better")
+    notes: list[str] = []
+    metrics = []
+    for table in tables:
+        sign = -1.0 if table.name in lower_is_better else 1.0
+        scores, whole = table.matrix(human.systems, human.segments), table.whole(human.systems)
+        defined = [values for values in (scores, whole) if values is not None and not np.isnan(values).all()]
+        if not defined:
+            raise InputError(
+                f"'{table.name}' scores no translation that people judged",
+                remedy=f"systems and segments must have the same names; people judged systems "
+                f"{_listed(human.systems)} and segments {_listed(human.segments)}",
+            )
+        notes += _missing(table, human, scores, whole)
+        whole = None if _are_means(whole, scores) else whole
+        sided = [None if values is None else sign * values for values in (scores, whole)]
+        metrics.append(Metric(table.name, *sided))
+    return tuple(metrics), notes
+
+
+def _missing(
+    table: ScoreTable, human: Human, scores: FloatArray | None, whole: FloatArray | None
+) -> list[str]:
+    notes = []
+    unscored: NDArray[np.bool_] = np.ones(len(human.systems), np.bool_)
+    for values in (scores, whole):
+        if values is not None:
+            unscored &= np.isnan(np.atleast_2d(values)).all(axis=0)
+    lost = [name for name, missing in zip(human.systems, unscored, strict=True) if missing]
+    if lost:
+        notes.append(f"'{table.name}' scores nothing of {', '.join(lost)}: left out for all metrics")
+    strangers = {system for system, _ in table.segments} | set(table.systems)
+    more = sorted(strangers - set(human.systems))
+    if more:
+        notes.append(f"'{table.name}' scores systems that nobody judged: {', '.join(more)}")
+    return [*notes, *_other_names(table, human, scores)]
+
+
+def _other_names(table: ScoreTable, human: Human, scores: FloatArray | None) -> list[str]:
+    judged = human.judged()
+    lacking = 0 if scores is None else int((judged & np.isnan(scores)).sum())
+    known = {human.segments[row] for row in np.flatnonzero(judged.any(axis=1)).tolist()}
+    others = [name for system, name in table.segments if system in human.systems and name not in known]
+    if not (lacking and others):
+        return []
+    plain = {name.lstrip("0") for name in known}
+    alike = next((name for name in others if name.lstrip("0") in plain), None)
+    hint = f"; '{alike}' differs from a judged one only in zeros before it" if alike else ""
+    return [
+        f"'{table.name}' has no score for {lacking:,} of {int(judged.sum()):,} judged translations, and "
+        f"{len(others):,} scores of segments that nobody judged, such as '{others[0]}': segments are "
+        f"joined by their names as they are written{hint}"
+    ]
+
+
+def human_of(table: ScoreTable, metrics: Sequence[ScoreTable]) -> Human:
+    """Human scores as `Human`.
+
+    Its segments include those that only metrics score; they have no human score.
+    """
+    systems = tuple(dict.fromkeys([*(system for system, _ in table.segments), *table.systems]))
+    judged = dict.fromkeys(segment for _, segment in table.segments)
+    scored = dict.fromkeys(segment for metric in metrics for _, segment in metric.segments)
+    segments = tuple(judged | scored) or ("",)
+    scores, whole = table.matrix(systems, segments), table.whole(systems)
+    return Human(systems, segments, scores, None, None if _are_means(whole, scores) else whole)
+
+
+def _are_means(whole: FloatArray | None, scores: FloatArray | None) -> bool:
+    if whole is None or scores is None:
+        return False
+    means = column_means(scores, np.ones(len(scores)))
+    return bool(np.allclose(whole, means, rtol=0, atol=_DIGITS * np.nanstd(whole), equal_nan=True))
+
+
+def averages(parts: Mapping[tuple[str, str], Sequence[float]]) -> dict[tuple[str, str], float]:
+    """The mean of several judges' scores of a translation, those that are missing left out."""
+    known = {key: [value for value in values if value == value] for key, values in parts.items()}
+    return {key: sum(values) / len(values) if values else float("nan") for key, values in known.items()}
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")

@@ -1,0 +1,224 @@
+"""The pairwise classifier, and scores of translations from its votes."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GroupKFold
+from sklearn.pipeline import Pipeline
+
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.packages import DISTRIBUTION, versions
+from features.basics.progress import Progress, silent
+from features.storage.damage import Damaged, whole
+from features.storage.files import atomic_file
+from qe.display.summary import summarised
+from qe.learning.learner import LEARNERS
+from qe.models.pipeline import Candidate
+from qe.models.pipeline_file import load_pipeline, save_pipeline
+from qe_human.judgements.comparisons import CodeArray
+from qe_human.terrorcat.frequencies import BY_WORD_CLASS, FREQUENCIES, Frequencies
+from qe_human.terrorcat.ranked_pairs import RankedPairs
+
+NAME = "terrorcat.json"
+_PIPELINE = "pipeline.skops"
+_FORMAT = 2
+_FOLDS = 5
+_FEWEST = 20  # pairs to train on
+
+
+@summarised
+@dataclass(frozen=True, eq=False)
+class TerrorCat:
+    """Says of two translations which is better, from the differences of their error frequencies.
+
+    Attributes
+    ----------
+    slope : float
+        Of the logistic function that turns a margin into the probability of being better, without
+        intercept: fitted to margins of pairs whose segments were held out.
+    about : dict of str to Any
+        What it was trained from.
+    names : tuple of str
+        Of the frequencies.
+    """
+
+    pipeline: Pipeline
+    candidate: Candidate
+    language: str
+    slope: float
+    about: dict[str, Any]
+    names: tuple[str, ...] = FREQUENCIES
+
+    def margins(self, differences: FloatArray) -> FloatArray:
+        """(p,) how much better the first translation is; the other order gives the exact negative."""
+        return _margins(self.pipeline, differences, self.names)
+
+    def confidence(self, margins: FloatArray) -> FloatArray:
+        """How sure it is of its decisions, 0 .. 1: |2 p - 1| of the probability p of being better."""
+        return np.asarray(np.abs(2 * expit(self.slope * margins) - 1))
+
+    def scores(self, frequencies: Frequencies, weighted: bool = True) -> FloatArray:
+        """(n, k) for each translation the share of the others of its segment that it wins against.
+
+        weighted  a win counts as much as the classifier is sure of it, |2 p - 1|, instead of 1
+
+        Translations with the same frequencies win nothing from each other. Sources: the TerrorCat paper,
+        section 1 and Figure 1; section 3.1, "weighted wins".
+        """
+        values = frequencies.values
+        systems, segments = values.shape[:2]
+        wins = np.zeros((segments, systems))
+        for a in range(systems):
+            for b in range(a + 1, systems):
+                margin = self.margins(values[a] - values[b])
+                reward = self.confidence(margin) if weighted else np.ones(segments)
+                wins[:, a] += reward * (margin > 0)
+                wins[:, b] += reward * (margin < 0)
+        return np.asarray(wins / (systems - 1))
+
+    def save(self, folder: Path) -> None:
+        """Writes pipeline.skops and terrorcat.json, without pickle."""
+        with atomic_file(folder / _PIPELINE) as temporary:
+            save_pipeline(self.pipeline, temporary)
+        told = {
+            "format": _FORMAT,
+            **self.candidate.settings(),
+            "features": list(self.names),
+            "target_language": self.language,
+            "slope": self.slope,
+            "about": self.about,
+        }
+        with atomic_file(folder / NAME) as temporary:
+            temporary.write_text(json.dumps(told, indent=1, allow_nan=False) + "\n", "utf-8")
+
+    @classmethod
+    def load(cls, folder: Path) -> "TerrorCat":
+        """What `save` wrote. Raises InputError for anything else."""
+        path = folder / NAME
+        if not path.is_file():
+            raise InputError("is no TerrorCat model", location=folder, remedy="make one: qe terrorcat train")
+        with whole("the model", path, "train it again"):
+            told = json.loads(path.read_text("utf-8"))
+            names = tuple(told["features"])
+            if told["format"] != _FORMAT or names not in (FREQUENCIES, BY_WORD_CLASS):
+                raise Damaged("written by another version")
+            candidate = Candidate(str(told["learner"]), dict(told["learner_params"]))
+            slope, language, about = float(told["slope"]), str(told["target_language"]), dict(told["about"])
+            if not np.isfinite(slope):
+                raise Damaged(f"the slope is {slope}")
+        pipeline = load_pipeline(folder / _PIPELINE, candidate, len(names))
+        return cls(pipeline, candidate, language, slope, about, names)
+
+
+def train(
+    pairs: RankedPairs,
+    segment_names: Sequence[str],
+    frequencies: Frequencies,
+    language: str,
+    *,
+    learner: str = "ridge",
+    learner_params: Mapping[str, Any] | None = None,
+    reference: str = "_ref",
+    seed: int = 0,
+    progress: Progress = silent,
+) -> TerrorCat:
+    """Trains the classifier on ranked pairs, each in both directions.
+
+    segment_names  names of the segments by the codes of the pairs
+    frequencies    of the ranked systems; pairs of systems or segments that are not there are left out
+    reference      system whose translations have no errors: pairs with it are kept without frequencies
+    learner        a learner of the project; it learns 1 for a better, -1 for a worse translation
+
+    Raises InputError for fewer than 20 pairs, a learner that takes trees or kernels, and parameters that it
+    does not take.
+    """
+    candidate = Candidate(learner, dict(learner_params or {}))
+    if LEARNERS.get(learner).takes_trees or candidate.pairwise:
+        raise InputError(f"the learner '{learner}' takes no plain features", location="--learner")
+    differences, segment = _differences(pairs, segment_names, frequencies, reference)
+    if len(differences) < _FEWEST:
+        raise InputError(
+            f"{len(differences)} ranked pairs have translations, fewer than {_FEWEST}",
+            remedy="systems and segments must have the names that the rankings give them; see --segments",
+        )
+    names, held_out = frequencies.names, np.empty(len(differences))
+    folds = min(_FOLDS, len(np.unique(segment)))
+    if folds < 2:
+        raise InputError("all ranked pairs are of one segment")
+    for done, (rows, test) in enumerate(GroupKFold(folds).split(differences, groups=segment)):
+        progress("held-out margins", done, folds)
+        fitted = _fitted(candidate, differences[rows], names, seed)
+        held_out[test] = _margins(fitted, differences[test], names)
+    both = np.concatenate([held_out, -held_out])[:, None]
+    sides = np.repeat([1, 0], len(held_out))
+    slope = float(LogisticRegression(fit_intercept=False, C=1e6).fit(both, sides).coef_[0, 0])
+    right, equal = float(np.mean(held_out > 0)), float(np.mean(held_out == 0))
+    about = {
+        "pairs": len(differences), "left_out_equal": pairs.equal, "left_out_conflicting": pairs.conflicting,
+        "left_out_without_translation": len(pairs.better) - len(differences),
+        "segments": len(np.unique(segment)), "held_out_accuracy": right, "held_out_equal": equal,
+        "folds": folds, "seed": seed, "versions": versions(DISTRIBUTION, "numpy", "scikit-learn"),
+    }  # fmt: skip
+    pipeline = _fitted(candidate, differences, names, seed)
+    return TerrorCat(pipeline, candidate, language, slope, about, names)
+
+
+def _differences(
+    pairs: RankedPairs, segment_names: Sequence[str], frequencies: Frequencies, reference: str
+) -> tuple[FloatArray, NDArray[np.int64]]:
+    sides = (pairs.better, pairs.worse)
+    return differences_of(pairs.systems, pairs.segment, sides, segment_names, frequencies, reference)
+
+
+def differences_of(
+    systems: Sequence[str],
+    segments: CodeArray,
+    sides: tuple[CodeArray, CodeArray],
+    segment_names: Sequence[str],
+    frequencies: Frequencies,
+    reference: str,
+) -> tuple[FloatArray, NDArray[np.int64]]:
+    """(p, f) frequencies of the first minus those of the second translation; (p,) segments.
+
+    systems   whose places `sides` gives for each pair
+    segments  codes of segments, by which `segment_names` is ordered
+
+    Pairs of systems or segments without frequencies are left out; those of `reference` are 0.
+    """
+    row = {name: i for i, name in enumerate(frequencies.segments)}
+    perfect = np.zeros((1, len(frequencies.segments), len(frequencies.names)))
+    values = np.concatenate([frequencies.values, perfect])
+    column = {name: i for i, name in enumerate(frequencies.systems)} | {reference: len(frequencies.systems)}
+    rows = np.array([row.get(segment_names[code], -1) for code in segments], np.int64).reshape(-1)
+    first, second = (np.array([column.get(systems[i], -1) for i in side], np.int64) for side in sides)
+    known = (rows >= 0) & (first >= 0) & (second >= 0)
+    rows = rows[known]
+    return values[first[known], rows] - values[second[known], rows], rows
+
+
+def _fitted(candidate: Candidate, differences: FloatArray, names: Sequence[str], seed: int) -> Pipeline:
+    both = np.concatenate([differences, -differences])
+    sides = np.repeat([1.0, -1.0], len(differences))
+    try:
+        return candidate.pipeline(seed).fit(_frame(both, names), sides)
+    except ValueError as error:
+        raise InputError(f"learner '{candidate.learner}': {error}") from None
+
+
+def _margins(pipeline: Pipeline, differences: FloatArray, names: Sequence[str]) -> FloatArray:
+    there = np.asarray(pipeline.predict(_frame(differences, names)), np.float64)
+    back = np.asarray(pipeline.predict(_frame(-differences, names)), np.float64)
+    return np.asarray((there - back) / 2)
+
+
+def _frame(differences: FloatArray, names: Sequence[str]) -> pd.DataFrame:
+    return pd.DataFrame(differences, columns=list(names))

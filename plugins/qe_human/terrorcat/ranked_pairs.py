@@ -1,0 +1,65 @@
+"""Ranked pairs of translations: what judges say of the same pair, put to the vote."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from features.basics.errors import InputError
+from qe_human.judgements.collection import JudgedPair
+from qe_human.judgements.comparisons import CodeArray
+
+
+@dataclass(frozen=True, eq=False)
+class RankedPairs:
+    """p pairs of translations of one segment, of which judges prefer one.
+
+    systems        k names
+    segment        (p,) code of the segment
+    better, worse  (p,) places of the systems
+    equal          pairs left out because all judges found them equal
+    conflicting    pairs left out because the votes are tied
+    equals         (3, equal) segment and both systems of the pairs that all judges found equal
+    """
+
+    systems: tuple[str, ...]
+    segment: CodeArray
+    better: CodeArray
+    worse: CodeArray
+    equal: int
+    conflicting: int
+    equals: CodeArray = field(default_factory=lambda: np.zeros((3, 0), np.int32))
+
+
+def ranked_pairs(judged: JudgedPair, reference: str | None = "_ref") -> RankedPairs:
+    """Equal ranks are left out, judges who differ are outvoted, tied votes are left out.
+
+    reference  system that is left out; None: the reference stays among the systems
+
+    Raises InputError if only counts were given. Source: the TerrorCat paper, section 2.3.
+    """
+    tasks = judged.comparisons
+    if tasks is None:
+        raise InputError(f"{judged.name}: counts of judgements do not say which segments they are from")
+    kept = np.ones(len(tasks.left), np.bool_)
+    if reference in tasks.systems:
+        place = tasks.systems.index(str(reference))
+        kept = (tasks.left != place) & (tasks.right != place)
+    columns = tasks.segment[tasks.task], tasks.left, tasks.right
+    keys = np.stack([column[kept] for column in columns], axis=1)
+    outcome = tasks.outcome[kept].astype(np.int64)
+    pairs, places = np.unique(keys, axis=0, return_inverse=True)
+    places = places.ravel()
+    votes = np.bincount(places, outcome, len(pairs))
+    decided = np.bincount(places, outcome != 0, len(pairs)) > 0
+    won = votes != 0
+    segment, left, right = pairs[won].T
+    first = votes[won] > 0
+    return RankedPairs(
+        tasks.systems,
+        segment,
+        np.where(first, left, right),
+        np.where(first, right, left),
+        int((~decided).sum()),
+        int((decided & ~won).sum()),
+        pairs[~decided].T.astype(np.int32),
+    )

@@ -1,0 +1,12 @@
+"""Systems of the papers: their extractors, resources, learners and selectors; selection among MT systems."""
+
+from typing import TYPE_CHECKING
+
+from features.basics.doors import door
+
+if TYPE_CHECKING:
+    from qe_papers.selection.chooser import Chooser as Chooser
+    from qe_papers.selection.selection import Selection as Selection
+    from qe_papers.selection.selection import Translations as Translations
+
+__getattr__, __dir__ = door(__name__, "qe_papers.selection.chooser.CHOOSERS")

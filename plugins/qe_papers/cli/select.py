@@ -1,0 +1,259 @@
+"""`qe select`: choose among the translations of several systems."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+
+import typer
+
+from features.basics.assignments import assignments
+from features.basics.errors import InputError, unknown_name
+from qe.cli._common import held, print_json
+from qe.cli._options import (
+    MOST_SAMPLES,
+    TESTS,
+    CacheDir,
+    Correct,
+    Json,
+    Quiet,
+    input_option,
+    output_option,
+    seed_option,
+    test_option,
+)
+from qe.cli._progress import progress_bar
+
+if TYPE_CHECKING:
+    from qe_papers.selection.selection import Preferences, Selection, Translations
+
+
+def select(
+    source: Annotated[Path, input_option(help="Source segments, one per line.")],
+    system: Annotated[list[str], input_option(metavar="NAME=FILE", help="A system's output; repeat it.")],
+    references: Annotated[
+        list[Path] | None, input_option(help="To learn from and evaluate with; repeatable.")
+    ] = None,
+    model: Annotated[
+        str | None, input_option("--model", "-m", help="Choose by this trained model's scores instead.")
+    ] = None,
+    features: Annotated[
+        list[str] | None,
+        input_option(help="A feature set, a family, or a YAML file with a list `features`; repeatable."),
+    ] = None,
+    resources: Annotated[Path | None, input_option(help="Bundle built by `qe resources build`.")] = None,
+    method: Annotated[
+        list[str] | None,
+        test_option(metavar="METHOD...", help="{qe_papers.choosers}. (default: all)"),
+    ] = None,
+    by: Annotated[str, input_option(help="Choose for each `segment` or each `document`.")] = "segment",
+    doc_ids: Annotated[Path | None, input_option(help="One document id per line.")] = None,
+    block: Annotated[
+        int, input_option(min=1, help="Without --doc-ids, so many consecutive segments are a document.")
+    ] = 10,
+    new_source: Annotated[
+        Path | None, input_option(help="Without references: what to choose for once the choice is learned.")
+    ] = None,
+    new_system: Annotated[
+        list[str] | None, input_option(metavar="NAME=FILE", help="The same systems' output for it.")
+    ] = None,
+    new_doc_ids: Annotated[Path | None, input_option(help="Its document ids.")] = None,
+    source_language: Annotated[str, input_option(help="Language code.")] = "en",
+    target_language: Annotated[str, input_option(help="Language code.")] = "es",
+    metrics: Annotated[
+        list[str] | None, test_option(help="What choices are compared by; repeatable. (default: bleu, chrf)")
+    ] = None,
+    tokenize: Annotated[
+        str, test_option(help="Tokenization for BLEU: none, 13a, intl, char, moses.")
+    ] = "13a",
+    folds: Annotated[int, test_option(min=2, help="Folds of the cross-validation, by document.")] = 10,
+    samples: Annotated[
+        int, test_option(min=1, max=MOST_SAMPLES, help="Shuffles, and bootstrap samples.")
+    ] = 10_000,
+    correct: Correct = "holm",
+    seed: Annotated[int, seed_option("Seed of folds, learners and random draws.", TESTS)] = 0,
+    cache_dir: CacheDir = None,
+    output: Annotated[
+        Path | None,
+        output_option("--output", "-o", help="Folder for the chosen translations and the report."),
+    ] = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Choose among the translations of several systems, for each segment or document.
+
+    With --references, a choice is learned and evaluated by cross-validation over documents: is it better
+    than always taking the better system? What was learned from all of it then chooses for --new-source. With
+    --model, a trained scoring model chooses; no references needed.
+    Exit code 1 where references are given and no method is significantly better (first metric, level .05).
+
+    Examples:
+
+        qe select --source s.en --references r.es --system moses=m.es --system apertium=a.es
+        --resources output/en-es --features baseline17 --features pseudo_reference --output choice
+
+        qe select --model output/model --source s.en --system moses=m.es --system apertium=a.es -o choice
+    """
+    if by not in ("segment", "document"):
+        raise unknown_name("--by", by, ("segment", "document"))
+    unit = cast(Literal["segment", "document"], by)
+    translations = _translations(source, system, "--system", doc_ids, block, references or ())
+    new = None
+    if new_source is not None:
+        if output is None:
+            raise InputError("the chosen translations need a folder", remedy="give --output FOLDER")
+        new = _translations(new_source, new_system or (), "--new-system", new_doc_ids, block)
+    elif new_system or new_doc_ids:
+        raise InputError("--new-system and --new-doc-ids go with --new-source")
+    files = [source, doc_ids, *(references or ()), resources, new_source, new_doc_ids]
+    files += [*_named(system, "--system").values(), *_named(new_system or (), "--new-system").values()]
+    folder = held(output, "select", files)
+    if model is not None:
+        with folder:
+            _apply(model, translations, unit, output, as_json, given=bool(references or features or new))
+        return
+    if not references or not features:
+        raise InputError("--references and --features are needed to learn a choice", remedy="or give --model")
+    from qe.display.terminal import show
+    from qe.resources.cache import default_cache
+    from qe.systems.metric_options import metric
+    from qe.systems.mt_metrics.bleu import Bleu
+    from qe.systems.texts import TOKENIZATIONS
+    from qe_papers.selection.selection import applied, make_extraction
+    from qe_papers.selection.selection import select as run
+    from qe_papers.selection.selection_tables import selection_tables
+
+    if tokenize not in TOKENIZATIONS:
+        raise unknown_name("tokenization", tokenize, TOKENIZATIONS)
+    defaults: dict[str, Any] = {"tokenize": tokenize, "language": target_language}
+    chosen = {name: metric(name, defaults) for name in metrics or ["bleu", "chrf"]}
+    with folder, progress_bar(quiet or as_json) as progress:
+        extraction, tokenizers = make_extraction(
+            _features(features), resources, (source_language, target_language),
+            cache_dir or default_cache(), seed=seed, progress=progress,
+        )  # fmt: skip
+        bleu, choosers = Bleu(**defaults), _choosers(method)
+        selection = run(
+            translations, extraction, choosers, tokenizers, chosen, bleu=bleu, by=unit, folds=folds,
+            samples=samples, correction=correct, seed=seed, progress=progress,
+        )  # fmt: skip
+        if new is not None and output is not None:
+            chosen_new = applied(translations, new, extraction, choosers, tokenizers, bleu)
+            _write(output / "new", new, chosen_new, unit, None)
+        if output is not None:
+            _write(output, translations, selection.preferences, unit, selection)
+    if as_json:
+        print_json("select", selection.to_json())
+    else:
+        show(*selection_tables(selection, list(chosen)))
+    verdicts = {(c.system, c.metric): _verdict(c, chosen) for c in selection.comparisons}
+    first = next(iter(chosen))
+    better = [name for name in selection.preferences if verdicts[name, first] == 1]
+    if not as_json:
+        _print_verdict(selection, first, better, verdicts)
+    if not better:
+        raise typer.Exit(1)
+
+
+def _verdict(comparison: Any, metrics: Mapping[str, Any]) -> int:
+    sign = -1 if metrics[comparison.metric].higher_is_better is False else 1
+    if not comparison.p_corrected <= 0.05 or not comparison.result.difference:
+        return 0
+    return sign if comparison.result.difference > 0 else -sign
+
+
+def _print_verdict(
+    selection: "Selection", first: str, better: Sequence[str], verdicts: Mapping[tuple[str, str], int]
+) -> None:
+    from qe.systems.text_metric import title_of
+
+    found = ", ".join(better) or "none"
+    print(f"significantly better than always {selection.best} by {title_of(first)}: {found}")
+    for name in better:
+        against = [title_of(metric) for (method, metric), v in verdicts.items() if method == name and v == -1]
+        if against:
+            print(f"  but {name} is significantly worse by {', '.join(against)}: BLEU was what it learned")
+
+
+def _lines(path: Path) -> tuple[str, ...]:
+    from features.storage.files import read_lines
+
+    return tuple(line.strip() for line in read_lines(path))
+
+
+def _translations(
+    source: Path, systems: Sequence[str], option: str, doc_ids: Path | None, block: int,
+    references: Sequence[Path] = (),
+) -> "Translations":  # fmt: skip
+    from qe.systems.documents import blocks
+    from qe_papers.selection.selection import Translations
+
+    lines = _lines(source)
+    documents = _lines(doc_ids) if doc_ids else blocks(len(lines), block)
+    return Translations(lines, _systems(systems, option), documents, tuple(map(_lines, references)))
+
+
+def _systems(given: Sequence[str], option: str) -> dict[str, tuple[str, ...]]:
+    return {name: _lines(path) for name, path in _named(given, option).items()}
+
+
+def _named(given: Sequence[str], option: str) -> dict[str, Path]:
+    return {name: Path(path) for name, path in assignments(given, "NAME=FILE", option).items()}
+
+
+def _features(given: Sequence[str]) -> list[dict[str, Any]]:
+    from features.core.feature_set import set_names
+    from features.storage.strict_yaml import read_mapping
+    from qe.config.families import feature_configs
+
+    configs: list[dict[str, Any]] = []
+    for name in given:
+        if name.endswith((".yaml", ".yml")):
+            path = Path(name)
+            configs += feature_configs(read_mapping(path, "file of features").get("features"), path)
+        else:
+            configs.append({"set" if name in set_names() else "kind": name})
+    return configs
+
+
+def _choosers(given: Sequence[str] | None) -> dict[str, Any]:
+    from qe_papers.selection.chooser import CHOOSERS
+
+    return {name: CHOOSERS.get(name)() for name in given or CHOOSERS.names}
+
+
+def _apply(
+    model: str, translations: "Translations", by: Literal["segment", "document"], output: Path | None,
+    as_json: bool, *, given: bool,
+) -> None:  # fmt: skip
+    from qe.api.models import model_folder
+    from qe.display.numbers import percent
+    from qe.display.terminal import say
+    from qe.models.model import Model
+    from qe_papers.selection.selection import choose_by_model, shares
+
+    if given:
+        raise InputError("--model chooses without --references, --features and --new-source")
+    if output is None:
+        raise InputError("the chosen translations need a folder", remedy="give --output FOLDER")
+    preferences = choose_by_model(Model.load(*model_folder(model)), translations)
+    _write(output, translations, {"model": preferences}, by, None)
+    taken = shares(preferences.choice(by, translations.documents), len(translations.names))
+    shares_of = dict(zip(translations.names, map(float, taken), strict=True))
+    if as_json:
+        told = {"segments": len(translations), "shares": shares_of, "output": str(output)}
+        print_json("select-model", told)
+    else:
+        parts = ", ".join(f"{name} {percent(share)}" for name, share in shares_of.items())
+        say(f"{len(translations):,} segments: {parts}; chosen translations in {output}")
+
+
+def _write(
+    folder: Path,
+    translations: "Translations",
+    preferences: "Mapping[str, Preferences]",
+    by: Literal["segment", "document"],
+    selection: "Selection | None",
+) -> None:
+    from qe_papers.selection.files import write
+
+    write(folder, translations, preferences, by, selection)

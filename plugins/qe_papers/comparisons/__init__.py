@@ -1,0 +1,1 @@
+"""A translation next to a second one: sequences, templates, projected edges."""

@@ -1,0 +1,1 @@
+"""Feature families of the papers, one a module."""

@@ -1,0 +1,78 @@
+"""Determiners that are linked to no noun."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+import numpy as np
+
+from features.basics.array_types import FloatArray
+from features.core.columns import Column, block, features_of
+from features.core.extractor import Extractor, Feature
+from features.core.segments import Segments
+from qe_papers.differences import Both, Measure, Sides, annotations_of, columns_of, read
+from qe_papers.syntax import Word, parsed
+
+_WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1"
+# What a determiner can belong to; so can it to an infinitive (`el hacer`).
+_HEADS: Final = frozenset({"NOUN", "PROPN", "PRON", "NUM", "ADJ", "SYM", "X"})
+
+
+@dataclass(frozen=True)
+class DanglingDeterminers(Extractor):
+    """Determiners whose head is no noun, nor stands for one: number, and share of determiners.
+
+    sides  those that are looked at; the paper's: target
+
+    A parser gives every word a head: where a determiner's noun is not there, a verb, an adposition or another
+    determiner. The share is NaN without determiners.
+
+    Raises InputError for words without a part of speech or a head.
+    """
+
+    plain: ClassVar[str] = "articles without a noun"
+
+    sides: Sides = "target"
+
+    @property
+    def columns(self) -> tuple[Column[Both[Sequence[Word]]], ...]:
+        return tuple(columns_of("determiners", MEASURES, self.sides))
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return features_of(self.columns)
+
+    def requires(self) -> tuple[str, ...]:
+        return annotations_of(self.sides)
+
+    def extract(self, segments: Segments) -> FloatArray:
+        texts: Both[Sequence[Word]] = read(segments, self.sides, parsed)
+        return block(self.columns, texts)
+
+
+def is_dangling(words: Sequence[Word], place: int) -> bool:
+    """Whether a determiner has no head, or one that is no noun and stands for none.
+
+    >>> words = [Word("la", "el", "DET", head=1), Word("come", "comer", "VERB", head=-1)]
+    >>> is_dangling(words, 0)
+    True
+    """
+    head = words[place].head
+    if head is None or head < 0:
+        return True
+    return words[head].upos not in _HEADS and not words[head].has("VerbForm", "Inf")
+
+
+def _dangling(words: Sequence[Word]) -> float:
+    return sum(word.upos == "DET" and is_dangling(words, place) for place, word in enumerate(words))
+
+
+def _share(words: Sequence[Word]) -> float:
+    determiners = sum(word.upos == "DET" for word in words)
+    return _dangling(words) / determiners if determiners else np.nan
+
+
+MEASURES: Final = (
+    Measure("dangling", "determiners whose head is no noun", _WLV, "words", _dangling),
+    Measure("dangling_share", "share of determiners whose head is no noun", _WLV, "share", _share),
+)

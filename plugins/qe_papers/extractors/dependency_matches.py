@@ -1,0 +1,153 @@
+"""Source dependencies that the translation has, too.
+
+They are the same relation between words that translate each other.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, ClassVar, Final
+
+import numpy as np
+from annotated_types import Gt, Lt
+from numpy.typing import NDArray
+
+from features.basics.array_types import FloatArray
+from features.core.columns import Column, block, features_of
+from features.core.extractor import Extractor, Feature
+from features.core.segments import Segments
+from features.resources.lexicon import Lexicon
+from features.text.tokens import Tokens, ratio
+from qe_papers.syntax import Word, parsed
+
+_SYN: Final = "Mehdad et al. 2012 (adequacy, WMT12), section 3.1: syntactic (Syn)"
+_DR: Final = "Mehdad et al. 2012 (adequacy, WMT12), section 3.1: dependency relation matching (DR)"
+# The universal relations that English and Spanish have in common.
+RELATIONS: Final = (
+    "nsubj", "obj", "iobj", "csubj", "ccomp", "xcomp", "obl", "advcl", "advmod", "aux", "cop", "mark", "nmod",
+    "appos", "nummod", "acl", "amod", "det", "case", "conj", "cc", "flat", "compound", "fixed", "punct",
+)  # fmt: skip
+
+Flags = NDArray[np.bool_]
+Edges = dict[str, list[tuple[int, int]]]  # relation -> (place of the head, of the dependant) of every edge
+
+
+@dataclass(frozen=True, eq=False)
+class DependencyMatches(Extractor):
+    """Occurrences of each relation on both sides, their ratio, and matches.
+
+    Matches are divided by the occurrences on each side.
+
+    least  probability in a lexicon, of either direction, from which words translate each other
+
+    Two dependencies match if the relation is the same, and both heads and both dependants translate each
+    other or are the same word; each matches one other at most. `all` are those of all relations. A share is
+    NaN where the side has no such relation.
+
+    Raises InputError for words without a part of speech or a head.
+    """
+
+    plain: ClassVar[str] = "whether source and translation are built alike"
+
+    lexicon_source_to_target: Lexicon
+    lexicon_target_to_source: Lexicon
+    least: Annotated[float, Gt(0), Lt(1)] = 0.1
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return features_of(COLUMNS)
+
+    def requires(self) -> tuple[str, ...]:
+        return "annotation_source", "annotation_target"
+
+    def extract(self, segments: Segments) -> FloatArray:
+        source, target = segments.source_tokens.lower(), segments.target_tokens.lower()
+        trees = parsed(segments.source_annotated), parsed(segments.target_annotated)
+        pairs = [
+            _Pair(edges(left), edges(right), self._same(source, target, i))
+            for i, (left, right) in enumerate(zip(*trees, strict=True))
+        ]
+        return block(COLUMNS, pairs)
+
+    def _same(self, source: Tokens, target: Tokens, i: int) -> Flags:
+        forward, backward = self.lexicon_source_to_target, self.lexicon_target_to_source
+        left, right = source.words(i), target.words(i)
+        likely = np.zeros((len(left), len(right)), bool)
+        if likely.size:
+            given, words = forward.source.lookup(left)[:, None], forward.target.lookup(right)
+            likely = forward.probability(given, words) >= self.least
+            given, words = backward.source.lookup(right), backward.target.lookup(left)[:, None]
+            likely |= backward.probability(given, words) >= self.least
+            likely |= np.array(left)[:, None] == np.array(right)
+        return likely
+
+
+class _Pair:
+    def __init__(self, source: Edges, target: Edges, same: Flags) -> None:
+        self.sides = {"source": source, "target": target}
+        self.matches = {r: matches(source.get(r, []), target.get(r, []), same) for r in RELATIONS}
+
+    def count(self, side: str, relation: str) -> int:
+        relations = RELATIONS if relation == "all" else (relation,)
+        return sum(len(self.sides[side].get(r, ())) for r in relations)
+
+    def matched(self, relation: str) -> int:
+        return sum(self.matches.values()) if relation == "all" else self.matches[relation]
+
+
+def edges(words: Sequence[Word]) -> Edges:
+    """The dependencies of a text by relation; those of roots are none."""
+    made: Edges = {}
+    for place, word in enumerate(words):
+        if word.head is not None and word.head >= 0:
+            made.setdefault(word.relation, []).append((word.head, place))
+    return made
+
+
+def matches(source: Sequence[tuple[int, int]], target: Sequence[tuple[int, int]], same: Flags) -> int:
+    """How many edges of the source, in order, have one of the target that no other has taken.
+
+    >>> same = np.array([[True, False], [False, True]])
+    >>> matches([(0, 1), (0, 1)], [(0, 1)], same), matches([(0, 1)], [(1, 0)], same)
+    (1, 0)
+    """
+    free = list(target)
+    total = 0
+    for head, dependant in source:
+        match = next((edge for edge in free if same[head, edge[0]] and same[dependant, edge[1]]), None)
+        if match is not None:
+            free.remove(match)
+            total += 1
+    return total
+
+
+def _count(pairs: Sequence[_Pair], side: str, relation: str) -> FloatArray:
+    return np.array([pair.count(side, relation) for pair in pairs], np.float64)
+
+
+def _ratio(pairs: Sequence[_Pair], relation: str) -> FloatArray:
+    return ratio(_count(pairs, "target", relation), _count(pairs, "source", relation))
+
+
+def _match(pairs: Sequence[_Pair], side: str, relation: str) -> FloatArray:
+    matched = np.array([pair.matched(relation) for pair in pairs], np.float64)
+    return ratio(matched, _count(pairs, side, relation))
+
+
+def _columns() -> Iterator[Column[Sequence[_Pair]]]:
+    for relation in (*RELATIONS, "all"):
+        what = "dependencies" if relation == "all" else f"dependencies {relation}"
+        for side in ("source", "target"):
+            count = partial(_count, side=side, relation=relation)
+            yield Column(f"dependency_{relation}_{side}", f"{side}: {what}", _SYN, "words", count)
+        both = partial(_ratio, relation=relation)
+        yield Column(
+            f"dependency_{relation}_ratio", f"{what}, target / source; NaN if of none", _SYN, "ratio", both
+        )
+        for side in ("source", "target"):
+            share = partial(_match, side=side, relation=relation)
+            text = f"{what} that match, by those of the {side}; NaN without any there"
+            yield Column(f"dependency_{relation}_match_{side}", text, _DR, "share", share)
+
+
+COLUMNS: Final = tuple(_columns())

@@ -1,0 +1,161 @@
+"""Named entities of a segment by their type, and whether the other side has them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar, Final
+
+import numpy as np
+
+from features.basics.array_types import FloatArray
+from features.core.columns import Column, block, features_of
+from features.core.extractor import Extractor, Feature
+from features.core.segments import Segments
+from features.syntax.entity_types import NAMES, OTHER
+from features.text.annotation import Annotated
+from qe_papers.differences import Both, Measure, Sides, annotations_of, columns_of, read, sides_of
+
+_WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1"
+_UEDIN: Final = "Buck 2012 (UEdin), section 3.2"
+_OWN: Final = "this project: entities of one side on the other"
+
+TYPES: Final = ("person", "organisation", "location", OTHER)
+
+
+@dataclass(frozen=True)
+class Entities(Extractor):
+    """Entities by type, differences, entities also on the other side, and their presence.
+
+    sides  those that have entities
+
+    An entity is on the other side word for word if its lower-cased words follow each other there. On two
+    sides with entities, `shared_types` is the share of entities that have one of their type on the other
+    side, each once. Shares are NaN without an entity.
+
+    Raises InputError for words without an entity tag.
+    """
+
+    plain: ClassVar[str] = "names and numbers in source and translation"
+
+    sides: Sides = "both"
+
+    @property
+    def columns(self) -> tuple[Column["_Batch"], ...]:
+        counted = (column.after(_by_side) for column in columns_of("entities", MEASURES, self.sides))
+        return (*counted, *_across(self.sides), *_indicators(self.sides))
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return features_of(self.columns)
+
+    def requires(self) -> tuple[str, ...]:
+        return annotations_of(self.sides)
+
+    def extract(self, segments: Segments) -> FloatArray:
+        return block(self.columns, _Batch(segments, read(segments, self.sides, entities_of)))
+
+
+@dataclass(frozen=True)
+class Entity:
+    """Its type, one of `TYPES`, and its lower-cased words."""
+
+    type: str
+    words: tuple[str, ...]
+
+
+Named = Sequence[Entity]
+
+
+@dataclass(frozen=True, eq=False)
+class _Batch:
+    segments: Segments
+    entities: Both[Named]
+
+
+def entities_of(annotated: Annotated) -> list[Named]:
+    """(n,) the entities of every text."""
+    result: list[Named] = []
+    for i, spans in enumerate(annotated.entities):
+        words = [word.lower() for word in annotated.tokens.words(i)]
+        result.append([Entity(NAMES.get(t.upper(), OTHER), tuple(words[a:b])) for a, b, t in spans])
+    return result
+
+
+def _by_side(batch: _Batch) -> Both[Named]:
+    return batch.entities
+
+
+def occurs(words: Sequence[str], text: Sequence[str]) -> bool:
+    """Whether the words follow each other in the text.
+
+    >>> occurs(["new", "york"], ["in", "new", "york"]), occurs(["york", "new"], ["new", "york"])
+    (True, False)
+    """
+    length = len(words)
+    return any(list(text[k : k + length]) == list(words) for k in range(len(text) - length + 1))
+
+
+def _word_for_word(batch: _Batch, side: str) -> FloatArray:
+    other = batch.segments.target_tokens if side == "source" else batch.segments.source_tokens
+    named = batch.entities.source if side == "source" else batch.entities.target
+    shares = np.full(len(named), np.nan)
+    for i, entities in enumerate(named):
+        text = [word.lower() for word in other.words(i)]
+        if entities:
+            shares[i] = np.mean([occurs(entity.words, text) for entity in entities])
+    return shares
+
+
+def _shared_types(batch: _Batch) -> FloatArray:
+    shares = np.full(len(batch.segments), np.nan)
+    for i, (source, target) in enumerate(zip(batch.entities.source, batch.entities.target, strict=True)):
+        most = max(len(source), len(target))
+        if most:
+            shares[i] = sum(min(_count(source, t), _count(target, t)) for t in TYPES) / most
+    return shares
+
+
+def _count(entities: Named, kind: str) -> float:
+    return sum(entity.type == kind for entity in entities)
+
+
+def _total(entities: Named) -> float:
+    return len(entities)
+
+
+def _across(sides: Sides) -> Iterator[Column[_Batch]]:
+    for side in sides_of(sides):
+        yield Column(
+            f"entities_{side}_word_for_word",
+            f"share of the {side}'s entities that the other side has word for word; NaN without any",
+            _OWN,
+            "share",
+            partial(_word_for_word, side=side),
+        )
+    if sides == "both":
+        yield Column(
+            "entities_shared_types",
+            "entities with one of their type on the other side / those of the side with more; NaN if none",
+            _OWN,
+            "share",
+            _shared_types,
+        )
+
+
+def _indicators(sides: Sides) -> Iterator[Column[_Batch]]:
+    for side in sides_of(sides):
+        for kind in TYPES:
+            yield Column(
+                f"entities_has_{kind}_{side}", f"{side}: has entities of type {kind}", _UEDIN, "0 or 1",
+                partial(_has, side=side, kind=kind),
+            )  # fmt: skip
+
+
+def _has(batch: _Batch, side: str, kind: str) -> FloatArray:
+    return batch.entities.values(side, lambda entities: _count(entities, kind) > 0)
+
+
+MEASURES: Final[tuple[Measure[Named], ...]] = (
+    *(Measure(f"{t}", f"entities of type {t}", _WLV, "words", partial(_count, kind=t)) for t in TYPES),
+    Measure("all", "entities", _WLV, "words", _total),
+)

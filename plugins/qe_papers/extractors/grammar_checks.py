@@ -1,0 +1,307 @@
+"""Mistakes that rules for neighbouring words find in a Spanish or English text."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+from typing import ClassVar, Final, Literal
+
+import numpy as np
+import regex
+
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.core.columns import Column, block, features_of
+from features.core.extractor import Extractor, Feature
+from features.core.segments import Segments
+from features.text.corpus import Side
+from qe_papers.syntax import Word, is_finite, tagged
+
+_DFKI: Final = "Avramidis 2012 (DFKI), table 5 (there the rules of LanguageTool)"
+_TABLE_1: Final = "Avramidis 2012 (DFKI), table 1"
+_OWN: Final = "this project: rules beside those of Avramidis 2012"
+
+Words = Sequence[Word]
+Mistakes = list[tuple[int, int]]  # (first word, word behind the last) of every match
+
+# Feminine nouns whose beginning is stressed: `el agua`, `del agua`.
+_STRESSED_NOUNS: Final = """
+agua águila ala alba alga alma ama ancla ánfora ansia ánima anca arca área arma arpa asa ascua aspa asta
+aula ave habla hacha hada hambre haya haz álgebra ágora áncora arte
+"""
+_STRESSED: Final = frozenset(_STRESSED_NOUNS.split())
+_SUBJECT_PRONOUNS: Final = "yo tú él ella ello usted nosotros nosotras vosotros vosotras ellos ellas ustedes"
+_SUBJECTS: Final = frozenset(_SUBJECT_PRONOUNS.split())
+_DOUBLES: Final = frozenset({",", ";", ":", ".", "!", "?", "¿", "¡"})
+_WORD: Final = regex.compile(r"[\p{L}\p{M}'’-]+")
+_TWICE_AS_ONE: Final = frozenset({"had", "that", "nos", "se"})  # may stand twice: `had had`, `se se`
+_E_BEGINS: Final = regex.compile(r"h?[ií](?![aeoáéó])")  # `e hijos`, but `y hierro`
+_U_BEGINS: Final = regex.compile(r"h?[oó]")
+_VOWEL: Final = regex.compile(r"[aeiou]")
+_NOT_A_VOWEL: Final = regex.compile(r"(?:uni|use|usu|util|eur|one\b|once\b|u\b|ubi)")
+_MISPLACED_SPACE: Final = regex.compile(r"\s+[,)\]}]|[(\[{]\s+")
+_SILENT: Final = regex.compile(r"(?:hour|honest|honou?r|heir)")
+
+
+@dataclass(frozen=True)
+class GrammarChecks(Extractor):
+    """Matches of rules in the translation, by rule, and the characters that they touch in all.
+
+    sides       `target`, or `both`: the source, too, by columns that end in `_source`
+    characters  whether the characters that each rule touches are given, too
+
+    Rules of determiners, nouns, adjectives, pronouns and verbs compare neighbouring words by their morphology
+    (FEATS), of Spanish: `det_nom_sing` is a singular determiner before a noun that is not, `pp_v_plural` a
+    plural personal pronoun before a finite verb that is not, and so on. What is unknown matches nothing.
+
+    `comma_parenthesis_space` looks at the text as it stands: white space before a comma or inside brackets.
+    It is not among all, as text that is stored in tokens has it at every comma.
+
+    Raises InputError for a language that is neither English nor Spanish, and words without a part of speech.
+    """
+
+    plain: ClassVar[str] = "what the grammar checker marks"
+
+    sides: Literal["target", "both"] = "target"
+    characters: bool = False
+
+    @property
+    def columns(self) -> tuple[Column[Sequence["_Checked"]], ...]:
+        return (*COLUMNS, *CHARACTERS) if self.characters else COLUMNS
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        own = features_of(self.columns)
+        return [replace(f, name=f.name + ending) for ending in self._endings.values() for f in own]
+
+    def requires(self) -> tuple[str, ...]:
+        return tuple(f"annotation_{side}" for side in self._endings)
+
+    def extract(self, segments: Segments) -> FloatArray:
+        return np.hstack([block(self.columns, _checked(segments, side)) for side in self._endings])
+
+    @property
+    def _endings(self) -> Mapping[Side, str]:
+        return {"target": "", "source": "_source"} if self.sides == "both" else {"target": ""}
+
+
+def _checked(segments: Segments, side: Side) -> list["_Checked"]:
+    language = getattr(segments, f"{side}_tokenizer").language
+    if language not in ("en", "es"):
+        raise InputError(
+            f"no rules of grammar for the language '{language}'",
+            location="extractor 'grammar_checks'",
+            remedy="known: en, es",
+        )
+    texts = zip(tagged(getattr(segments, f"{side}_annotated")), getattr(segments, side), strict=True)
+    return [_Checked(words, text, language) for words, text in texts]
+
+
+class _Checked:
+    def __init__(self, words: Words, text: str, language: str) -> None:
+        self.words = words
+        self.spaces = [match.group() for match in _MISPLACED_SPACE.finditer(text)]
+        self.mistakes = {
+            rule.name: rule.matches(words) if language in rule.languages else [] for rule in RULES
+        }
+
+    def count(self, name: str) -> int:
+        return len(self.mistakes[name])
+
+    def touched(self, name: str) -> int:
+        places = {k for low, high in self.mistakes[name] for k in range(low, high)}
+        return sum(len(self.words[k].form) for k in places)
+
+    @property
+    def characters(self) -> int:
+        places = {k for spans in self.mistakes.values() for low, high in spans for k in range(low, high)}
+        return sum(len(self.words[k].form) for k in places)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a rule is called and finds, in which languages."""
+
+    name: str
+    description: str
+    origin: str
+    languages: tuple[str, ...]
+    matches: Callable[[Words], Mistakes]
+
+
+def _neighbours(words: Words, wrong: Callable[[Word, Word], bool]) -> Mistakes:
+    return [(k, k + 2) for k, (one, other) in enumerate(pairwise(words)) if wrong(one, other)]
+
+
+def _is(word: Word, category: str, value: str) -> bool:
+    return word.feats.get(category) == frozenset((value,))
+
+
+def _differs(word: Word, category: str, value: str) -> bool:
+    return category in word.feats and value not in word.feats[category]
+
+
+def _determiner_noun(one: Word, other: Word, category: str, value: str) -> bool:
+    if one.upos != "DET" or other.upos != "NOUN" or not _is(one, category, value):
+        return False
+    return _differs(other, category, value) and not (value == "Masc" and is_stressed(other))
+
+
+def _contraction_noun(one: Word, other: Word, category: str, value: str) -> bool:
+    if one.form.lower() not in ("del", "al") or other.upos != "NOUN":
+        return False
+    return _differs(other, category, value) and not (value == "Masc" and is_stressed(other))
+
+
+def is_stressed(noun: Word) -> bool:
+    """Whether a feminine noun takes `el` in the singular.
+
+    >>> is_stressed(Word("agua", "agua", "NOUN")), is_stressed(Word("casa", "casa", "NOUN"))
+    (True, False)
+    """
+    return noun.form.lower() in _STRESSED
+
+
+def _noun_adjective(one: Word, other: Word, category: str, value: str) -> bool:
+    pair = one.upos == "NOUN" and other.upos == "ADJ"
+    return pair and _is(one, category, value) and _differs(other, category, value)
+
+
+def _pronoun_verb(one: Word, other: Word, category: str, value: str) -> bool:
+    pronoun = one.upos == "PRON" and _is(one, "PronType", "Prs") and _is_subject_form(one)
+    return pronoun and is_finite(other) and _is(one, category, value) and _differs(other, category, value)
+
+
+def _is_subject_form(word: Word) -> bool:
+    return word.has("Case", "Nom") or word.form.lower() in _SUBJECTS
+
+
+def _preposition_verb(one: Word, other: Word) -> bool:
+    return one.upos == "ADP" and is_finite(other)
+
+
+def _y_before_i(one: Word, other: Word) -> bool:
+    """Whether `y` stands before the sound of i: `e` is due there.
+
+    >>> [_y_before_i(Word("y", "y", "CCONJ"), Word(w, w, "NOUN")) for w in ("hijos", "hierro", "ideas")]
+    [True, False, True]
+    """
+    return one.form.lower() == "y" and bool(_E_BEGINS.match(other.form.lower()))
+
+
+def _o_before_o(one: Word, other: Word) -> bool:
+    return one.form.lower() == "o" and bool(_U_BEGINS.match(other.form.lower()))
+
+
+def _a_before_vowel(one: Word, other: Word) -> bool:
+    """Whether the article `a` stands before the sound of a vowel: `an` is due there.
+
+    >>> [_a_before_vowel(Word("a", "a", "DET"), Word(w, w, "NOUN")) for w in ("house", "hour", "union")]
+    [False, True, False]
+    """
+    word = other.form.lower()
+    sounds = (_VOWEL.match(word) and not _NOT_A_VOWEL.match(word)) or _SILENT.match(word)
+    return one.form.lower() == "a" and one.upos == "DET" and bool(sounds)
+
+
+def _repeated(one: Word, other: Word) -> bool:
+    word = one.form.lower()
+    return word == other.form.lower() and bool(_WORD.fullmatch(word)) and word not in _TWICE_AS_ONE
+
+
+def _double_punctuation(one: Word, other: Word) -> bool:
+    pair = one.form, other.form
+    return set(pair) <= _DOUBLES and (one.form == other.form or "," in pair) and pair[0] not in "¿¡"
+
+
+def _rules() -> Iterator[Rule]:
+    def near(
+        name: str, what: str, wrong: Callable[[Word, Word], bool], *languages: str, origin: str = _DFKI
+    ) -> Rule:
+        return Rule(name, what, origin, languages, partial(_neighbours, wrong=wrong))
+
+    values: Mapping[str, tuple[str, str]] = {
+        "sing": ("Number", "Sing"), "plur": ("Number", "Plur"), "masc": ("Gender", "Masc"),
+        "fem": ("Gender", "Fem"),
+    }  # fmt: skip
+    for value, (category, code) in values.items():
+        what = f"a determiner of {category.lower()} {code} before a noun that is not"
+        yield near(f"det_nom_{value}", what, partial(_determiner_noun, category=category, value=code), "es")
+        what = f"a noun of {category.lower()} {code} before an adjective that is not"
+        yield near(f"nom_adj_{value}", what, partial(_noun_adjective, category=category, value=code), "es")
+    for value in ("sing", "masc"):
+        category, code = values[value]
+        what = f"`del` or `al` before a noun that is not {code}"
+        yield near(f"del_nom_{value}", what, partial(_contraction_noun, category=category, value=code), "es")
+    for value in ("sing", "plur"):
+        category, code = values[value]
+        what = f"a personal pronoun of number {code} before a finite verb that is not"
+        yield near(f"pp_v_{value}", what, partial(_pronoun_verb, category=category, value=code), "es")
+    yield near("preposition_verb", "an adposition before a finite verb", _preposition_verb, "es", origin=_OWN)
+    yield near("y_e", "`y` before a word that begins with the sound i", _y_before_i, "es", origin=_TABLE_1)
+    yield near("o_u", "`o` before a word that begins with the sound o", _o_before_o, "es", origin=_OWN)
+    yield near("a_an", "`a` before a word that begins with a vowel", _a_before_vowel, "en", origin=_OWN)
+    yield near("word_repeat", "a word twice in a row", _repeated, "en", "es")
+    yield near("double_punct", "punctuation twice in a row", _double_punctuation, "en", "es")
+
+
+RULES: Final = tuple(_rules())
+
+
+def _matches(texts: Sequence[_Checked], name: str) -> FloatArray:
+    return np.array([text.count(name) for text in texts], np.float64)
+
+
+def _characters_of(texts: Sequence[_Checked], name: str) -> FloatArray:
+    return np.array([text.touched(name) for text in texts], np.float64)
+
+
+def _characters_of_spaces(texts: Sequence[_Checked]) -> FloatArray:
+    return np.array([sum(map(len, text.spaces)) for text in texts], np.float64)
+
+
+def _all(texts: Sequence[_Checked]) -> FloatArray:
+    return np.array([sum(map(len, text.mistakes.values())) for text in texts], np.float64)
+
+
+def _characters(texts: Sequence[_Checked]) -> FloatArray:
+    return np.array([text.characters for text in texts], np.float64)
+
+
+COLUMNS: Final[tuple[Column[Sequence[_Checked]], ...]] = (
+    *(
+        Column(
+            f"check_{rule.name}", rule.description, rule.origin, "patterns", partial(_matches, name=rule.name)
+        )
+        for rule in RULES
+    ),
+    Column(
+        "check_comma_parenthesis_space",
+        "white space before a comma or a closing bracket, or behind an opening one",
+        _DFKI,
+        "patterns",
+        lambda texts: np.array([len(text.spaces) for text in texts], np.float64),
+    ),
+    Column("check_all", "matches of all rules", _DFKI, "patterns", _all),
+    Column("check_characters", "characters of the words that rules match", _DFKI, "characters", _characters),
+)
+
+CHARACTERS: Final[tuple[Column[Sequence[_Checked]], ...]] = (
+    *(
+        Column(
+            f"check_{rule.name}_characters",
+            f"characters of the words of {rule.description}",
+            f"{rule.origin}; section 2.2.1: characters of every rule",
+            "characters",
+            partial(_characters_of, name=rule.name),
+        )
+        for rule in RULES
+    ),
+    Column(
+        "check_comma_parenthesis_space_characters",
+        "characters of misplaced white space and its marks",
+        f"{_DFKI}; section 2.2.1: characters of every rule",
+        "characters",
+        _characters_of_spaces,
+    ),
+)

@@ -1,0 +1,168 @@
+"""Link grammar of a text: number of linkages, whether one is complete, its cost."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar, Final
+
+import numpy as np
+
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.hints import Count
+from features.core.columns import Column, block, features_of
+from features.core.extractor import Extractor, Feature
+from features.core.segments import Segments
+from features.text.annotation import Annotated
+from qe_papers.differences import Both, Measure, Sides, annotations_of, columns_of, read
+
+FIGURES: Final = ("linkages", "unused", "cost", "length")  # comments `link_grammar_...` of the annotation
+
+_DCU: Final = "Rubino et al. 2012 (DCU-SYMC), section 3.2 (there the precision grammar of XLE)"
+_BINARY: Final = f"{_DCU}, footnote 5, which prints no limit"
+_OWN: Final = "this project: what the program says of its best linkage"
+
+
+@dataclass(frozen=True)
+class LinkGrammar(Extractor):
+    """Number of linkages; unused words, cost and length of the best one.
+
+    They come from `annotators/en+link-grammar`.
+
+    sides     those that the program was asked about; it parses English
+    below     limits: a column each says whether there are fewer linkages
+    given_up  whether a text may be without figures, as one that the program gave up on: all is NaN but a
+              column that says so; else it is an error, since nothing tells it from a text that was not parsed
+
+    The linkages are those with the fewest unused words; the program counts them up to 2147483647. Its walls
+    at the ends of a text can be among the unused words, so that these can be more than the text has. In a
+    text without words, everything is NaN.
+
+    Raises InputError for a text without figures, or with figures that the program cannot have given.
+    """
+
+    plain: ClassVar[str] = "how well the sentences of the {text} are formed"
+
+    sides: Sides = "source"
+    below: Sequence[Count] = ()
+    given_up: bool = False
+
+    @property
+    def columns(self) -> tuple[Column[Both["Linkage"]], ...]:
+        measures = (*MEASURES, *_below(self.below), *((GIVEN_UP,) if self.given_up else ()))
+        return tuple(columns_of("link_grammar", measures, self.sides))
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return features_of(self.columns)
+
+    def requires(self) -> tuple[str, ...]:
+        return annotations_of(self.sides)
+
+    def extract(self, segments: Segments) -> FloatArray:
+        linkages = partial(linkages_of, given_up=self.given_up)
+        return block(self.columns, read(segments, self.sides, linkages))
+
+
+@dataclass(frozen=True)
+class Linkage:
+    """The figures of a text's best linkage; all are NaN if there are none.
+
+    linkages  that have as few unused words as this
+    unused    words, walls included, in none of its links
+    cost      of its disjuncts, which can be negative
+    length    sum of the lengths of its links, in words
+    words     of the text
+    """
+
+    linkages: float
+    unused: float
+    cost: float
+    length: float
+    words: int
+
+
+def linkages_of(annotated: Annotated, given_up: bool = False) -> list[Linkage]:
+    """(n,) linkages of the annotation.
+
+    Raises InputError if figures are missing, unless the program may have `given_up`, or wrong.
+    """
+    table = np.column_stack([annotated.values(f"link_grammar_{name}") for name in FIGURES])
+    result = []
+    for number, (figures, text, words) in enumerate(
+        zip(table.tolist(), annotated.blocks, annotated.tokens.lengths.tolist(), strict=True), start=1
+    ):
+        location = f"{annotated.location}, segment {number}"
+        if "# link_grammar_" in text:
+            _check(figures, location)
+        elif words and not given_up:
+            raise InputError(
+                "link grammar says nothing of the text: it was not asked, or gave up",
+                location=location,
+                remedy="annotate with `+link-grammar` after the annotator's name; texts that it gave up on "
+                "are undefined with `given_up: true`",
+            )
+        linkages, unused, cost, length = figures
+        result.append(Linkage(linkages, unused, cost, length, words))
+    return result
+
+
+def _check(figures: Sequence[float], location: str) -> None:
+    linkages, unused, _, length = figures
+    if not (np.isfinite(figures).all() and linkages >= 1 and unused >= 0 and length >= 0):
+        given = ", ".join(f"{name} = {value:g}" for name, value in zip(FIGURES, figures, strict=True))
+        raise InputError(
+            f"linkages must be 1 or more, unused words and length from 0, cost a number, but got {given}",
+            location=location,
+            remedy="give all of `# link_grammar_linkages = 12`, ..._unused, ..._cost, ..._length, or none",
+        )
+
+
+def _complete(linkage: Linkage) -> float:
+    return np.nan if np.isnan(linkage.unused) else float(linkage.unused == 0)
+
+
+def _by_word(linkage: Linkage, of: Callable[[Linkage], float]) -> float:
+    return of(linkage) / linkage.words if linkage.words else np.nan
+
+
+def _fewer(linkage: Linkage, limit: int) -> float:
+    return np.nan if np.isnan(linkage.linkages) else float(linkage.linkages < limit)
+
+
+def _given_up(linkage: Linkage) -> float:
+    return float(np.isnan(linkage.linkages)) if linkage.words else np.nan
+
+
+def _cost(linkage: Linkage) -> float:
+    return linkage.cost
+
+
+def _length(linkage: Linkage) -> float:
+    return linkage.length
+
+
+def _below(limits: Sequence[int]) -> Iterator[Measure[Linkage]]:
+    for limit in limits:
+        what = f"1 if there are fewer than {limit} linkages, else 0"
+        yield Measure(f"linkages_below_{limit}", what, _BINARY, "0 or 1", partial(_fewer, limit=limit))
+
+
+_COST: Final = "cost of the best linkage's disjuncts"
+_LENGTH: Final = "length of the best linkage's links in all"
+_MOST: Final = "linkages with the fewest unused words"
+MEASURES: Final[Sequence[Measure[Linkage]]] = (
+    Measure("linkages", _MOST, _DCU, "linkages", lambda k: k.linkages),
+    Measure(
+        "linkages_log10", f"{_MOST}, decimal logarithm", _OWN, "log10", lambda k: float(np.log10(k.linkages))
+    ),
+    Measure("complete", "1 if a linkage takes in every word, else 0", _DCU, "0 or 1", _complete),
+    Measure(
+        "unused", "words and walls in none of the best linkage's links", _OWN, "words", lambda k: k.unused
+    ),
+    Measure("cost", _COST, _OWN, "cost", _cost),
+    Measure("cost_by_word", f"{_COST}, by word", _OWN, "cost", partial(_by_word, of=_cost)),
+    Measure("length", _LENGTH, _OWN, "words", _length),
+    Measure("length_by_word", f"{_LENGTH}, by word", _OWN, "words", partial(_by_word, of=_length)),
+)
+GIVEN_UP: Final = Measure("given_up", "1 if the program gave the text up, else 0", _OWN, "0 or 1", _given_up)

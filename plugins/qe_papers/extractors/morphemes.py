@@ -1,0 +1,120 @@
+"""Likelihood of the text's morphemes, and how well both sides' morphemes fit each other."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import ClassVar, Final
+
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.core.columns import Column, block, features_of
+from features.core.extractor import Extractor, Feature
+from features.core.segments import Segments
+from features.resources.language_model import LanguageModel, LMScores
+from features.resources.lexicon import Lexicon, WordScores
+from features.resources.morphemes import Morphemes
+from features.text.tokens import Tokens, ratio
+from qe_papers.comparisons.units import Modelled, Translated, model_columns, translated_columns
+
+SIDES: Final = ("source", "target")
+_MLM: Final = "Popovic 2012 (DFKI at WMT12), section 2.2: MLM6"
+_MIBM1: Final = "Popovic 2012 (DFKI at WMT12), section 2.1, equations 2-3: MIBM1"
+_OWN: Final = "this project: morphemes of Morfessor Baseline (Creutz and Lagus 2005)"
+
+
+@dataclass(frozen=True)
+class MorphemeFeatures(Extractor):
+    """Log-probability, perplexity, IBM Model 1 scores and number per word of morphemes.
+
+    Of one side: NaN for an empty text; IBM Model 1: NaN if either is empty.
+    """
+
+    plain: ClassVar[str] = "whether the parts of the words translate each other"
+
+    source_morphemes: Morphemes
+    target_morphemes: Morphemes
+    source_morpheme_lm: LanguageModel
+    target_morpheme_lm: LanguageModel
+    morpheme_lexicon_source_to_target: Lexicon
+    morpheme_lexicon_target_to_source: Lexicon
+
+    def __post_init__(self) -> None:
+        for entry in fields(self):
+            part: Morphemes | LanguageModel | Lexicon = getattr(self, entry.name)
+            if not (isinstance(part, Morphemes) or "morphemes" in part.settings):
+                raise InputError(
+                    f"'{entry.name}' must be a part of morphemes, but is one of words",
+                    location="extractor 'morphemes'",
+                )
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return features_of(COLUMNS)
+
+    def extract(self, segments: Segments) -> FloatArray:
+        words = {"source": segments.source_tokens, "target": segments.target_tokens}
+        source, target = (
+            self.source_morphemes.units(words["source"]),
+            self.target_morphemes.units(words["target"]),
+        )
+        batch = _Batch(
+            words,
+            {"source": source, "target": target},
+            {
+                "source": self.source_morpheme_lm.score(source),
+                "target": self.target_morpheme_lm.score(target),
+            },
+            {
+                "source": self.morpheme_lexicon_target_to_source.score(target, source),
+                "target": self.morpheme_lexicon_source_to_target.score(source, target),
+            },
+        )
+        return block(COLUMNS, batch)
+
+
+@dataclass(frozen=True, eq=False)
+class _Batch:
+    words: Mapping[str, Tokens]
+    morphemes: Mapping[str, Tokens]
+    models: Mapping[str, LMScores]
+    lexical: Mapping[str, WordScores]
+
+    def modelled(self, side: str) -> Modelled:
+        return Modelled(self.morphemes[side], self.models[side])
+
+    def translated(self, side: str, other: str) -> Translated:
+        return Translated(self.lexical[side], self.lexical[other])
+
+
+def _per_word(batch: _Batch, side: str) -> FloatArray:
+    return ratio(batch.morphemes[side].lengths, batch.words[side].lengths)
+
+
+def _of_models() -> Iterator[Column[_Batch]]:
+    for side in SIDES:
+        for column in model_columns("morpheme", _MLM):
+            what = f"{side}, 6-gram model of morphemes: {column.description}; NaN for an empty text"
+            named = replace(column, name=f"morpheme_lm_{side}_{column.name}", description=what)
+            yield named.after(partial(_Batch.modelled, side=side))
+
+
+def _of_lexicons() -> Iterator[Column[_Batch]]:
+    for side, other in (SIDES, SIDES[::-1]):
+        undefined = "NaN if a side is empty"
+        for column in translated_columns("morpheme", "morphemes", _MIBM1, side, other, undefined):
+            named = replace(column, name=f"morpheme_ibm1_{side}_{column.name}")
+            yield named.after(partial(_Batch.translated, side=side, other=other))
+
+
+def _of_counts() -> Iterator[Column[_Batch]]:
+    for side in SIDES:
+        yield Column(
+            f"morphemes_{side}_per_word",
+            f"{side} morphemes / tokens; NaN for an empty text",
+            _OWN,
+            "ratio",
+            partial(_per_word, side=side),
+        )
+
+
+COLUMNS: Final = (*_of_models(), *_of_lexicons(), *_of_counts())

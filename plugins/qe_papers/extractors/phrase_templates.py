@@ -1,0 +1,308 @@
+"""The label by support vector regression on a segment's phrases: eleven templates."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, Final, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.hints import NotNegative, Positive
+from features.comparisons.back import VARIANTS, ByDecoder, WithBackTranslation
+from features.core.extractor import Extractor, Feature, FittedExtractor
+from features.core.segments import Segments
+from features.resources.ngrams import NgramCounts
+from features.storage.damage import Damaged
+from features.text.tokens import Tokens
+from qe_papers.comparisons.templates import (
+    Pattern,
+    Words,
+    anchors,
+    anchors_of_differences,
+    different,
+    ngrams,
+    with_function_words,
+)
+from qe_papers.resources.phrase_words import PhraseWords
+from qe_papers.resources.source_splits import SourceSplits
+
+TEMPLATES: Final[Mapping[str, str]] = {
+    "reference": "2-5-grams of the translation that references have",
+    "source_splits": "bigrams of the source that the corpus translates apart",
+    "function_words": "bigrams with a word of up to three letters that the corpus lacks",
+    "target_bad": "2-5-grams of bad translations alone",
+    "target_good": "2-5-grams of good translations alone",
+    "source_bad": "2-5-grams of sources of bad translations alone",
+    "source_good": "2-5-grams of sources of good translations alone",
+    "edited": "2-5-grams around what post-editors changed",
+    "edited_anchors": "anchors of what post-editors changed",
+    "inverted": "2-5-grams around what the back-translation changed",
+    "inverted_anchors": "anchors of what the back-translation changed",
+}
+_FIXED: Final = "source_splits", "function_words"  # from the corpus, whatever the training rows are
+# Templates of n-grams -> their side. No phrase is like a bigram or an anchor, without three words in a row.
+_NGRAMS: Final[Mapping[str, Literal["source", "target"]]] = {
+    **dict.fromkeys(("reference", "target_bad", "target_good", "edited"), "target"),
+    **dict.fromkeys(("source_bad", "source_good", "inverted"), "source"),
+}
+_ORIGIN: Final = "Wu and Zhao 2012 (SJTU at WMT12), section 3.2"
+_LARGEST: Final = 1e100  # of a stored weight
+
+
+@dataclass(frozen=True, eq=False)
+class Templates:
+    """Template -> patterns; template of n-grams -> pattern -> the phrases that are like it.
+
+    These belong to the template too.
+    """
+
+    patterns: Mapping[str, Set[Pattern]]
+    similar: Mapping[str, Mapping[Pattern, Sequence[Pattern]]]
+
+    @cached_property
+    def ngrams(self) -> Mapping[str, Set[Pattern]]:
+        """Template of n-grams -> everything that belongs to it."""
+        return {name: self.patterns[name] | _joined(self.similar[name].values()) for name in _NGRAMS}
+
+    def sizes(self) -> dict[str, int]:
+        return {name: len(own) for name, own in {**self.patterns, **self.ngrams}.items()}
+
+    def matches(self, row: "_Row") -> dict[str, set[Pattern]]:
+        """Template -> what of it counts in a segment: what that has, and phrases that are like it."""
+        matched: dict[str, set[Pattern]] = {"source_splits": row.splits, "function_words": row.unusual}
+        for name, side in _NGRAMS.items():
+            here, similar = row.ngrams[side], self.similar[name]
+            matched[name] = (here & self.ngrams[name]).union(*(similar.get(pattern, ()) for pattern in here))
+        matched["edited_anchors"] = anchors(row.target) & self.patterns["edited_anchors"]
+        matched["inverted_anchors"] = anchors(row.source) & self.patterns["inverted_anchors"]
+        return matched
+
+
+def _joined(parts: Iterable[Iterable[Pattern]]) -> set[Pattern]:
+    return set().union(*parts)
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """Result of a fit: templates, weights of patterns, sizes, intercept.
+
+    Template -> pattern -> weight in label units; template -> its size.
+
+    Patterns that no training row matches have no weight; they count in the size.
+    """
+
+    templates: Templates
+    weights: Mapping[str, Mapping[Pattern, float]]
+    sizes: Mapping[str, int]
+    intercept: float
+
+
+@dataclass(frozen=True)
+class PhraseTemplates(WithBackTranslation, FittedExtractor):
+    """Sparse templates of phrases: matched patterns of each, and the label by an SVR.
+
+    The SVR learns from all patterns.
+
+    A matched pattern counts 1 / (size of its template); the matrix is divided by its rows' mean length, so
+    that C has a scale. The SVR has a linear kernel (the paper: RBF): its weights are all that is kept.
+
+    bad, good  translations with a label below `bad` are bad ones, those with a label above `good` good ones,
+               in label units; where low labels are good, `bad` is the higher, and it is the other way round
+    C, epsilon of the SVR
+    expanded   whether phrases of the phrase table that are like a pattern (`PhraseWords.similar`: equations 2
+               and 3 both hold) belong to its template, and count where the segment has the pattern
+    engine     `decoder`: our own decoder translates back, as in `back_translation`
+
+    Words are lower-cased.
+    An empty translation has NaN for a prediction.
+    """
+
+    plain: ClassVar[str] = "which patterns of phrases the {text} has"
+    variants: ClassVar[Sequence[Mapping[str, Any]]] = VARIANTS
+
+    source_splits: SourceSplits
+    target_ngrams5: NgramCounts
+    source_phrases: PhraseWords
+    target_phrases: PhraseWords
+    bad: float = 1.5
+    good: float = 4.5
+    C: Positive = 1.0
+    epsilon: NotNegative = 0.2
+    expanded: bool = True
+    model: Learned | None = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.bad == self.good:
+            raise InputError(f"`bad` and `good` must differ, but both are {self.bad}")
+
+    @classmethod
+    def for_settings(cls, settings: Mapping[str, Any]) -> type[Extractor]:
+        return _ByDecoder if "engine" in settings else cls
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        also = ", and of known phrases that are like them" if self.expanded else ""
+        counts = [
+            Feature(
+                f"templates_{name}", f"number of {what}{also if name in _NGRAMS else ''}", _ORIGIN, "patterns"
+            )
+            for name, what in TEMPLATES.items()
+        ]
+        what = "label predicted from the templates; undefined for an empty translation"
+        return [*counts, Feature("templates_prediction", what, _ORIGIN, "as the label")]
+
+    def labels_used(self) -> tuple[str, ...]:
+        return ("scores", "post_edit", "reference")
+
+    def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
+        from sklearn.svm import SVR
+
+        rows = [_Row(*row) for row in self._rows(segments)]
+        scores = np.asarray(labels["scores"], np.float64)
+        texts = {
+            name: _word_lists(segments.target_tokenizer.tokens([str(text) for text in labels[name]]))
+            for name in ("post_edit", "reference")
+        }
+        templates = self._templates(self._patterns(rows, scores, texts["reference"], texts["post_edit"]))
+        matches = [templates.matches(row) for row in rows]
+        sizes = {
+            "source_splits": len(self.source_splits),
+            "function_words": len(_joined(row.unusual for row in rows)),
+            **templates.sizes(),
+        }
+        index = {
+            key: k for k, key in enumerate(sorted({(t, p) for m in matches for t in TEMPLATES for p in m[t]}))
+        }
+        matrix = _matrix(matches, index, sizes)
+        scale = _mean_length(matrix)
+        model = SVR(kernel="linear", C=self.C, epsilon=self.epsilon).fit(matrix / scale, scores)
+        coefficients = np.asarray(sparse.csr_matrix(model.coef_).todense(), np.float64).ravel() / scale
+        weights: dict[str, dict[Pattern, float]] = {name: {} for name in TEMPLATES}
+        for (template, pattern), k in index.items():
+            weights[template][pattern] = float(coefficients[k]) / sizes[template]
+        return self.with_learned(model=Learned(templates, weights, sizes, float(model.intercept_[0])))
+
+    def _templates(self, patterns: Mapping[str, Set[Pattern]]) -> Templates:
+        if not self.expanded:
+            return Templates(patterns, {name: {} for name in _NGRAMS})
+        phrases = {"source": self.source_phrases, "target": self.target_phrases}
+        return Templates(
+            patterns, {name: phrases[side].similar(sorted(patterns[name])) for name, side in _NGRAMS.items()}
+        )
+
+    def _patterns(
+        self, rows: Sequence["_Row"], scores: FloatArray, references: Sequence[Words], edits: Sequence[Words]
+    ) -> dict[str, set[Pattern]]:
+        sign = 1 if self.bad < self.good else -1
+        below, above = sign * scores < sign * self.bad, sign * scores > sign * self.good
+        made = {"reference": _joined(map(ngrams, references))}
+        for side in ("target", "source"):
+            bad, good = (
+                _joined(row.ngrams[side] for row, chosen in zip(rows, which, strict=True) if chosen)
+                for which in (below, above)
+            )
+            made |= {f"{side}_bad": bad - good, f"{side}_good": good - bad}
+        targets = [row.target for row in rows]
+        sources, backs = [row.source for row in rows], [row.back for row in rows]
+        for name, left, right in (("edited", targets, edits), ("inverted", sources, backs)):
+            pairs = list(zip(left, right, strict=True))
+            made[name] = {p for a, b in pairs for run in different(a, b) for p in ngrams(run)}
+            made[f"{name}_anchors"] = {p for a, b in pairs for p in anchors_of_differences(a, b)}
+        return made
+
+    def extract(self, segments: Segments) -> FloatArray:
+        model = self.learned(self.model)
+        values = np.empty((len(segments), len(TEMPLATES) + 1))
+        for i, row in enumerate(_Row(*parts) for parts in self._rows(segments)):
+            matches = model.templates.matches(row)
+            values[i, :-1] = [len(matches[name]) for name in TEMPLATES]
+            weights = (model.weights[name].get(p, 0.0) for name in TEMPLATES for p in sorted(matches[name]))
+            values[i, -1] = model.intercept + sum(weights) if len(row.target) else np.nan
+        return values
+
+    def _rows(self, segments: Segments) -> Iterator[tuple[Words, Words, Words, set[Pattern], set[Pattern]]]:
+        source, target = segments.source_tokens.lower(), segments.target_tokens.lower()
+        back = self.back(segments).lower()
+        split = self.source_splits.split(segments.source_tokens)
+        counts, offsets = self.target_ngrams5.counts(segments.target_tokens, 2)
+        for i in range(len(segments)):
+            words, translated = source.words(i), target.words(i)
+            at = np.flatnonzero(split[source.offsets[i] : source.offsets[i + 1]])
+            seen = counts[offsets[i] : offsets[i + 1]]
+            unusual: set[Pattern] = {
+                (translated[k], translated[k + 1])
+                for k, short in enumerate(with_function_words(translated))
+                if short and seen[k] == 0
+            }
+            apart: set[Pattern] = {(words[k], words[k + 1]) for k in at.tolist()}
+            yield words, translated, back.words(i), apart, unusual
+
+    def save(self, path: Path) -> None:
+        model = self.learned(self.model)
+        content = {
+            "intercept": model.intercept,
+            "sizes": dict(model.sizes),
+            "weights": {name: list(own.items()) for name, own in model.weights.items()},
+            "patterns": {name: sorted(own) for name, own in model.templates.patterns.items()},
+        }
+        (path / "templates.json").write_text(json.dumps(content), "utf-8", newline="")
+
+    def restore(self, path: Path) -> Self:
+        try:
+            content = json.loads((path / "templates.json").read_text("utf-8"))
+            weights = {n: {tuple(p): float(w) for p, w in content["weights"][n]} for n in TEMPLATES}
+            patterns = {n: {tuple(p) for p in content["patterns"][n]} for n in TEMPLATES if n not in _FIXED}
+            sizes = {name: int(content["sizes"][name]) for name in TEMPLATES}
+            model = Learned(self._templates(patterns), weights, sizes, float(content["intercept"]))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise Damaged(f"templates.json is damaged: {error}") from None
+        every = [model.intercept, *(weight for own in weights.values() for weight in own.values())]
+        if not all(abs(weight) < _LARGEST for weight in every):
+            raise Damaged("a weight in templates.json is no finite number")
+        return self.with_learned(model=model)
+
+
+@dataclass(frozen=True)
+class _ByDecoder(ByDecoder, PhraseTemplates):
+    pass
+
+
+def _word_lists(tokens: Tokens) -> list[Words]:
+    lowered = tokens.lower()
+    return [lowered.words(i) for i in range(len(lowered))]
+
+
+class _Row:
+    def __init__(
+        self, source: Words, target: Words, back: Words, splits: set[Pattern], unusual: set[Pattern]
+    ) -> None:
+        self.source, self.target, self.back = source, target, back
+        self.splits, self.unusual = splits, unusual
+        self.ngrams = {"source": ngrams(source), "target": ngrams(target)}
+
+
+def _matrix(
+    matches: Sequence[Mapping[str, Set[Pattern]]],
+    index: Mapping[tuple[str, Pattern], int],
+    sizes: Mapping[str, int],
+) -> Any:
+    rows, columns, values = list[int](), list[int](), list[float]()
+    for i, matched in enumerate(matches):
+        for name in TEMPLATES:
+            for pattern in matched[name]:
+                rows.append(i)
+                columns.append(index[name, pattern])
+                values.append(1 / sizes[name])
+    shape = (len(matches), max(len(index), 1))
+    return sparse.csr_matrix((values, (rows, columns)), shape=shape, dtype=np.float64)
+
+
+def _mean_length(matrix: Any) -> float:
+    lengths = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
+    return float(lengths.mean()) or 1.0

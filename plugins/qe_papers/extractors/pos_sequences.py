@@ -1,0 +1,237 @@
+"""Likelihood of part-of-speech sequences: language models, n-gram counts, IBM Model 1."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property, partial
+from typing import ClassVar, Final
+
+import numpy as np
+
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.hints import Count
+from features.core.columns import Column, block, features_of
+from features.core.extractor import Extractor, Feature
+from features.core.segments import Segments
+from features.resources.language_model import LanguageModel, LMScores
+from features.resources.lexicon import Lexicon, WordScores
+from features.resources.ngrams import QUEST_MINIMUM, NgramCounts
+from features.text.annotation import Layer, layers
+from features.text.tokens import Tokens, segment_mean, segment_min
+from features.text.unit_ngrams import unit_ngrams
+from qe_papers.comparisons.units import Modelled, Translated, model_columns, translated_columns
+
+ANNOTATIONS: Final = "annotation_source", "annotation_target"
+SIDES: Final = "source", "target"
+SHARES: Final = 1, 2, 3, 4  # orders of n-grams in frequency quartiles
+LEAST: Final = 2, 3, 4, 5, 6, 7  # orders of the least frequent n-gram (DCU, section 3.2)
+CUT: Final = 3  # order of WLV's language models of tags
+
+_PLM: Final = "DFKI (Popovic) at WMT12, section 2.2, equation 4"
+_P4IBM1: Final = "DFKI (Popovic) at WMT12, section 2.1, equations 2-3"
+_WLV: Final = "WLV-SHEF at WMT12, section 3.1 and table 4"
+_DCU: Final = "DCU-SYMC at WMT12, section 3.2"
+_OWN: Final = "this project: shares of word n-grams (Uppsala at WMT12, section 2.1), here of tags"
+
+
+@dataclass(frozen=True)
+class PosSequences(Extractor):
+    """Log-probability, perplexity and n-gram frequency of tags, IBM Model 1 of tag 4-grams.
+
+    Tags come from the segments' annotations and must be those of the tagger that the corpus was tagged with.
+    What needs n-grams is NaN for a text that is too short to have one.
+
+    below  limits: a column each says whether the corpus has the least frequent tag n-gram fewer times. DCU's
+           paper prints one, 10, and chose others by decision trees.
+
+    Raises InputError if an annotation is missing or does not fit the tokens, and for parts of words.
+    """
+
+    plain: ClassVar[str] = "how usual the order of nouns, verbs and other words in the {text} is"
+
+    source_pos_lm: LanguageModel
+    target_pos_lm: LanguageModel
+    source_upos_lm: LanguageModel
+    target_upos_lm: LanguageModel
+    source_pos_ngrams: NgramCounts
+    target_pos_ngrams: NgramCounts
+    pos_lexicon_source_to_target: Lexicon
+    pos_lexicon_target_to_source: Lexicon
+    below: Sequence[Count] = ()
+
+    def __post_init__(self) -> None:
+        for entry in fields(self):
+            if entry.name != "below" and "layer" not in getattr(self, entry.name).settings:
+                raise InputError(
+                    f"'{entry.name}' must be a part of tags, but is one of words",
+                    location="extractor 'pos_sequences'",
+                    remedy="name a part that is built from an annotation",
+                )
+
+    @property
+    def columns(self) -> tuple[Column["_Batch"], ...]:
+        return (*COLUMNS, *_below(self.below))
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return features_of(self.columns)
+
+    def requires(self) -> tuple[str, ...]:
+        return ANNOTATIONS
+
+    def extract(self, segments: Segments) -> FloatArray:
+        tokens = segments.source_tokens, segments.target_tokens
+        parts = (getattr(self, f.name) for f in fields(self) if f.name != "below")
+        read: list[Layer] = sorted({part.settings["layer"] for part in parts})
+        blocks = {
+            side: dict(zip(read, layers(segments.require(c), t, read, c), strict=True))
+            for side, c, t in zip(SIDES, ANNOTATIONS, tokens, strict=True)
+        }
+        return block(self.columns, _Batch(self, blocks))
+
+
+@dataclass(frozen=True, eq=False)
+class _Batch:
+    resources: PosSequences
+    tags: Mapping[str, Mapping[Layer, Tokens]]
+    made: dict[tuple[str, Layer, int], Tokens] = field(default_factory=dict)
+
+    @cached_property
+    def models(self) -> Mapping[str, tuple[Tokens, tuple[LMScores, ...]]]:
+        values = {}
+        for part in [f.name for f in fields(self.resources) if f.name.endswith("_lm")]:
+            model: LanguageModel = getattr(self.resources, part)
+            tags = self.tags[model.settings["side"]][model.settings["layer"]]
+            values[part] = tags, model.score_orders(tags)
+        return values
+
+    def counter(self, side: str) -> NgramCounts:
+        return self.resources.source_pos_ngrams if side == "source" else self.resources.target_pos_ngrams
+
+    @cached_property
+    def counts(self) -> Mapping[str, list[tuple[np.ndarray, np.ndarray]]]:
+        orders = max(*SHARES, *LEAST)
+        return {s: self.counter(s).counts_by_order(self._counted(s), orders) for s in SIDES}
+
+    def _counted(self, side: str) -> Tokens:
+        return self.tags[side][self.counter(side).settings["layer"]]
+
+    @cached_property
+    def lexical(self) -> Mapping[str, WordScores]:
+        r = self.resources
+        lexicons: dict[str, Lexicon] = {
+            "target": r.pos_lexicon_source_to_target,
+            "source": r.pos_lexicon_target_to_source,
+        }
+        values = {}
+        for side, lexicon in lexicons.items():
+            layer, order = lexicon.settings["layer"], lexicon.settings["ngrams"]
+            units = {s: self._units(s, layer, order) for s in SIDES}
+            other = "source" if side == "target" else "target"
+            values[side] = lexicon.score(units[other], units[side])
+        return values
+
+    def _units(self, side: str, layer: Layer, order: int) -> Tokens:
+        if (side, layer, order) not in self.made:
+            self.made[side, layer, order] = unit_ngrams(self.tags[side][layer], order)
+        return self.made[side, layer, order]
+
+
+def _modelled(batch: _Batch, part: str, order: int) -> Modelled:
+    tags, orders = batch.models[part]
+    if len(orders) < CUT:
+        raise InputError(f"{part} must be of order {CUT} or more, but it is of order {len(orders)}")
+    return Modelled(tags, orders[(order or len(orders)) - 1])
+
+
+def _quartile(batch: _Batch, side: str, order: int, quartile: int) -> FloatArray:
+    counts, offsets = batch.counts[side][order - 1]
+    counter = batch.counter(side)
+    if not counter.has_types(order, QUEST_MINIMUM):
+        return np.full(len(offsets) - 1, np.nan)
+    bounds = (0, *counter.quartile_cutoffs(order, QUEST_MINIMUM), np.inf)
+    return segment_mean((counts > bounds[quartile - 1]) & (counts <= bounds[quartile]), offsets)
+
+
+def _unseen(batch: _Batch, side: str, order: int) -> FloatArray:
+    counts, offsets = batch.counts[side][order - 1]
+    return segment_mean(counts == 0, offsets)
+
+
+def _least(batch: _Batch, side: str, order: int) -> FloatArray:
+    counts, offsets = batch.counts[side][order - 1]
+    return segment_min(counts, offsets)
+
+
+def _rare(batch: _Batch, side: str, order: int, limit: int) -> FloatArray:
+    least = _least(batch, side, order)
+    return np.where(np.isnan(least), np.nan, least < limit)
+
+
+def _translated(batch: _Batch, side: str, other: str) -> Translated:
+    return Translated(batch.lexical[side], batch.lexical[other])
+
+
+def _of_models() -> Iterator[Column[_Batch]]:
+    for side in SIDES:
+        for name, kind in (("pos", "detailed tags"), ("upos", "universal parts of speech")):
+            for order, suffix, model in ((0, "", "6-gram"), (CUT, f"_{CUT}", f"{CUT}-gram")):
+                for column in model_columns("token", _WLV if order or name == "upos" else _PLM):
+                    what = f"{side}, {model} model of {kind}: {column.description}; NaN for an empty text"
+                    stem = f"{name}_lm_{side}_{column.name}{suffix}"
+                    named = replace(column, name=stem, description=what)
+                    yield named.after(partial(_modelled, part=f"{side}_{name}_lm", order=order))
+
+
+def _of_counts() -> Iterator[Column[_Batch]]:
+    for side in SIDES:
+        for order in SHARES:
+            for quartile in (1, 2, 3, 4):
+                yield Column(
+                    f"pos_ngrams_{side}_quartile{quartile}_{order}",
+                    f"{side}: share of tag {order}-grams in frequency quartile {quartile} (1: rarest) of "
+                    f"the corpus; cut-offs from types seen {QUEST_MINIMUM} times; NaN if there is none",
+                    _OWN,
+                    "share",
+                    partial(_quartile, side=side, order=order, quartile=quartile),
+                )
+            yield Column(
+                f"pos_ngrams_{side}_unseen_{order}",
+                f"{side}: share of tag {order}-grams that the corpus lacks",
+                _OWN,
+                "share",
+                partial(_unseen, side=side, order=order),
+            )
+        for order in LEAST:
+            yield Column(
+                f"pos_ngrams_{side}_least_{order}",
+                f"{side}: corpus count of the least frequent tag {order}-gram",
+                _DCU,
+                "occurrences",
+                partial(_least, side=side, order=order),
+            )
+
+
+def _below(limits: Sequence[int]) -> Iterator[Column[_Batch]]:
+    for side in SIDES:
+        for order in LEAST:
+            for limit in limits:
+                yield Column(
+                    f"pos_ngrams_{side}_least_{order}_below_{limit}",
+                    f"{side}: 1 if the corpus has the least frequent tag {order}-gram fewer than {limit} "
+                    "times, else 0",
+                    f"{_DCU}, footnote 5",
+                    "0 or 1",
+                    partial(_rare, side=side, order=order, limit=limit),
+                )
+
+
+def _of_lexicons() -> Iterator[Column[_Batch]]:
+    for side, other in (SIDES, SIDES[::-1]):
+        undefined = "NaN if a side has fewer than 4 tokens"
+        for column in translated_columns("ngram", "tag 4-grams", _P4IBM1, side, other, undefined):
+            named = replace(column, name=f"pos_ibm1_{side}_{column.name}")
+            yield named.after(partial(_translated, side=side, other=other))
+
+
+COLUMNS: Final = (*_of_models(), *_of_counts(), *_of_lexicons())

@@ -1,0 +1,116 @@
+"""Source dependencies projected over word links, and whether references have them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from numpy.typing import NDArray
+
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.core.extractor import Corpus, Extractor, Feature, FittedExtractor
+from features.core.segments import Segments
+from features.resources.aligner import Aligner
+from features.text.tokens import Tokens
+from qe_papers.comparisons.projected_edges import (
+    Counts,
+    Projection,
+    counted,
+    edge_features,
+    load_counts,
+    measured,
+    projections,
+    save_counts,
+)
+from qe_papers.learned.edge_counts import EdgeCounts
+from qe_papers.syntax import parsed
+
+
+@dataclass(frozen=True)
+class ProjectedDependencies(FittedExtractor):
+    """Coverage, C+ and C- of projected edges, by words, stems and suffixes: 21 features.
+
+    Learns from the training rows and the label `reference`: every dependency of the source is projected on
+    the translation and on the reference; M+ counts the edges of translations that the reference has in the
+    same place, M- the others. C+ of edges is the mean of M+ / (M+ + M-), C- that of M- / (M+ + M-), edges
+    that were never seen count 0; coverage is the share of edges that were seen, as the paper's prose says;
+    `occurrences`, the mean of M+ + M-, is what its equation says. Quarters and halves are of the edges ranked
+    by (M+ - M-) / (M+ + M-), 0 of unseen ones, rounded up. C+ of all edges is coverage less C-.
+
+    corpus  whose translations: the training rows' (`training`), or those of `translated_corpus`:
+            then nothing is learned, and our own decoder's translations stand in the place of those of the
+            system that is judged
+
+    A word that is linked to several gives an edge with each of them, an unlinked one none. Everything is NaN
+    of a translation without a projected edge. Stems are Snowball's.
+
+    Raises InputError for sources without dependencies, and training rows without any projected edge.
+    """
+
+    plain: ClassVar[str] = "whether words that belong together in the source do so in the translation"
+
+    variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"corpus": "translated"},)
+
+    aligner: Aligner
+    corpus: Corpus = "training"
+    counts: Mapping[str, Counts] | None = field(default=None, init=False, repr=False)
+
+    @classmethod
+    def for_settings(cls, settings: Mapping[str, Any]) -> type[Extractor]:
+        return _OfTranslatedCorpus if settings.get("corpus") == "translated" else cls
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return edge_features("projected")
+
+    def requires(self) -> tuple[str, ...]:
+        return ("annotation_source",)
+
+    def labels_used(self) -> tuple[str, ...]:
+        return ("reference",)
+
+    def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
+        references = segments.target_tokenizer.tokens([str(text) for text in labels["reference"]])
+        own, other = (list(self._projections(segments, t)) for t in (segments.target_tokens, references))
+        if not any(map(any, own)):
+            raise InputError(
+                "no dependency of a training row is projected on its translation",
+                location="extractor 'projected_dependencies'",
+                remedy="train on more segments, or on an aligner of more text",
+            )
+        return self.with_learned(counts=counted(own, other))
+
+    def extract(self, segments: Segments) -> FloatArray:
+        return measured(self._projections(segments, segments.target_tokens), self.learned(self.counts))
+
+    def _projections(self, segments: Segments, tokens: Tokens) -> Iterator[Projection]:
+        return _projected(self.aligner, segments, tokens)
+
+    def save(self, path: Path) -> None:
+        save_counts(path, self.learned(self.counts))
+
+    def restore(self, path: Path) -> Self:
+        return self.with_learned(counts=load_counts(path))
+
+
+@dataclass(frozen=True)
+class _OfTranslatedCorpus(Extractor):
+    edge_counts: EdgeCounts
+    aligner: Aligner
+    corpus: Corpus = "translated"
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return edge_features("projected_translated")
+
+    def requires(self) -> tuple[str, ...]:
+        return ("annotation_source",)
+
+    def extract(self, segments: Segments) -> FloatArray:
+        return measured(_projected(self.aligner, segments, segments.target_tokens), self.edge_counts.counts)
+
+
+def _projected(aligner: Aligner, segments: Segments, tokens: Tokens) -> Iterator[Projection]:
+    links = aligner.align(segments.source_tokens, tokens)
+    return projections(parsed(segments.source_annotated), links, tokens, segments.target_tokenizer.language)

@@ -1,0 +1,134 @@
+"""Perplexities of sequences of a translation, by models of translations and references.
+
+The models are learned from the training rows.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from numpy.typing import NDArray
+
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.hints import Count
+from features.core.extractor import Corpus, Extractor, Feature, FittedExtractor
+from features.core.segments import Segments
+from features.resources.aligner import Aligner
+from features.resources.language_model import LanguageModel
+from features.resources.stop_words import StopWords
+from features.text.annotation import layer_tokens
+from features.text.tokens import Tokens
+from qe_papers.comparisons.sequences import (
+    SEQUENCES,
+    Models,
+    aligned_tags,
+    load_models,
+    perplexities,
+    perplexity_features,
+    save_models,
+    sequences,
+)
+from qe_papers.learned.sequence_models import SequenceModels
+
+
+@dataclass(frozen=True)
+class SequenceLanguageModels(FittedExtractor):
+    """Perplexity by a model of the system's translations, and ratio to that of references.
+
+    Both models are learned from the same training rows: the translations, and the label `reference`.
+
+    corpus  whose translations: the training rows' (`training`), or those of `translated_corpus`:
+            then nothing is learned, and our own decoder's translations stand in the place of those of the
+            system that is judged
+    order   of the models
+
+    Stop words are the part `target_stop_words`; stems are Snowball's, tags come from the source's
+    annotation. A perplexity is NaN for an empty sequence, as chains are where no two stop words meet. Raises
+    InputError for training rows in which one of the sequences is nowhere.
+    """
+
+    plain: ClassVar[str] = "whether it reads as if a machine had written it"
+
+    variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"corpus": "translated"},)
+
+    target_stop_words: StopWords
+    aligner: Aligner
+    corpus: Corpus = "training"
+    order: Count = 3
+    models: Models | None = field(default=None, init=False, repr=False)
+
+    @classmethod
+    def for_settings(cls, settings: Mapping[str, Any]) -> type[Extractor]:
+        return _OfTranslatedCorpus if settings.get("corpus") == "translated" else cls
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return perplexity_features("sequence")
+
+    def requires(self) -> tuple[str, ...]:
+        return ("annotation_source",)
+
+    def labels_used(self) -> tuple[str, ...]:
+        return ("reference",)
+
+    def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
+        references = segments.target_tokenizer.tokens([str(text) for text in labels["reference"]])
+        models = {}
+        for kind, tokens in (("sys", segments.target_tokens), ("ref", references)):
+            for name, texts in self._sequences(segments, tokens).items():
+                if not texts.lengths.any():  # chains, in few rows
+                    raise InputError(
+                        f"no training row has {SEQUENCES[name]}",
+                        location="extractor 'sequence_lm'",
+                        remedy="train on more segments, or with more stop words",
+                    )
+                models[f"{name}_{kind}"] = LanguageModel.from_tokens(texts, order=self.order)
+        return self.with_learned(models=models)
+
+    def extract(self, segments: Segments) -> FloatArray:
+        models = self.learned(self.models)
+        return perplexities(self._sequences(segments, segments.target_tokens), models)
+
+    def _sequences(self, segments: Segments, tokens: Tokens) -> dict[str, Tokens]:
+        return _sequences(self.aligner, self.target_stop_words, segments, tokens)
+
+    def save(self, path: Path) -> None:
+        save_models(path, self.learned(self.models))
+
+    def restore(self, path: Path) -> Self:
+        return self.with_learned(models=load_models(path))
+
+
+@dataclass(frozen=True)
+class _OfTranslatedCorpus(Extractor):
+    sequence_models: SequenceModels
+    target_stop_words: StopWords
+    aligner: Aligner
+    corpus: Corpus = "translated"
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return perplexity_features("sequence_translated")
+
+    def requires(self) -> tuple[str, ...]:
+        return ("annotation_source",)
+
+    def extract(self, segments: Segments) -> FloatArray:
+        texts = _sequences(self.aligner, self.target_stop_words, segments, segments.target_tokens)
+        return perplexities(texts, self.sequence_models.models)
+
+
+def _sequences(
+    aligner: Aligner, stop_words: StopWords, segments: Segments, tokens: Tokens
+) -> dict[str, Tokens]:
+    annotation = segments.require("annotation_source")
+    tags = layer_tokens(annotation, segments.source_tokens, "xpos", "annotation_source")
+    links = aligner.align(segments.source_tokens, tokens)
+    return sequences(
+        tokens,
+        segments.target_tokenizer.language,
+        aligned_tags(tags, links, tokens),
+        frozenset(stop_words.words),
+    )

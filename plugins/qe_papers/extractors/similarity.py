@@ -1,0 +1,201 @@
+"""How alike a segment and the corpus are as bags of n-grams."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.array_types import FloatArray
+from features.basics.errors import unknown_name
+from features.basics.hints import Count, Share
+from features.core.extractor import Extractor, Feature
+from features.core.segments import Segments
+from features.text.tokens import ratio, segment_sum
+from qe_papers.resources.ngram_documents import K1, B, NgramDocuments, Padded
+
+Within = Literal["corpus", "segment"]
+Weighting = Literal["one", "frequency", "log_frequency", "inverse_frequency", "idf"]
+WEIGHTINGS = get_args(Weighting)
+
+_TCD = "Trinity College Dublin at WMT12, section"
+_MEASURES = {
+    "okapi": ("cosine of Okapi BM25 vectors of {n}-grams", f"{_TCD} 2.1.1", "cosine"),
+    "okapi_segment": (
+        "cosine of Okapi BM25 vectors of {n}-grams, in the space of the segment's own",
+        f"{_TCD} 2.1.1",
+        "cosine",
+    ),
+    "matching": ("{n}-grams found in the corpus, shorter ones in their place", f"{_TCD} 2.1.2", "share"),
+}
+_UNITS = {"frequency": "occurrences", "log_frequency": "log10 occurrences"}  # others: as the measure
+_WEIGHTED = {
+    "one": "",
+    "frequency": ", counted by corpus frequency",
+    "log_frequency": ", counted by log10(1 + corpus frequency)",
+    "inverse_frequency": ", weighted by inverse corpus frequency",
+    "idf": ", weighted by inverse document frequency",
+}
+
+
+@dataclass(frozen=True)
+class _Measure:
+    kind: Literal["okapi", "okapi_segment", "matching"]
+    order: int
+    boundaries: bool
+    weighting: str = "one"
+
+    @property
+    def name(self) -> str:
+        marks = ("boundary" if self.boundaries else "", "" if self.weighting == "one" else self.weighting)
+        return "_".join(filter(None, (self.kind, str(self.order), *marks)))
+
+    def feature(self, prefix: str, side: str) -> Feature:
+        description, origin, unit = _MEASURES[self.kind]
+        marks = ", with boundary marks" if self.boundaries else ""
+        text = (
+            f"{side}: {description.format(n=self.order)}{_WEIGHTED[self.weighting]}{marks}; NaN without words"
+        )
+        return Feature(f"{prefix}_{self.name}", text, origin, _UNITS.get(self.weighting, unit))
+
+
+@dataclass(frozen=True)
+class Similarity(Extractor):
+    """Okapi BM25 cosine and multi-level matching against the corpus, on both sides.
+
+    okapi        the corpus is the request, the segment the document; both vectors hold BM25 weights
+                 (K1 = 1.2, B = 0.75, K3 = 7) with idf = ln(1 + (N - n + 1/2) / (n + 1/2)). N-grams that the
+                 corpus lacks count one by one. `okapi_within: segment` compares them in the space of the
+                 segment's n-grams, where no n-gram that the segment lacks makes the corpus longer: so the
+                 paper's table 1 comes out, whose measure ranks segments; within the corpus, long ones win.
+    matching     mean over the segment's n-grams of the longest order N: 1 (or a weight) where the corpus has
+                 the n-gram, else `penalty` times the mean of the same for its two (N - 1)-grams. A segment
+                 shorter than N takes its own length for N. Inverse frequency and idf also weigh the mean.
+    boundaries   n-grams with and without marks at the ends of the segment
+
+    Case and punctuation are as the parts were built: name others, such as
+    `source_ngram_documents: source_ngram_documents_true_case`.
+
+    Raises InputError for an order that a part lacks, or an unknown weighting.
+    """
+
+    plain: ClassVar[str] = "how much of the {text} is like known texts"
+
+    source_ngram_documents: NgramDocuments
+    target_ngram_documents: NgramDocuments
+    okapi_orders: Sequence[Count] = (1, 2, 3, 4)
+    okapi_within: Within = "corpus"
+    matching_orders: Sequence[Count] = (3, 4, 5)
+    boundaries: Sequence[bool] = (False, True)
+    weightings: Sequence[Weighting] = ("one", "log_frequency", "idf")
+    penalty: Share = 0.5
+
+    def __post_init__(self) -> None:
+        for order in (*self.okapi_orders, *self.matching_orders):
+            self.source_ngram_documents.check(order)
+            self.target_ngram_documents.check(order)
+        for weighting in self.weightings:
+            if weighting not in WEIGHTINGS:
+                raise unknown_name("weighting", weighting, WEIGHTINGS)
+
+    @property
+    def _sides(self) -> tuple[tuple[str, NgramDocuments], tuple[str, NgramDocuments]]:
+        return ("source", self.source_ngram_documents), ("target", self.target_ngram_documents)
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return [
+            measure.feature("_".join(filter(None, ("similarity", side, documents.variant))), side)
+            for side, documents in self._sides
+            for measure in self._measures()
+        ]
+
+    def _measures(self) -> Iterator[_Measure]:
+        for order in self.okapi_orders:
+            for marks in self.boundaries:
+                if order > 1 or not marks:  # no n-gram of order 1 reaches over the end
+                    yield _Measure(
+                        "okapi_segment" if self.okapi_within == "segment" else "okapi", order, marks
+                    )
+        for order in self.matching_orders:
+            for marks in self.boundaries:
+                for weighting in self.weightings:
+                    yield _Measure("matching", order, marks, weighting)
+
+    def extract(self, segments: Segments) -> FloatArray:
+        columns: list[FloatArray] = []
+        for side, documents in self._sides:
+            tokens = segments.source_tokens if side == "source" else segments.target_tokens
+            compared = _Compared(documents, documents.look_up(tokens))
+            for measure in self._measures():
+                if measure.kind == "matching":
+                    columns.append(compared.matching(measure, self.penalty))
+                else:
+                    columns.append(compared.okapi(measure))
+        return np.column_stack(columns)
+
+
+@dataclass(frozen=True, eq=False)
+class _Compared:
+    documents: NgramDocuments
+    padded: Padded
+
+    def okapi(self, measure: _Measure) -> FloatArray:
+        order, boundaries = measure.order, measure.boundaries
+        there = self.padded.ends(order, boundaries)
+        nodes, text = self.padded.nodes[order - 1][there].astype(np.int64), self.padded.text[there]
+        seen = nodes >= 0
+        size = sum(self.documents.trie.sizes)
+        keys, frequency = np.unique(text[seen] * size + nodes[seen], return_counts=True)
+        text_of, node = keys // size, keys % size
+        idf = self.documents.idf(self.documents.documents[node])
+        weights = idf * self._saturated(frequency, text_of)
+        unseen = self.documents.idf(np.zeros(1, np.int32)) * self._saturated(1, text[~seen])
+        n = len(self.padded.lengths)
+        squares = np.bincount(text_of, weights**2, n) + np.bincount(text[~seen], unseen**2, n)
+        request = self.documents.request_weights(node)
+        product = np.bincount(text_of, weights * request, n)
+        if measure.kind == "okapi":
+            return ratio(product, np.sqrt(squares) * self.documents.request_norm(order, boundaries))
+        norm = np.sqrt(np.bincount(text_of, request**2, n))
+        cosine = ratio(product, np.sqrt(squares) * norm)
+        return np.where((norm == 0) & (squares > 0), 0.0, cosine)
+
+    def _saturated(self, frequency: NDArray[np.int64] | int, text: NDArray[np.int64]) -> FloatArray:
+        relative = self.padded.lengths[text] / self.documents.settings["mean_length"]
+        return np.asarray(frequency * (K1 + 1) / (frequency + K1 * (1 - B + B * relative)), np.float64)
+
+    def matching(self, measure: _Measure, penalty: float) -> FloatArray:
+        result = np.full(len(self.padded.lengths), np.nan)
+        values: FloatArray = np.zeros(len(self.padded.ids))
+        for order in range(1, measure.order + 1):
+            idf, weights = self._weights(order, measure.weighting)
+            lower = penalty * (values + np.concatenate(([0.0], values[:-1]))) / 2 if order > 1 else values
+            values = np.where(self.padded.nodes[order - 1] >= 0, idf, lower)
+            reached = self.padded.lengths == order if order < measure.order else self.padded.lengths >= order
+            if measure.boundaries:
+                reached = np.full(len(result), order == measure.order)
+            if reached.any():
+                there = self.padded.ends(order, measure.boundaries)
+                total = segment_sum(np.where(there, values, 0.0), self.padded.offsets)
+                scale = segment_sum(np.where(there, weights, 0.0), self.padded.offsets)
+                result[reached] = ratio(total, scale)[reached]
+        return result
+
+    def _weights(self, order: int, weighting: str) -> tuple[FloatArray, FloatArray]:
+        nodes = self.padded.nodes[order - 1]
+        seen = nodes >= 0
+        frequency = np.where(seen, self.documents.occurrences[nodes], 0)
+        ones = np.ones(len(nodes))
+        if weighting == "frequency":
+            return frequency.astype(np.float64), ones
+        if weighting == "log_frequency":
+            return np.log10(1.0 + frequency), ones
+        if weighting == "inverse_frequency":
+            inverse = 1.0 / np.maximum(frequency, 1)
+            return inverse, inverse
+        if weighting == "idf":
+            idf = self.documents.idf(np.where(seen, self.documents.documents[nodes], 0))
+            return idf, idf
+        return ones, ones

@@ -1,0 +1,164 @@
+"""Subjects of the translation's clauses: pronouns, other words, none."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar, Final, Literal
+
+import numpy as np
+
+from features.basics.array_types import FloatArray
+from features.basics.errors import unknown_name
+from features.core.columns import Column, block, features_of
+from features.core.extractor import Extractor, Feature
+from features.core.segments import Segments
+from features.syntax.trees import Trees
+from features.text.annotation import Annotated
+from qe_papers.differences import Both, Measure, Sides, annotations_of, columns_of, read
+from qe_papers.extractors.constituent_trees import PHRASES, is_phrase
+from qe_papers.syntax import Word, children, parsed, predicates, subject_of
+
+PRONOMINAL, OTHER, DROPPED = "pronominal", "other", "dropped"
+_VERBAL: Final = frozenset({"VP", "grup.verb", "gv"})
+_PRONOUNS: Final = ("PRP", "p")  # tags that begin so, of the Penn Treebank and of CESS
+_WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1 (by constituents)"
+
+
+@dataclass(frozen=True)
+class Subjects(Extractor):
+    """Clauses with a finite verb by their subject: a pronoun, another word or a clause, none.
+
+    sides  those that are looked at; the paper's: target
+    by     `dependencies`; or `constituents`, as the paper: verb phrases that lie in no other, by the nearest
+           noun phrase before them in the same phrase; it is a pronoun if all its words are tagged so
+
+    By dependencies, relative pronouns are other subjects, and imperatives have none that could be dropped:
+    they do not count. Needs parts of speech, morphology (FEATS) and dependencies; where nothing is known of
+    verb forms, there is no clause. By constituents, labels are those of the Penn Treebank and of CESS
+    (AnCora), whose phrases of infinitives and gerunds are none of verbs; everything is NaN without a tree.
+    Shares are NaN without a clause.
+
+    Raises InputError for words without a part of speech or a head, and for a text that was not parsed.
+    """
+
+    plain: ClassVar[str] = "what the subjects of the clauses are"
+
+    sides: Sides = "target"
+    by: Literal["dependencies", "constituents"] = "dependencies"
+
+    def __post_init__(self) -> None:
+        if self.by not in ("dependencies", "constituents"):
+            raise unknown_name("subjects by", self.by, ("dependencies", "constituents"))
+
+    @property
+    def columns(self) -> tuple[Column[Both["Kinds"]], ...]:
+        return tuple(columns_of("subjects", MEASURES, self.sides))
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return features_of(self.columns)
+
+    def requires(self) -> tuple[str, ...]:
+        return annotations_of(self.sides)
+
+    def extract(self, segments: Segments) -> FloatArray:
+        return block(self.columns, read(segments, self.sides, _before if self.by == "constituents" else _of))
+
+
+Kinds = Sequence[str] | None  # the kind of subject of every clause of a text; None: nothing is known
+
+
+def _of(side: Annotated) -> list[Kinds]:
+    return list(map(kinds, parsed(side)))
+
+
+def _before(side: Annotated) -> list[Kinds]:
+    trees = Trees.from_brackets(side.parses, side.location, plain=True)
+    return [kinds_before(trees, i) for i in range(len(trees))]
+
+
+def kinds_before(trees: Trees, i: int) -> Kinds:
+    """What stands before the verb phrases of a tree, those within others left out.
+
+    >>> inner = "(S (sn (da la) (nc niña)) (grup.verb (vm vino)))"
+    >>> said = f"(S (sn (pp ella)) (grup.verb (vm pensó)) {inner})"
+    >>> kinds_before(Trees.from_brackets([said], "x", plain=True), 0)
+    ['pronominal', 'other']
+    """
+    first, last = int(trees.offsets[i]), int(trees.offsets[i + 1])
+    if first == last:
+        return None
+    labels = [trees.types[label] for label in trees.labels[first:last]]
+    begins, arities = trees.first_child[first:last] - first, trees.arities[first:last]
+    below = [range(begin, begin + arity) for begin, arity in zip(begins, arities, strict=True)]
+    result = []
+    for node, label in enumerate(labels):
+        if is_phrase(label, _VERBAL):
+            continue  # a phrase within a verb phrase is a part of it
+        for place, child in enumerate(below[node]):
+            if is_phrase(labels[child], _VERBAL) and len(below[child]):
+                before = [c for c in below[node][:place] if is_phrase(labels[c], PHRASES["np"])]
+                result.append(_kind(labels, below, before[-1]) if before else DROPPED)
+    return result
+
+
+def _kind(labels: Sequence[str], below: Sequence[range], phrase: int) -> str:
+    tags = list(_tags(labels, below, phrase))
+    return PRONOMINAL if tags and all(tag.startswith(_PRONOUNS) for tag in tags) else OTHER
+
+
+def _tags(labels: Sequence[str], below: Sequence[range], node: int) -> Iterator[str]:
+    for child in below[node]:
+        if not len(below[child]):
+            yield labels[node]  # its word is below it
+        else:
+            yield from _tags(labels, below, child)
+
+
+def kinds(words: Sequence[Word]) -> list[str]:
+    """The kind of the subject of each predicate: pronominal, other or dropped.
+
+    >>> from qe_papers.syntax import features_of
+    >>> llueve = Word("llueve", "llover", "VERB", features_of("VerbForm=Fin"), -1, "root")
+    >>> kinds([llueve]), kinds([Word("ella", "él", "PRON", head=1, relation="nsubj"), llueve])
+    (['dropped'], ['pronominal'])
+    """
+    below = children(words)
+    result = []
+    for predicate, verb in predicates(words, below):
+        place = subject_of(words, below, predicate)
+        if place is not None:
+            result.append(PRONOMINAL if _is_personal(words[place]) else OTHER)
+        elif not words[verb].has("Mood", "Imp"):
+            result.append(DROPPED)
+    return result
+
+
+def _is_personal(word: Word) -> bool:
+    kind = word.feats.get("PronType", frozenset())
+    return word.upos == "PRON" and not kind & {"Rel", "Int"}
+
+
+def _count(clauses: Kinds, kind: str) -> float:
+    return np.nan if clauses is None else clauses.count(kind)
+
+
+def _share(clauses: Kinds, kind: str) -> float:
+    return clauses.count(kind) / len(clauses) if clauses else np.nan
+
+
+def _measures() -> Sequence[Measure[Kinds]]:
+    made: list[Measure[Kinds]] = []
+    for kind, what in (
+        (PRONOMINAL, "clauses whose subject is a pronoun"),
+        (OTHER, "clauses whose subject is another word or a clause"),
+        (DROPPED, "clauses without a subject"),
+    ):
+        made += [
+            Measure(kind, what, _WLV, "words", partial(_count, kind=kind)),
+            Measure(f"{kind}_share", f"share of {what}", _WLV, "share", partial(_share, kind=kind)),
+        ]
+    return made
+
+
+MEASURES: Final = _measures()

@@ -1,0 +1,94 @@
+"""What a segment and its translation are about, and whether it is the same."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from features.basics.array_types import FloatArray
+from features.core.extractor import Extractor, Feature
+from features.core.segments import Segments
+from features.text.tokens import ratio
+from qe_papers.resources.topic_model import TopicModel
+
+_DCU = "DCU-SYMC at WMT12, section 3.1"
+
+
+def cosine(left: FloatArray, right: FloatArray) -> FloatArray:
+    """(n,) cosine of rows."""
+    norms = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)
+    return ratio((left * right).sum(axis=1), norms)
+
+
+def _manhattan(left: FloatArray, right: FloatArray) -> FloatArray:
+    values: FloatArray = np.abs(left - right).sum(axis=1)
+    return values
+
+
+def _euclidean(left: FloatArray, right: FloatArray) -> FloatArray:
+    values: FloatArray = np.linalg.norm(left - right, axis=1)
+    return values
+
+
+def _jensen_shannon(left: FloatArray, right: FloatArray) -> FloatArray:
+    middle = (left + right) / 2
+    values: FloatArray = (
+        (left * np.log2(left / middle)).sum(axis=1) + (right * np.log2(right / middle)).sum(axis=1)
+    ) / 2
+    return values
+
+
+DISTANCES: tuple[tuple[str, str, str, Callable[[FloatArray, FloatArray], FloatArray]], ...] = (
+    ("cosine", "cosine", "cosine", cosine),
+    ("manhattan", "Manhattan distance", "share", _manhattan),
+    ("euclidean", "Euclidean distance", "share", _euclidean),
+    ("jensen_shannon", "Jensen-Shannon divergence", "bits", _jensen_shannon),
+)
+
+
+@dataclass(frozen=True)
+class Topics(Extractor):
+    """Topic shares of source and target in one bilingual topic model, and distances.
+
+    Each side's shares are its own.
+
+    `topic_model: sampled_topic_model` takes one by Gibbs sampling, without stop words, as DCU-SYMC.
+
+    The shares of a text without any word of the model are NaN, and so are the distances.
+    """
+
+    plain: ClassVar[str] = "what the {text} is about"
+
+    topic_model: TopicModel
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        shares = [
+            Feature(
+                f"topics_{side}_{k}",
+                f"share of topic {k} in the {side}; NaN without topical words",
+                _DCU,
+                "share",
+            )
+            for side in ("source", "target")
+            for k in range(1, self.topic_model.topics + 1)
+        ]
+        distances = [
+            Feature(
+                f"topics_{name}",
+                f"{what} of the topic shares of source and target; NaN if one has no topical words",
+                _DCU,
+                unit,
+            )
+            for name, what, unit, _ in DISTANCES
+        ]
+        return [*shares, *distances]
+
+    def extract(self, segments: Segments) -> FloatArray:
+        source, of_source = self.topic_model.shares(segments.source_tokens, "source")
+        target, of_target = self.topic_model.shares(segments.target_tokens, "target")
+        distances = np.column_stack([function(source, target) for *_, function in DISTANCES])
+        distances[~(of_source & of_target)] = np.nan
+        source[~of_source], target[~of_target] = np.nan, np.nan
+        return np.hstack([source, target, distances])

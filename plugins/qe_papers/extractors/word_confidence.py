@@ -1,0 +1,217 @@
+"""Confidence in words and n-grams of a translation, learned from post-edits.
+
+By smoothed naive Bayes.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, Final, Literal, Self
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.hints import Count, Positive
+from features.core.extractor import Extractor, Feature, FittedExtractor
+from features.core.resource_files import load_fields, save_fields
+from features.core.segments import Segments
+from features.resources.language_model import LanguageModel
+from features.resources.lexicon import Lexicon
+from features.storage.arrays import finite, typed, within
+from features.text.tokens import Tokens, segment_mean
+from features.text.unit_ngrams import unit_ngrams
+from features.word_level.labels import post_edit_labels
+from qe_papers.learned.development_set import DevelopmentSet
+from qe_papers.naive_bayes import EVIDENCE, Flags, NaiveBayes, evidence_of
+
+_PRHLT: Final = "PRHLT-UPV at WMT12, section 2.2; Sanchis et al. 2007"
+# Criterion -> when a word of a translation is right.
+CRITERIA: Final[Mapping[str, str]] = {
+    "levenshtein": "kept by a cheapest edit",
+    "position": "at its own place in the post-edit",
+    "near": "within two places of its own in the post-edit",
+    "any": "anywhere in the post-edit",
+}
+SMOOTHINGS: Final = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)  # occurrences; tried on the development set
+_FOLDS: Final = 10  # of the development set
+_NEAR: Final = 2
+
+Corpus = Literal["training", "development"]
+
+
+@dataclass(frozen=True)
+class WordConfidence(FittedExtractor):
+    """Means of P(right|word, evidence), and shares of words by quarter of these.
+
+    Quarters are those of training words.
+
+    corpus     whose translations teach: the training rows' (`training`), with their post-edits, or those of
+               the part `development_set`, as our own decoder made them, with their references: then
+               `smoothing` is what makes the fewest errors there in ten folds, one for each criterion
+    order      of the n-grams that stand in the place of words; those of 2 or more have it in their names
+    bins       of equal size that values of evidence are put into
+    smoothing  weight, in occurrences, of what holds for all words against what was counted of the word
+
+    Evidence: the word's probability by IBM Model 1, by the language model, and the longest n-gram that ends
+    in it. One classifier for each criterion of when a word is right; the paper's average position is that of
+    n-best lists, here words nearby. An n-gram is kept by an edit if all its words are, and stands somewhere
+    if it does so as a whole; its evidence is the mean of its words'. Everything is NaN of a translation
+    without an n-gram.
+
+    Raises InputError for training rows without a word, or n-gram.
+    """
+
+    plain: ClassVar[str] = "words of the translation that look wrong"
+
+    variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"corpus": "development"},)
+
+    lexicon_source_to_target: Lexicon
+    target_lm: LanguageModel
+    bins: Count = 10
+    smoothing: Positive = 5.0
+    order: Count = 1
+    corpus: Corpus = "training"
+    _model: NaiveBayes | None = field(default=None, init=False, repr=False)
+
+    @classmethod
+    def for_settings(cls, settings: Mapping[str, Any]) -> type[Extractor]:
+        return _OfDevelopmentSet if settings.get("corpus") == "development" else cls
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return _features("word_confidence", self.order, "post-edit")
+
+    def labels_used(self) -> tuple[str, ...]:
+        return ("post_edit",)
+
+    def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
+        words = segments.target_tokens.lower()
+        units = _units(words, self.order)
+        if not len(units.ids):
+            what = "word" if self.order == 1 else f"{self.order}-gram"
+            raise InputError(f"no training row has a {what}", location="extractor 'word_confidence'")
+        post_edit = segments.target_tokenizer.tokens([str(text) for text in labels["post_edit"]]).lower()
+        right = np.array(list(_right(words, post_edit, self.order)))
+        evidence = _evidence(self.lexicon_source_to_target, self.target_lm, segments, self.order)
+        return self.with_learned(_model=NaiveBayes.of(units, evidence, right, self.bins, self._smoothing))
+
+    def extract(self, segments: Segments) -> FloatArray:
+        evidence = _evidence(self.lexicon_source_to_target, self.target_lm, segments, self.order)
+        return _columns(self.learned(self._model), segments, evidence, self.order, self._smoothing)
+
+    @property
+    def _smoothing(self) -> FloatArray:
+        return np.full(len(CRITERIA), self.smoothing, np.float64)
+
+    def save(self, path: Path) -> None:
+        save_fields(path, self.learned(self._model))
+
+    def restore(self, path: Path) -> Self:
+        model = load_fields(path, NaiveBayes)
+        rows, criteria = len(model.words), len(CRITERIA)
+        typed("edges", model.edges, np.float64, EVIDENCE, self.bins - 1)
+        typed("seen", model.seen, np.int64, criteria, rows, 2)
+        typed("evidence", model.evidence, np.int64, criteria, EVIDENCE, rows, self.bins, 2)
+        typed("quartiles", model.quartiles, np.float64, criteria, 3)
+        for name in ("seen", "evidence"):
+            within(name, getattr(model, name), 0, 2**40)
+        for name in ("edges", "quartiles"):
+            finite(name, getattr(model, name))
+        return self.with_learned(_model=model)
+
+
+@dataclass(frozen=True, eq=False)
+class _OfDevelopmentSet(Extractor):
+    development_set: DevelopmentSet
+    lexicon_source_to_target: Lexicon
+    target_lm: LanguageModel
+    bins: Count = 10
+    order: Count = 1
+    corpus: Corpus = "development"
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return _features("word_confidence_development", self.order, "reference")
+
+    def extract(self, segments: Segments) -> FloatArray:
+        model, smoothing = self._tuned
+        evidence = _evidence(self.lexicon_source_to_target, self.target_lm, segments, self.order)
+        return _columns(model, segments, evidence, self.order, smoothing)
+
+    @cached_property
+    def _tuned(self) -> tuple[NaiveBayes, FloatArray]:
+        texts = self.development_set
+        units = _units(texts.machine, self.order)
+        evidence = _windows(texts.evidence, texts.machine, self.order).mean(axis=-1)
+        right = np.array(list(_right(texts.machine, texts.reference, self.order)))
+        return NaiveBayes.tuned(units, evidence, right, self.bins, SMOOTHINGS, _FOLDS)
+
+
+def _features(stem: str, order: int, text: str) -> list[Feature]:
+    made, units = list[Feature](), "words" if order == 1 else f"{order}-grams"
+    for name, right in CRITERIA.items():
+        what = f"confidence that {units} are {right.replace('post-edit', text)}"
+        own = f"{stem}_{name}" if order == 1 else f"{stem}_{order}_{name}"
+        made.append(Feature(f"{own}_mean", f"mean {what}", _PRHLT, "probability"))
+        made += [
+            Feature(f"{own}_quartile{q}", f"{what}: share in quarter {q}", _PRHLT, "share")
+            for q in range(1, 5)
+        ]
+    return made
+
+
+def _columns(
+    model: NaiveBayes, segments: Segments, evidence: FloatArray, order: int, smoothing: FloatArray
+) -> FloatArray:
+    units = _units(segments.target_tokens.lower(), order)
+    columns = []
+    confidences = model.confidences(units, evidence, smoothing)
+    for confidence, quartiles in zip(confidences, model.quartiles, strict=True):
+        quarter = np.searchsorted(quartiles, confidence, side="right")
+        columns.append(segment_mean(confidence, units.offsets))
+        columns += [segment_mean(quarter == q, units.offsets) for q in range(4)]
+    return np.column_stack(columns)
+
+
+def _units(words: Tokens, order: int) -> Tokens:
+    return words if order == 1 else unit_ngrams(words, order)
+
+
+def _evidence(lexicon: Lexicon, model: LanguageModel, segments: Segments, order: int) -> FloatArray:
+    target = segments.target_tokens
+    known = evidence_of(lexicon, model, segments.source_tokens, target)
+    return np.asarray(_windows(known, target, order).mean(axis=-1))
+
+
+def _windows(values: NDArray[Any], tokens: Tokens, order: int) -> NDArray[Any]:
+    """(..., n_units, order) of (..., n_tokens): the values of the tokens of every n-gram.
+
+    >>> _windows(np.array([1, 2, 3, 4]), Tokens.from_lists([["a", "b", "c"], ["d"]]), 2).tolist()
+    [[1, 2], [2, 3]]
+    """
+    if values.shape[-1] < order:
+        return np.empty((*values.shape[:-1], 0, order), values.dtype)
+    first = np.arange(values.shape[-1] - order + 1)
+    inside = first + order <= tokens.offsets[1:][tokens.text_index[first]]
+    return sliding_window_view(values, order, axis=-1)[..., inside, :]
+
+
+def _right(target: Tokens, post_edit: Tokens, order: int = 1) -> Iterator[Flags]:
+    kept = _windows(~post_edit_labels(target, post_edit).words, target, order)
+    yield np.asarray(kept.all(axis=-1))
+    if order > 1:
+        target, post_edit = (unit_ngrams(tokens, order) for tokens in (target, post_edit))
+    for reach in (0, _NEAR, None):
+        yield np.array(
+            [
+                word in (others if reach is None else others[max(place - reach, 0) : place + reach + 1])
+                for i in range(len(target))
+                for others in (post_edit.words(i),)
+                for place, word in enumerate(target.words(i))
+            ],
+            bool,
+        )

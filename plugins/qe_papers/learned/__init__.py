@@ -1,0 +1,1 @@
+"""Resources that are learned with the machinery of word-level models."""

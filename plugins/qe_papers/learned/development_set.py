@@ -1,0 +1,120 @@
+"""DevelopmentSet: pairs of the corpus, translated by a decoder built without them."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, ClassVar, Final
+
+import numpy as np
+from annotated_types import Ge
+from numpy.typing import NDArray
+
+from features.basics.errors import InputError
+from features.basics.hints import Count, Seed
+from features.basics.progress import Progress, silent
+from features.core.resource import Builder, Parts, Resource
+from features.learned.reduced import reduced
+from features.phrase_decoding.decoder import decode
+from features.storage.arrays import finite, typed
+from features.storage.damage import Damaged
+from features.text.corpus import ParallelCorpus
+from features.text.held_out import Rows, held_out_lines, split_pairs
+from features.text.tokens import Tokens
+from qe_papers.naive_bayes import EVIDENCE, evidence_of
+
+_TEXTS: Final = ("source", "machine", "reference")
+_MADE: Final = ("phrase_table", "target_lm", "lexicon_source_to_target")  # of the rest of the corpus
+_LEAST: Final = 20  # pairs
+_SHARE: Final = 8  # one block of so many is drawn, where no lines are given
+
+
+@dataclass(frozen=True, kw_only=True)
+class DevelopmentSetBuilder(Builder):
+    """Takes lines `first_line` to `last_line` of the corpus, from 1.
+
+    If both are 0, it draws `pairs` of them.
+
+    What translates them lives in a folder of `scratch` (None: of TMPDIR), and is gone afterwards.
+    """
+
+    first_line: Annotated[int, Ge(0)] = 0
+    last_line: Annotated[int, Ge(0)] = 0
+    pairs: Count = 2000
+    seed: Seed = 0
+    scratch: Path | None = None
+
+    def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "DevelopmentSet":
+        """Draws, or takes, the pairs and translates them.
+
+        Raises InputError for lines that the corpus lacks, and fewer than 20 pairs in or beside them.
+        """
+        left, rows = self._rows(corpus)
+        if min(len(rows), len(left)) < _LEAST:
+            raise InputError(
+                f"it needs {_LEAST} pairs, and as many others, but of {len(corpus)} pairs it has {len(rows)} "
+                f"and {len(left)} others",
+                location="development_set",
+                remedy="set `first_line` and `last_line` to lines of the corpus, or give more text",
+            )
+        texts = corpus.take(rows)
+        report = _named(progress)
+        with reduced(corpus.take(left), _MADE, {}, self.scratch, report) as made:
+            machine = decode(texts.source, made["phrase_table"], made["target_lm"]).tokens
+            lexicon, model = made["lexicon_source_to_target"], made["target_lm"]
+            evidence = evidence_of(lexicon, model, texts.source, machine)
+        return DevelopmentSet(
+            texts.source,
+            machine,
+            texts.target.lower(),
+            evidence,
+            settings=self.settings,
+            corpus_fingerprint=corpus.fingerprint,
+        )
+
+    def _rows(self, corpus: ParallelCorpus) -> tuple[Rows, Rows]:
+        if not (self.first_line or self.last_line):
+            return split_pairs(corpus, self.pairs, _SHARE, self.seed)
+        if not 1 <= self.first_line <= self.last_line:
+            raise InputError(
+                f"`first_line` {self.first_line} and `last_line` {self.last_line} are no lines from 1 on",
+                location="development_set",
+                remedy="give the first and the last line of a part of the corpus",
+            )
+        return held_out_lines(corpus, self.first_line, self.last_line)
+
+
+@dataclass(frozen=True, eq=False)
+class DevelopmentSet(Resource):
+    """What stands in the place of a translation system's development set: a part of the corpus.
+
+    It is translated (`features.phrase_decoding.decoder`) by resources of the rest, none of whose pairs has
+    its source or its target.
+
+    source     (n texts) the sources
+    machine    their translations, lower-cased
+    reference  the other side of the pairs, lower-cased
+    evidence   (kinds, n_tokens) of the words of `machine`, by resources of the rest (`evidence_of`)
+    """
+
+    parts: ClassVar[Parts] = {"development_set": {}}
+    builder: ClassVar[type[Builder]] = DevelopmentSetBuilder
+
+    source: Tokens = field(repr=False)
+    machine: Tokens = field(repr=False)
+    reference: Tokens = field(repr=False)
+    evidence: NDArray[np.float64] = field(repr=False)
+
+    def check_arrays(self) -> None:
+        for name in _TEXTS:
+            tokens: Tokens = getattr(self, name)
+            tokens.check_arrays()
+            if len(tokens) != len(self.source):
+                raise Damaged(f"{len(tokens)} texts of `{name}` for {len(self.source)} of `source`")
+        typed("evidence", self.evidence, np.float64, EVIDENCE, len(self.machine.ids))
+        finite("evidence", self.evidence)
+
+
+def _named(progress: Progress) -> Progress:
+    def report(stage: str, done: int, total: int | None) -> None:
+        progress(f"development set: {stage}", done, total)
+
+    return report

@@ -1,0 +1,100 @@
+"""Mean of one learner on those random feature sets that beat the baseline."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Self, cast
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+
+from features.basics.array_types import FloatArray, IntArray
+from features.basics.errors import InputError
+from features.basics.hints import Count, Seed, Share
+from qe.config.distributions import Distribution, FloatRange
+from qe.config.ranges import Folds
+from qe.learning.learner import LEARNERS, Learner
+from qe.learning.learners.checks import rows_to_predict, training_data
+from qe.learning.learners.folds import cross_fit
+from qe.learning.learners.members import TrustedByMembers, fit_member, make_members
+from qe.learning.parameters import StrategyIn
+
+
+class RandomFeatureSets(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Mean of members fitted on the baseline and on random feature sets.
+
+    A random set is the baseline with `share` of the other columns.
+
+    member     `{kind: LEARNER, parameter: value, ...}`; None: `ridge`
+    baseline   the first so many columns, in every set
+    sets       number of random sets
+    share      of the other columns in a set, rounded up
+    folds      of the cross-validation that compares the mean absolute errors of the sets
+
+    Sets whose error is less than the baseline's are averaged; the baseline's member alone if none is. After
+    fit: `columns_` of the sets that count, `members_`, `errors_` (the baseline's first).
+
+    Source: WMT12 UEdin, section 4.2.
+    """
+
+    def __init__(
+        self,
+        member: Annotated[Mapping[str, Any], StrategyIn(LEARNERS)] | None = None,
+        baseline: Count = 1,
+        sets: Count = 20,
+        share: Share = 0.5,
+        folds: Folds = 5,
+        seed: Seed = 0,
+    ) -> None:
+        self.member = member
+        self.baseline = baseline
+        self.sets = sets
+        self.share = share
+        self.folds = folds
+        self.seed = seed
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        X, y = training_data(self, X, y)
+        member = make_members([self.member or {"kind": "ridge"}], self.seed)[0]
+        candidates = self._candidates(X.shape[1])
+        weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
+        self.errors_ = np.array([self._error(member, X[:, c], y, weights) for c in candidates])
+        better = np.flatnonzero(self.errors_ < self.errors_[0])
+        self.columns_ = [candidates[k] for k in better] or candidates[:1]
+        self.members_ = [fit_member(clone(member), X[:, c], y, sample_weight) for c in self.columns_]
+        return self
+
+    def predict(self, X: Any) -> FloatArray:
+        X = rows_to_predict(self, X)
+        pairs = zip(self.members_, self.columns_, strict=True)
+        return np.asarray(np.mean([m.predict(X[:, c]) for m, c in pairs], axis=0), np.float64)
+
+    def _candidates(self, columns: int) -> list[IntArray]:
+        if columns < self.baseline:
+            raise InputError(
+                f"the baseline has {self.baseline} columns, but there are {columns}",
+                location="learner 'random_feature_sets'",
+                remedy="set `baseline` to how many of the first columns are in every set",
+            )
+        first, others = np.arange(self.baseline), np.arange(self.baseline, columns)
+        rng, size = np.random.default_rng(self.seed), int(np.ceil(self.share * len(others)))
+        drawn = [np.sort(rng.choice(others, size, replace=False)) for _ in range(self.sets)]
+        return [first, *(np.concatenate([first, more]) for more in drawn)]
+
+    def _error(
+        self, member: BaseEstimator, X: FloatArray, y: FloatArray, weights: FloatArray | None
+    ) -> float:
+        return float(np.abs(cross_fit(member, X, y, self.folds, weights) - y).mean())
+
+
+class RandomSets(Learner):
+    """One learner on random feature sets; members see standardised features.
+
+    RandomFeatureSets has the parameters.
+    """
+
+    space: ClassVar[Mapping[str, Distribution]] = {"share": FloatRange(0.2, 0.8)}
+    trusted_types: ClassVar[tuple[str, ...]] = cast(
+        tuple[str, ...], TrustedByMembers("qe_papers.learners.random_feature_sets.RandomFeatureSets")
+    )
+
+    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
+        return RandomFeatureSets(**{"seed": seed, **params})

@@ -1,0 +1,86 @@
+"""Predictions stretched to the ends of the scale."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Self, cast
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.hints import Seed
+from qe.config.ranges import Folds
+from qe.learning.learner import LEARNERS, Learner
+from qe.learning.learners.checks import rows_to_predict, training_data
+from qe.learning.learners.folds import cross_fit
+from qe.learning.learners.members import TrustedByMembers, fit_member, make_members
+from qe.learning.parameters import StrategyIn
+
+
+class RescaledRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """A member's predictions, stretched to the range low .. high.
+
+    low + (high - low) (S - S_min) / (S_max - S_min) for predictions S, cut to low .. high.
+
+    member      `{kind: LEARNER, parameter: value, ...}`; None: `svr_rbf`
+    low, high   ends of the scale, in label units; None: those of the training labels
+    folds       of the cross-fitting that S_min and S_max come from
+
+    The paper's S_min and S_max are of the predictions for the test set, so that every score depends on all
+    other segments; here they are of the cross-fitted predictions for the training rows. A member that
+    predicts one value for all rows is not rescaled. After fit: `member_`, `extremes_`, `ends_`.
+
+    Source: WMT12 DCU-SYMC, equation 1.
+    """
+
+    def __init__(
+        self,
+        member: Annotated[Mapping[str, Any], StrategyIn(LEARNERS)] | None = None,
+        low: float | None = None,
+        high: float | None = None,
+        folds: Folds = 5,
+        seed: Seed = 0,
+    ) -> None:
+        self.member = member
+        self.low = low
+        self.high = high
+        self.folds = folds
+        self.seed = seed
+
+    def check_parameters(self) -> None:
+        """Raises InputError unless low < high."""
+        if self.low is not None and self.high is not None and not self.low < self.high:
+            raise InputError(f"`low < high` must hold, but got (low={self.low}, high={self.high})")
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        self.check_parameters()
+        X, y = training_data(self, X, y)
+        member = make_members([self.member or {"kind": "svr_rbf"}], self.seed)[0]
+        self.member_ = fit_member(member, X, y, sample_weight)  # first: a member without weights says so
+        weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
+        held_out = cross_fit(member, X, y, self.folds, weights)
+        self.extremes_ = float(held_out.min()), float(held_out.max())
+        self.ends_ = (
+            float(y.min()) if self.low is None else float(self.low),
+            float(y.max()) if self.high is None else float(self.high),
+        )
+        return self
+
+    def predict(self, X: Any) -> FloatArray:
+        X = rows_to_predict(self, X)
+        predicted = np.asarray(self.member_.predict(X), np.float64)
+        (least, most), (low, high) = self.extremes_, self.ends_
+        if most > least:
+            predicted = low + (high - low) * (predicted - least) / (most - least)
+        return np.clip(predicted, low, high)
+
+
+class Rescaled(Learner):
+    """One learner, rescaled; see RescaledRegressor. The member sees standardised features."""
+
+    trusted_types: ClassVar[tuple[str, ...]] = cast(
+        tuple[str, ...], TrustedByMembers("qe_papers.learners.rescaled.RescaledRegressor")
+    )
+
+    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
+        return RescaledRegressor(**{"seed": seed, **params})

@@ -1,0 +1,296 @@
+"""NgramDocuments: number of corpus segments with each n-gram, boundaries included."""
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Self
+
+import numba
+import numpy as np
+from annotated_types import Ge, Le
+from numpy.typing import NDArray
+
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.hints import Count, NotNegative, mistakes
+from features.basics.progress import Progress, silent
+from features.basics.threads import even_ranges, side_by_side
+from features.core.resource import Builder, Parts, Resource
+from features.storage.arrays import typed, within
+from features.storage.damage import Damaged
+from features.text.corpus import ParallelCorpus, Side
+from features.text.ngram_tables import (
+    Case,
+    Ints,
+    Offsets,
+    Trie,
+    cased,
+    encode,
+    ngram_tables,
+    occurrences,
+    with_markers,
+)
+from features.text.tokens import Tokens
+from features.text.vocabulary import BOS, EOS, UNK, Vocabulary
+from qe_papers.resources._skip_grams import SkipGrams
+
+# Okapi's usual constants (Sparck Jones, Walker and Robertson 2000, section 4); K3 of the request's side.
+K1, B, K3 = 1.2, 0.75, 7.0
+_SMALLEST = 1_000_000  # pairs of words that are worth a thread of their own
+
+
+@dataclass(frozen=True, eq=False)
+class Padded:
+    """Encoded texts with order - 1 boundary marks at both ends of each.
+
+    ids      (n_places,) vocabulary ids; -1 for a word that the corpus lacks
+    offsets  (n + 1,) including the marks
+    lengths  (n,) words of each text, without marks
+    nodes    per order from 1 on, (n_places,) node of the n-gram that ends at each place, or -1
+    """
+
+    ids: Ints
+    offsets: Offsets
+    lengths: NDArray[np.int64]
+    nodes: tuple[Ints, ...]
+
+    @cached_property
+    def text(self) -> NDArray[np.int64]:
+        """(n_places,) the text of each place."""
+        return np.repeat(np.arange(len(self.lengths)), np.diff(self.offsets))
+
+    @cached_property
+    def place(self) -> NDArray[np.int64]:
+        """(n_places,) position in the padded text."""
+        return np.arange(len(self.text)) - self.offsets[:-1][self.text]
+
+    def ends(self, order: int, boundaries: bool) -> NDArray[np.bool_]:
+        """Whether an n-gram of the text ends at each place.
+
+        Inside the text, or with at least one word in it.
+        """
+        first, length = len(self.nodes) - 1, self.lengths[self.text]
+        if boundaries:
+            chosen = (self.place >= first) & (self.place < first + length + order - 1) & (length > 0)
+        else:
+            chosen = (self.place >= first + order - 1) & (self.place < first + length)
+        return np.asarray(chosen, np.bool_)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NgramDocumentsBuilder(Builder):
+    """Builds from one side of a corpus, with the settings of `NgramDocuments.from_tokens`."""
+
+    side: Side
+    order: Count
+    case: Case = "lower"
+    punctuation: bool = True
+
+    def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "NgramDocuments":
+        made = NgramDocuments.from_tokens(
+            corpus.side(self.side),
+            order=self.order,
+            case=self.case,
+            punctuation=self.punctuation,
+            progress=progress,
+        )
+        return replace(made, corpus_fingerprint=corpus.fingerprint).with_settings(side=self.side)
+
+
+@dataclass(frozen=True, eq=False)
+class NgramDocuments(Resource):
+    """Segments with each n-gram, and its occurrences, to the order built.
+
+    Segments are padded with order - 1 marks at each end, so that every word is in the same number of
+    n-grams (TCD at WMT12, section 2.1); n-grams inside a segment are counted as if there were none.
+
+    >>> from features.text.tokens import Tokens
+    >>> corpus = Tokens.from_lists([["a", "b", "a", "b"], ["a", "c"]])
+    >>> counts = NgramDocuments.from_tokens(corpus, order=2)
+    >>> nodes = counts.look_up(Tokens.from_lists([["a", "b"]])).nodes[1]  # # a, a b, b #
+    >>> counts.documents[nodes[1:]].tolist(), counts.occurrences[nodes[1:]].tolist()
+    ([2, 1, 1], [2, 2, 1])
+    """
+
+    parts: ClassVar[Parts] = {
+        "source_ngram_documents": {"side": "source", "order": 5},
+        "target_ngram_documents": {"side": "target", "order": 5},
+        "source_ngram_documents_true_case": {"side": "source", "order": 4, "case": "true"},
+        "target_ngram_documents_true_case": {"side": "target", "order": 4, "case": "true"},
+        "source_ngram_documents_no_punctuation": {"side": "source", "order": 4, "punctuation": False},
+        "target_ngram_documents_no_punctuation": {"side": "target", "order": 4, "punctuation": False},
+    }
+    builder = NgramDocumentsBuilder
+
+    vocabulary: Vocabulary = field(repr=False)
+    trie: Trie = field(repr=False)
+    occurrences: Ints = field(repr=False)
+    documents: Ints = field(repr=False)
+    _norms: dict[tuple[int, bool], float] = field(default_factory=dict, repr=False)
+    _skip_grams: dict[str, SkipGrams] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def from_tokens(
+        cls,
+        tokens: Tokens,
+        *,
+        order: int,
+        case: Case = "lower",
+        punctuation: bool = True,
+        progress: Progress = silent,
+    ) -> Self:
+        """From any text. Without `punctuation`, tokens without letters and digits are left out.
+
+        Raises InputError for an order below 1 or an unknown case.
+        """
+        if order < 1:
+            raise InputError(f"the order of n-grams must be at least 1, but got {order}")
+        text = _as_seen(tokens, case, punctuation)
+        vocabulary, ids = encode(text)
+        padded, offsets = with_markers(ids, np.asarray(text.offsets), times=order - 1)
+        tables = []
+        for done, table in enumerate(ngram_tables(padded, offsets, len(vocabulary), order), start=1):
+            tables.append(table)
+            progress("counting n-grams and their segments", done, order + 1)
+        trie = Trie.from_levels([(table.words, table.first) for table in tables])
+        counts = np.concatenate([table.counts for table in tables])
+        documents = counts - _repeated(padded, offsets, trie)
+        progress("counting n-grams and their segments", order + 1, order + 1)
+        settings = {
+            "order": order,
+            "case": case,
+            "punctuation": punctuation,
+            "segments": len(text),
+            "mean_length": float(text.lengths.mean()),
+            "ngrams": list(trie.sizes),
+        }
+        return cls(
+            vocabulary,
+            trie,
+            counts,
+            documents,
+            settings=settings,
+            corpus_fingerprint=tokens.fingerprint,
+        )
+
+    @property
+    def order(self) -> int:
+        return self.trie.order
+
+    @property
+    def variant(self) -> str:
+        """What distinguishes this text from the lower-cased one with punctuation, for column names."""
+        case = "true_case" if self.settings["case"] == "true" else ""
+        return "_".join(filter(None, (case, "" if self.settings["punctuation"] else "no_punctuation")))
+
+    def look_up(self, tokens: Tokens) -> Padded:
+        """The n-grams of texts, in the form that the corpus was counted in."""
+        text = _as_seen(tokens, self.settings["case"], self.settings["punctuation"])
+        ids = text.ids_in(self.vocabulary)
+        ids = np.where(ids == UNK, -1, ids).astype(np.int32)  # in no n-gram
+        padded, offsets = with_markers(ids, np.asarray(text.offsets), times=self.order - 1)
+        nodes = [padded]
+        for _ in range(1, self.order):
+            nodes.append(self.trie.extend(nodes[-1], padded, offsets))
+        return Padded(padded, offsets, text.lengths, tuple(nodes))
+
+    def idf(self, documents: NDArray[np.int32]) -> FloatArray:
+        """ln(1 + (N - n + 1/2) / (n + 1/2)): rare n-grams weigh more, and no weight is negative."""
+        segments = self.settings["segments"]
+        weights: FloatArray = np.log1p((np.maximum(segments - documents, 0) + 0.5) / (documents + 0.5))
+        return weights
+
+    def request_weights(self, nodes: NDArray[np.int64]) -> FloatArray:
+        """BM25 weights of the corpus as a request: idf (K3 + 1) f / (K3 + f), f the occurrences."""
+        counts = self.occurrences[nodes].astype(np.float64)
+        return self.idf(self.documents[nodes]) * (K3 + 1) * counts / (K3 + counts)
+
+    def request_norm(self, order: int, boundaries: bool) -> float:
+        """Euclidean length of the corpus's vector of that order (cached)."""
+        if (order, boundaries) not in self._norms:
+            nodes = np.arange(self.trie.begins[order - 1], self.trie.begins[order])
+            if not boundaries:
+                nodes = nodes[~_with_marks(self.trie, order)]
+            weights = self.request_weights(nodes)
+            self._norms[order, boundaries] = float(np.sqrt(weights @ weights))
+        return self._norms[order, boundaries]
+
+    def skip_grams(self, pattern: str) -> SkipGrams:
+        """The corpus's skip-grams of a pattern no longer than the order built (cached)."""
+        if pattern not in self._skip_grams:
+            self._skip_grams[pattern] = SkipGrams.of(self.trie, pattern)
+        return self._skip_grams[pattern]
+
+    def check(self, order: int) -> None:
+        """Raises InputError for an order that was not counted."""
+        if not 1 <= order <= self.order:
+            raise InputError(
+                f"n-grams of order {order} were not counted",
+                remedy=f"orders 1 to {self.order} were; build the part with --set PART.order={order} (in an "
+                f"experiment, `resources: {{settings: {{PART: {{order: {order}}}}}}}`)",
+            )
+
+    def check_arrays(self) -> None:
+        self.trie.check_arrays(len(self.vocabulary))
+        for name, counts in (("occurrences", self.occurrences), ("documents", self.documents)):
+            typed(name, counts, np.int32, self.trie.begins[-1])
+            within(name, counts, 0, 2**31)
+        for name, hint in (("segments", Annotated[int, Ge(0), Le(2**31 - 1)]), ("mean_length", NotNegative)):
+            for _, mistake in mistakes(self.settings[name], hint):
+                raise Damaged(f"its setting `{name}` {mistake}")
+
+
+def _as_seen(tokens: Tokens, case: Case, punctuation: bool) -> Tokens:
+    text = cased(tokens, case)
+    if punctuation or not len(text.types):
+        return text
+    word = np.array([any(map(str.isalnum, token)) for token in text.types])
+    kept = word[text.ids]
+    offsets = np.concatenate(([0], np.cumsum(kept)))[text.offsets].astype(np.int64)
+    return Tokens(text.types, text.ids[kept], offsets)
+
+
+def _repeated(ids: Ints, offsets: Offsets, trie: Trie) -> Ints:
+    repeated = side_by_side(
+        lambda texts: _repeats(*texts, ids, offsets, trie.words, trie.first, trie.order),
+        even_ranges(np.diff(offsets) ** 2, _SMALLEST),
+    )
+    result: Ints = occurrences(np.concatenate([np.empty(0, np.int32), *repeated]), len(trie.words))
+    return result
+
+
+@numba.njit(cache=True, nogil=True)
+def _repeats(low: int, high: int, ids: Any, offsets: Any, words: Any, first: Any, order: int) -> Any:
+    places, n = np.empty(1024, np.int32), 0
+    for text in range(low, high):
+        begin = offsets[text]
+        for j in range(begin + 1, offsets[text + 1]):
+            longest = 0
+            for i in range(begin, j):
+                size = 0
+                while size < order and i - size >= begin and ids[i - size] == ids[j - size]:
+                    size += 1
+                longest = max(longest, size)
+            if n + longest > len(places):
+                places = np.append(places, np.empty(len(places) + longest, np.int32))
+            for size in range(1, longest + 1):
+                places[n] = _node(ids[j - size + 1 : j + 1], words, first)
+                n += 1
+    return places[:n].copy()
+
+
+@numba.njit(cache=True, nogil=True)
+def _node(ngram: Any, words: Any, first: Any) -> Any:
+    node = np.int64(ngram[0])
+    for word in ngram[1:]:
+        node = first[node] + np.searchsorted(words[first[node] : first[node + 1]], word)
+    return node
+
+
+def _with_marks(trie: Trie, order: int) -> NDArray[np.bool_]:
+    marked = np.isin(trie.words[trie.nodes(1)], (BOS, EOS))
+    for n in range(2, order + 1):
+        nodes, below = trie.nodes(n), trie.nodes(n - 1)
+        children = np.diff(trie.first[below.start : below.stop + 1])
+        words = trie.words[nodes]
+        marked = np.repeat(marked, children) | (words == BOS) | (words == EOS)
+    return marked

@@ -1,0 +1,163 @@
+"""TopicModel: bilingual topics; each corpus segment with its translation is a document."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.hints import Count, Positive, Seed
+from features.basics.progress import Progress, silent
+from features.basics.threads import even_ranges, side_by_side
+from features.core.resource import Builder, Parts, Resource
+from features.resources.word_sets import segments_with
+from features.storage.arrays import typed
+from features.storage.damage import Damaged
+from features.text.corpus import ParallelCorpus, Side
+from features.text.tokens import Tokens
+from features.text.vocabulary import UNK, Vocabulary
+from qe_papers.resources._lda import Bags, LdaSettings, expected_words, infer, train
+
+_SMALLEST = 50_000  # tokens that are worth a thread of their own
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopicModelBuilder(Builder):
+    """Online variational Bayes, `passes` times over the pairs in a random order (`seed`)."""
+
+    topics: Count
+    common: float = 0.05
+    rare: int = 20
+    alpha: Positive = 0.1
+    eta: Positive = 0.01
+    passes: Count = 1
+    seed: Seed = 0
+
+    def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "TopicModel":
+        """Raises InputError if no word is left."""
+        rare = min(self.rare, max(len(corpus) // 100, 1))  # a small corpus has topics too
+        source, target = (content_words(side, self.common, rare) for side in (corpus.source, corpus.target))
+        if not len(source.index) and not len(target.index):
+            raise InputError(
+                f"no word occurs in {rare} segments or more and in at most {self.common:.0%} of them",
+                remedy="build the topic model from a larger corpus",
+            )
+        bags = joined(bags_of(corpus.source, source), bags_of(corpus.target, target), len(source))
+        settings = LdaSettings(self.topics, self.alpha, self.eta, self.passes, seed=self.seed)
+        total = self.passes * len(corpus)
+        weights = train(
+            bags, len(source) + len(target), settings, lambda done: progress("topic model", done, total)
+        )
+        words = [len(source.index), len(target.index)]
+        return TopicModel(
+            source,
+            target,
+            weights.astype(np.float32),
+            settings={**self.settings, "rare": rare, "words": words},
+            corpus_fingerprint=corpus.fingerprint,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class TopicModel(Resource):
+    """Latent Dirichlet allocation over source and target words together.
+
+    Blei, Ng and Jordan 2003.
+
+    Words are lower-cased and consist of letters; those of more than the share `common` of all segments
+    (stop words, in any language) and of fewer than `rare` segments are left out. Source and target words
+    are different words even if they look the same.
+
+    weights  (source words + target words, topics) variational Dirichlet weights, source words first
+
+    Source: DCU-SYMC at WMT12, section 3.1 (there by Gibbs sampling: `sampled_topic_model`); training: Hoffman
+    et al. 2010.
+
+    Raises InputError if no word is left.
+    """
+
+    parts: ClassVar[Parts] = {"topic_model": {"topics": 10}}
+    builder: ClassVar[type[Builder]] = TopicModelBuilder
+
+    source: Vocabulary
+    target: Vocabulary
+    weights: NDArray[np.float32]
+
+    def check_arrays(self) -> None:
+        typed("weights", self.weights, np.float32, len(self.source) + len(self.target), None)
+        if not self.topics:
+            raise Damaged("there is no topic")
+
+    @property
+    def topics(self) -> int:
+        return int(self.weights.shape[1])
+
+    @cached_property
+    def _expected(self) -> FloatArray:
+        return expected_words(np.asarray(self.weights, np.float64))
+
+    def shares(self, tokens: Tokens, side: Side) -> tuple[FloatArray, NDArray[np.bool_]]:
+        """(n, topics) topic shares of one side's texts; whether a text has a word of the model.
+
+        A text without one has the prior's shares, all equal.
+        """
+        vocabulary = self.source if side == "source" else self.target
+        begin = 0 if side == "source" else len(self.source)
+        bags = bags_of(tokens, vocabulary)
+        expected = self._expected[begin : begin + len(vocabulary)]
+        return infer(bags, expected, float(self.settings["alpha"])), np.diff(bags.offsets) > 0
+
+
+def content_words(tokens: Tokens, common: float, rare: int) -> Vocabulary:
+    """Words of letters in neither too many nor too few segments, frequent ones first."""
+    lowered = tokens.lower()
+    segments = segments_with(lowered)
+    chosen = np.array([word.isalpha() for word in lowered.types], bool)
+    chosen &= (segments >= rare) & (segments <= common * len(tokens))
+    order = np.argsort(-segments, kind="stable")
+    return Vocabulary([lowered.types[i] for i in order[chosen[order]]])
+
+
+def bags_of(tokens: Tokens, vocabulary: Vocabulary) -> Bags:
+    ids = tokens.lower().ids_in(vocabulary)
+    offsets = np.asarray(tokens.offsets)
+    ranges = even_ranges(np.diff(offsets), _SMALLEST) or [(0, 0)]
+    bags = list(side_by_side(lambda texts: _count(np.asarray(ids), offsets[texts[0] : texts[1] + 1]), ranges))
+    words, counts, sizes = (
+        np.concatenate([np.empty(0, np.int32), *column]) for column in zip(*bags, strict=True)
+    )
+    return Bags(words, counts, np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))))
+
+
+def joined(left: Bags, right: Bags, shift: int) -> Bags:
+    """The documents of both sides as one each; ids of the right side move up by `shift`."""
+    lengths = np.stack([np.diff(left.offsets), np.diff(right.offsets)])
+    offsets = np.concatenate(([0], np.cumsum(lengths.sum(axis=0)))).astype(np.int64)
+    ids, counts = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], np.int32)
+    for bags, moved, begin in ((left, 0, offsets[:-1]), (right, shift, offsets[:-1] + lengths[0])):
+        sizes = np.diff(bags.offsets)
+        at = np.arange(len(bags.ids)) + np.repeat(begin - bags.offsets[:-1], sizes)
+        ids[at], counts[at] = bags.ids + moved, bags.counts
+    return Bags(ids, counts, offsets)
+
+
+@numba.njit(cache=True, nogil=True)
+def _count(ids: Any, offsets: Any) -> Any:
+    size = offsets[-1] - offsets[0]
+    words, counts = np.empty(size, np.int32), np.zeros(size, np.int32)
+    sizes, n = np.zeros(len(offsets) - 1, np.int32), 0
+    for text in range(len(offsets) - 1):
+        ordered = np.sort(ids[offsets[text] : offsets[text + 1]])
+        for i in range(len(ordered)):
+            if ordered[i] == UNK:
+                continue
+            if i == 0 or ordered[i] != ordered[i - 1]:
+                words[n] = ordered[i]
+                n += 1
+                sizes[text] += 1
+            counts[n - 1] += 1
+    return words[:n].copy(), counts[:n].copy(), sizes

@@ -1,0 +1,194 @@
+"""Triggers: mutual information of words in one segment, or in a segment pair."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.array_types import FloatArray
+from features.basics.progress import Progress, silent
+from features.basics.threads import even_ranges, side_by_side
+from features.core.resource import Builder, Parts, Resource
+from features.resources.pair_values import pair_values
+from features.resources.word_sets import WordSets, inverted, segments_with
+from features.storage.arrays import finite, rows
+from features.text.corpus import ParallelCorpus, Side
+from features.text.tokens import Tokens, ratio
+from features.text.vocabulary import Vocabulary
+
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+
+_RANGES = 64  # of words, counted between two reports of progress, for each core
+
+
+@dataclass(frozen=True, kw_only=True)
+class TriggersBuilder(Builder):
+    """Counts pairs word by word, on all cores: time grows with the pairs of words in segments."""
+
+    given: Side
+    other: Side
+    minimum: int = 5
+
+    def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "Triggers":
+        left, left_sets = _vocabulary(corpus.side(self.given), self.minimum)
+        right, right_sets = left, left_sets
+        if self.given != self.other:
+            right, right_sets = _vocabulary(corpus.side(self.other), self.minimum)
+        places, segments = inverted(left_sets.ids, left_sets.offsets, len(left))
+        left_counts = np.diff(places)
+        right_counts = np.bincount(right_sets.ids, minlength=len(right))
+        offsets, columns, counts = [np.zeros(1, np.int64)], [], []
+        blocks = even_ranges(left_counts, per_core=_RANGES)
+
+        def count(block: tuple[int, int]) -> tuple[Any, ...]:
+            counted: tuple[Any, ...] = _count_rows(
+                *block, places, segments, right_sets.ids, right_sets.offsets, len(right), self.minimum
+            )
+            return counted
+
+        for (_, stop), (sizes, partners, together) in zip(blocks, side_by_side(count, blocks), strict=True):
+            offsets.append(offsets[-1][-1] + np.cumsum(sizes))
+            columns.append(partners)
+            counts.append(together)
+            progress(f"triggers, {self.given} and {self.other}", stop, len(left))
+        ends, words = np.concatenate(offsets), np.concatenate(columns)
+        rows = np.repeat(np.arange(len(left)), np.diff(ends))
+        pairs = np.concatenate(counts) / len(corpus)
+        values = mutual_information(
+            pairs, left_counts[rows] / len(corpus), right_counts[words] / len(corpus)
+        ).astype(np.float32)
+        if self.given == self.other:
+            values[rows == words] = 0.0
+        return Triggers(
+            left,
+            right,
+            ends,
+            words,
+            values,
+            settings={**self.settings, "pairs": len(words)},
+            corpus_fingerprint=corpus.fingerprint,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Triggers(Resource):
+    """I(w1, w2) = P(w1, w2) ln(P(w1, w2) / (P(w1) P(w2))); P is a share of segments.
+
+    Words are lower-cased.
+
+    Pairs seen in fewer than `minimum` segments are left out and count 0, which is what I tends to as
+    P(w1, w2) does. Within a side the table is symmetric, and a word has 0 with itself.
+
+    offsets, columns, values  the pairs of each word of `given` with words of `other`, ascending
+
+    Source: Raybaud et al. 2011; LORIA at WMT12, equation 1.
+    """
+
+    parts: ClassVar[Parts] = {
+        "source_triggers": {"given": "source", "other": "source"},
+        "target_triggers": {"given": "target", "other": "target"},
+        "cross_triggers": {"given": "target", "other": "source"},
+    }
+    builder = TriggersBuilder
+
+    given: Vocabulary
+    other: Vocabulary
+    offsets: Longs
+    columns: Ints
+    values: NDArray[np.float32]
+
+    def check_arrays(self) -> None:
+        values = (self.values, np.float32)
+        rows(self.offsets, len(self.given), self.columns, len(self.other), values=values)
+        finite("values", self.values)
+
+    def within(self, tokens: Tokens) -> FloatArray:
+        """(n,) mean over a text's words of their mean I with its other words.
+
+        Each word counts as often as it stands.
+
+        NaN for a text of fewer than two words. Only for a table of one side.
+        """
+        words = WordSets.of(tokens, self.given)
+        return ratio(self._sums(words, words), tokens.lengths * (tokens.lengths - 1))
+
+    def across(self, given: Tokens, other: Tokens) -> FloatArray:
+        """(n,) mean over the words of `given` of their mean I with the words of `other`.
+
+        Each word counts as often as it stands.
+
+        NaN if one of the two texts is empty.
+        """
+        left, right = WordSets.of(given, self.given), WordSets.of(other, self.other)
+        return ratio(self._sums(left, right), given.lengths * other.lengths)
+
+    def _sums(self, left: WordSets, right: WordSets) -> FloatArray:
+        result = np.zeros(len(left.sizes))
+        table = (self.offsets, self.columns, self.values)
+        for first, offsets, cells in pair_values(
+            table, len(self.other), left.ids, left.offsets, right.ids, right.offsets
+        ):
+            _add_up(cells, left.counts, left.offsets, right.counts, right.offsets, first, result, offsets)
+        return result
+
+
+def mutual_information(together: FloatArray, left: FloatArray, right: FloatArray) -> FloatArray:
+    """P(w1, w2) ln(P(w1, w2) / (P(w1) P(w2))), all P above 0.
+
+    >>> mutual_information(np.array([0.25, 0.5]), np.array([0.5, 0.5]), np.array([0.5, 0.5])).round(4)
+    array([0.    , 0.3466])
+    """
+    values: FloatArray = together * np.log(together / (left * right))
+    return values
+
+
+def _vocabulary(tokens: Tokens, minimum: int) -> tuple[Vocabulary, WordSets]:
+    lowered = tokens.lower()
+    segments = segments_with(lowered)
+    order = np.argsort(-segments, kind="stable")
+    vocabulary = Vocabulary([lowered.types[i] for i in order[segments[order] >= minimum]])
+    return vocabulary, WordSets.of(tokens, vocabulary)
+
+
+@numba.njit(cache=True, nogil=True)
+def _count_rows(
+    start: int, stop: int, places: Any, segments: Any, ids: Any, offsets: Any, width: int, minimum: int
+) -> Any:
+    count, sizes = np.zeros(width, np.int32), np.zeros(stop - start, np.int64)
+    columns, together, n = np.empty(1 << 16, np.int32), np.empty(1 << 16, np.int32), 0
+    for word in range(start, stop):
+        for p in range(places[word], places[word + 1]):
+            for i in range(offsets[segments[p]], offsets[segments[p] + 1]):
+                count[ids[i]] += 1
+        if n + width > len(columns):
+            columns = np.concatenate((columns, np.empty(len(columns) + width, np.int32)))
+            together = np.concatenate((together, np.empty(len(together) + width, np.int32)))
+        for other in range(width):
+            if count[other] >= minimum:
+                columns[n], together[n] = other, count[other]
+                n += 1
+                sizes[word - start] += 1
+            count[other] = 0
+    return sizes, columns[:n].copy(), together[:n].copy()
+
+
+@numba.njit(cache=True, nogil=True)
+def _add_up(
+    cells: Any,
+    left: Any,
+    left_offsets: Any,
+    right: Any,
+    right_offsets: Any,
+    first: int,
+    result: Any,
+    offsets: Any,
+) -> None:
+    for k in range(len(offsets) - 1):
+        text, c = first + k, offsets[k]
+        for i in range(left_offsets[text], left_offsets[text + 1]):
+            for j in range(right_offsets[text], right_offsets[text + 1]):
+                result[text] += cells[c] * left[i] * right[j]
+                c += 1

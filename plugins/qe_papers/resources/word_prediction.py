@@ -1,0 +1,154 @@
+"""WordPrediction: a neural network predicts a translation's words from the source's."""
+
+from dataclasses import dataclass
+from hashlib import sha1
+from typing import ClassVar, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+from features.basics.array_types import FloatArray
+from features.basics.hints import Count
+from features.basics.progress import Progress, silent
+from features.core.resource import Builder, Parts, Resource
+from features.resources.kept_words import KeptWords
+from features.resources.word_lexicon import plain
+from features.resources.word_sets import WordSets
+from features.storage.arrays import finite, typed
+from features.storage.damage import Damaged
+from features.text.corpus import ParallelCorpus
+from features.text.tokens import Tokens
+from features.text.vocabulary import Vocabulary
+from qe_papers.resources._sentence_network import SentenceNetwork, Sets, Training, distance, mean_log, trained
+
+BITS, SALTS = 12, 3  # UEdin at WMT12, section 3.5: the first 12 bits of SHA-1 with three salts
+_TRAINING: Final = Training()
+_ROWS: Final = 500  # texts predicted at a time
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordPredictionBuilder(Builder):
+    """Texts as vectors of 0 and 1: a dimension for each kept word, or for each value of hashes.
+
+    hashed  whether words are hashed; else the kept words have a dimension each
+    pairs   of the corpus that are learned from, at most, evenly spread
+    """
+
+    hashed: bool
+    pairs: Count = 30_000
+    training: Training = _TRAINING
+    source_kept_words: KeptWords | None = None
+    target_kept_words: KeptWords | None = None
+
+    def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "WordPrediction":
+        left, right = plain(corpus.source), plain(corpus.target)
+        source, target = _words(self.source_kept_words), _words(self.target_kept_words)
+        total = min(self.pairs, len(corpus))
+        network = trained(
+            _vectors(left, source, self.hashed),
+            _vectors(right, target, self.hashed),
+            self.pairs,
+            self.training,
+            lambda done: progress("word prediction", done, total),
+        )
+        weights = (network.into, network.hidden_bias, network.out, network.bias)
+        return WordPrediction(
+            source, target, *weights, settings=self.settings, corpus_fingerprint=corpus.fingerprint
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class WordPrediction(Resource):
+    """A network from the vector of a source to that of its translation.
+
+    Words are lower-cased; words with digits are one word.
+
+    into, hidden_bias, out, bias  weights of the network, float32
+
+    Source: WMT12 UEdin, section 3.5.
+    """
+
+    parts: ClassVar[Parts] = {
+        "word_prediction_filtered": {
+            "hashed": False,
+            "source_kept_words": "source_kept_words",
+            "target_kept_words": "target_kept_words",
+        },
+        "word_prediction_hashed": {"hashed": True},
+    }
+    builder = WordPredictionBuilder
+
+    source: Vocabulary
+    target: Vocabulary
+    into: NDArray[np.float32]
+    hidden_bias: NDArray[np.float32]
+    out: NDArray[np.float32]
+    bias: NDArray[np.float32]
+
+    def check_arrays(self) -> None:
+        hashed = bool(self.settings["hashed"])
+        inputs, outputs = (2**BITS if hashed else len(v) for v in (self.source, self.target))
+        hidden = len(self.hidden_bias)
+        if hidden < 1:
+            raise Damaged("`hidden_bias` must have at least one entry, but has none")
+        for name, array, *shape in (
+            ("into", self.into, inputs, hidden), ("hidden_bias", self.hidden_bias, hidden),
+            ("out", self.out, hidden, outputs), ("bias", self.bias, outputs),
+        ):  # fmt: skip
+            typed(name, array, np.float32, *shape)
+            finite(name, array)
+
+    def score(self, source: Tokens, target: Tokens) -> tuple[FloatArray, FloatArray]:
+        """(n,) distances of predicted and observed vectors; mean predictions of words.
+
+        Distances are Euclidean. The means are geometric, over the words that are there. NaN for a
+        source or a translation without any dimension.
+        """
+        hashed = bool(self.settings["hashed"])
+        given, there = (
+            _vectors(plain(source), self.source, hashed),
+            _vectors(plain(target), self.target, hashed),
+        )
+        network = SentenceNetwork(self.into, self.hidden_bias, self.out, self.bias)
+        distances, means = np.empty(len(source)), np.empty(len(source))
+        for low in range(0, len(source), _ROWS):
+            rows = slice(low, low + _ROWS)
+            predicted = network.probabilities(given[rows])
+            distances[rows], means[rows] = distance(predicted, there[rows]), mean_log(predicted, there[rows])
+        known = (np.diff(given.indptr) > 0) & (np.diff(there.indptr) > 0)
+        return np.where(known, distances, np.nan), np.where(known, np.exp(means), np.nan)
+
+
+def _words(kept: KeptWords | None) -> Vocabulary:
+    return Vocabulary([] if kept is None else kept.words)
+
+
+def _vectors(tokens: Tokens, vocabulary: Vocabulary, hashed: bool) -> Sets:
+    if not hashed:
+        sets = WordSets.of(tokens, vocabulary)
+        return _matrix(sets.ids, sets.offsets, len(vocabulary))
+    by_type = np.array([hashes(word) for word in tokens.types], np.int64).reshape(-1, SALTS)
+    lists = [np.unique(by_type[tokens.ids[low:high]]) for low, high in _bounds(tokens)]
+    offsets = np.concatenate(([0], np.cumsum([len(each) for each in lists]))).astype(np.int64)
+    ids = np.concatenate([np.empty(0, np.int64), *lists])
+    return _matrix(ids.astype(np.int32), offsets, 2**BITS)
+
+
+def _bounds(tokens: Tokens) -> list[tuple[int, int]]:
+    return list(zip(tokens.offsets[:-1].tolist(), tokens.offsets[1:].tolist(), strict=True))
+
+
+def hashes(word: str) -> list[int]:
+    """The first bits of its SHA-1 with every salt, which stands before it.
+
+    >>> [int(sha1(salt + b"casa").hexdigest()[:3], 16) for salt in (b"0", b"1", b"2")] == hashes("casa")
+    True
+    """
+    text = word.encode("utf-8", "surrogatepass")
+    digests = (sha1(str(salt).encode() + text, usedforsecurity=False).digest() for salt in range(SALTS))
+    return [int.from_bytes(digest[:2], "big") >> (16 - BITS) for digest in digests]
+
+
+def _matrix(ids: NDArray[np.int32], offsets: NDArray[np.int64], width: int) -> Sets:
+    return csr_matrix((np.ones(len(ids), np.float32), ids, offsets), shape=(len(offsets) - 1, width))

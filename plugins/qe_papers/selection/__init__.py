@@ -1,0 +1,1 @@
+"""Selection among the translations of several MT systems."""

@@ -1,0 +1,558 @@
+"""System selection: choose among translations of several systems.
+
+It chooses by segment or by document.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError, known_name
+from features.basics.progress import Progress, silent
+from features.basics.undefined import or_none
+from features.core.bundle import Bundle
+from features.core.feature_set import FeatureSet, parts_needed
+from features.core.segments import Segments
+from features.text.tokenizer import Tokenizer
+from qe.data.dataset import Split
+from qe.data.splits import Fold, make_folds
+from qe.display.numbers import percent
+from qe.display.summary import summarised, table_by
+from qe.display.table import Table
+from qe.models.model import Model
+from qe.statistics.groups import group_index
+from qe.statistics.result import check_enough, check_seed
+from qe.systems.comparison import compare
+from qe.systems.documents import (
+    DocumentReport,
+    document_means,
+    document_names,
+    document_statistics,
+    evaluate_documents,
+)
+from qe.systems.mt_metrics.bleu import Bleu
+from qe.systems.results import Compared
+from qe.systems.settings import ResamplingSettings
+from qe.systems.system import System
+from qe.systems.text_metric import TextMetric
+from qe.systems.texts import Texts
+from qe.training.extraction import Extraction
+from qe_papers.selection.bleu_model import segment_bleu, without_reference
+from qe_papers.selection.chooser import Chooser, Outputs
+
+Rows = NDArray[np.int64]
+By = Literal["segment", "document"]
+RANDOM, ORACLE = "random", "oracle"
+_SAME_ENGINE = 0.5  # share of equal translations from which a system counts as the model's own engine
+_DRAWS = 200  # random choices whose mean score is reported
+
+
+@summarised
+@dataclass(frozen=True, eq=False)
+class Translations:
+    """n source segments and what S >= 2 systems made of them.
+
+    Raises InputError for fewer than two systems, columns of different length, or no segment.
+
+    Attributes
+    ----------
+    documents : tuple of str
+        (n,) the document of each segment.
+    references : tuple of tuple of str
+        One or several columns; none if the choice is to be made, not learned.
+    """
+
+    source: tuple[str, ...]
+    systems: Mapping[str, tuple[str, ...]]
+    documents: tuple[str, ...]
+    references: tuple[tuple[str, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.systems) < 2:
+            raise InputError(f"a choice needs at least two systems, but got {len(self.systems)}")
+        for name in (RANDOM, ORACLE):
+            if name in self.systems:
+                raise InputError(f"'{name}' names a line of the report", remedy="name the system otherwise")
+        if not self.source:
+            raise InputError("there are no segments")
+        columns = {"documents": self.documents, **self.systems}
+        columns |= {f"reference {i}": column for i, column in enumerate(self.references, start=1)}
+        for name, column in columns.items():
+            if len(column) != len(self.source):
+                raise InputError(f"{len(self.source)} source segments, but {len(column)} of {name}")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.systems)
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def statistics(self, metric: TextMetric) -> FloatArray:
+        """(S, n, k) statistics of the metric against the references.
+
+        Raises InputError if there are none.
+        """
+        if not self.references:
+            raise InputError("there are no references to learn from or evaluate with")
+        references = [Texts.of(column) for column in self.references]
+        return np.stack([metric.statistics(Texts.of(out), references) for out in self.systems.values()])
+
+    def agreement(self, metric: TextMetric) -> FloatArray:
+        """(S,) the metric of each system's whole text.
+
+        The other systems' outputs are the references.
+        """
+        texts = [Texts.of(output) for output in self.systems.values()]
+        sums = [
+            metric.statistics(own, [other for other in texts if other is not own]).sum(axis=0)
+            for own in texts
+        ]
+        return metric.aggregate(np.stack(sums))
+
+    def segments(self, tokenizers: tuple[Tokenizer, Tokenizer]) -> list[Segments]:
+        """Each system's output as segments; its pseudo-reference is the first other system's output."""
+        outputs = list(self.systems.values())
+        return [
+            Segments(
+                self.source,
+                own,
+                *tokenizers,
+                doc_id=self.documents,
+                pseudo_reference=outputs[1 if number == 0 else 0],
+            )
+            for number, own in enumerate(outputs)
+        ]
+
+    def chosen(self, choice: Rows) -> tuple[str, ...]:
+        """(n,) the translations of the systems whose numbers `choice` holds."""
+        outputs = list(self.systems.values())
+        return tuple(outputs[number][i] for i, number in enumerate(choice))
+
+
+@dataclass(frozen=True, eq=False)
+class Preferences:
+    """What a chooser made of rows that it had not learned from: the highest is chosen.
+
+    segments   (S, n)
+    documents  (S, d), documents in order of first appearance
+    """
+
+    segments: FloatArray
+    documents: FloatArray
+
+    def choice(self, by: By, documents: Sequence[str]) -> Rows:
+        """(n,) numbers of the systems chosen; ties go to the system named first."""
+        return _highest(self.segments if by == "segment" else self.documents, by, documents)
+
+
+def cross_validated(
+    translations: Translations,
+    extraction: Extraction,
+    choosers: Mapping[str, Chooser],
+    statistics: FloatArray,
+    tokenizers: tuple[Tokenizer, Tokenizer],
+    *,
+    bleu: Bleu | None = None,
+    folds: int = 10,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> dict[str, Preferences]:
+    """Name -> preferences of every chooser on held-out documents.
+
+    Neither the chooser nor a feature was fitted to these.
+
+    statistics   (S, n, 10) of Bleu, see `Translations.statistics`
+    """
+    splits = _labelled(translations, statistics, tokenizers)
+    agreement = translations.agreement(bleu or Bleu())
+    shape = len(splits), len(translations)
+    names = document_names(translations.documents)
+    chosen = {
+        name: Preferences(np.full(shape, np.nan), np.full((shape[0], len(names)), np.nan))
+        for name in choosers
+    }
+    for number, fold in enumerate(_folds(translations, folds, seed)):
+        progress("cross-validation", number, folds)
+        own, other = _outputs(extraction, splits, statistics, agreement, fold)
+        documents = [translations.documents[i] for i in fold[1]]
+        columns = [names.index(name) for name in document_names(documents)]
+        for name, chooser in choosers.items():
+            fitted = chooser.fit(own)
+            chosen[name].segments[:, fold[1]] = fitted.preferences(other)
+            chosen[name].documents[:, columns] = fitted.document_preferences(other, documents)
+    return chosen
+
+
+def _folds(translations: Translations, folds: int, seed: int) -> list[Fold]:
+    return make_folds(len(translations), folds, seed=seed, by="document", documents=translations.documents)
+
+
+def _outputs(
+    extraction: Extraction,
+    splits: Sequence[Split],
+    statistics: FloatArray,
+    agreement: FloatArray,
+    fold: Fold,
+) -> tuple[Outputs, Outputs]:
+    train, held_out = fold
+    tables = [extraction.fold(split, train, held_out) for split in splits]
+    return (
+        Outputs(tuple(own for own, _ in tables), statistics[:, train], agreement),
+        Outputs(tuple(other for _, other in tables), without_reference(statistics[:, held_out]), agreement),
+    )
+
+
+def applied(
+    translations: Translations,
+    new: Translations,
+    extraction: Extraction,
+    choosers: Mapping[str, Chooser],
+    tokenizers: tuple[Tokenizer, Tokenizer],
+    bleu: Bleu,
+) -> dict[str, Preferences]:
+    """Name -> preferences for new translations by the same systems.
+
+    The choosers are fitted to all training segments, which have references.
+
+    Raises InputError if the systems are others.
+    """
+    if new.names != translations.names:
+        raise InputError(
+            f"learned to choose among {', '.join(translations.names)}, but got {', '.join(new.names)}",
+            remedy="give the same systems in the same order",
+        )
+    statistics = translations.statistics(bleu)
+    splits = _labelled(translations, statistics, tokenizers)
+    pairs = zip(splits, new.segments(tokenizers), strict=True)
+    tables = [extraction.fit_and_score(split, segments) for split, segments in pairs]
+    texts = [Texts.of(output) for output in new.systems.values()]
+    known = np.stack([bleu.statistics(text, [text]) for text in texts])
+    own = Outputs(tuple(table for table, _ in tables), statistics, translations.agreement(bleu))
+    other = Outputs(tuple(table for _, table in tables), without_reference(known), new.agreement(bleu))
+    chosen = {}
+    for name, chooser in choosers.items():
+        fitted = chooser.fit(own)
+        by_document = fitted.document_preferences(other, new.documents)
+        chosen[name] = Preferences(fitted.preferences(other), by_document)
+    return chosen
+
+
+def _labelled(
+    translations: Translations, statistics: FloatArray, tokenizers: tuple[Tokenizer, Tokenizer]
+) -> list[Split]:
+    return [
+        Split(segments, scores=segment_bleu(rows), reference=translations.references[0])
+        for segments, rows in zip(translations.segments(tokenizers), statistics, strict=True)
+    ]
+
+
+def make_extraction(
+    features: Sequence[Mapping[str, Any]],
+    resources: Path | None,
+    languages: tuple[str, str],
+    cache: Path | None,
+    *,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> tuple[Extraction, tuple[Tokenizer, Tokenizer]]:
+    """The feature set on a bundle, with the bundle's tokenizers (Moses' if there is no bundle).
+
+    Raises InputError if a bundle was made for other languages, or lacks parts.
+    """
+    tokenizers = Tokenizer(languages[0]), Tokenizer(languages[1])
+    bundle = None if resources is None else Bundle(resources)
+    if bundle is not None:
+        tokenizers = bundle.tokenizers
+        languages_there = tokenizers[0].language, tokenizers[1].language
+        if languages_there != languages:
+            raise InputError(
+                f"resources for {'-'.join(languages_there)}, but the segments are {'-'.join(languages)}",
+                location=resources,
+            )
+        bundle.require(parts_needed(features))
+    feature_set = FeatureSet.make(features, bundle)
+    return Extraction(feature_set, cache, by="document", seed=seed, progress=progress), tokenizers
+
+
+@summarised
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """What was chosen, and what it is worth.
+
+    Attributes
+    ----------
+    best : str
+        The single system with the highest BLEU on these very segments: the one to beat.
+    scores : mapping of str to mapping of str to float
+        System, random, oracle or method -> metric -> score; random: the mean of 200 random choices.
+    shares : mapping of str to array of float
+        Oracle or method -> (S,) share of the segments taken from each system.
+    choices : mapping of str to array of int
+        Oracle or method -> (n,) number of the system chosen.
+    preferences : mapping of str to Preferences
+        Chooser -> preferences.
+    comparisons : tuple of Compared
+        Every method against `best`: approximate randomization, documents exchanged whole.
+    bootstrap : tuple of Compared
+        The same by the paired bootstrap.
+    documents : mapping of str to DocumentReport
+        System -> how well a chooser that predicts BLEU predicted it for documents.
+    """
+
+    translations: Translations
+    by: By
+    best: str
+    scores: Mapping[str, Mapping[str, float]]
+    shares: Mapping[str, FloatArray]
+    choices: Mapping[str, Rows]
+    preferences: Mapping[str, Preferences]
+    comparisons: tuple[Compared, ...]
+    bootstrap: tuple[Compared, ...]
+    documents: Mapping[str, DocumentReport]
+    recipe: Mapping[str, Any] = field(default_factory=dict)
+
+    def divergence(self, method: str) -> float:
+        """Kullback-Leibler divergence D(method || oracle) of the shares, in nats (table 3: x 100)."""
+        return divergence(self.shares[known_name("method", method, self.shares)], self.shares[ORACLE])
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "by": self.by,
+            "segments": len(self.translations),
+            "documents": len(document_names(self.translations.documents)),
+            "best": self.best,
+            "scores": {name: dict(row) for name, row in self.scores.items()},
+            "shares": {
+                name: dict(zip(self.translations.names, map(float, shares), strict=True))
+                for name, shares in self.shares.items()
+            },
+            "divergence": {m: or_none(self.divergence(m)) for m in self.shares if m != ORACLE},
+            "randomization": [c.to_json() for c in self.comparisons],
+            "bootstrap": [c.to_json() for c in self.bootstrap],
+            "document_scores": {name: report.to_json() for name, report in self.documents.items()},
+            "recipe": dict(self.recipe),
+        }
+
+    def summary(self) -> Table:
+        """Scores of every choice, and how often it took each system."""
+        return table_by("qe_papers.selection.selection_tables.scores_table", self)
+
+
+def select(
+    translations: Translations,
+    extraction: Extraction,
+    choosers: Mapping[str, Chooser],
+    tokenizers: tuple[Tokenizer, Tokenizer],
+    metrics: Mapping[str, TextMetric],
+    *,
+    bleu: Bleu | None = None,
+    by: By = "segment",
+    folds: int = 10,
+    samples: int = 10_000,
+    correction: str = "holm",
+    seed: int = 0,
+    progress: Progress = silent,
+) -> Selection:
+    """Choose by cross-validation over documents, and compare with the better system.
+
+    The comparison always takes that system.
+
+    bleu     what is learned and what the oracle looks at
+    metrics  what choices are compared by
+
+    p-values are corrected over methods and metrics.
+    Raises InputError for too few documents, no references, and whatever features need and lack.
+    """
+    check_seed(seed)
+    check_enough(samples)
+    bleu = bleu or Bleu()
+    statistics = translations.statistics(bleu)
+    preferences = cross_validated(
+        translations, extraction, choosers, statistics, tokenizers,
+        bleu=bleu, folds=folds, seed=seed, progress=progress,
+    )  # fmt: skip
+    choices = {ORACLE: oracle(statistics, bleu, by, translations.documents)}
+    choices |= {
+        name: preference.choice(by, translations.documents) for name, preference in preferences.items()
+    }
+    whole = bleu.aggregate(statistics.sum(axis=1))
+    best = translations.names[int(np.argmax(whole))]
+    tests = {
+        test: _tests(
+            translations,
+            choices,
+            best,
+            metrics,
+            ResamplingSettings(test, samples=samples, seed=seed, correct=correction, family="table"),
+            progress,
+        )
+        for test in ("ar", "bootstrap")
+    }
+    return Selection(
+        translations,
+        by,
+        best,
+        _scores(translations, choices, metrics, by, seed),
+        {name: shares(choice, len(translations.names)) for name, choice in choices.items()},
+        choices,
+        preferences,
+        tests["ar"],
+        tests["bootstrap"],
+        _document_reports(translations, statistics, choosers, preferences, bleu, seed),
+        {
+            "bleu": repr(bleu),
+            "folds": folds,
+            "seed": seed,
+            "samples": samples,
+            "correction": correction,
+            "features": extraction.feature_set.names,
+            "choosers": {n: type(c).__name__ for n, c in choosers.items()},
+        },
+    )
+
+
+def oracle(statistics: FloatArray, bleu: Bleu, by: By, documents: Sequence[str]) -> Rows:
+    """(n,) the system with the highest true BLEU of the segment or its document.
+
+    Ties go to the first system.
+    """
+    if by == "segment":
+        return _highest(bleu.segment_scores(statistics), by, documents)
+    sums = np.stack([document_statistics(rows, documents) for rows in statistics])
+    return _highest(bleu.aggregate(sums), by, documents)
+
+
+def _highest(values: FloatArray, by: By, documents: Sequence[str]) -> Rows:
+    best = np.asarray(np.argmax(values, axis=0), np.int64)
+    return best if by == "segment" else best[group_index(documents, len(documents))[0]]
+
+
+def shares(choice: Rows, systems: int) -> FloatArray:
+    """(S,) share of the segments that each system gives."""
+    return np.bincount(choice, minlength=systems) / len(choice)
+
+
+def divergence(own: FloatArray, reference: FloatArray) -> float:
+    """Kullback-Leibler divergence D(own || reference) in nats.
+
+    It is infinite if `reference` lacks a system.
+
+    >>> round(100 * divergence(np.array([.639, .361]), np.array([.345, .655])), 2)
+    17.88
+    """
+    used = own > 0
+    if (reference[used] == 0).any():
+        return float("inf")
+    return float((own[used] * np.log(own[used] / reference[used])).sum())
+
+
+def choose_by_model(model: Model, translations: Translations) -> Preferences:
+    """Preferences by a trained scoring model; no references needed.
+
+    They are oriented so that the highest is the best.
+
+    A document's preference is the mean of its segments, weighted by source length in words. An empty
+    translation (a document with one) is chosen only where no system has better to offer.
+    Raises InputError if the model needs more than source, target and document ids, and if a system is
+    the very engine that the model compares translations with.
+    """
+    rows, lengths = [], np.ones(len(translations))
+    for name, output in translations.systems.items():
+        segments = model.segments(
+            {"source": translations.source, "target": output, "doc_id": translations.documents}
+        )
+        _check_independent(model, name, segments)
+        empty = np.array([not text.strip() for text in output])
+        rows.append(np.where(empty, -np.inf, model.scale.sign * model.predict(segments)))
+        lengths = np.maximum(segments.source_tokens.lengths, 1).astype(np.float64)
+    documents = [document_means(row, translations.documents, lengths) for row in rows]
+    return Preferences(np.stack(rows), np.stack(documents))
+
+
+def _check_independent(model: Model, system: str, segments: Segments) -> None:
+    if segments.pseudo_reference is None:
+        return
+    pairs = zip(segments.target, segments.pseudo_reference, strict=True)
+    same = np.mean([own.split() == other.split() for own, other in pairs])
+    if same >= _SAME_ENGINE:
+        raise InputError(
+            f"{percent(float(same), 0)} of the translations of '{system}' are the pseudo-references of the"
+            f" model '{model.name}' ({model.made_columns.get('pseudo_reference', 'given')}), which would"
+            " always prefer them",
+            remedy="use a model without pseudo-references of that engine, or learn the choice (--references)",
+        )
+
+
+def _tests(
+    translations: Translations,
+    choices: Mapping[str, Rows],
+    best: str,
+    metrics: Mapping[str, TextMetric],
+    settings: ResamplingSettings,
+    progress: Progress,
+) -> tuple[Compared, ...]:
+    methods = [
+        System(name, (Texts.of(translations.chosen(choice), name),))
+        for name, choice in choices.items()
+        if name != ORACLE
+    ]
+    single = System(best, (Texts.of(translations.systems[best], best),))
+    references = [Texts.of(column) for column in translations.references]
+    comparison = compare(
+        [single, *methods], references, metrics,
+        settings=settings, groups=translations.documents, progress=progress,
+    )  # fmt: skip
+    return comparison.comparisons
+
+
+def _scores(
+    translations: Translations,
+    choices: Mapping[str, Rows],
+    metrics: Mapping[str, TextMetric],
+    by: By,
+    seed: int,
+) -> dict[str, dict[str, float]]:
+    numbers = np.arange(len(translations))
+    systems = range(len(translations.names))
+    alone = {name: np.full(len(numbers), i) for i, name in enumerate(translations.names)}
+    draws = _random_choices(translations, by, seed)
+    scores: dict[str, dict[str, float]] = {name: {} for name in (*alone, RANDOM, *choices)}
+    for metric_name, metric in metrics.items():
+        statistics = translations.statistics(metric)
+        for name, choice in (alone | dict(choices)).items():
+            scores[name][metric_name] = float(metric.aggregate(statistics[choice, numbers].sum(axis=0)))
+        sums = sum(np.einsum("bn,nk->bk", (draws == i).astype(np.float64), statistics[i]) for i in systems)
+        scores[RANDOM][metric_name] = float(np.mean(metric.aggregate(np.asarray(sums))))
+    return scores
+
+
+def _random_choices(translations: Translations, by: By, seed: int) -> Rows:
+    rng, systems = np.random.default_rng(seed), len(translations.names)
+    if by == "segment":
+        return rng.integers(0, systems, (_DRAWS, len(translations)))
+    index, count = group_index(translations.documents, len(translations))
+    return rng.integers(0, systems, (_DRAWS, count))[:, index]
+
+
+def _document_reports(
+    translations: Translations,
+    statistics: FloatArray,
+    choosers: Mapping[str, Chooser],
+    preferences: Mapping[str, Preferences],
+    bleu: Bleu,
+    seed: int,
+) -> dict[str, DocumentReport]:
+    for name, chooser in choosers.items():
+        if chooser.predicts_bleu:
+            rows = zip(translations.names, statistics, preferences[name].documents, strict=True)
+            return {
+                system: evaluate_documents(true, predicted, translations.documents, bleu.aggregate, seed=seed)
+                for system, true, predicted in rows
+            }
+    return {}

@@ -1,0 +1,128 @@
+"""The features that do best alone."""
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from features.basics.array_types import BoolArray, FloatArray, IntArray
+from features.basics.errors import InputError
+from features.basics.hints import Count
+from qe.config.distributions import Distribution, IntRange
+from qe.config.ranges import Folds, Inner
+from qe.learning.selector import Selector
+from qe.learning.selectors.checks import training_data
+from qe.learning.selectors.held_out import Judge, splits
+from qe.learning.selectors.hints import LearnerConfig, MetricName
+from qe.learning.selectors.paths import Parts, estimator_of, forward_path, predictions_of
+
+
+class GreedyIndividual(Selector):
+    """Ranks features by the metric of a model on each alone; keeps the first `n_features`.
+
+    After fit: `individual_` (k,) the metric of each feature alone, higher is better; `joint_` (sets,
+    combinations) that of the sets tried; `params_` the combination of the best one.
+
+    Source: WMT12 PRHLT-UPV, Section 3.2 (GS); 4.2: "the parameters of each system were tuned".
+
+    Parameters
+    ----------
+    n_features : int or None, default=None
+        None: the number whose joint model does best on the held-out rows.
+    metric : str, default='mae'
+        A metric's name; `label_sign` -1 where a low label is good (matters to ranking metrics).
+    folds : int, default=10
+        Contiguous blocks of 31 rows are dealt to so many folds; held-out predictions are pooled.
+    validation : float or None, default=None
+        A share of the rows, the last, that is held out instead of folds; None: folds.
+    learner : mapping or None, default=None
+        `{kind: NAME, ...}`, refitted; None: least squares.
+    step : int, default=1
+        Where `n_features` is None, sets of so many, twice as many, ... and of all features are tried.
+    grid : mapping of str to sequence of Any or None, default=None
+        Parameter of the learner -> the values to try with every set; None: as `learner` has them. Single
+        features are ranked by the learner as it is.
+    """
+
+    space: ClassVar[Mapping[str, Distribution]] = {"n_features": IntRange(5, 250, log=True)}
+
+    def __init__(
+        self,
+        n_features: Count | None = None,
+        metric: MetricName = "mae",
+        folds: Folds = 10,
+        learner: LearnerConfig | None = None,
+        label_sign: float = 1.0,
+        validation: Inner | None = None,
+        step: Count = 1,
+        grid: Mapping[str, Sequence[Any]] | None = None,
+    ) -> None:
+        self.n_features = n_features
+        self.metric = metric
+        self.folds = folds
+        self.learner = learner
+        self.label_sign = label_sign
+        self.validation = validation
+        self.step = step
+        self.grid = grid
+
+    def fit(self, X: Any, y: Any) -> Self:
+        self.check_parameters()
+        combinations = self._combinations()
+        X, y = training_data(self, X, y)
+        parts = splits(len(y), self.folds, False, self.validation)
+        judge = Judge.of(self.metric, y, parts, self.label_sign)
+        self.individual_ = judge.scores(forward_path(X, y, parts, self.learner).candidates())
+        ranked = np.argsort(-self.individual_, kind="stable")
+        sizes = [self.n_features] if self.n_features else self._sizes(X.shape[1])
+        place, chosen = 0, 0
+        if len(sizes) > 1 or len(combinations) > 1:
+            self.joint_ = self._joint(X, y, parts, judge, ranked, sizes, combinations)
+            place, chosen = divmod(int(np.argmax(self.joint_)), len(combinations))
+        self.params_ = combinations[chosen]
+        self.support_ = np.isin(np.arange(X.shape[1]), ranked[: sizes[place]])
+        return self
+
+    def _joint(
+        self,
+        X: FloatArray,
+        y: FloatArray,
+        parts: Parts,
+        judge: Judge,
+        ranked: IntArray,
+        sizes: Sequence[int],
+        combinations: Sequence[Mapping[str, Any]],
+    ) -> FloatArray:
+        if self.learner is None:
+            path, scores = forward_path(X, y, parts, None), []
+            for feature in ranked:
+                path.change(int(feature))
+                scores.append([judge.score(path.predictions)])
+            return np.array([scores[size - 1] for size in sizes])
+        learners = [{**self.learner, **params} for params in combinations]
+        sets = [np.isin(np.arange(X.shape[1]), ranked[:size]) for size in sizes]
+        return np.array([judge.scores(predictions_of(learners, X, y, parts, taken)) for taken in sets])
+
+    def _sizes(self, features: int) -> list[int]:
+        return [*range(self.step, features, self.step), features]
+
+    def check_parameters(self) -> None:
+        """Raises InputError for a grid without a learner or values, or with wrong values."""
+        if self.grid and self.learner is None:
+            raise InputError("`grid` needs a `learner`", remedy="give `learner: {kind: svr_rbf}`, or no grid")
+        for name, values in (self.grid or {}).items():
+            if isinstance(values, str) or not isinstance(values, Sequence) or not values:
+                raise InputError(f"`grid.{name}` must be a list of values, but got {values!r}")
+        for params in self._combinations() if self.grid else ():
+            try:
+                estimator_of({**(self.learner or {}), **params})
+            except TypeError as error:
+                raise InputError(f"`grid`: {error}") from None
+
+    def _combinations(self) -> list[dict[str, Any]]:
+        grid = self.grid or {}
+        return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+
+    def _get_support_mask(self) -> BoolArray:
+        return np.asarray(self.support_)

@@ -1,0 +1,278 @@
+"""Search over subsets of features for the best held-out metric."""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from features.basics.array_types import BoolArray, FloatArray, IntArray
+from features.basics.errors import InputError, unknown_name
+from features.basics.hints import Count, NotNegative
+from features.basics.threads import cores
+from qe.config.distributions import Choice, Distribution
+from qe.config.ranges import Folds, Inner, Threads
+from qe.learning.selector import Selector
+from qe.learning.selectors.checks import training_data
+from qe.learning.selectors.held_out import Judge, splits
+from qe.learning.selectors.hints import LearnerConfig
+from qe.learning.selectors.names import column_names, matching
+from qe.learning.selectors.paths import estimator_of, held_out_predictions
+from qe_papers.selectors._subsets import METRIC_CODES, exhaustive_scores, listed_scores, position_weights
+
+Subset = tuple[int, ...]
+Splits = list[tuple[IntArray, IntArray]]
+
+_AUTO_EXHAUSTIVE, _AUTO_REFITTED = 19, 10  # features to which `auto` scores all subsets
+_MOST_REFITTED = 14  # features: 16,383 fits for every split
+_CHUNK = 4096  # subsets between fresh starts, so that rounding does not add up
+_MOST_EXHAUSTIVE = 24  # features: 2^24 scores take 134 MB
+
+
+class SubsetSearch(Selector):
+    """Scores models on all subsets (`exhaustive`), or near the best found (`beam`).
+
+    The beam grows the best subsets of each size by one feature, and tries dropping each feature again.
+    After fit: `score_` of the best subset (higher is better); `subsets_` (best 64, k), `scores_`.
+
+    Raises InputError for another metric, or exhaustive search over more than 24 features (14 with a learner).
+
+    Source: WMT12 SDLLW, Section 3.2 (there with M5P models, all subsets of 24 features, then of 19).
+
+    Parameters
+    ----------
+    search : {'auto', 'exhaustive', 'beam'}, default='auto'
+        `exhaustive`, `beam`, or `auto`: exhaustive up to 19 features (10 with a `learner`).
+    metric : {'mae', 'rmse', 'delta_avg'}, default='delta_avg'
+        `mae`, `rmse` or `delta_avg`; `label_sign` -1 where a low label is good (delta_avg).
+    folds : int, default=5
+        Contiguous blocks of 31 rows are dealt to so many folds.
+    one_split : bool, default=False
+        Only the first fold is held out, as in the paper; False: every fold in turn, pooled.
+    validation : float or None, default=None
+        A share of the rows, the last, that is held out instead of folds (the paper: 305 of 1,832).
+    learner : mapping or None, default=None
+        `{kind: NAME, ...}` to be refitted for every subset; None: linear models, updated.
+    second : sequence of str, default=()
+        Patterns of columns that only a second round has: the first searches without them, the second
+        among what most of the best have (`vote`) and them, for the best subset. Empty: one round.
+    width : int, default=8
+        beam: subsets kept per size.
+    max_features : int, default=20
+        beam: largest size.
+    vote : int, default=1
+        1: the best subset; more: the features that most of so many best subsets have, as in the paper's
+        first step (64).
+    alpha : float, default=1.0
+        Ridge penalty on standardised features, in segments.
+    n_jobs : int, default=1
+        Threads.
+    """
+
+    space: ClassVar[Mapping[str, Distribution]] = {"vote": Choice([1, 64])}
+
+    def __init__(
+        self,
+        search: Literal["auto", "exhaustive", "beam"] = "auto",
+        metric: Literal["mae", "rmse", "delta_avg"] = "delta_avg",
+        folds: Folds = 5,
+        one_split: bool = False,
+        width: Count = 8,
+        max_features: Count = 20,
+        vote: Count = 1,
+        alpha: NotNegative = 1.0,
+        label_sign: float = 1.0,
+        n_jobs: Threads = 1,
+        learner: LearnerConfig | None = None,
+        validation: Inner | None = None,
+        second: Sequence[str] = (),
+    ) -> None:
+        self.search = search
+        self.metric = metric
+        self.folds = folds
+        self.one_split = one_split
+        self.width = width
+        self.max_features = max_features
+        self.vote = vote
+        self.alpha = alpha
+        self.label_sign = label_sign
+        self.n_jobs = n_jobs
+        self.learner = learner
+        self.validation = validation
+        self.second = second
+
+    def fit(self, X: Any, y: Any) -> Self:
+        X, y = training_data(self, X, y)
+        later = self._later()
+        if not later.any():
+            self._search(X, y, np.ones(X.shape[1], np.bool_))
+            return self
+        self._search(X, y, ~later)
+        self.first_ = voted(self.subsets_, self.vote)
+        self._search(X, y, self.first_ | later)
+        return self
+
+    def _later(self) -> BoolArray:
+        later = np.zeros(self.n_features_in_, np.bool_)
+        for pattern in self.second:
+            later |= matching(pattern, column_names(self))
+        if later.all():
+            raise InputError("every feature is left to the second round", location="second")
+        return later
+
+    def _search(self, X: FloatArray, y: FloatArray, among: BoolArray) -> None:
+        columns, parts = np.flatnonzero(among), splits(len(y), self.folds, self.one_split, self.validation)
+        k = len(columns)
+        self._check(k)
+        scorer = self._scorer(X[:, columns], y, parts)
+        few = _AUTO_EXHAUSTIVE if self.learner is None else _AUTO_REFITTED
+        exhaustive = self.search == "exhaustive" or (self.search == "auto" and k <= few)
+        subsets, scores = scorer.all_best(max(self.vote, 64)) if exhaustive else self._beam(scorer, k)
+        best = np.argsort(-scores, kind="stable")[: max(self.vote, 64)]
+        self.subsets_ = np.zeros((len(best), X.shape[1]), np.bool_)
+        self.subsets_[:, columns] = subsets[best]
+        self.scores_ = scores[best]
+        self.score_ = float(self.scores_[0])
+
+    def _scorer(self, X: FloatArray, y: FloatArray, parts: Splits) -> "_Scorer":
+        if self.learner is not None:
+            judge = Judge.of(self.metric, y, parts, self.label_sign)
+            return _Refitted(estimator_of(self.learner), X, y, parts, judge, self.n_jobs)
+        problem = _problem(X, self.label_sign * y, parts, self.alpha)
+        return _Linear(problem, METRIC_CODES[self.metric], X.shape[1], self.n_jobs)
+
+    def _get_support_mask(self) -> BoolArray:
+        return voted(self.subsets_, 1 if len(self.second) else self.vote)
+
+    def _check(self, k: int) -> None:
+        if self.search not in ("auto", "exhaustive", "beam"):
+            raise unknown_name("search", self.search, ("auto", "beam", "exhaustive"))
+        if self.metric not in METRIC_CODES:
+            raise InputError(
+                f"cannot optimise '{self.metric}'", remedy=f"known: {', '.join(sorted(METRIC_CODES))}"
+            )
+        most = _MOST_EXHAUSTIVE if self.learner is None else _MOST_REFITTED
+        if self.search == "exhaustive" and k > most:
+            raise InputError(f"2^{k} subsets are too many", remedy="use `search: beam`, or select before")
+
+    def _beam(self, scorer: "_Scorer", k: int) -> tuple[BoolArray, FloatArray]:
+        seen: dict[tuple[int, ...], float] = {}
+        front: list[tuple[int, ...]] = [()]
+        for size in range(1, min(self.max_features, k) + 1):
+            grown = {tuple(sorted((*subset, j))) for subset in front for j in range(k) if j not in subset}
+            _add(scorer, grown, seen)
+            front = self._best(seen, size)
+            if size > 2:
+                shrunk = {tuple(j for j in subset if j != out) for subset in front for out in subset}
+                _add(scorer, shrunk, seen)
+                regrown = self._best(seen, size - 1)
+                again = {tuple(sorted((*s, j))) for s in regrown for j in range(k) if j not in s}
+                _add(scorer, again, seen)
+                front = self._best(seen, size)
+        subsets = np.zeros((len(seen), k), np.bool_)
+        for row, subset in zip(subsets, seen, strict=True):
+            row[list(subset)] = True
+        return subsets, np.asarray(list(seen.values()))
+
+    def _best(self, seen: Mapping[tuple[int, ...], float], size: int) -> list[tuple[int, ...]]:
+        sized = [(-score, subset) for subset, score in seen.items() if len(subset) == size]
+        return [subset for _, subset in sorted(sized)[: self.width]]
+
+
+def _workers(n_jobs: int) -> int:
+    return n_jobs if n_jobs > 0 else cores()
+
+
+def voted(subsets: BoolArray, vote: int) -> BoolArray:
+    """(k,) features that most of the first `vote` subsets have.
+
+    If there are none, the first subset.
+    """
+    wanted = subsets[:vote].mean(axis=0) > 0.5
+    return np.asarray(wanted if wanted.any() else subsets[0])
+
+
+class _Scorer(Protocol):
+    def listed(self, subsets: Sequence[Subset]) -> FloatArray: ...
+
+    def all_best(self, most: int) -> tuple[BoolArray, FloatArray]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class _Linear:
+    problem: "_Problem"
+    metric: int
+    k: int
+    n_jobs: int
+
+    def listed(self, subsets: Sequence[Subset]) -> FloatArray:
+        scores = np.empty(len(subsets))
+        listed_scores(*self.problem, self.metric, np.asarray(subsets, np.int64), scores)
+        return scores
+
+    def all_best(self, most: int) -> tuple[BoolArray, FloatArray]:
+        scores = np.empty(2**self.k)
+        starts = range(0, len(scores), _CHUNK)
+
+        def run(first: int) -> None:
+            exhaustive_scores(*self.problem, self.metric, first, scores[first : first + _CHUNK])
+
+        with ThreadPoolExecutor(_workers(self.n_jobs)) as pool:
+            list(pool.map(run, starts))
+        size = min(most, len(scores) - 1)
+        best = np.sort(np.argpartition(-scores, size - 1)[:size])
+        masks = best ^ (best >> 1)
+        return np.asarray(masks[:, None] >> np.arange(self.k) & 1, np.bool_), scores[best]
+
+
+@dataclass(frozen=True, eq=False)
+class _Refitted:
+    estimator: BaseEstimator
+    X: FloatArray
+    y: FloatArray
+    parts: Splits
+    judge: Judge
+    n_jobs: int
+
+    def listed(self, subsets: Sequence[Subset]) -> FloatArray:
+        with ThreadPoolExecutor(_workers(self.n_jobs)) as pool:
+            return np.array(list(pool.map(self._score, subsets)))
+
+    def _score(self, subset: Subset) -> float:
+        taken = np.isin(np.arange(self.X.shape[1]), subset)
+        return self.judge.score(held_out_predictions(self.estimator, self.X, self.y, self.parts, taken))
+
+    def all_best(self, most: int) -> tuple[BoolArray, FloatArray]:
+        k = self.X.shape[1]
+        masks = np.asarray(np.arange(1, 2**k)[:, None] >> np.arange(k) & 1, np.bool_)
+        return masks, self.listed([tuple(np.flatnonzero(mask).tolist()) for mask in masks])
+
+
+def _add(scorer: _Scorer, wanted: set[Subset], seen: dict[Subset, float]) -> None:
+    new = sorted(wanted - seen.keys())
+    if new:
+        seen.update(zip(new, scorer.listed(new).tolist(), strict=True))
+
+
+# moments, held, starts, means, gold, weights: as `exhaustive_scores` takes them
+_Problem = tuple[FloatArray, FloatArray, NDArray[np.int64], FloatArray, FloatArray, FloatArray]
+
+
+def _problem(
+    X: FloatArray, y: FloatArray, parts: list[tuple[NDArray[np.int64], NDArray[np.int64]]], alpha: float
+) -> _Problem:
+    k = X.shape[1]
+    moments, held, means = [], [], []
+    for train, out in parts:
+        centre, mean = X[train].mean(axis=0), y[train].mean()
+        both = np.column_stack([X[train] - centre, y[train] - mean])
+        moments.append(both.T @ both + alpha * np.diag(np.arange(k + 1) < k))
+        held.append(X[out] - centre)
+        means.append(np.full(len(out), mean))
+    starts = np.concatenate([[0], np.cumsum([len(part) for part in held])]).astype(np.int64)
+    gold = y[np.concatenate([out for _, out in parts])]
+    weights = position_weights(len(gold)) if len(gold) >= 4 else np.zeros(len(gold))
+    return np.asarray(moments), np.concatenate(held), starts, np.concatenate(means), gold, weights

@@ -1,0 +1,1 @@
+"""Feature sets of papers, as YAML."""

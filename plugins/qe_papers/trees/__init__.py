@@ -1,0 +1,1 @@
+"""Columns of parse trees, for learners with tree kernels."""

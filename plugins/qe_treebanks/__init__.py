@@ -1,0 +1,11 @@
+"""Taggers, parsers and entity taggers that are trained from treebanks."""
+
+from typing import TYPE_CHECKING
+
+from features.basics.doors import door
+
+if TYPE_CHECKING:
+    from qe_treebanks.annotator import Annotator as Annotator
+    from qe_treebanks.annotator_folder import AnnotatorFolder as AnnotatorFolder
+
+__getattr__, __dir__ = door(__name__, "qe_treebanks.annotator.ANNOTATORS")

@@ -1,0 +1,219 @@
+"""A folder of annotators of one language: a manifest with checksums, and a folder per task."""
+
+import json
+import shutil
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+from features.basics.errors import InputError
+from features.basics.progress import Progress, silent
+from features.basics.threads import cores, side_by_side
+from features.storage.files import atomic_directory, atomic_file, digest, sha256
+from features.storage.outputs import locked_folder
+from features.text.annotation import Layer
+from features.text.languages import check_language
+from features.text.tokenizer import batches
+from features.text.tokens import Tokens
+from qe_treebanks.annotator import ANNOTATORS, Annotator, Batch
+
+MANIFEST: Final = "annotators.json"
+_FORMAT: Final = 1
+_TEXTS: Final = 500  # of a batch: what is held in memory, and worked on by a thread
+_REMEDY: Final = "train them again, or copy the whole folder again"
+
+
+@dataclass(frozen=True, eq=False)
+class AnnotatorFolder:
+    """The annotators in the folder `path`, run one after the other.
+
+    Together they are one annotator of texts in one language.
+
+    Nothing in the folder is code, and none runs when it is read: JSON and .npy arrays, whose checksums are in
+    the manifest; sizes, types and indices are checked once more by each annotator.
+
+    Raises InputError if there is no manifest, or it is damaged, and when annotators are loaded whose files
+    are not those that the manifest lists.
+    """
+
+    path: Path
+    chosen: frozenset[str] | None = None  # tasks that run, and those they need; None: all
+
+    def for_layers(self, layers: Collection[Layer]) -> "AnnotatorFolder":
+        """With no more tasks than add these layers; with all where none does."""
+        tasks = [task for task in self.tasks if set(layers) & set(ANNOTATORS.get(task).adds)]
+        needed = {need for task in tasks for need in (task, *ANNOTATORS.get(task).needs)}
+        return replace(self, chosen=frozenset(needed) or None)
+
+    @property
+    def language(self) -> str:
+        return str(self._manifest["language"])
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The tasks, each after those it needs."""
+        order = _in_order(self._manifest["tasks"], self.path)
+        return tuple(task for task in order if self.chosen is None or task in self.chosen)
+
+    @cached_property
+    def _manifest(self) -> dict[str, Any]:
+        return read_manifest(self.path)
+
+    @cached_property
+    def annotators(self) -> tuple[Annotator, ...]:
+        return tuple(self._load(task) for task in self.tasks)
+
+    def _load(self, task: str) -> Annotator:
+        listed = self._manifest["tasks"][task]["files"]
+        folder = self.path / task
+        there = sorted(file.name for file in folder.glob("*"))
+        if there != sorted(listed):
+            held = ", ".join(there) or "nothing"
+            raise InputError(f"holds {held}, not what {MANIFEST} lists", location=folder, remedy=_REMEDY)
+        for name, checksum in listed.items():
+            if sha256(folder / name) != checksum:
+                raise InputError(
+                    f"is not the file that {MANIFEST} lists", location=folder / name, remedy=_REMEDY
+                )
+        return ANNOTATORS.get(task).load(folder)
+
+    def annotate(self, texts: Sequence[Sequence[str]]) -> Iterator[str]:
+        """One CoNLL-U block per text, in order; all cores."""
+        chunks = list(batches(texts, max(1, min(_TEXTS, -(-len(texts) // cores())))))
+        annotators = self.annotators
+        for blocks in side_by_side(lambda chunk: self._blocks(chunk, annotators), chunks):
+            yield from blocks
+
+    def _blocks(self, texts: Sequence[Sequence[str]], annotators: Sequence[Annotator]) -> list[str]:
+        batch = Batch(Tokens.from_lists(texts), self.language)
+        for annotator in annotators:
+            annotator.annotate(batch)
+        return batch.blocks()
+
+    def evaluate(self, task: str, gold: Sequence[Path]) -> dict[str, Any]:
+        """Figures of a task on annotated files. Raises InputError for a task that is not there."""
+        kind = ANNOTATORS.get(task)
+        if task not in self.tasks:
+            raise InputError(
+                f"no annotator of '{task}' here",
+                location=self.path,
+                remedy=f"there are: {', '.join(self.tasks)}",
+            )
+        needed = {task, *kind.needs}
+        used = [self._load(name) for name in self.tasks if name in needed]
+        return kind.evaluate(gold, self.language, used)
+
+    @property
+    def fingerprint(self) -> str:
+        """Identifies the annotators by the checksums of their files."""
+        tasks = self._manifest["tasks"]
+        return digest(
+            "annotators",
+            _FORMAT,
+            self.language,
+            *((task, sorted(tasks[task]["files"].items())) for task in sorted(self.tasks)),
+        )
+
+
+def read_manifest(path: Path) -> dict[str, Any]:
+    """Raises InputError if `path` holds no manifest of annotators, or a damaged one."""
+    file = path / MANIFEST
+    if not file.is_file():
+        raise InputError(
+            f"no {MANIFEST} here", location=path, remedy="train annotators: qe annotate train --help"
+        )
+    try:
+        content = json.loads(file.read_text("utf-8"))
+        tasks = content["tasks"]
+        sound = content["format"] == _FORMAT and isinstance(content["language"], str)
+        sound &= all(
+            task in ANNOTATORS.names
+            and all(isinstance(v, str) and Path(k).name == k for k, v in about["files"].items())
+            for task, about in tasks.items()
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        sound = False
+    if not sound:
+        raise InputError(
+            "is no manifest of annotators that this version reads", location=file, remedy=_REMEDY
+        )
+    return dict(content)
+
+
+def train(
+    task: str,
+    files: Sequence[Path],
+    language: str,
+    output: Path,
+    settings: Mapping[str, int],
+    progress: Progress = silent,
+) -> Annotator:
+    """Train the annotator of a task into the folder `output`.
+
+    Annotators of other tasks stay beside it.
+
+    settings  those that differ from the task's defaults
+
+    Raises InputError for an unknown task, a file that cannot be read, or a folder of another language or of
+    something else.
+    """
+    check_language(language)
+    kind = ANNOTATORS.get(task)
+    _check_folder(output, language)
+    for file in files:
+        if not file.is_file():
+            raise InputError("no such file", location=file, remedy=f"give {kind.treebank}")
+    with locked_folder(output, "annotate", inputs=files, before=[MANIFEST]):
+        made = kind.train(files, language, {**kind.defaults, **settings}, progress)
+        with atomic_directory(output / task) as temporary:
+            made.save(temporary)
+        with atomic_file(output / MANIFEST) as temporary:
+            content = _with_task(output, language, task, made)
+            temporary.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
+    return made
+
+
+def _with_task(output: Path, language: str, task: str, made: Annotator) -> dict[str, Any]:
+    content: dict[str, Any] = {"format": _FORMAT, "language": language, "tasks": {}}
+    if (output / MANIFEST).is_file():
+        content = read_manifest(output)
+    checksums = {file.name: sha256(file) for file in sorted((output / task).iterdir())}
+    content["tasks"][task] = {"settings": dict(made.settings), "files": checksums}
+    return content
+
+
+def _check_folder(output: Path, language: str) -> None:
+    if not output.exists() or (output.is_dir() and not any(output.iterdir())):
+        return
+    there = read_manifest(output)["language"]
+    if there != language:
+        raise InputError(
+            f"holds annotators of '{there}', not of '{language}'",
+            location=output,
+            remedy="choose another folder",
+        )
+
+
+def export(path: Path, target: Path) -> None:
+    """A copy of the folder, hard-linked where the file system allows."""
+    for file in sorted(path.rglob("*")):
+        if file.is_file():
+            place = target / file.relative_to(path)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, place)
+
+
+def _in_order(tasks: Sequence[str], path: Path) -> tuple[str, ...]:
+    order: list[str] = []
+    for task in sorted(tasks, key=lambda task: (len(ANNOTATORS.get(task).needs), task)):
+        for need in ANNOTATORS.get(task).needs:
+            if need not in tasks:
+                raise InputError(
+                    f"the task '{task}' needs '{need}'",
+                    location=path,
+                    remedy=f"train it into the same folder: qe annotate train --task {need} ...",
+                )
+        order.append(task)
+    return tuple(order)

@@ -1,0 +1,134 @@
+"""Limits that words set before a tree is searched: their tags and where constituents end.
+
+Most spans of a text are no constituent, and most tags of a word not the one it has here. A sequence model
+knows both better than a grammar, for which every text is like any other, and in no time; the chart parser
+looks at what is left (Roark and Hollingshead 2008, Classifying chart cells for quadratic complexity
+context-free inference; there one decision a word, here the labels near the best labelling).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.progress import Progress, silent
+from features.storage.files import digest
+from features.text.tokens import Tokens
+from qe_treebanks.annotators import _sequence, _storage
+from qe_treebanks.annotators._brackets import Node
+from qe_treebanks.annotators._grammar import TAG, kind_name
+from qe_treebanks.annotators._sequence import SequenceModel
+from qe_treebanks.annotators.pos import indexed
+from qe_treebanks.linear import Hashes
+from qe_treebanks.words import templates
+
+Flags = NDArray[np.bool_]
+
+MARGIN: Final = 20.0  # of the model's scores, below the best labelling
+_WITHIN, _END = "", " )"  # a label is the kind of a tag and one of these
+_EPOCHS: Final = 6
+_BITS: Final = 20
+_TEMPLATES: Final = templates(
+    "form+0|lower+0|lower-1|lower+1|lower-2|lower+2|prefix1+0|prefix2+0|prefix3+0|suffix1+0|suffix2+0|"
+    "suffix3+0|suffix4+0|suffix5+0|short_shape+0|kind+0|lower-1 lower+0|lower+0 lower+1|suffix3-1|suffix3+1|"
+    "suffix2-1 suffix3+0|suffix3+0 suffix2+1|kind-1 kind+0|short_shape-1|short_shape+1|lower-1 lower+1|"
+    "lower-2 lower-1|lower+1 lower+2|suffix2-1 suffix2+1|suffix2+1 suffix2+2"
+)
+VERSION: Final = digest(_TEMPLATES)  # weights mean nothing to other features
+
+
+class Limits(NamedTuple):
+    """What a text of n words can be.
+
+    kinds  (n, K) the kinds of tags (`Guide.kinds`) that each word can have
+    ends   (n,) after which words a constituent of several words can end
+    """
+
+    kinds: Flags
+    ends: Flags
+
+
+@dataclass(frozen=True, eq=False)
+class Guide:
+    """A sequence model of a treebank that tags words and ends of constituents.
+
+    Its labels join the kind of a word's tag (`kind_name`), and whether a constituent ends with the word.
+    Only constituents of several words, less than the text, are meant.
+    """
+
+    model: SequenceModel
+
+    @classmethod
+    def learned(cls, trees: Sequence[Node], progress: Progress = silent) -> "Guide":
+        names = [name for tree in trees for name in _labels(tree)]
+        labels, gold = indexed(names)
+        tokens = Tokens.from_lists([tree.words() for tree in trees])
+        return cls(
+            _sequence.fit(
+                tokens, gold, labels, _TEMPLATES, bits=_BITS, epochs=_EPOCHS, progress=progress,
+                stage="tags and ends of constituents",
+            )
+        )  # fmt: skip
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Kinds of tags."""
+        return tuple(dict.fromkeys(label.removesuffix(_END) for label in self.model.labels))
+
+    def limits(self, tokens: Tokens, shown: Hashes | None = None) -> Iterator[Limits]:
+        """Limits of each text, from the labels near its best labelling.
+
+        The last word of a text always ends a constituent.
+        """
+        near = self.model.near(tokens, MARGIN, shown)
+        kinds = self.kinds
+        places = np.array([kinds.index(label.removesuffix(_END)) for label in self.model.labels])
+        closing = np.array([label.endswith(_END) for label in self.model.labels])
+        for low, high in zip(tokens.offsets[:-1].tolist(), tokens.offsets[1:].tolist(), strict=True):
+            of_text: Flags = near[low:high]
+            words, labels = np.nonzero(of_text)
+            possible: Flags = np.zeros((high - low, len(kinds)), np.bool_)
+            possible[words, places[labels]] = True
+            ends = of_text @ closing  # any
+            ends[-1:] = True
+            yield Limits(possible, ends)
+
+    def arrays(self) -> dict[str, NDArray[np.float32]]:
+        """What a file keeps, beside the labels."""
+        return {"guide": self.model.weights, "transitions": self.model.transitions}
+
+    @classmethod
+    def load(cls, path: Path, labels: tuple[str, ...]) -> "Guide":
+        """From the files of `arrays` in `path`. Raises InputError for damaged ones."""
+        _storage.check(
+            all(label.startswith(TAG) and len(label) > 1 for label in labels), "a label is no tag", path
+        )
+        return cls(_sequence.load(path, "guide", labels, _TEMPLATES))
+
+
+def _labels(tree: Node) -> list[str]:
+    """The label of every word.
+
+    >>> phrase = Node("NP", (Node("DT", word="the"), Node("NN", word="cat")))
+    >>> _labels(Node("S", (phrase, Node("VB", word="sleeps"))))
+    ['/DT', '/NN )', '/VB']
+    """
+    kinds: list[str] = []
+    ends: set[int] = set()
+    _walk(tree, kinds, ends)
+    last = len(kinds) - 1
+    return [kind + (_END if k in ends and k < last else _WITHIN) for k, kind in enumerate(kinds)]
+
+
+def _walk(node: Node, kinds: list[str], ends: set[int]) -> None:
+    if node.word:
+        kinds.append(kind_name(TAG + node.label))
+        return
+    first = len(kinds)
+    for child in node.children:
+        _walk(child, kinds, ends)
+    if len(kinds) - first > 1:
+        ends.add(len(kinds) - 1)

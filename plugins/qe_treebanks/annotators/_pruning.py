@@ -1,0 +1,177 @@
+"""Which symbols a span of a text can have: inside and outside scores of a small grammar.
+
+Inside, all spans with the same end lie side by side: spans i..m with the label B and one m..j with the label
+C make those of A, for every i before m at once, so that columns of scores are added and compared. Names and
+rules as in `_cky`.
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from features.basics.compiled import UNCOUNTED
+from qe_treebanks.annotators._cky import NEVER, Flags, Floats, Ints, Longs, Rules, span
+
+_LANES: Final = 8  # columns are as long as the next multiple
+
+
+class Grouped(NamedTuple):
+    """The binary rules again, grouped by right child and by parent.
+
+    Right child C has the entries by_right[C] to by_right[C + 1] of the first three arrays. Parent A has
+    the entries by_parent[A] to by_parent[A + 1] of the last four, by left child. After rule r, the first
+    one with another left child is at after[r].
+    """
+
+    by_right: Longs
+    parents: Ints
+    lefts: Ints
+    scores: Floats
+    by_parent: Longs
+    first: Ints
+    second: Ints
+    weights: Floats
+    after: Longs
+
+
+def grouped(rules: Rules) -> Grouped:
+    """The binary rules by right child, and by parent."""
+    lefts = np.repeat(np.arange(len(rules.stay), dtype=np.int32), np.diff(rules.starts))
+    every = np.arange(len(rules.stay) + 1)
+    right, parent = np.argsort(rules.rights, kind="stable"), np.lexsort((lefts, rules.parents))
+    ends = np.flatnonzero(np.diff(lefts[parent]) | np.diff(rules.parents[parent])) + 1
+    ends = np.append(ends, len(parent))
+    return Grouped(
+        np.searchsorted(rules.rights[right], every).astype(np.int64),
+        rules.parents[right],
+        lefts[right],
+        rules.scores[right],
+        np.searchsorted(rules.parents[parent], every).astype(np.int64),
+        lefts[parent],
+        rules.rights[parent],
+        rules.scores[parent],
+        ends[np.searchsorted(ends, np.arange(len(parent)), side="right")].astype(np.int64),
+    )
+
+
+@njit(**UNCOUNTED)
+def _finished(base: Floats, top: Floats, i: int, rules: Rules, beam: float, active: Ints) -> int:
+    count, best = 0, NEVER
+    for symbol in range(len(rules.stay)):
+        score = base[symbol, i]
+        if score == NEVER:
+            continue
+        top[symbol, i] = max(top[symbol, i], score + rules.stay[symbol])
+        for c in range(rules.below[symbol], rules.below[symbol + 1]):
+            upper = rules.tops[c]
+            top[upper, i] = max(top[upper, i], score + rules.chains[c])
+    for symbol in range(len(rules.stay)):
+        best = max(best, top[symbol, i] + rules.priors[symbol])
+    for symbol in range(len(rules.stay)):
+        if top[symbol, i] == NEVER:
+            continue
+        if top[symbol, i] + rules.priors[symbol] < best - beam:
+            top[symbol, i] = NEVER
+        else:
+            active[count] = symbol
+            count += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def chart(
+    starts: Longs, tags: Ints, emissions: Floats, rules: Rules, groups: Grouped, beam: float, ends: Flags
+) -> tuple[Floats, Floats]:
+    """(spans, S) best inside scores of bases and of tops; arguments as of `_cky.inside`.
+
+    ends  (n,) after which words a span of several words can end
+    """
+    n, size = len(starts) - 1, len(rules.stay)
+    columns = -(-n // _LANES) * _LANES
+    made = np.empty((size, columns), np.float32)  # bases of the spans with one end, by beginning
+    top = np.full((n + 1, size, columns), NEVER, np.float32)  # by end, symbol, beginning
+    bases = np.full((n * (n + 1) // 2, size), NEVER, np.float32)
+    tops = np.full(bases.shape, NEVER, np.float32)
+    blocks = np.empty((n + 1, size, 2), np.int64)  # first and last block of columns with a top, by end
+    blocks[:, :, 0], blocks[:, :, 1] = columns, -1
+    active = np.empty(size, np.int32)
+    for j in range(1, n + 1):
+        made[:], whole = NEVER, top[j]
+        for k in range(starts[j - 1], starts[j]):
+            made[tags[k], j - 1] = max(made[tags[k], j - 1], emissions[k])
+        for m in range(j - 1, -1 if ends[j - 1] else j - 2, -1):
+            for child in active[: _finished(made, whole, m, rules, beam, active)]:
+                blocks[j, child, 0] = min(blocks[j, child, 0], m // _LANES)
+                blocks[j, child, 1] = max(blocks[j, child, 1], m // _LANES)
+                for r in range(groups.by_right[child], groups.by_right[child + 1]):
+                    left, parent = groups.lefts[r], groups.parents[r]
+                    score = whole[child, m] + groups.scores[r]
+                    for block in range(blocks[m, left, 0], blocks[m, left, 1] + 1):
+                        first = block * _LANES
+                        for i in range(first, first + _LANES):
+                            made[parent, i] = max(made[parent, i], top[m, left, i] + score)
+            bases[span(m, j)], tops[span(m, j)] = made[:, m], whole[:, m]
+    return bases, tops
+
+
+@njit(cache=True, nogil=True)
+def possible(
+    starts: Longs, tags: Ints, emissions: Floats, rules: Rules, groups: Grouped, root: int, beam: float,
+    threshold: float, ends: Flags,
+) -> Flags:  # fmt: skip
+    """(spans, S) symbols that have two children or a word in a good tree.
+
+    A good tree is at most `threshold` below the best; the result is (0, 0) if there is no tree. `beam` is
+    as for `_cky.inside`, spans by its numbers, `ends` as for `chart`.
+    """
+    n = len(starts) - 1
+    base, top = chart(starts, tags, emissions, rules, groups, beam, ends)
+    best = top[span(0, n), root]
+    if best == NEVER:
+        return np.zeros((0, 0), np.bool_)
+    result = np.zeros((n * (n + 1) // 2, len(rules.stay)), np.bool_)
+    out = np.full(top.shape, NEVER, np.float32)
+    out[span(0, n), root] = 0.0
+    for length in range(n, 0, -1):
+        for i in range(n - length + 1):
+            j = i + length
+            if length > 1 and not ends[j - 1]:
+                continue
+            here = span(i, j)
+            for symbol in range(len(rules.stay)):
+                if base[here, symbol] == NEVER:
+                    continue
+                above = _above(symbol, top[here], out[here], rules)
+                if above + base[here, symbol] >= best - threshold:
+                    result[here, symbol] = True
+                    _downwards(i, j, symbol, above, top, out, groups)
+    return result
+
+
+@njit(**UNCOUNTED)
+def _above(symbol: int, top: Floats, out: Floats, rules: Rules) -> float:
+    score = out[symbol] + rules.stay[symbol] if top[symbol] > NEVER else NEVER
+    for c in range(rules.below[symbol], rules.below[symbol + 1]):
+        if top[rules.tops[c]] > NEVER:
+            score = max(score, out[rules.tops[c]] + rules.chains[c])
+    return float(score)
+
+
+@njit(**UNCOUNTED)
+def _downwards(i: int, j: int, symbol: int, above: float, top: Floats, out: Floats, groups: Grouped) -> None:
+    for m in range(i + 1, j):
+        first, second = span(i, m), span(m, j)
+        begin, end = groups.by_parent[symbol], groups.by_parent[symbol + 1]
+        while begin < end:
+            left, after = groups.first[begin], groups.after[begin]
+            one = top[first, left]
+            if one > NEVER:
+                for r in range(begin, after):
+                    right = groups.second[r]
+                    two = top[second, right]
+                    if two > NEVER:
+                        score = np.float32(above) + groups.weights[r]
+                        out[first, left] = max(out[first, left], score + two)
+                        out[second, right] = max(out[second, right], score + one)
+            begin = after

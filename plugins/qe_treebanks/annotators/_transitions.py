@@ -1,0 +1,314 @@
+"""Unlabelled dependency trees by transitions.
+
+The method is arc-standard with beam search and an averaged perceptron.
+
+Nivre 2004 (arc-standard); Huang, Fayong and Guo 2012 (the perceptron is updated where the beam is furthest
+ahead of the right derivation: max violation); features after Zhang and Nivre 2011. The trees are projective,
+with one root.
+"""
+
+from typing import Final
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from qe_treebanks.linear import Floats, Hashes, atom_cells, atom_templates
+
+Ids = NDArray[np.int32]
+Longs = NDArray[np.int64]
+
+SHIFT, LEFT, RIGHT = 0, 1, 2  # LEFT: the top of the stack becomes head of the one below; RIGHT: the reverse
+ACTIONS: Final = 3
+
+# Words a feature can look at: top of the stack, the next two below, the next three of the buffer; the
+# outermost children of the two topmost, and the next inwards.
+_NODES: Final = (
+    "s0", "s1", "s2", "b0", "b1", "b2", "s0l", "s0k", "s0r", "s0q", "s1l", "s1k", "s1r", "s1q",
+)  # fmt: skip
+_SHOWN: Final = ("w", "p", "m")  # word, part of speech, part of speech with morphology
+# Distance of s0 and s1; how many left and right children each has; what lies between.
+_MORE: Final = ("d", "v0l", "v0r", "v1l", "v1r", "between")
+ATOMS: Final = tuple(f"{n}.{a}" for n in _NODES for a in _SHOWN) + _MORE
+
+_TEXT: Final = """
+s0.w|s0.p|s0.m|s0.w s0.p|s1.w|s1.p|s1.m|s1.w s1.p|s2.w|s2.p|s2.m|b0.w|b0.p|b0.m|b0.w b0.p|b1.w|b1.p|b1.m
+b2.p|s0.w s1.w|s0.w s0.p s1.w s1.p|s0.w s0.p s1.p|s0.p s1.w s1.p|s0.p s1.p|s0.m s1.m|s0.m s1.p|s0.p s1.m
+s0.w s1.m|s0.m s1.w|s0.p b0.p|s0.w b0.p|s0.p b0.w|s0.m b0.m|s0.w b0.w|s1.p b0.p|s1.w b0.w|s1.m b0.m
+s0.p s1.p b0.p|s0.w s1.p b0.p|s0.p s1.w b0.p|s0.p s1.p b0.w|s0.m s1.m b0.m|s0.p b0.p b1.p|s0.w b0.p b1.p
+s0.p s1.p b0.p b1.p|b0.p b1.p b2.p|s0.p s1.p s2.p|s0.w s1.p s2.p|s0.p s1.w s2.p|s0.p s1.p s2.w
+s1.p s2.p b0.p|s0.m s1.m s2.m|s0.p s1.p s1l.p|s0.p s1.p s1r.p|s0.p s1.p s0l.p|s0.p s1.p s0r.p
+s0.p s1.p s1r.w|s0.p s1.p s0l.w|s0.w s1.p s1r.p|s0.p s1.w s1r.p|s0.p s1.w s0l.p|s0.m s1.m s0l.m
+s0.m s1.m s1r.m|s0.p s0l.p s0k.p|s0.p s0r.p s0q.p|s0.w s0l.p|s1.p s1l.p s1k.p|s1.p s1r.p s1q.p|s1.w s1r.p
+s1.w s1l.p|s1.p s1r.w|s0.p s1.p s1r.p s1q.p|s0.p s1.p s1l.p s1k.p|s0.p s1.p s0l.p s0k.p|s0.p s1.p s1r.p b0.p
+s0.p s0r.p b0.p|s0.w d|s0.p d|s1.w d|s1.p d|s0.p s1.p d|s0.m s1.m d|s0.w s1.p d|s0.p s1.w d|s0.p v0l
+s0.p v0r|s0.w v0l|s0.w v0r|s1.p v1l|s1.p v1r|s1.w v1l|s1.w v1r|s0.p s1.p v1r|s0.p s1.p v0l|s0.p s1.p between
+s0.m s1.m between|s0.p s1.p d between|s0.p s1.p b0.p between
+"""
+
+
+TEMPLATES: Final = atom_templates(_TEXT, ATOMS)
+
+# Rows of a state's table of words: head, leftmost child, second leftmost, rightmost, second rightmost; how
+# many left and right children; the last row is the stack.
+_HEAD, _L1, _L2, _R1, _R2, _NL, _NR, _STACK = range(8)
+_ROWS: Final = 8
+
+
+@njit(cache=True, nogil=True)
+def bucket(distance: int) -> int:
+    """1 to 4, 5 to 6, 7 to 10, more."""
+    if distance < 5:
+        return distance
+    return 5 if distance < 7 else (6 if distance < 11 else 7)
+
+
+@njit(cache=True, nogil=True)
+def between(marks: Longs, low: int, high: int) -> int:
+    """The bits that any word strictly between two has (see `marks`).
+
+    The bits are verb, punctuation, conjunction.
+    """
+    seen = np.int64(0)
+    for k in range(low + 1, high):
+        seen |= marks[k]
+    return int(seen)
+
+
+@njit(cache=True, nogil=True)
+def _atoms(table: Longs, top: int, front: int, shown: Hashes, marks: Longs, result: Hashes) -> None:
+    n = shown.shape[0]
+    nodes = np.full(14, -1, np.int64)
+    for k in range(3):
+        if top > k:
+            nodes[k] = table[_STACK, top - 1 - k]
+        if front + k < n:
+            nodes[3 + k] = front + k
+    for k in range(2):
+        if nodes[k] >= 0:
+            nodes[6 + 4 * k] = table[_L1, nodes[k]]
+            nodes[7 + 4 * k] = table[_L2, nodes[k]]
+            nodes[8 + 4 * k] = table[_R1, nodes[k]]
+            nodes[9 + 4 * k] = table[_R2, nodes[k]]
+    for k in range(14):
+        for a in range(3):
+            result[3 * k + a] = shown[nodes[k], a] if nodes[k] >= 0 else np.uint64(7 + a)
+    for k in range(6):
+        result[42 + k] = np.uint64(0)
+    if nodes[1] >= 0:
+        result[42] = np.uint64(bucket(nodes[0] - nodes[1]))
+        result[47] = np.uint64(between(marks, nodes[1], nodes[0]))
+        result[45] = np.uint64(table[_NL, nodes[1]])
+        result[46] = np.uint64(table[_NR, nodes[1]])
+    if nodes[0] >= 0:
+        result[43] = np.uint64(table[_NL, nodes[0]])
+        result[44] = np.uint64(table[_NR, nodes[0]])
+
+
+@njit(cache=True, nogil=True)
+def _start(table: Longs) -> None:
+    table[:, :] = -1
+    table[_NL, :] = 0
+    table[_NR, :] = 0
+
+
+@njit(cache=True, nogil=True)
+def _apply(table: Longs, top: int, front: int, action: int) -> tuple[int, int]:
+    if action == SHIFT:
+        table[_STACK, top] = front
+        return top + 1, front + 1
+    upper, lower = table[_STACK, top - 1], table[_STACK, top - 2]
+    if action == LEFT:
+        table[_HEAD, lower] = upper
+        table[_L2, upper] = table[_L1, upper]
+        table[_L1, upper] = lower
+        table[_NL, upper] += 1
+        table[_STACK, top - 2] = upper
+    else:
+        table[_HEAD, upper] = lower
+        table[_R2, lower] = table[_R1, lower]
+        table[_R1, lower] = upper
+        table[_NR, lower] += 1
+    return top - 1, front
+
+
+@njit(cache=True, nogil=True)
+def oracle(heads: Ids) -> Longs:
+    """(2n - 1,) the actions that build a projective tree; `heads` from 0, -1 for the root."""
+    n = len(heads)
+    actions = np.empty(2 * n - 1, np.int64)
+    table = np.empty((_ROWS, n), np.int64)
+    _start(table)
+    left = np.zeros(n, np.int64)  # children that are still to be attached
+    for h in heads:
+        if h >= 0:
+            left[h] += 1
+    top, front = 0, 0
+    for step in range(2 * n - 1):
+        action = SHIFT
+        if top >= 2:
+            upper, lower = table[_STACK, top - 1], table[_STACK, top - 2]
+            if heads[lower] == upper and left[lower] == 0:
+                action = LEFT
+                left[upper] -= 1
+            elif heads[upper] == lower and left[upper] == 0:
+                action = RIGHT
+                left[lower] -= 1
+        actions[step] = action
+        if action == SHIFT and front >= n:
+            return actions[:0]  # not projective
+        top, front = _apply(table, top, front, action)
+    return actions
+
+
+@njit(cache=True, nogil=True)
+def _scored(
+    table: Longs, top: int, front: int, shown: Hashes, marks: Longs, templates: Longs, mask: np.uint64,
+    weights: Floats, atoms: Hashes, cells: Longs, result: Floats,
+) -> None:  # fmt: skip
+    _atoms(table, top, front, shown, marks, atoms)
+    atom_cells(atoms, templates, mask, cells)
+    result[:] = 0.0
+    for cell in cells:
+        for action in range(ACTIONS):
+            result[action] += weights[cell + action]
+
+
+@njit(cache=True, nogil=True)
+def search(
+    shown: Hashes, marks: Longs, templates: Longs, mask: np.uint64, weights: Floats, width: int, gold: Longs
+) -> tuple[Longs, Longs, int]:
+    """Beam search.
+
+    shown   (n, 3) hashes of the words' `_SHOWN`
+    marks   (n,) bits for `between`
+    gold    (2n - 1,) the right actions, to learn from; empty: none
+    Returns the best actions, its heads (-1: root), and with `gold` the number of steps to update on (0: the
+    right derivation won), for which the actions are then the best at that step.
+    """
+    n = shown.shape[0]
+    steps = 2 * n - 1
+    tables = np.empty((2, width, _ROWS, n), np.int64)
+    tops = np.zeros((2, width), np.int64)
+    fronts = np.zeros((2, width), np.int64)
+    scores = np.zeros((2, width), np.float32)
+    right = np.zeros((2, width), np.bool_)  # still the right derivation
+    parents = np.zeros((steps, width), np.int64)
+    actions = np.zeros((steps, width), np.int64)
+    _start(tables[0, 0])
+    right[0, 0] = True
+    filled, now = 1, 0
+    atoms, cells = np.empty(len(ATOMS), np.uint64), np.empty(templates.shape[0], np.int64)
+    row = np.empty(ACTIONS, np.float32)
+    options = np.empty(width * ACTIONS, np.float32)
+    learning = len(gold) > 0
+    gold_table = np.empty((_ROWS, n), np.int64)
+    _start(gold_table)
+    gold_top, gold_front, gold_score = 0, 0, np.float32(0.0)
+    worst, worst_step, worst_item = np.float32(0.0), 0, 0
+    for step in range(steps):
+        options[:] = -np.inf
+        for item in range(filled):
+            top, front = tops[now, item], fronts[now, item]
+            _scored(tables[now, item], top, front, shown, marks, templates, mask, weights, atoms, cells, row)
+            if front < n:
+                options[item * ACTIONS + SHIFT] = scores[now, item] + row[SHIFT]
+            if top >= 2:
+                options[item * ACTIONS + LEFT] = scores[now, item] + row[LEFT]
+                options[item * ACTIONS + RIGHT] = scores[now, item] + row[RIGHT]
+        following = 1 - now
+        kept = 0
+        for place in range(width):
+            best = int(np.argmax(options))
+            if options[best] == -np.inf:
+                break
+            item, action = best // ACTIONS, best % ACTIONS
+            tables[following, place] = tables[now, item]
+            tops[following, place], fronts[following, place] = _apply(
+                tables[following, place], tops[now, item], fronts[now, item], action
+            )
+            scores[following, place] = options[best]
+            right[following, place] = learning and right[now, item] and action == gold[step]
+            parents[step, place], actions[step, place] = item, action
+            options[best] = -np.inf
+            kept += 1
+        filled, now = kept, following
+        if learning:
+            _scored(
+                gold_table, gold_top, gold_front, shown, marks, templates, mask, weights, atoms, cells, row
+            )
+            gold_score += row[gold[step]]
+            gold_top, gold_front = _apply(gold_table, gold_top, gold_front, gold[step])
+            gap = scores[now, 0] - gold_score
+            if not right[now, 0] and gap >= worst:
+                worst, worst_step, worst_item = gap, step + 1, 0
+    length = steps
+    if learning:
+        if right[now, 0]:
+            worst_step = 0
+        length = worst_step
+    chosen = np.empty(length, np.int64)
+    item = worst_item if learning else 0
+    for step in range(length - 1, -1, -1):
+        chosen[step] = actions[step, item]
+        item = parents[step, item]
+    return chosen, tables[now, 0, _HEAD].copy(), worst_step
+
+
+@njit(cache=True, nogil=True)
+def _update(
+    shown: Hashes, marks: Longs, templates: Longs, mask: np.uint64, weights: Floats,
+    sums: NDArray[np.float64], chosen: Longs, amount: float, clock: int,
+) -> None:  # fmt: skip
+    table = np.empty((_ROWS, shown.shape[0]), np.int64)
+    _start(table)
+    top, front = 0, 0
+    atoms, cells = np.empty(len(ATOMS), np.uint64), np.empty(templates.shape[0], np.int64)
+    for action in chosen:
+        _atoms(table, top, front, shown, marks, atoms)
+        atom_cells(atoms, templates, mask, cells)
+        for cell in cells:
+            weights[cell + action] += amount
+            sums[cell + action] += amount * clock
+        top, front = _apply(table, top, front, action)
+
+
+@njit(cache=True, nogil=True)
+def epoch(
+    shown: Hashes, marks: Longs, offsets: Longs, heads: Ids, order: Longs, templates: Longs, mask: np.uint64,
+    weights: Floats, sums: NDArray[np.float64], width: int, clock: int,
+) -> tuple[int, int]:  # fmt: skip
+    """One pass over the trees.
+
+    Returns the clock (trees seen) and the number of trees that the model had to learn from.
+    """
+    wrong = 0
+    for k in order:
+        low, high = offsets[k], offsets[k + 1]
+        clock += 1
+        if high - low < 2:
+            continue
+        gold = oracle(heads[low:high])
+        if len(gold) == 0:
+            continue
+        words, signs = shown[low:high], marks[low:high]
+        chosen, _, steps = search(words, signs, templates, mask, weights, width, gold)
+        if steps:
+            wrong += 1
+            _update(words, signs, templates, mask, weights, sums, gold[:steps], 1.0, clock)
+            _update(words, signs, templates, mask, weights, sums, chosen, -1.0, clock)
+    return clock, wrong
+
+
+@njit(cache=True, nogil=True)
+def parse(
+    shown: Hashes, marks: Longs, offsets: Longs, templates: Longs, mask: np.uint64, weights: Floats,
+    width: int, heads: Ids,
+) -> None:  # fmt: skip
+    """Fills `heads`: the head of every word within its text, from 0; -1 for the root."""
+    none = np.empty(0, np.int64)
+    for k in range(len(offsets) - 1):
+        low, high = offsets[k], offsets[k + 1]
+        if high > low:
+            _, actions, _ = search(shown[low:high], marks[low:high], templates, mask, weights, width, none)
+            heads[low:high] = actions.astype(np.int32)

@@ -1,0 +1,207 @@
+"""Constituents: a probabilistic context-free grammar, trained from bracketed trees."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.errors import InputError
+from features.basics.progress import Progress, silent
+from features.storage.files import sha256
+from features.text.tokens import Tokens
+from qe.display.numbers import fixed
+from qe.display.summary import summarised
+from qe_treebanks.annotator import Annotator, Batch
+from qe_treebanks.annotators import _storage
+from qe_treebanks.annotators._brackets import ROOT, Node, read_trees, transformed
+from qe_treebanks.annotators._chart_parser import ChartParser
+from qe_treebanks.annotators._evalb import scores
+from qe_treebanks.annotators._grammar import Counts, counted, kind_name, plain_name
+from qe_treebanks.annotators._guide import VERSION, Guide
+from qe_treebanks.annotators.pos import indexed
+
+
+@summarised
+@dataclass(frozen=True, eq=False)
+class Constituents(Annotator):
+    """Comments on constituents: the best tree, its grammar, and log-probabilities.
+
+    The comments are `constituency` (the best tree), `tree_grammar` (`fine` or `plain`),
+    `tree_log_probability` (of the best tree), `tree_log_probabilities` (of the n best, best first).
+
+    Words that the treebank joins by `_` (`Nueva_York`) are learned as they are and taken apart: texts have
+    them apart. A text that no grammar has a tree for, or of more than 250 words, has one comment alone:
+    `tree_grammar = none`.
+    """
+
+    treebank = "bracketed trees"
+    defaults: ClassVar[Mapping[str, int]] = {"vertical": 2, "horizontal": 1, "n_best": 1}
+
+    settings: Mapping[str, Any]
+    counts: Counts
+    parser: ChartParser
+
+    @classmethod
+    def train(
+        cls,
+        files: Sequence[Path],
+        language: str,
+        settings: Mapping[str, int],
+        progress: Progress = silent,
+    ) -> Self:
+        trees: list[Node] = []
+        notes: list[str] = []
+        for file in files:
+            trees_of_file, passed_over = read_trees(file)
+            trees += trees_of_file
+            notes += passed_over
+        if not trees:
+            raise InputError("no tree", location=", ".join(map(str, files)))
+        about = {"trees": len(trees), "passed_over": len(notes), "files": [sha256(file) for file in files]}
+        counts = counted(_weighted(trees), settings["vertical"], settings["horizontal"])
+        guide = Guide.learned([version for tree in trees for version in _versions(tree)], progress=progress)
+        return cls({**settings, **about}, counts, ChartParser(counts, guide))
+
+    def annotate(self, batch: Batch) -> None:
+        n_best = int(self.settings["n_best"])
+        for i, parse in enumerate(self.parser.parse_all(batch.shown, n_best, batch.attributes)):
+            if parse.trees:
+                tree = parse.trees[0]
+                batch.comments[i] += [
+                    f"constituency = {tree}",
+                    f"tree_grammar = {parse.grammar}",
+                    f"tree_log_probability = {fixed(parse.log_probabilities[0], 4)}",
+                    f"tree_log_probabilities = {' '.join(fixed(p, 4) for p in parse.log_probabilities)}",
+                ]
+            else:
+                batch.comments[i].append("tree_grammar = none")
+
+    def save(self, path: Path) -> None:
+        rules, chains = list(self.counts.binary.items()), list(self.counts.chains.items())
+        words = list(self.counts.words.items())
+        symbols, _ = indexed(list(_symbols(self.counts)))
+        index = {name: i for i, name in enumerate(symbols)}
+        texts, _ = indexed([word for (_, word), _ in words])
+        place = {word: i for i, word in enumerate(texts)}
+        paths = [symbol for (_, path_, _), _ in chains for symbol in path_]
+        guide = self.parser.guide
+        assert guide is not None
+        meta = {
+            "settings": dict(self.settings), "symbols": symbols, "words": texts,
+            "roots": dict(self.counts.roots), "guide": guide.model.labels, "guide_version": VERSION,
+        }  # fmt: skip
+        _storage.save(
+            path,
+            meta,
+            **guide.arrays(),
+            binary=np.array([[*(index[s] for s in rule), n] for rule, n in rules], np.int64).reshape(-1, 4),
+            chains=np.array([[index[a], index[b], n] for (a, _, b), n in chains], np.int64).reshape(-1, 3),
+            path_starts=np.cumsum([0, *(len(path_) for (_, path_, _), _ in chains)]).astype(np.int64),
+            paths=np.array([index[symbol] for symbol in paths], np.int64),
+            uses=np.array([[index[s], place[w], n] for (s, w), n in words], np.int64).reshape(-1, 3),
+        )  # fmt: skip
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        meta = _storage.load_meta(path, ("settings", "symbols", "words", "roots", "guide", "guide_version"))
+        symbols = _storage.texts(meta["symbols"], "symbols", path, 1)
+        words = _storage.texts(meta["words"], "words", path, 1)
+        settings, roots = meta["settings"], meta["roots"]
+        n_best = settings.get("n_best") if isinstance(settings, dict) else None
+        _storage.check(isinstance(n_best, int) and 0 < n_best <= 1000, "n_best is no number", path)
+        sound = isinstance(roots, dict) and all(
+            name in symbols and isinstance(n, int) and n > 0 for name, n in roots.items()
+        )
+        _storage.check(sound and any(plain_name(name) == ROOT for name in roots), "no root", path)
+        binary, chains = (_storage.load_array(path, name, np.int64, 2) for name in ("binary", "chains"))
+        uses, paths = (
+            _storage.load_array(path, "uses", np.int64, 2),
+            _storage.load_array(path, "paths", np.int64, 1),
+        )
+        starts = _storage.load_array(path, "path_starts", np.int64, 1)
+        shapes = binary.shape[1], chains.shape[1], uses.shape[1]
+        _storage.check(shapes == (4, 3, 3) and len(uses) > 0, "rules have other columns", path)
+        _storage.starts(starts, len(chains), len(paths), "chains", path)
+        for array in (binary[:, :3], chains[:, :2], uses[:, :1], paths):
+            _storage.indices(array, len(symbols), "a symbol", path)
+        _storage.indices(uses[:, 1], len(words), "a word", path)
+        for counts in (binary[:, 3], chains[:, 2], uses[:, 2]):
+            _storage.check(bool((counts > 0).all()), "a count is not positive", path)
+        tops = {*(symbols.index(name) for name in roots), *binary[:, 1:3].ravel().tolist()}
+        known = tops | {*binary[:, 0].tolist(), *uses[:, 0].tolist()}
+        linked = tops.issuperset(chains[:, 0].tolist()) and known.issuperset(chains[:, 1].tolist())
+        _storage.check(linked, "a chain begins or ends at a symbol without rules", path)
+        made = Counts(
+            Counter({(symbols[a], symbols[b], symbols[c]): n for a, b, c, n in binary.tolist()}),
+            Counter(_chains(chains, starts, paths, symbols)),
+            Counter({(symbols[s], words[w]): n for s, w, n in uses.tolist()}),
+            Counter(roots),
+        )
+        same = meta["guide_version"] == VERSION
+        _storage.check(same, "its guide was trained by another version of this program", path)
+        guide = Guide.load(path, _storage.texts(meta["guide"], "guide", path, 1))
+        kinds = {kind_name(symbol) for symbol in symbols}
+        _storage.check(kinds.issuperset(guide.kinds), "the guide has tags that the grammar lacks", path)
+        return cls(settings, made, ChartParser(made, guide))
+
+    @classmethod
+    def evaluate(cls, gold: Sequence[Path], language: str, annotators: Sequence[Annotator]) -> dict[str, Any]:
+        """Brackets by the rules of EVALB (`_evalb`); and with labels up to a dot only."""
+        (own,) = (annotator for annotator in annotators if isinstance(annotator, cls))
+        trees = [tree for file in gold for tree in read_trees(file)[0]]
+        parses = own.parser.parse_all(Tokens.from_lists([tree.words() for tree in trees]))
+        pairs = [
+            (tree, parse.trees[0] if parse.trees else None) for tree, parse in zip(trees, parses, strict=True)
+        ]
+        short = [(_undotted(a), None if b is None else _undotted(b)) for a, b in pairs]
+        return {"brackets": scores(pairs), "undotted": scores(short)}
+
+
+def _symbols(counts: Counts) -> Iterator[str]:
+    for rule in counts.binary:
+        yield from rule
+    for a, path, b in counts.chains:
+        yield from (a, *path, b)
+    for symbol, _ in counts.words:
+        yield symbol
+    yield from counts.roots
+
+
+def _chains(
+    chains: NDArray[np.int64], starts: NDArray[np.int64], paths: NDArray[np.int64], symbols: Sequence[str]
+) -> dict[tuple[str, tuple[str, ...], str], int]:
+    names = [symbols[k] for k in paths.tolist()]
+    bounds = starts.tolist()
+    return {
+        (symbols[a], tuple(names[bounds[i] : bounds[i + 1]]), symbols[b]): n
+        for i, (a, b, n) in enumerate(chains.tolist())
+    }
+
+
+def _weighted(trees: Sequence[Node]) -> Iterator[tuple[Node, int]]:
+    for tree in trees:
+        versions = _versions(tree)
+        yield from ((version, 2 // len(versions)) for version in versions)
+
+
+def _versions(tree: Node) -> list[Node]:
+    joined = any("_" in word.strip("_") for word in tree.words())
+    return [tree, transformed(tree, _apart)] if joined else [tree]
+
+
+def _apart(leaf: Node) -> list[Node]:
+    """The words that `_` joins in a leaf, as leaves of their own.
+
+    >>> [str(node) for node in _apart(Node("np00000", word="Nueva_York"))]
+    ['(np00000 Nueva)', '(np00000 York)']
+    """
+    return [Node(leaf.label, word=part) for part in leaf.word.split("_") if part] or [leaf]
+
+
+def _undotted(node: Node) -> Node:
+    label = node.label if node.word else node.label.split(".", 1)[0] or node.label
+    return Node(label, tuple(map(_undotted, node.children)), node.word)

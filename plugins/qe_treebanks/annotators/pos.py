@@ -1,0 +1,195 @@
+"""Parts of speech, morphology and base forms, trained from CoNLL-U."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.errors import InputError
+from features.basics.progress import Progress, silent
+from features.storage.files import digest, sha256
+from features.text.annotation import NOTHING, Layer
+from features.text.tokens import Tokens
+from qe.display.summary import summarised
+from qe.language.conllu import FEATS, FORM, LEMMA, UPOS, XPOS, Row, read_conllu, versions
+from qe_treebanks.annotator import Annotator, Batch
+from qe_treebanks.annotators import _choice, _sequence, _storage
+from qe_treebanks.annotators._choice import ChoiceModel
+from qe_treebanks.annotators._lemmas import Lemmas
+from qe_treebanks.annotators._sequence import SequenceModel
+from qe_treebanks.words import templates
+
+_TAGS: Final = templates(
+    "form+0|lower+0|lower-1|lower+1|lower-2|lower+2|prefix1+0|prefix2+0|prefix3+0|prefix4+0|suffix1+0|"
+    "suffix2+0|suffix3+0|suffix4+0|suffix5+0|short_shape+0|kind+0|lower-1 lower+0|lower+0 lower+1|"
+    "suffix3-1|suffix3+1|suffix2-1 suffix3+0|suffix3+0 suffix2+1|kind-1 kind+0|short_shape-1|"
+    "short_shape+1|lower-1 lower+1|lower-2 lower-1|lower+1 lower+2|kind+0 suffix2+0|suffix2-1 suffix2+1|"
+    "suffix2-1 kind+0 suffix2+1"
+)
+_MORPHOLOGY: Final = templates(
+    "form+0|lower+0|lower-1|lower+1|suffix1+0 tag+0|suffix2+0 tag+0|suffix3+0 tag+0|suffix4+0|suffix5+0|"
+    "short_shape+0|kind+0|lower-1 lower+0|lower+0 lower+1|suffix3-1|suffix3+1|suffix2-1 suffix3+0|"
+    "suffix1-1 suffix1+0 tag+0|suffix1+0 suffix1+1 tag+0|tag-1 suffix2+0|tag+1 suffix2+0|"
+    "tag-1 tag+0 tag+1|suffix1-1 tag-1 suffix2+0|suffix2-1 tag-1 tag+0|suffix2+1 tag+1 tag+0|"
+    "lower-2 tag-1|tag-2 tag-1 tag+0|suffix2-2 tag-2 tag+0"
+)
+_BITS: Final = 20
+_VERSION: Final = digest(_TAGS, _MORPHOLOGY)
+
+
+@summarised
+@dataclass(frozen=True, eq=False)
+class Pos(Annotator):
+    """Layers `upos`, `xpos`, `feats`, `lemma`.
+
+    The universal part of speech comes from a sequence model, the language's own tag and the morphology (one
+    choice) from what that part of speech allows, the base form from a dictionary of the treebank and rules of
+    endings. Where the treebank has tokens of several syntactic words (`del`), both ways are learned.
+    """
+
+    adds: ClassVar[tuple[Layer, ...]] = ("lemma", "upos", "xpos", "feats")
+    treebank = "CoNLL-U"
+    defaults: ClassVar[Mapping[str, int]] = {"epochs": 8, "seed": 0}
+
+    settings: Mapping[str, Any]
+    tags: SequenceModel
+    morphology: ChoiceModel
+    lemmas: Lemmas
+
+    @classmethod
+    def train(
+        cls,
+        files: Sequence[Path],
+        language: str,
+        settings: Mapping[str, int],
+        progress: Progress = silent,
+    ) -> Self:
+        made = {**settings, "files": [sha256(file) for file in files]}
+        return cls.learned(versions(read_conllu(files)), made, progress)
+
+    @classmethod
+    def learned(
+        cls, sentences: Sequence[Sequence[Row]], settings: Mapping[str, Any], progress: Progress = silent
+    ) -> Self:
+        """From sentences with tags. Raises InputError if a word has none."""
+        for sentence in sentences:
+            if any(row[UPOS] == NOTHING for row in sentence):
+                raise InputError(
+                    f"a word without part of speech in: {' '.join(row[FORM] for row in sentence)[:60]}",
+                    remedy="give a treebank with UPOS (column 4)",
+                )
+        tokens = Tokens.from_lists([[row[FORM] for row in sentence] for sentence in sentences])
+        rows = [row for sentence in sentences for row in sentence]
+        labels, gold = indexed([row[UPOS] for row in rows])
+        options: dict[str, Any] = {"bits": _BITS, "epochs": settings["epochs"], "seed": settings["seed"]}
+        tags = _sequence.fit(
+            tokens, gold, labels, _TAGS, progress=progress, stage="parts of speech", **options
+        )
+        full, right = indexed([f"{row[XPOS]}\t{row[FEATS]}" for row in rows])
+        morphology = _choice.fit(
+            tokens, gold, right, labels, full, _MORPHOLOGY, progress=progress, stage="morphology", **options
+        )
+        lemmas = Lemmas.learned((row[FORM], row[UPOS], row[FEATS], row[LEMMA]) for row in rows)
+        return cls(settings, tags, morphology, lemmas)
+
+    def annotate(self, batch: Batch) -> None:
+        shown, words = batch.attributes, batch.shown
+        upos = self.tags.predict(words, shown)
+        full = self.morphology.predict(words, upos, shown)
+        batch.add("upos", self.tags.labels, upos)
+        parts = [label.split("\t", 1) for label in self.morphology.labels]
+        xpos, to_xpos = indexed([x for x, _ in parts])
+        feats, to_feats = indexed([f for _, f in parts])
+        batch.add("xpos", xpos, to_xpos[full])
+        batch.add("feats", feats, to_feats[full])
+        batch.add("lemma", *self._lemmas(words, upos, full, parts))
+
+    def _lemmas(
+        self, words: Tokens, upos: NDArray[np.int32], full: NDArray[np.int32], parts: Sequence[Sequence[str]]
+    ) -> tuple[tuple[str, ...], NDArray[np.int32]]:
+        keys = (words.ids.astype(np.int64) * len(self.tags.labels) + upos) * len(parts) + full
+        distinct, inverse = np.unique(keys, return_inverse=True)
+        lemmas = []
+        for key in distinct.tolist():
+            rest, morphology = divmod(key, len(parts))
+            word, tag = divmod(rest, len(self.tags.labels))
+            lemmas.append(self.lemmas.of(words.types[word], self.tags.labels[tag], parts[morphology][1]))
+        names, ids = indexed(lemmas)
+        return names, ids[inverse] if len(lemmas) else np.empty(0, np.int32)
+
+    def save(self, path: Path) -> None:
+        meta = {
+            "version": _VERSION,
+            "settings": dict(self.settings),
+            "labels": self.tags.labels,
+            "morphology": self.morphology.labels,
+            "lemmas": self.lemmas.as_json(),
+        }
+        _storage.save(
+            path, meta, tags=self.tags.weights, transitions=self.tags.transitions,
+            choices=self.morphology.weights, candidates=self.morphology.candidates,
+            starts=self.morphology.starts,
+        )  # fmt: skip
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        meta = _storage.load_meta(path, ("settings", "labels", "morphology", "lemmas"), _VERSION)
+        labels = _storage.texts(meta["labels"], "labels", path, 1)
+        full = _storage.texts(meta["morphology"], "morphology", path, 1)
+        _storage.check(all(name.count("\t") == 1 for name in full), "morphology has no two parts", path)
+        candidates = _storage.load_array(path, "candidates", np.int32, 1)
+        starts = _storage.load_array(path, "starts", np.int64, 1)
+        _storage.starts(starts, len(labels), len(candidates), "candidates", path)
+        _storage.check(bool((np.diff(starts) > 0).all()), "a tag has no candidate", path)
+        _storage.indices(candidates, len(full), "a candidate", path)
+        choices = ChoiceModel(
+            full, labels, _MORPHOLOGY, _storage.weights(path, "choices", len(full)), candidates, starts
+        )
+        return cls(
+            meta["settings"], _sequence.load(path, "tags", labels, _TAGS), choices,
+            Lemmas.from_json(meta["lemmas"], path),
+        )  # fmt: skip
+
+    @classmethod
+    def evaluate(cls, gold: Sequence[Path], language: str, annotators: Sequence[Annotator]) -> dict[str, Any]:
+        sentences = read_conllu(gold)
+        words = _accuracies([s.words for s in sentences], language, annotators)
+        return {"words": words, "tokens": _accuracies([s.in_text() for s in sentences], language, annotators)}
+
+
+def _accuracies(
+    sentences: Sequence[Sequence[Row]], language: str, annotators: Sequence[Annotator]
+) -> dict[str, float]:
+    batch = annotated([[row[FORM] for row in sentence] for sentence in sentences], language, annotators)
+    rows = [row for sentence in sentences for row in sentence]
+    result: dict[str, float] = {"n": len(rows)}
+    for layer, column in (("upos", UPOS), ("xpos", XPOS), ("feats", FEATS), ("lemma", LEMMA)):
+        predicted = batch.layers[layer]  # type: ignore[index]
+        right = sum(
+            predicted.types[k] == row[column] for k, row in zip(predicted.ids.tolist(), rows, strict=True)
+        )
+        result[layer] = right / len(rows)
+    return result
+
+
+def annotated(texts: Sequence[Sequence[str]], language: str, annotators: Sequence[Annotator]) -> Batch:
+    """The texts with the layers of all `annotators`, one after the other."""
+    batch = Batch(Tokens.from_lists(texts), language)
+    for annotator in annotators:
+        annotator.annotate(batch)
+    return batch
+
+
+def indexed(names: Sequence[str] | Iterator[str]) -> tuple[tuple[str, ...], NDArray[np.int32]]:
+    """(distinct names, (n,) index of each).
+
+    >>> indexed(["b", "a", "b"])[0]
+    ('b', 'a')
+    """
+    index: Counter[str] = Counter()
+    ids = [index.setdefault(name, len(index)) for name in names]
+    return tuple(index), np.array(ids, np.int32)

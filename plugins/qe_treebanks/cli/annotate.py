@@ -1,0 +1,228 @@
+"""`qe annotate`: train annotators from treebanks, run them, measure them."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from qe.cli._application import Application
+from qe.cli._common import print_json
+from qe.cli._options import Json, Quiet, output_option
+from qe.cli._progress import progress_bar
+
+app = Application()
+
+Task = Annotated[str, typer.Option(help="{qe_treebanks.annotators}.")]
+
+
+@app.callback()
+def annotate() -> None:
+    """Taggers, parsers and entity taggers: train them, run them, measure them.
+
+    They are trained from treebanks and run on text.
+    """
+
+
+@app.command()
+def train(
+    task: Task,
+    treebank: Annotated[
+        list[Path],
+        typer.Option(
+            help="Annotated file, plain or gzip; may be repeated. pos, dependencies: CoNLL-U; constituents: "
+            "bracketed trees (Penn, CESS); entities: CoNLL 2002 or 2003, or CoNLL-U with NER= in MISC."
+        ),
+    ],
+    language: Annotated[str, typer.Option(help="Language code of the treebank, such as es.")],
+    output: Annotated[
+        Path, output_option("--output", "-o", help="Folder of the language's annotators; made if not there.")
+    ],
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="epochs=N, seed=N (not constituents); beam=N (dependencies); vertical=N, horizontal=N, "
+            "n_best=N (constituents).",
+        ),
+    ] = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Trains the annotator of one task, and puts it into a folder beside those of other tasks.
+
+    dependencies needs pos in the same folder. The folder holds JSON and arrays, no code: it can be handed on.
+
+    Examples:
+
+        qe annotate train --task pos --treebank es-ud-train.conllu --language es --output annotators/es
+
+        qe annotate train --task dependencies --treebank es-ud-train.conllu --language es -o annotators/es
+
+        qe annotate train --task constituents --treebank wsj.mrg --language en -o annotators/en --set n_best=9
+    """
+    from qe_treebanks import annotator_folder as _folder
+    from qe_treebanks.annotator_settings import parse_settings
+
+    options = parse_settings(task, settings or [])
+    with progress_bar(quiet) as progress:
+        made = _folder.train(task, treebank, language, output, options, progress)
+    if as_json:
+        told = {"task": task, "output": str(output), "settings": dict(made.settings)}
+        print_json("annotate-train", told)
+    elif not quiet:
+        typer.echo(f"{output}: {task} trained from {', '.join(map(str, treebank))}")
+        passed_over = made.settings.get("passed_over")
+        if passed_over:
+            typer.echo(
+                f"{passed_over} trees passed over: their brackets do not match, or no word is left in them"
+            )
+
+
+@app.command()
+def run(
+    annotator: Annotated[
+        str,
+        typer.Option(
+            help="Folder of trained annotators; or apertium, udpipe:FILE, spacy:NAME, stanza:LANGUAGE."
+        ),
+    ],
+    source: Annotated[Path, typer.Option("--input", "-i", help="One segment per line, plain or gzip.")],
+    output: Annotated[
+        Path, output_option("--output", "-o", help="CoNLL-U, a block per line of the input; .gz compresses.")
+    ],
+    language: Annotated[
+        str | None, typer.Option(help="Language code of the text; that of a folder if not given.")
+    ] = None,
+    other_language: Annotated[
+        str, typer.Option(help="The other language of the pair whose data Apertium uses.")
+    ] = "en",
+    tokenized: Annotated[
+        bool, typer.Option("--tokenized", help="The text is tokenized: split at blanks only.")
+    ] = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Annotates a file on all cores; a run that was cut off goes on where it was.
+
+    The output fits `annotation_source`, `annotation_target` of a dataset, and `qe resources build
+    --source-annotation`: a word for each token of the project's tokenizer.
+
+    Example:
+
+        qe annotate run --annotator annotators/es --input train.es.gz --output train.es.conllu.gz
+    """
+    from features.text.tokenizer import Tokenizer
+    from qe.language.programs import taggers
+    from qe_treebanks import annotation_jobs
+
+    code = language or _language(annotator)
+    by = taggers.tagger(annotator, code, other_language, together=2000)
+    tokenizer = Tokenizer(code, "whitespace", False) if tokenized else Tokenizer(code)
+    with progress_bar(quiet) as progress:
+        done = annotation_jobs.annotate_file(source, output, by, tokenizer, progress=progress)
+    if as_json:
+        print_json("annotate-run", {"output": str(output), **vars(done)})
+    elif not quiet:
+        typer.echo(f"{output}: {done.lines} segments, {done.tokens} tokens by {annotator}")
+
+
+@app.command()
+def project(
+    annotator: Annotated[
+        str, typer.Option(help="Annotator of entities, as for `qe annotate run`, of one side of the corpus.")
+    ],
+    resources: Annotated[
+        Path,
+        typer.Option(help="Bundle with a corpus and the part `aligner` (qe resources build --only aligner)."),
+    ],
+    output: Annotated[
+        Path, output_option("--output", "-o", help="CoNLL 2002: the other side's words, their tags.")
+    ],
+    pairs: Annotated[
+        int, typer.Option(min=1, help="How many pairs of the corpus, from its beginning.")
+    ] = 100_000,
+    held_out: Annotated[
+        Path | None,
+        output_option(help="File for every 25th sentence, to measure what is learned from the others."),
+    ] = None,
+    language: Annotated[
+        str | None, typer.Option(help="Language code of the annotator; that of a folder if not given.")
+    ] = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Makes a treebank of entities for a language without one, from an annotator of another.
+
+    The annotator's tags of one side of a parallel corpus go over word links to the other side. Sentences are
+    passed over where an entity has no clear place. What `qe annotate train --task entities` learns from it is
+    no better than annotator and links: `--held-out` measures how well it copies.
+
+    Example:
+
+        qe annotate project --annotator annotators/es --resources output/en-es -o en-entities.conll
+    """
+    from typing import cast
+
+    from features.core.bundle import Bundle
+    from features.resources.aligner import Aligner
+    from features.storage.outputs import check_output
+    from qe.language.programs.taggers import tagger
+    from qe.resources.corpora import corpus_of
+    from qe_treebanks.projected_entities import project_entities
+
+    code = language or _language(annotator)
+    check_output(output, [resources])
+    if held_out is not None:
+        check_output(held_out, [resources, output])
+    bundle = Bundle(resources)
+    corpus, aligner = corpus_of(bundle), cast(Aligner, bundle.part("aligner"))
+    by = tagger(annotator, code, code, together=2000)
+    with progress_bar(quiet) as progress:
+        done = project_entities(corpus, aligner, by, code, output, pairs, held_out, progress)
+    if as_json:
+        print_json("annotate-project", {"output": str(output), **vars(done)})
+    elif not quiet:
+        typer.echo(
+            f"{output}: {done.sentences:,} sentences, {done.entities:,} entities by {annotator}; "
+            f"{done.passed_over:,} sentences passed over"
+        )
+
+
+@app.command()
+def evaluate(
+    annotator: Annotated[Path, typer.Option(help="Folder of trained annotators.")],
+    task: Task,
+    gold: Annotated[list[Path], typer.Option(help="Annotated file of the task's kind; may be repeated.")],
+    as_json: Json = False,
+) -> None:
+    """Measures an annotator on files that it was not trained from; words as the files have them.
+
+    pos: shares of right tags. dependencies: attachment scores, punctuation counted. Both twice: by syntactic
+    words, and by tokens of the text, where a range such as `del` is one. constituents: brackets by EVALB's
+    rules. entities: whole entities, as conlleval counts. What lies below runs too: dependencies from the
+    folder's own tags, not from those of the file.
+
+    Example:
+
+        qe annotate evaluate --annotator annotators/es --task dependencies --gold es-ud-test.conllu
+    """
+    from qe.display.terminal import show
+    from qe_treebanks.annotator_folder import AnnotatorFolder
+    from qe_treebanks.figures_table import figures_table
+
+    figures = AnnotatorFolder(annotator).evaluate(task, gold)
+    if as_json:
+        print_json("annotate-evaluate", figures)
+    else:
+        show(figures_table(figures, task))
+
+
+def _language(annotator: str) -> str:
+    from features.basics.errors import InputError
+    from qe_treebanks.annotator_folder import MANIFEST, AnnotatorFolder
+
+    if (Path(annotator) / MANIFEST).is_file():
+        return AnnotatorFolder(Path(annotator)).language
+    raise InputError(
+        f"the language of the text that '{annotator}' is to annotate is not said", remedy="add --language"
+    )

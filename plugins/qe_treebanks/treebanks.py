@@ -1,0 +1,175 @@
+"""Annotators that an experiment names by their treebanks.
+
+They are learned on first use, and kept in the cache.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, cast
+
+from features.basics.errors import unknown_name
+from features.basics.progress import Progress, silent
+from features.core.bundle import Bundle
+from features.resources.aligner import Aligner
+from features.storage.files import digest, sha256
+from qe.config.experiment import Experiment, TreebankSection
+from qe.language.programs.taggers import ADDED, tagger
+from qe.resources.corpora import corpus_of
+from qe_treebanks.annotator import ANNOTATORS
+from qe_treebanks.annotator_folder import MANIFEST, read_manifest, train
+from qe_treebanks.projected_entities import project_entities
+
+_TRAINERS = 1  # of the trainers: another number learns all annotators again
+
+Aligned = Callable[[], Bundle]  # the bundle that holds the corpus and the part `aligner`
+
+
+def annotators_for(
+    experiment: Experiment,
+    languages: Mapping[str, str],
+    cache: Path,
+    progress: Progress = silent,
+    aligned: Aligned | None = None,
+) -> dict[str, str]:
+    """Side -> the annotator that its treebanks make.
+
+    It is as `qe.language.programs.taggers.tagger` takes it.
+
+    languages  of `source` and `target`; pseudo-references are in that of the target
+    aligned    gives the corpus with its aligner, for entities that are projected
+
+    Raises InputError, with file and line, for a treebank that cannot be learned from.
+    """
+    learned = _Learned(experiment, languages, cache, progress, aligned)
+    return {
+        str(side): learned.named(str(side))
+        for side, by in experiment.annotations.items()
+        if not isinstance(by, str)
+    }
+
+
+@dataclass(frozen=True)
+class _Learned:
+    experiment: Experiment
+    languages: Mapping[str, str]
+    cache: Path
+    progress: Progress
+    aligned: Aligned | None
+
+    def named(self, side: str) -> str:
+        sections = self._sections(side)
+        programs = dict.fromkeys(name for section in sections for name in section.programs)
+        return "+".join([str(self._folder(side)), *programs])
+
+    def _sections(self, side: str) -> Sequence[TreebankSection]:
+        by = self.experiment.annotations[side]  # type: ignore[index]
+        return () if isinstance(by, str) else by
+
+    def _language(self, side: str) -> str:
+        return self.languages.get(side, self.languages["target"])
+
+    def _folder(self, side: str) -> Path:
+        treebanks = [(task, section, self._treebank(section)) for task, section in self._tasks(side)]
+        folder = self.cache / "annotators" / _fingerprint(treebanks, self._language(side))
+        for task, section, treebank in treebanks:
+            there = read_manifest(folder)["tasks"] if (folder / MANIFEST).is_file() else {}
+            if task not in there:
+                settings = section.settings.get(task, {})
+                train(task, [treebank], self._language(side), folder, settings, self.progress)
+        return folder
+
+    def _tasks(self, side: str) -> list[tuple[str, TreebankSection]]:
+        return _in_order(self._sections(side))
+
+    def _treebank(self, section: TreebankSection) -> Path:
+        if section.treebank is not None:
+            return section.treebank
+        assert section.projected is not None and self.aligned is not None  # the check has seen to both
+        folder = self._folder(section.projected)
+        bundle = self.aligned()
+        parts = [folder.name, section.pairs, bundle.manifest["parts"]["aligner"]]
+        path = self.cache / "annotators" / f"entities-{digest(*parts)}.conll"
+        if not path.is_file():
+            language = self._language(section.projected)
+            by = tagger(str(folder), language, language, together=2000)
+            aligner = cast(Aligner, bundle.part("aligner"))
+            corpus = corpus_of(bundle)
+            project_entities(corpus, aligner, by, language, path, section.pairs, progress=self.progress)
+        return path
+
+
+def _fingerprint(treebanks: Sequence[tuple[str, TreebankSection, Path]], language: str) -> str:
+    tasks = (
+        (task, sha256(treebank), json.dumps(section.settings.get(task, {}), sort_keys=True))
+        for task, section, treebank in treebanks
+    )
+    return digest("annotators", _TRAINERS, language, *tasks)
+
+
+def _in_order(sections: Sequence[TreebankSection]) -> list[tuple[str, TreebankSection]]:
+    pairs = [(task, section) for section in sections for task in section.tasks]
+    return sorted(pairs, key=lambda pair: (len(ANNOTATORS.get(pair[0]).needs), pair[0]))
+
+
+def mistakes(experiment: Experiment) -> Iterator[str]:
+    """What is wrong with the treebanks of an experiment, a line each."""
+    yield from projection_mistakes(experiment)
+    for side, by in experiment.annotations.items():
+        if not isinstance(by, str):
+            yield from treebank_mistakes(by, f"annotations.{side}")
+
+
+def treebank_mistakes(sections: Sequence[TreebankSection], place: str) -> Iterator[str]:
+    """What is wrong with the treebanks of a side, a line each."""
+    tasks = [task for section in sections for task in section.tasks]
+    for task in sorted({task for task in tasks if tasks.count(task) > 1}):
+        yield f"{place}: the task '{task}' has several treebanks; name it once"
+    for number, section in enumerate(sections):
+        yield from _section_mistakes(section, tasks, f"{place}.{number}")
+        for name in section.programs:
+            if name not in ADDED:
+                yield f"{place}.{number}.programs: {unknown_name('program', name, ADDED)}"
+
+
+def projection_mistakes(experiment: Experiment) -> Iterator[str]:
+    """What is wrong with entities that are projected from the other side, a line each."""
+    for side, by in experiment.annotations.items():
+        for number, section in enumerate(() if isinstance(by, str) else by):
+            if section.projected is None:
+                continue
+            place, other = f"annotations.{side}.{number}", section.projected
+            if section.tasks != ["entities"]:
+                yield f"{place}.tasks: what is projected are entities; say `tasks: entities`"
+            if not _has_entities(experiment, other) or (side == "source") == (other == "source"):
+                yield f"{place}.projected: the {other} side has no treebank of entities in another language"
+            if experiment.resources is None:
+                yield f"{place}.projected: needs a parallel corpus; name one in `resources`"
+
+
+def _has_entities(experiment: Experiment, side: Literal["source", "target"]) -> bool:
+    by = experiment.annotations.get(side, ())
+    sections = () if isinstance(by, str) else by
+    return any("entities" in one.tasks and one.treebank is not None for one in sections)
+
+
+def _section_mistakes(section: TreebankSection, tasks: Sequence[str], place: str) -> Iterator[str]:
+    if (section.treebank is None) == (section.projected is None):
+        yield f"{place}: name one of `treebank` and `projected`"
+    if section.treebank is not None and not section.treebank.is_file():
+        yield f"{place}.treebank: no such file: {section.treebank}; check it, or --data-root"
+    for task in section.tasks:
+        if task not in ANNOTATORS.names:
+            yield f"{place}.tasks: {unknown_name('task', task, ANNOTATORS.names)}"
+            continue
+        for need in ANNOTATORS.get(task).needs:
+            if need not in tasks:
+                yield f"{place}.tasks: '{task}' needs the task '{need}', which no treebank has"
+    for task, values in section.settings.items():
+        if task not in section.tasks:
+            yield f"{place}.settings: {unknown_name('task', task, section.tasks)}"
+        elif task in ANNOTATORS.names:
+            known = ANNOTATORS.get(task).defaults
+            wrong = [unknown_name("setting", name, known) for name in values if name not in known]
+            yield from (f"{place}.settings.{task}: {error}" for error in wrong)

@@ -1,0 +1,158 @@
+"""Forests of scikit-learn trees as flat arrays, which a model file stores as they are.
+
+A model file needs no compiled objects.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+import numba
+import numpy as np
+from annotated_types import Ge, Gt, Lt
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
+
+from features.basics.array_types import FloatArray
+from features.basics.hints import Count, Seed
+from features.storage.arrays import typed, within
+from features.storage.damage import Damaged, whole
+from qe.config.ranges import Part, Threads
+from qe.learning.learners.checks import relative_weights, rows_to_predict, training_data
+
+
+@dataclass(frozen=True, eq=False)
+class FlatTrees:
+    """Trees one after the other: node arrays and, per tree, the index of its root.
+
+    links     (nodes, 3) feature (-1 at leaves), left child, right child
+    threshold (nodes,) x <= threshold goes left
+    values    (nodes, c) what a leaf predicts
+    roots     (trees,)
+    """
+
+    links: NDArray[np.int64]
+    threshold: FloatArray
+    values: FloatArray
+    roots: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, trees: list[Any]) -> Self:
+        """From fitted scikit-learn decision trees."""
+        parts = [tree.tree_ for tree in trees]
+        sizes = [part.node_count for part in parts]
+        roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
+        links = [
+            np.stack(
+                [np.where(p.feature < 0, -1, p.feature), p.children_left + r, p.children_right + r], axis=1
+            )
+            for p, r in zip(parts, roots, strict=True)
+        ]
+        return cls(
+            np.concatenate(links).astype(np.int64),
+            np.concatenate([part.threshold for part in parts]),
+            np.concatenate([part.value[:, 0, :] for part in parts]),
+            roots,
+        )
+
+    def check_arrays(self, width: int) -> None:
+        """Raises Damaged if a link leads nowhere or backwards, or asks for a feature beyond `width`."""
+        nodes = len(self.threshold)
+        typed("links", self.links, np.int64, nodes, 3)
+        typed("threshold", self.threshold, np.float64, nodes)
+        typed("values", self.values, np.float64, nodes, None)
+        typed("roots", self.roots, np.int64, None)
+        within("roots", self.roots, 0, nodes)
+        within("features", self.links[:, 0], -1, width)
+        inner = self.links[:, 0] >= 0
+        children = self.links[inner, 1:]
+        within("links", children, 0, nodes)
+        if not len(self.roots) or (children <= np.flatnonzero(inner)[:, None]).any():
+            raise Damaged("a link of the trees leads backwards")
+
+    def mean(self, X: FloatArray) -> FloatArray:
+        """(n, c) leaf values averaged over the trees.
+
+        Raises InputError if a link leads nowhere or backwards: the model file is damaged.
+        """
+        with whole("a forest", Path("the model"), "restore it from a copy, or train it again"):
+            self.check_arrays(X.shape[1])
+        # scikit-learn compares features in single precision.
+        rounded = np.ascontiguousarray(X.astype(np.float32).astype(np.float64))
+        total = np.zeros((len(X), self.values.shape[1]))
+        _add_leaves(rounded, self.links, self.threshold, self.values, self.roots, total)
+        return np.asarray(total / len(self.roots))
+
+
+@numba.njit(cache=True, nogil=True)
+def _add_leaves(X: Any, links: Any, threshold: Any, values: Any, roots: Any, total: Any) -> None:
+    for root in roots:
+        for i in range(len(X)):
+            node = root
+            while links[node, 0] >= 0:
+                goes_right = X[i, links[node, 0]] > threshold[node]
+                node = links[node, 2] if goes_right else links[node, 1]
+            for c in range(values.shape[1]):
+                total[i, c] += values[node, c]
+
+
+class ForestRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Random forest (`bootstrap`) or extremely randomised trees (`random_thresholds`).
+
+    The other parameters are scikit-learn's. After fit: flat node arrays, `links_`, `threshold_`, `values_`,
+    `roots_`, and `feature_importances_`.
+    """
+
+    def __init__(
+        self,
+        random_thresholds: bool = False,
+        n_estimators: Count = 100,
+        max_features: Part | Count | Literal["sqrt", "log2"] | None = 0.33,
+        min_samples_leaf: Count | Annotated[float, Gt(0), Lt(1)] = 3,
+        max_depth: Count | None = None,
+        max_leaf_nodes: Annotated[int, Ge(2)] | None = None,
+        criterion: Literal["squared_error", "absolute_error", "friedman_mse", "poisson"] = "squared_error",
+        bootstrap: bool = True,
+        max_samples: Part | Count | None = None,
+        n_jobs: Threads = 1,
+        seed: Seed = 0,
+    ) -> None:
+        self.random_thresholds = random_thresholds
+        self.n_estimators = n_estimators
+        self.max_features = max_features
+        self.min_samples_leaf = min_samples_leaf
+        self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
+        self.criterion = criterion
+        self.bootstrap = bootstrap
+        self.max_samples = max_samples
+        self.n_jobs = n_jobs
+        self.seed = seed
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        X, y = training_data(self, X, y)
+        # Equal weights are not None to scikit-learn: they draw other bootstrap samples.
+        weights = None if sample_weight is None else relative_weights(sample_weight, len(y))
+        kind = ExtraTreesRegressor if self.random_thresholds else RandomForestRegressor
+        own = ("random_thresholds", "seed")
+        params = {name: value for name, value in self.get_params().items() if name not in own}
+        forest = kind(**params, random_state=self.seed).fit(X, y, weights)
+        trees = FlatTrees.of(forest.estimators_)
+        self.links_, self.threshold_, self.values_, self.roots_ = (
+            trees.links, trees.threshold, trees.values, trees.roots,
+        )  # fmt: skip
+        self.feature_importances_ = np.asarray(forest.feature_importances_)
+        return self
+
+    def check_arrays(self) -> None:
+        """Raises Damaged if the trees are none."""
+        self._trees.check_arrays(self.n_features_in_)
+
+    def predict(self, X: Any) -> FloatArray:
+        rows = rows_to_predict(self, X)
+        return self._trees.mean(rows)[:, 0]
+
+    @property
+    def _trees(self) -> FlatTrees:
+        return FlatTrees(self.links_, self.threshold_, self.values_, self.roots_)

@@ -1,0 +1,146 @@
+"""`qe correlate` from the command line: JSON, tables, files, tracking, and what it refuses."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from qe_human.correlation import CORRELATIONS
+
+from qe.cli import main
+
+QUICK = ["--samples", "50", "--permutations", "50"]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    """Six systems, 20 segments; `good` is nearer to people than `poor`."""
+    rng = np.random.default_rng(0)
+    truth = rng.normal(np.linspace(0, 2, 6), 1, (20, 6))
+    poor = truth + rng.normal(0, 3, truth.shape)
+    human, metrics = ["system\tsegment\tscore"], ["system\tsegment\tgood\tpoor"]
+    for i in range(20):
+        for j in range(6):
+            human.append(f"s{j}\t{i}\t{truth[i, j]:.1f}")
+            metrics.append(f"s{j}\t{i}\t{truth[i, j]:.3f}\t{-poor[i, j]:.3f}")
+    (tmp_path / "human.tsv").write_text("\n".join(human) + "\n")
+    (tmp_path / "metrics.tsv").write_text("\n".join(metrics) + "\n")
+    return ["--human", str(tmp_path / "human.tsv"), "--metrics", str(tmp_path / "metrics.tsv"),
+            "--lower-is-better", "poor"]  # fmt: skip
+
+
+def run(arguments: list[Any], code: int, capsys: pytest.CaptureFixture[str]) -> Any:
+    with pytest.raises(SystemExit) as stopped:
+        main(["correlate", *map(str, arguments)])
+    captured = capsys.readouterr()
+    assert stopped.value.code == code, captured.err
+    return captured
+
+
+@pytest.mark.slow
+def test_json_holds_all(files: list[str], capsys: Any) -> None:
+    told = json.loads(run([*files, *QUICK, "--json"], 0, capsys).out)
+    assert told["systems"] == 6 and told["segments"] == 20 and told["judged_translations"] == 120
+    names = ["acc_eq", "acc_eq:group=none", "kendall_wmt12", "pearson", "spearman", "pairwise_accuracy",
+             "soft_pairwise_accuracy", "system_pearson", "system_spearman"]  # fmt: skip
+    assert list(told["correlations"]) == names
+    for name in names:
+        outcome = told["correlations"][name]
+        good, poor = (outcome["metrics"][metric] for metric in ("good", "poor"))
+        assert good["score"] >= poor["score"] and 0.9 < good["score"] <= 1
+        assert good["ci"][0] <= good["ci"][1]
+        (test,) = outcome["tests"]
+        assert test["metrics"] == ["good", "poor"] and 0 < test["p_corrected"] <= 1
+        assert (test["p_williams"] is None) == ("pearson" not in name and "spearman" not in name)
+    assert told["correlations"]["pearson"]["clusters"] == [["good"], ["poor"]]
+    assert told["correlations"]["pearson"]["claim"] == "new segments and new systems"
+
+
+def test_translations_that_nobody_judged_are_told(files: list[str], tmp_path: Path, capsys: Any) -> None:
+    human = tmp_path / "human.tsv"
+    human.write_text("\n".join(human.read_text().splitlines()[:-7]) + "\n")
+    told = json.loads(run([*files, *QUICK, "--correlations", "system_pearson", "--json"], 0, capsys).out)
+    assert "left out: 7 translations scored by all metrics but judged by nobody" in told["notes"]
+    assert told["correlations"]["system_pearson"]["values"] == 113
+
+
+def test_the_claim_is_chosen_and_shown(files: list[str], capsys: Any) -> None:
+    asked = ["--correlations", "pearson", "--exchange", "score"]
+    printed = run([*files, *QUICK, *asked], 0, capsys).out
+    assert "claim: these systems and segments alone" in printed
+    assert "unknown unit of exchange 'word'" in run([*files, "--exchange", "word"], 2, capsys).err
+
+
+def test_settings_of_a_correlation_and_no_tests(files: list[str], capsys: Any) -> None:
+    asked = ["--correlations", "pearson:group=item", "acc_eq:calibrate=false"]
+    told = json.loads(run([*files, *asked, "--permutations", 0, "--samples", 0, "--json"], 0, capsys).out)
+    assert list(told["correlations"]) == asked[1:]
+    pearson = told["correlations"]["pearson:group=item"]
+    assert pearson["groups"] == 20 and pearson["tests"] == [] and pearson["clusters"] is None
+    assert pearson["metrics"]["good"]["ci"] == [None, None]
+
+
+@pytest.mark.slow
+def test_tables_and_files(files: list[str], tmp_path: Path, capsys: Any) -> None:
+    out = tmp_path / "out"
+    printed = run([*files, *QUICK, "--correlations", "pearson", "system_pearson", "-o", out], 0, capsys).out
+    assert "metrics against people" not in printed and "good" in printed and "better than" in printed
+    names = {path.name for path in out.iterdir() if not path.name.startswith(".")}
+    assert names == {"report.json", "report.md", "report.tex", "correlations.png", "significance-pearson.png",
+                     "significance-system_pearson.png"}  # fmt: skip
+    markdown = run([*files, *QUICK, "--correlations", "pearson", "--markdown"], 0, capsys).out
+    assert "| good | 1 |" in markdown and "p (Williams)" in markdown
+    latex = run([*files, *QUICK, "--correlations", "pearson", "--latex"], 0, capsys).out
+    assert r"\begin{tabular}{lrrrl}" in latex
+
+
+def test_tables_have_the_names_that_people_know(
+    files: list[str], monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    shown = run([*files, "--samples", "0", "--permutations", "0"], 0, capsys).out
+    for title in ("calibrated accuracy (group=none)", "Kendall (WMT12)", "Spearman of systems"):
+        assert title in shown
+    assert not any(name in shown for name in CORRELATIONS.names if "_" in name)
+
+
+def test_one_system_has_no_pairs(tmp_path: Path, capsys: Any) -> None:
+    """Tables without a column `system`, as `qe labels` writes them."""
+    (tmp_path / "h.tsv").write_text("id\tscore\n" + "".join(f"{i}\t{i}\n" for i in range(9)))
+    (tmp_path / "m.tsv").write_text("id\thter\n" + "".join(f"{i}\t{-i * i}\n" for i in range(9)))
+    asked = ["--human", tmp_path / "h.tsv", "--metrics", tmp_path / "m.tsv", "--lower-is-better", "hter"]
+    told = json.loads(run([*asked, *QUICK, "--json"], 0, capsys).out)
+    assert list(told["correlations"]) == ["acc_eq:group=none", "pearson", "spearman"]
+    assert told["correlations"]["spearman"]["metrics"]["hter"]["score"] == pytest.approx(1.0)
+    (note,) = (note for note in told["notes"] if "system_pearson" in note)
+    assert note.startswith("not shown: pairwise_accuracy, ") and "(needs at least 2 systems" in note
+
+
+@pytest.mark.slow
+def test_tracking(files: list[str], tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+    import mlflow
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    asked = ["--correlations", "pearson", "--track"]
+    run_id = run([*files, *QUICK, *asked], 0, capsys).err.split()[-1]
+    logged = mlflow.MlflowClient(os.environ["MLFLOW_TRACKING_URI"]).get_run(run_id)
+    assert logged.data.metrics["pearson.good"] > 0.9 and "pearson.good.low" in logged.data.metrics
+    assert logged.data.params["permutations"] == "50"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "no human judgements; give one of --human, --rankings and --metrics-eval"),
+        (["--human", "h.tsv"], "no scores of metrics; give --metrics"),
+        (["--human", "h.tsv", "--metrics-eval", "x"], "got --human and --metrics-eval"),
+        (["--human", "h.tsv", "--metrics", "m.tsv", "--correlations", "person"], "did you mean 'pearson'"),
+        (["--human", "h.tsv", "--json", "--latex"], "only one of --json, --markdown and --latex"),
+        (["--human", "h.tsv", "--metrics", "m.tsv", "--resample", "x"], "--resample"),
+    ],
+)
+def test_what_cannot_be_asked(arguments: list[str], message: str, capsys: Any) -> None:
+    assert message in run(arguments, 2, capsys).err

@@ -1,0 +1,271 @@
+"""A ranking report of made-up judgements: what it says, its JSON, tables, text and plots."""
+
+import json
+import re
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from qe_human import feedback_arcs as _feedback_arcs
+from qe_human.judgements.bootstrap import resampled_tables
+from qe_human.judgements.collection import JudgedPair
+from qe_human.judgements.comparisons import comparisons
+from qe_human.judgements.pairwise import PairwiseCounts
+from qe_human.judgements.ranking_json import figures, rankings_json, report_json
+from qe_human.judgements.ranking_plots import heat_map, methods_plot, plots, power_plot, rank_range_plot
+from qe_human.judgements.ranking_report import RankingReport, RankSettings, ranking_report
+from qe_human.judgements.ranking_tables import methods_table, range_text, sign_test_table
+from qe_human.judgements.ranking_text import text
+from qe_human.judgements.report_files import latex, markdown, write_reports
+from qe_human.ranking_method import RANKINGS
+
+from features.basics.errors import InputError
+from qe.display.files import folder_name
+
+SYSTEMS = ("_ref", "best", "good_one", "poor", "worst")
+METHODS = ("expected_wins", "official", "feedback_arc_set", "most_probable", "trueskill")
+
+
+def judged_pair(tasks: int = 400, seed: int = 0) -> JudgedPair:
+    """Tasks of four of the systems, the first of which is best."""
+    generator = np.random.default_rng(seed)
+    shown = np.stack([generator.permutation(5)[:4] for _ in range(tasks)]).astype(np.int32)
+    ranks = np.clip(np.round(shown + generator.normal(1, 1.2, shown.shape)), 1, 5).astype(np.int16)
+    segment, judge = (generator.integers(0, n, tasks).astype(np.int32) for n in (90, 6))
+    judged = comparisons(SYSTEMS, shown, ranks, segment, judge)
+    return JudgedPair("Czech-English", judged.counts(), judged)
+
+
+def made(settings: RankSettings | None = None, names: tuple[str, ...] = METHODS) -> RankingReport:
+    return ranking_report(judged_pair(), {name: RANKINGS.get(name)() for name in names}, settings)
+
+
+@pytest.fixture(scope="module")
+def report() -> RankingReport:
+    return made(RankSettings(samples=200))
+
+
+@pytest.mark.slow
+def test_the_reference_counts_where_a_method_says_so(report: RankingReport) -> None:
+    assert report.counts.systems == SYSTEMS[1:]
+    assert report.methods["official"].order[0] == "_ref"
+    assert "_ref" not in report.methods["expected_wins"].order
+    with_reference = made(RankSettings(samples=0, with_reference=True))
+    assert with_reference.methods["expected_wins"].order == with_reference.methods["official"].order
+    assert with_reference.methods["feedback_arc_set"].order[0] == "_ref"
+    no_reference = made(RankSettings(samples=0, reference="nobody"))
+    assert no_reference.counts.systems == SYSTEMS
+
+
+def test_clear_systems_are_told_apart(report: RankingReport) -> None:
+    result = report.methods["expected_wins"]
+    assert result.order == SYSTEMS[1:] and result.clusters == tuple((name,) for name in SYSTEMS[1:])
+    assert result.ranges == {name: (i, i) for i, name in enumerate(SYSTEMS[1:], start=1)}
+    assert report.winners == ("best",) and not report.circles
+    assert (report.corrected[np.triu_indices(4, 1)] < 0.01).all()
+    assert report.methods["feedback_arc_set"].ranges is None  # exponential: only if asked for
+
+
+def test_ranges_of_any_method_if_asked_for() -> None:
+    report = made(RankSettings(samples=40, ranges=("feedback_arc_set",)))
+    assert [name for name, r in report.methods.items() if r.ranges is not None] == ["feedback_arc_set"]
+
+
+def test_corrections_decide_where_they_are_asked_for() -> None:
+    plain = made(RankSettings(samples=0, level=0.001))
+    strict = made(RankSettings(samples=0, level=0.001, correct="bonferroni"))
+    assert (plain.decisive == plain.p_values)[np.triu_indices(4, 1)].all()
+    expected = np.minimum(1, 6 * plain.p_values[np.triu_indices(4, 1)])  # six pairs of four systems
+    np.testing.assert_allclose(strict.decisive[np.triu_indices(4, 1)], expected)
+    assert "corrected (bonferroni)" in text(strict) and "corrected" not in text(plain)
+    for wrong in ({"correct": "holms"}, {"draw": "words"}):
+        with pytest.raises(InputError, match="unknown"):
+            RankSettings(**wrong)  # type: ignore[arg-type]
+
+
+def test_tests_leave_ranks_open_and_constrained_systems_win_among_themselves() -> None:
+    report = made(RankSettings(samples=0, constrained=("good_one", "poor", "nobody")))
+    assert report.tested == {name: (i, i) for i, name in enumerate(SYSTEMS[1:], start=1)}
+    assert report.winners == ("best",) and report.constrained_winners == ("good_one",)
+    shown = text(report)
+    assert re.search(r"^⋆ +2  good_one", shown, re.MULTILINE) and "no other constrained system" in shown
+    assert report_json(report)["tested_ranks"]["poor"] == [3, 3]
+    table = sign_test_table(report)
+    assert [row[:3] for row in table.rows] == [
+        (mark, name, str(place))
+        for place, (mark, name) in enumerate(zip("•⋆  ", SYSTEMS[1:], strict=True), start=1)
+        for mark in [mark.strip()]
+    ]
+    assert "⋆  no other constrained" in markdown(report)
+    careful = made(RankSettings(samples=0, level=1e-300))
+    assert set(careful.tested.values()) == {(1, 4)}
+
+
+def test_segments_and_judges_are_drawn_whole() -> None:
+    """One judge: every sample of judges is the sample itself, and ranges have no width."""
+    judged = judged_pair(60)
+    tasks = judged.comparisons
+    assert tasks is not None
+    alone = replace(tasks, judge=np.zeros_like(tasks.judge))
+    drawn = next(iter(resampled_tables(alone, 5, draw="judges")))
+    for wins in drawn[0]:
+        np.testing.assert_array_equal(wins, tasks.counts().wins)
+    methods = {"expected_wins": RANKINGS.get("expected_wins")()}
+    one = replace(judged, comparisons=alone)
+    told = ranking_report(one, methods, RankSettings(samples=20, draw="judges"))
+    assert told.methods["expected_wins"].ranges is None
+    assert "one judge only: there is nothing to draw, so no rank ranges" in told.notes
+    assert ", 1 judge, " in text(told)
+    by_segment = np.concatenate([wins for wins, _ in resampled_tables(tasks, 300, draw="segments")])
+    by_task = np.concatenate([wins for wins, _ in resampled_tables(tasks, 300)])
+    mean = tasks.counts().wins
+    np.testing.assert_allclose(by_segment.mean(axis=0), mean, atol=1.0)
+    np.testing.assert_allclose(by_task.mean(axis=0), mean, atol=1.0)
+    assert by_segment.std(axis=0).mean() > by_task.std(axis=0).mean()
+
+
+def test_the_same_seed_gives_the_same_report(report: RankingReport) -> None:
+    again = made(RankSettings(samples=200))
+    other = made(RankSettings(samples=200, seed=1))
+    assert report_json(again) == report_json(report) != report_json(other)
+
+
+def test_json_of_the_short_form(report: RankingReport) -> None:
+    told = json.loads(json.dumps(rankings_json(report), allow_nan=False))
+    assert list(told) == list(METHODS)
+    wins = told["expected_wins"]
+    assert [name for name, _ in wins["ranking"]] == list(SYSTEMS[1:])
+    assert all(a > b for (_, a), (_, b) in pairwise(wins["ranking"]))
+    assert (wins["violations"], wins["unique"]) == (0.0, True)
+    assert wins["ranges"]["best"] == [1, 1] and wins["clusters"][0] == ["best"]
+    arcs = told["feedback_arc_set"]
+    assert arcs["ranking"] == [[name, None] for name in SYSTEMS[1:]] and arcs["cost"] == 0
+    assert told["official"]["ranking"][0][0] == "_ref"
+
+
+def test_json_of_the_whole_report(report: RankingReport) -> None:
+    told = json.loads(json.dumps(report_json(report), allow_nan=False))
+    assert told["tasks"] == 400 and told["judges"] == 6 and told["segments"] <= 90
+    assert told["judgements"] == report.counts.total
+    assert len(told["sign_tests"]) == 6 and {"p", "p_corrected"} <= set(told["sign_tests"][0])
+    assert told["agreement"]["between"]["pairs"] > 0
+    assert list(told["power"]["significant"]) == ["0.01", "0.05", "0.1"]
+    assert told["recipe"]["samples"] == 200 and told["recipe"]["methods"]["official"] == "Official()"
+    assert "numpy" in told["recipe"]["versions"]
+    assert figures(report)["Czech-English.expected_wins.best"] == pytest.approx(
+        dict(told["methods"]["expected_wins"]["ranking"])["best"]
+    )
+
+
+def test_counts_alone_have_no_ranges_but_all_else() -> None:
+    pair = judged_pair()
+    report = ranking_report(
+        JudgedPair("x", pair.counts, None, ("only counts",)), {"bojar": RANKINGS.get("bojar")()}
+    )
+    assert report.methods["bojar"].ranges is None and report.power is None and report.agreement is None
+    assert report.methods["bojar"].order == SYSTEMS[1:] and report.winners == ("best",)
+    assert "only counts" in text(report) and "## x" in markdown(report)
+    assert set(plots(report)) == {"heat_map", "methods"}
+    assert report_json(report)["power"] is None
+    with pytest.raises(ValueError, match="no report has tasks"):
+        power_plot([report])
+    with pytest.raises(ValueError, match="bojar has no rank ranges"):
+        rank_range_plot(report, "bojar")
+
+
+def test_too_few_systems_are_refused() -> None:
+    counts = PairwiseCounts(("_ref", "a"), np.array([[0, 3], [1, 0]]), np.zeros((2, 2), np.int64))
+    with pytest.raises(InputError, match="no two systems of x are compared.*--with-reference"):
+        ranking_report(JudgedPair("x", counts, None), {"bojar": RANKINGS.get("bojar")()})
+
+
+def test_a_method_that_cannot_rank_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_feedback_arcs, "LARGEST", 2)
+    wins = np.array([[0, 5, 1], [1, 0, 5], [5, 1, 0]])
+    pair = JudgedPair("x", PairwiseCounts(("a", "b", "c"), wins, np.zeros((3, 3), np.int64)), None)
+    methods = {name: RANKINGS.get(name)() for name in ("bojar", "feedback_arc_set")}
+    with pytest.raises(InputError, match="x, feedback_arc_set: the preferences of 3 systems run in circles"):
+        ranking_report(pair, methods)
+    report = ranking_report(pair, methods, optional=True)
+    assert list(report.methods) == ["bojar"] and not report.methods["bojar"].unique
+    assert any("feedback_arc_set is left out" in note for note in report.notes)
+    assert "another order is as good by bojar" in text(report)
+    assert "1 intransitive circles, the largest knot joins 3 systems" in text(report)
+
+
+def test_a_system_with_ties_alone_is_undefined_and_told_of() -> None:
+    wins, ties = np.zeros((3, 3), np.int64), np.zeros((3, 3), np.int64)
+    wins[0, 1], ties[0, 2], ties[2, 0] = 4, 3, 3
+    pair = JudgedPair("x", PairwiseCounts(("a", "b", "c"), wins, ties), None)
+    report = ranking_report(pair, {"bojar": RANKINGS.get("bojar")()})
+    assert "bojar is undefined for c" in report.notes
+    assert rankings_json(report)["bojar"]["ranking"] == [["a", 1.0], ["b", 0.0], ["c", None]]
+    assert "nan" not in (markdown(report) + latex(report) + text(report)).lower()
+
+
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        ({"samples": -1}, "samples must be at least 0"),
+        ({"confidence": 1.0}, "0 < confidence < 1"),
+        ({"level": 0.0}, "0 < level < 1"),
+    ],
+)
+def test_bad_settings(settings: dict[str, float], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        RankSettings(**settings)  # type: ignore[arg-type]
+
+
+def test_text_has_a_line_per_system_and_gaps_between_clusters(report: RankingReport) -> None:
+    lines = text(report, 110).splitlines()
+    assert lines[0].startswith("Czech-English: 4 systems, 400 tasks, ")
+    assert max(map(len, lines)) <= 110
+    (winner,) = (line for line in lines if line.startswith("•  ") and "best" in line)
+    assert re.search(r"1\s+best\s+0\.\d{3}\s+1\s+1\s+2\s+1\s+1\s+1$", winner)
+    place = lines.index(winner)
+    assert lines[place + 1] == "" and "good_one" in lines[place + 2]
+    assert any("violated preferences" in line for line in lines)
+
+
+def test_tables_in_markdown_and_latex(report: RankingReport) -> None:
+    table = methods_table(report)
+    assert [column.key or column.title for column in table.columns] == ["rank", *METHODS] and len(
+        table.rows
+    ) == 7  # official lists the reference
+    assert table.rows[0][1].endswith("(1) best") and table.rows[-2][0] == "violated"
+    assert r"good\_one" in latex(report) and "\\toprule" in latex(report)
+    assert latex(report).count("\\begin{table}") == latex(report).count("\\end{table}")
+    assert (range_text((3, 5)), range_text((3, 3))) == ("3-5", "3")
+
+
+def test_plots_show_every_system(report: RankingReport) -> None:
+    axes = heat_map(report).axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == list(SYSTEMS[1:])
+    cells = {(int(t.get_position()[0]), int(t.get_position()[1])): t.get_text() for t in axes.texts}
+    judged, wins = report.counts.judged[0, 3], report.counts.wins[0, 3]
+    assert cells[0, 3] == f"{wins / judged:.2f}".removeprefix("0") + "‡"
+    assert len([t for t in axes.texts if re.match(r"[.\d]", t.get_text())]) == 12
+    lines = methods_plot(report).axes[0].lines
+    assert len(lines) == 4 and list(lines[0].get_ydata()) == [1] * len(METHODS)
+    power = power_plot([report]).axes
+    assert len(power) == 3 and power[0].lines[0].get_label() == "Czech-English"
+    assert rank_range_plot(report, "expected_wins").axes[0].get_yticklabels()[0].get_text() == "• best"
+
+
+@pytest.mark.slow
+def test_files(report: RankingReport, tmp_path: Path) -> None:
+    write_reports([report, report], tmp_path)
+    own = ["heat_map.png", "methods.png", "rank_ranges.png", "report.json", "report.md", "report.tex"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "Czech-English", "Czech-English-2", "power.png", "rankings.json",
+    ]  # fmt: skip
+    for folder in ("Czech-English", "Czech-English-2"):
+        assert sorted(p.name for p in (tmp_path / folder).iterdir()) == own
+    assert json.loads((tmp_path / "rankings.json").read_text())["Czech-English"] == json.loads(
+        json.dumps(rankings_json(report))
+    )
+    assert [folder_name(name) for name in ("../a", "...", "Haitian Creole (Raw)-English")] == [
+        "a", "pair", "Haitian-Creole-Raw-English",
+    ]  # fmt: skip

@@ -1,0 +1,237 @@
+"""Scores from tables, rankings and folders of mt-metrics-eval; what is bad is told with file and line."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from qe_human.metric_evaluation.reading import from_metrics_eval, from_rankings, from_tables
+from qe_human.metric_evaluation.scores import ScoreTable, human_of, made_metrics
+
+from features.basics.errors import InputError
+
+NAN = float("nan")
+
+
+def same(actual: Any, expected: Any) -> bool:
+    return np.array_equal(np.array(actual, float), np.array(expected, float), equal_nan=True)
+
+
+def write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, "utf-8")
+    return path
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    return write(tmp_path / "human.tsv", "system\tsegment\tscore\na\t1\t5\na\t2\t3\nb\t1\t\nb\t2\t1\n")
+
+
+def test_tables_meet_by_system_and_segment(people: Path, tmp_path: Path) -> None:
+    """Other orders, more systems and segments, missing scores, signs."""
+    metrics = write(
+        tmp_path / "m.tsv",
+        "segment\tsystem\tbleu\tter\tcomment\n2\tb\t20\t0.6\tx\n1\ta\t50\t0.2\tx\n2\ta\t40\tNone\tx\n"
+        "1\tb\t30\t0.4\tx\n3\ta\t10\t0.9\tx\n1\tc\t1\t1\tx\n",
+    )
+    made = from_tables(people, None, [str(metrics)], None, ["ter"])
+    assert made.human.systems == ("a", "b") and made.human.segments == ("1", "2", "3")
+    assert same(made.human.scores, [[5, NAN], [3, 1], [NAN, NAN]])
+    bleu, ter = made.metrics
+    assert (bleu.name, ter.name) == ("bleu", "ter")
+    assert same(bleu.scores, [[50, 30], [40, 20], [10, NAN]])
+    assert same(ter.scores, [[-0.2, -0.4], [NAN, -0.6], [-0.9, NAN]])
+    assert any("systems that nobody judged: c" in note for note in made.notes)
+    assert made.human.of_systems() == pytest.approx([4, 1])
+
+
+def test_one_file_per_system_and_several_judges(tmp_path: Path) -> None:
+    people = write(
+        tmp_path / "human.csv",
+        "system,id,judge,adequacy,fluency\na,1,x,5,1\na,1,y,4,1\nb,1,x,2,1\nb,1,y,,1\n",
+    )
+    values = {"a": "0.1", "b": "0.5"}
+    tables = {s: write(tmp_path / f"{s}.tsv", "id\thter\n1\t" + v + "\n") for s, v in values.items()}
+    files = [f"{system}={path}" for system, path in tables.items()]
+    made = from_tables(people, "adequacy", files, None, ["hter"])
+    assert same(made.human.scores, [[4.5, 2]])
+    assert same(made.metrics[0].scores, [[-0.1, -0.5]])
+    with pytest.raises(InputError, match=r"--human-column: adequacy, fluency"):
+        from_tables(people, None, files, None, [])
+
+
+def test_one_score_per_line(tmp_path: Path) -> None:
+    people, metric = (
+        write(tmp_path / "effort", "3\n4.5\n"),
+        write(tmp_path / "m.csv", "id,hter\n2,.1\n1,.3\n"),
+    )
+    made = from_tables(people, None, [str(metric)], None, ["hter"])
+    assert same(made.human.scores, [[3], [4.5]]) and same(made.metrics[0].scores, [[-0.3], [-0.1]])
+
+
+# What comet-score prints, or writes with --to_json -> the name of the metric.
+COMET = {
+    "comet.txt": (
+        "out/a\tSegment 0\tscore: 0.5\nout/b\tSegment 0\tscore: 0.7\nout/a\tSegment 1\tscore: 0.25\n"
+        "out/b\tSegment 1\tscore: 0.1\nout/a\tscore: 0.375\nout/b\tscore: 0.4\n",
+        "comet",
+    ),
+    "scores.json": (
+        '{"out/a": [{"src": "x", "mt": "y", "COMET": 0.5}, {"src": "x", "mt": "y", "COMET": 0.25}], '
+        '"out/b": [{"src": "x", "mt": "y", "COMET": 0.7}, {"src": "x", "mt": "y", "COMET": 0.1}]}',
+        "COMET",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", COMET)
+def test_files_of_comet_score_name_their_systems(name: str, people: Path, tmp_path: Path) -> None:
+    content, metric = COMET[name]
+    path = write(tmp_path / name, content)
+    made = from_tables(people, None, [str(path)], None, [])
+    assert [each.name for each in made.metrics] == [metric]
+    assert same(made.metrics[0].scores, [[0.5, 0.7], [0.25, 0.1]])
+    with pytest.raises(InputError, match="has the systems a, b, and is given as that of 'c'"):
+        from_tables(people, None, [f"c={path}"], None, [])
+
+
+def test_scores_of_whole_systems(people: Path, tmp_path: Path) -> None:
+    """Given apart they are kept, unless they are the means of the segment scores but for rounding."""
+    whole = write(tmp_path / "sys.tsv", "system\tbleu\na\t31.5\nb\t20\n")
+    made = from_tables(people, None, [str(whole)], None, [])
+    assert made.metrics[0].scores is None and same(made.metrics[0].systems, [31.5, 20])
+    segments = write(tmp_path / "seg.tsv", "system\tsegment\tbleu\na\t1\t31\na\t2\t32\nb\t1\t18\nb\t2\t22\n")
+    made = from_tables(people, None, [str(whole), str(segments)], None, [])
+    assert made.metrics[0].systems is None and made.metrics[0].scores is not None
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("system\tsegment\tbleu\na\t1\tx1\n", "hold no column of numbers"),
+        (
+            "system\tsegment\tbleu\na\t1\t5\na\t1\t6\n",
+            r"m.tsv:3: 'a 1' has two rows \(the first is .*m.tsv:2\)",
+        ),
+        ("system\tsegment\tbleu\n\t1\t5\n", "m.tsv:2: a score without a system"),
+        ("engine\tbleu\na\t5\n", "m.tsv:1: has neither a column 'system' nor 'segment'"),
+        ("system\tsegment\tbleu\nz\t1\t5\n", "'bleu' scores no translation that people judged"),
+    ],
+)
+def test_bad_tables(people: Path, tmp_path: Path, table: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        from_tables(people, None, [str(write(tmp_path / "m.tsv", table))], None, [])
+
+
+def test_bad_columns(people: Path, tmp_path: Path) -> None:
+    metrics = [str(write(tmp_path / "m.tsv", "system\tsegment\tbleu\ta\na\t1\t5\tx\n"))]
+    with pytest.raises(InputError, match=r"m.tsv:2: the score is not a number \('x'\)"):
+        from_tables(people, None, metrics, ["a"], [])
+    with pytest.raises(InputError, match=r"--columns: unknown column 'blue'; known: .*did you mean 'bleu'"):
+        from_tables(people, None, metrics, ["bleu", "blue"], [])
+    with pytest.raises(InputError, match=r"--lower-is-better: unknown metric 'ter'"):
+        from_tables(people, None, metrics, None, ["ter"])
+    with pytest.raises(InputError, match=r"'bleu' of 'a 1' has been read from another file"):
+        from_tables(people, None, metrics * 2, None, [])
+    with pytest.raises(InputError, match=r"no column 'scores' of scores"):
+        from_tables(people, "scores", metrics, None, [])
+
+
+RANKED = "source_language,target_language,segment,judge,system,rank\n" + "".join(
+    f"Czech,English,{segment},{judge},{system},{rank}\n"
+    for segment, judge, ranks in ((7, "x", "a1b2_ref1"), (7, "y", "a2b1"), (9, "x", "a1b3c3"))
+    for system, rank in [(r[:-1], r[-1]) for r in re.findall(r"[a-z_]+\d", ranks)]
+)
+
+
+def test_rankings_become_preferences(tmp_path: Path) -> None:
+    ranked = write(tmp_path / "ranks.csv", RANKED)
+    scores = write(
+        tmp_path / "m.tsv", "system\tsegment\tm\na\t7\t1\nb\t7\t0\na\t9\t1\nb\t9\t0\nc\t9\t0\nc\t8\t3\n"
+    )
+    made = from_rankings([ranked], None, [str(scores)], None, [], "expected_wins", "_ref")
+    judged = made.human.preferences
+    assert made.name == "Czech-English" and judged is not None
+    assert made.human.systems == ("a", "b", "c") and made.human.segments == ("7", "9", "8")
+    told = sorted(zip(judged.segment, judged.left, judged.right, judged.outcome, strict=True))
+    assert told == [(0, 0, 1, -1), (0, 0, 1, 1), (1, 0, 1, 1), (1, 0, 2, 1), (1, 1, 2, 0)]
+    # a beats b in 2 of 3 and c in 1 of 1 decided judgements
+    assert made.human.of_systems()[0] == pytest.approx((2 / 3 + 1) / 2)
+    with pytest.raises(InputError, match=r"--ranking-method: unknown ranking method with scores"):
+        from_rankings([ranked], None, [str(scores)], None, [], "most_probable", "_ref")
+    with pytest.raises(InputError, match=r"no judgements of 'Czech-French'"):
+        from_rankings([ranked], "Czech-French", [str(scores)], None, [], "expected_wins", "_ref")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    root = tmp_path / "wmt99"
+    write(root / "sources/en-de.txt", "one\ntwo\nthree\n")
+    write(root / "references/en-de.refA.txt", "eins\nzwei\ndrei\n")
+    write(root / "human-scores/en-de.mqm.seg.score", "".join(
+        f"{system}\t{score}\n" for system, scores in
+        (("good", (-1, "None", 0)), ("bad", (-5, -4, -3)), ("refA", (0, 0, 0))) for score in scores
+    ))  # fmt: skip
+    write(root / "human-scores/en-de.mqm.sys.score", "good\t-0.5\nbad\t-4\nrefA\t0\n")
+    write(root / "metric-scores/en-de/BLEU-refA.seg.score", "".join(
+        f"{system} {score}\n"
+        for system, scores in (("good", (3, 4, 5)), ("bad", (1, 2, 0))) for score in scores
+    ))  # fmt: skip
+    write(root / "metric-scores/en-de/BLEU-refA.sys.score", "good 4.4\nbad 1.1\n")
+    write(root / "metric-scores/en-de/QE-src.seg.score", "good 1\n" * 3 + "bad 0\n" * 3 + "refA 1\n" * 3)
+    write(root / "metric-scores/en-de/QE-src.domain.score", "news good 1\n")
+    return root
+
+
+def test_folders_of_mt_metrics_eval(folder: Path) -> None:
+    """The layout of its README: levels, None, references that are no systems."""
+    made = from_metrics_eval(folder, None, None, None, [])
+    assert made.name == "wmt99 en-de" and made.human.systems == ("good", "bad")
+    assert same(made.human.scores, [[-1, -5], [NAN, -4], [0, -3]])
+    assert made.human.system_scores is None  # they are the means
+    bleu, qe = made.metrics
+    assert (bleu.name, qe.name) == ("BLEU-refA", "QE-src")
+    assert same(bleu.scores, [[3, 1], [4, 2], [5, 0]]) and same(bleu.systems, [4.4, 1.1])
+    assert qe.systems is None
+    assert "references are no systems here: refA" in made.notes
+    kept = from_metrics_eval(folder, "en-de", "mqm", ["QE"], [], references=True)
+    assert kept.human.systems == ("good", "bad", "refA") and [m.name for m in kept.metrics] == ["QE-src"]
+
+
+def test_bad_folders_of_mt_metrics_eval(folder: Path) -> None:
+    cases: list[tuple[tuple[Any, ...], str]] = [
+        ((folder.parent, None, None, None, []), "holds no human-scores"),
+        ((folder, "en-cs", None, None, []), "--pair: unknown language pair 'en-cs'"),
+        ((folder, None, "da", None, []), "--gold: unknown human score 'da'"),
+        ((folder, None, None, ["chrF"], []), "--columns: unknown metric 'chrF'"),
+    ]
+    for arguments, message in cases:
+        with pytest.raises(InputError, match=message):
+            from_metrics_eval(*arguments)
+    path = folder / "metric-scores/en-de/BLEU-refA.seg.score"
+    path.write_text("good 3\ngood 4\n")
+    with pytest.raises(InputError, match=r"BLEU-refA.seg.score: 'good' has 2 scores, not 3"):
+        from_metrics_eval(folder, None, None, None, [])
+    path.write_text("good 3\ngood\n")
+    with pytest.raises(InputError, match=r"BLEU-refA.seg.score:2: expected a system and a score, found 1"):
+        from_metrics_eval(folder, None, None, None, [])
+    (folder / "sources/en-de.txt").unlink()
+    with pytest.raises(InputError, match="no such file of sources"):
+        from_metrics_eval(folder, None, None, None, [])
+
+
+def test_names_that_join_with_nothing_are_told() -> None:
+    """Half of the ids are written with zeros before them: half of the rows would be lost in silence."""
+    judged = ScoreTable("human", {("A", str(i)): float(i) for i in range(60)})
+    written = {("A", f"{i:02}" if i < 10 else str(i)): float(i) for i in range(60)}
+    metric = ScoreTable("m", written)
+    _, notes = made_metrics([metric], human_of(judged, [metric]), ())
+    assert notes == [
+        "'m' has no score for 10 of 60 judged translations, and 10 scores of segments that nobody judged, "
+        "such as '00': segments are joined by their names as they are written; '00' differs from a judged "
+        "one only in zeros before it"
+    ]
+    more = ScoreTable("m", {**judged.segments, ("A", "z"): 1.0})
+    assert made_metrics([more], human_of(judged, [more]), ())[1] == []

@@ -1,0 +1,64 @@
+"""Residuals of decoder log-probabilities: by hand, and the laws that keep them honest."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from qe_papers.extractors.decoder_residual import DecoderResidual
+
+from features.core.segments import Segments
+from features.decoder_output.means import PRIOR, SubwordMeans
+from features.decoder_output.tokens import DecoderTokens
+from features.storage.damage import Damaged
+
+SPOKEN = (("a b a", "-1 -4 -3 -0.1"), ("a c@@ b", "-2 -5 -3 -0.1"))
+
+
+def segments(*rows: tuple[str, str]) -> Segments:
+    n = len(rows)
+    columns = {"subwords": tuple(s for s, _ in rows), "token_log_probabilities": tuple(p for _, p in rows)}
+    return Segments(("x",) * n, ("y",) * n, **columns)
+
+
+def test_means_are_smoothed_towards_the_overall_mean() -> None:
+    means = SubwordMeans.fit(DecoderTokens.of(segments(*SPOKEN)))
+    assert means.mean == -3
+    new = DecoderTokens.of(segments(("a d", "-1 -1 -1")))
+    expected = [-1 - (-6 - 3 * PRIOR) / (3 + PRIOR), -1 - (-3)]  # an unknown subword has the overall mean
+    assert means.residuals(new).tolist() == pytest.approx(expected)
+    assert means.seen(new).tolist() == pytest.approx([np.log(4), 0])
+
+
+def test_a_text_learned_from_is_left_out_of_its_own_means() -> None:
+    spoken = DecoderTokens.of(segments(*SPOKEN))
+    means = SubwordMeans.fit(spoken)
+    own = means.residuals(spoken, own=True)
+    # `a` of the first text: only the second text's -2 speaks for it; `c@@` occurs in its own text alone
+    assert own[0] == pytest.approx(-1 - (-2 - 3 * PRIOR) / (1 + PRIOR))
+    assert own[4] == pytest.approx(-5 - (-3))
+
+
+def test_columns_by_hand() -> None:
+    extractor = DecoderResidual().fit(segments(*SPOKEN), {})
+    values = dict(
+        zip(extractor.names, extractor.extract(segments(("d@@ e", "-1 -7 -1"), ("", "-1"))).T, strict=True)
+    )
+    prefix = "decoder_residual_"
+    assert values[prefix + "mean"][0] == -1 and values[prefix + "minimum"][0] == -4
+    assert values[prefix + "word_minimum"][0] == -2 and values[prefix + "unseen"][0] == 1
+    assert np.isnan(extractor.extract(segments(("", "-1")))).all()
+
+
+def test_what_is_saved_comes_back(tmp_path: Path) -> None:
+    fitted = DecoderResidual().fit(segments(*SPOKEN), {})
+    fitted.save(tmp_path)
+    batch = segments(("a b", "-1 -2 -1"))
+    np.testing.assert_array_equal(DecoderResidual().restore(tmp_path).extract(batch), fitted.extract(batch))
+
+
+def test_counts_below_nothing_are_damage(tmp_path: Path) -> None:
+    SubwordMeans(("a", "b"), np.array([-1.0, -2.0]), np.array([1.0, 2.0])).save(tmp_path)
+    assert SubwordMeans.load(tmp_path).counts.tolist() == [1, 2]
+    SubwordMeans(("a", "b"), np.array([-1.0, -2.0]), np.array([1.0, -1.0])).save(tmp_path)
+    with pytest.raises(Damaged, match="`subwords` must hold numbers from 0"):
+        SubwordMeans.load(tmp_path)

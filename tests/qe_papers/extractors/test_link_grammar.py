@@ -1,0 +1,114 @@
+"""Figures of linkages, by hand; the program link-parser itself where it is installed."""
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from qe_papers.extractors.link_grammar import LinkGrammar
+
+from features.basics.errors import InputError
+from features.core.segments import Segments
+from qe.language.programs.taggers import tagger
+from tests.features.parsed import ENGLISH, SPANISH, block, row
+
+
+def comments(linkages: object, unused: object, cost: object, length: object) -> list[str]:
+    figures = {"linkages": linkages, "unused": unused, "cost": cost, "length": length}
+    return [f"link_grammar_{name} = {value}" for name, value in figures.items()]
+
+
+def segments(*texts: tuple[str, Sequence[str]]) -> Segments:
+    columns = {
+        "source": [text for text, _ in texts],
+        "target": ["x"] * len(texts),
+        "annotation_source": [block(*text) for text in texts],
+    }
+    return Segments.from_columns(columns, ENGLISH, SPANISH)
+
+
+def of(values: dict[str, float], name: str) -> float:
+    return values[f"link_grammar_{name}_source"]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (
+            (1000, 0, 3.5, 12),
+            {"linkages": 1000, "linkages_log10": 3, "complete": 1, "unused": 0, "cost": 3.5,
+             "cost_by_word": 3.5 / 4, "length": 12, "length_by_word": 3, "linkages_below_1000": 0,
+             "linkages_below_1001": 1},
+        ),
+        (
+            (1, 6, -0.61, 0),  # both walls and all words are unused; simple sentences cost less than nothing
+            {"linkages": 1, "linkages_log10": 0, "complete": 0, "unused": 6, "cost": -0.61,
+             "cost_by_word": -0.61 / 4, "length": 0, "length_by_word": 0, "linkages_below_1000": 1,
+             "linkages_below_1001": 1},
+        ),
+    ],
+)  # fmt: skip
+def test_by_hand(given: tuple[float, ...], expected: dict[str, float]) -> None:
+    values = row(LinkGrammar(below=[1000, 1001]), segments(("a b c d", comments(*given))))
+    assert values == pytest.approx({f"link_grammar_{name}_source": v for name, v in expected.items()})
+
+
+def test_a_text_that_was_given_up_is_undefined_if_there_may_be_some() -> None:
+    given = segments(("a b", comments(2, 1, 0, 3)), ("c d", ()), ("", ()))
+    extractor = LinkGrammar(below=[10], given_up=True)
+    assert of(row(extractor, given, 0), "given_up") == 0
+    without = row(extractor, given, 1)
+    assert without.pop("link_grammar_given_up_source") == 1
+    assert np.isnan(list(without.values())).all()
+    assert np.isnan(list(row(extractor, given, 2).values())).all()
+
+
+def test_what_is_missing_is_one_message() -> None:
+    given = segments(("a b", comments(2, 1, 0, 3)), ("", ()), ("c d", ()))
+    message = (
+        "annotation_source, segment 3: link grammar says nothing of the text: it was not asked, or gave up"
+    )
+    with pytest.raises(InputError, match=rf"{message}; annotate with `\+link-grammar`.*`given_up: true`"):
+        LinkGrammar().extract(given)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "shown"),
+    [
+        (comments(0, 0, 1, 2), "linkages = 0, unused = 0, cost = 1, length = 2"),
+        (comments(3, -1, 1, 2), "unused = -1"),
+        (comments(3, 0, 1, -2), "length = -2"),
+        (comments(3, 0, "x", 2), "cost = nan"),
+        (comments("inf", 0, 1, 2), "linkages = inf"),
+        (comments(3, 0, 1, 2)[:2], "cost = nan, length = nan"),
+    ],
+)
+@pytest.mark.parametrize("given_up", [False, True])
+def test_figures_that_the_program_cannot_have_given_are_refused(
+    wrong: Sequence[str], shown: str, given_up: bool
+) -> None:
+    with pytest.raises(InputError, match=f"annotation_source, segment 1: .*{re.escape(shown)}"):
+        LinkGrammar(given_up=given_up).extract(segments(("a b", wrong)))
+
+
+def test_the_other_side_can_be_the_english_one() -> None:
+    columns = {"source": ["x"], "target": ["a b"], "annotation_target": [block("a b", comments(5, 0, 1, 2))]}
+    values = row(LinkGrammar(sides="target"), Segments.from_columns(columns, SPANISH, ENGLISH))
+    assert values["link_grammar_linkages_target"] == 5 and len(values) == 8
+
+
+@pytest.mark.slow
+def test_link_parser_itself() -> None:
+    """A sentence, and salad of its words."""
+    texts = ["The cat sleeps on the mat .", "Cat the of of the mat ."]
+    try:
+        blocks = list(tagger("link-grammar", "en", "es").annotate([text.split() for text in texts]))
+    except InputError as error:
+        pytest.skip(str(error))
+    columns = {"source": texts, "target": ["x", "x"], "annotation_source": blocks}
+    given = Segments.from_columns(columns, ENGLISH, SPANISH)
+    sentence, salad = (row(LinkGrammar(), given, i) for i in (0, 1))
+    assert (of(sentence, "complete"), of(salad, "complete")) == (1, 0)
+    assert of(sentence, "unused") == 0 < of(salad, "unused")
+    assert of(sentence, "linkages") >= 1
+    assert of(sentence, "length_by_word") == of(sentence, "length") / 7 >= 1

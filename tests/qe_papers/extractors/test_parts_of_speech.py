@@ -1,0 +1,105 @@
+"""Parts of speech of source and translation: counted by hand."""
+
+import math
+
+import pytest
+from qe_papers.extractors.parts_of_speech import COLUMNS, GROUPS, UPOS, PartsOfSpeech
+
+from features.basics.errors import InputError
+from features.core.segments import Segments
+from features.text.annotation import block_of
+from features.text.tokenizer import Tokenizer
+
+WHITESPACE = Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace")
+
+
+def block(tags: str) -> str:
+    return block_of([(f"w{i}", "_", tag, "_") for i, tag in enumerate(tags.split())])
+
+
+def segments(*pairs: tuple[str, str]) -> Segments:
+    """Of (source tags, target tags); the words do not matter."""
+    texts = [tuple(" ".join(f"w{i}" for i in range(len(side.split()))) for side in pair) for pair in pairs]
+    columns = {
+        "source": [text[0] for text in texts],
+        "target": [text[1] for text in texts],
+        "annotation_source": [block(pair[0]) for pair in pairs],
+        "annotation_target": [block(pair[1]) for pair in pairs],
+    }
+    return Segments.from_columns(columns, *WHITESPACE)
+
+
+def row(source: str, target: str) -> dict[str, float]:
+    extractor = PartsOfSpeech()
+    return dict(zip(extractor.names, extractor.extract(segments((source, target)))[0].tolist(), strict=True))
+
+
+def test_counts_shares_differences_and_ratios() -> None:
+    """the black cat sat . -> el gato se sentó ."""
+    cells = row("DET ADJ NOUN VERB PUNCT", "DET NOUN PRON VERB PUNCT")
+    assert (cells["upos_adj_source"], cells["upos_adj_target"]) == (1, 0)
+    assert (cells["upos_adj_difference"], cells["upos_pron_difference"]) == (1, -1)
+    assert cells["upos_pron_absolute_difference"] == 1
+    assert cells["upos_noun_source_share"] == pytest.approx(0.2)
+    assert (cells["upos_noun_ratio"], cells["upos_adj_ratio"]) == (1, 0)
+    assert math.isnan(cells["upos_pron_ratio"])  # the source has none
+    # Content: ADJ NOUN VERB and NOUN VERB; function: DET and DET PRON (WLV-SHEF, section 3.1).
+    assert (cells["pos_content_source"], cells["pos_content_target"]) == (3, 2)
+    assert (cells["pos_content_to_function_source"], cells["pos_content_to_function_target"]) == (3, 1)
+    assert cells["pos_distance"] == pytest.approx((0.2 + 0.2) / 2)
+
+
+def test_ratios_of_shares_are_of_shares() -> None:
+    """One pronoun in two words, two in three: (1 / 2) / (2 / 3)."""
+    assert row("PRON VERB", "PRON PRON AUX")["upos_pron_ratio_of_shares"] == pytest.approx(0.75)
+
+
+def test_groups_count_all_their_tags() -> None:
+    cells = row("ADP CCONJ SCONJ NOUN PROPN AUX VERB X", "X")
+    assert cells["pos_prepositions_conjunctions_source"] == 3
+    assert (cells["pos_nouns_source"], cells["pos_verbs_source"], cells["upos_x_source"]) == (2, 2, 1)
+
+
+def test_empty_texts_have_no_shares_but_counts_of_zero() -> None:
+    cells = row("", "NOUN")
+    assert cells["upos_noun_source"] == 0 and math.isnan(cells["upos_noun_source_share"])
+    assert math.isnan(cells["pos_distance"])
+
+
+def test_a_tag_of_another_tag_set_counts_in_the_length_alone() -> None:
+    cells = row("NN NOUN", "NOUN")
+    assert sum(cells[f"upos_{tag.lower()}_source"] for tag in UPOS) == 1
+    assert cells["upos_noun_source_share"] == 0.5
+
+
+def test_an_annotation_that_is_missing_or_does_not_fit_is_an_error() -> None:
+    bare = Segments(("a",), ("b",), *WHITESPACE)
+    with pytest.raises(InputError, match="no column 'annotation_source'"):
+        PartsOfSpeech().extract(bare)
+    crooked = Segments.from_columns(
+        {
+            "source": ["a b"],
+            "target": ["c"],
+            "annotation_source": [block("X")],
+            "annotation_target": [block("X")],
+        },
+        *WHITESPACE,
+    )
+    with pytest.raises(InputError, match="1 words, but the text 2 tokens"):
+        PartsOfSpeech().extract(crooked)
+
+
+def test_every_tag_has_the_same_columns() -> None:
+    kinds = {
+        stem: {c.name.removeprefix(stem) for c in COLUMNS if c.name.startswith(f"{stem}_")} for stem in GROUPS
+    }
+    common = {
+        "_source",
+        "_target",
+        "_source_share",
+        "_target_share",
+        "_difference",
+        "_absolute_difference",
+        "_ratio",
+    }
+    assert all(common <= columns for columns in kinds.values())

@@ -1,0 +1,83 @@
+"""Sequences by hand, perplexities by the models scored one by one."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from qe_papers.comparisons.sequences import SEQUENCES
+from qe_papers.extractors.sequence_lm import SequenceLanguageModels
+
+from features.core.segments import Segments
+from features.resources.aligner import AlignerBuilder
+from features.resources.language_model import LanguageModel
+from features.resources.stop_words import StopWords
+from features.text.annotation import block_of
+from features.text.corpus import ParallelCorpus
+from features.text.tokenizer import Tokenizer
+from features.text.tokens import Tokens
+
+SOURCE, TARGET = Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace")
+PAIRS = [("the houses", "las casas"), ("of the house", "de la casa"), ("the red", "la roja"), ("of", "de")]
+TAGS = {"the": "DT", "houses": "NNS", "house": "NN", "of": "IN", "red": "JJ"}
+
+
+def segments(pairs: list[tuple[str, str]]) -> Segments:
+    blocks = [block_of([(word, "_", "_", TAGS[word]) for word in source.split()]) for source, _ in pairs]
+    columns = {"source": [p[0] for p in pairs], "target": [p[1] for p in pairs], "annotation_source": blocks}
+    return Segments.from_columns(columns, SOURCE, TARGET)
+
+
+def unfitted() -> SequenceLanguageModels:
+    corpus = ParallelCorpus.from_lines(PAIRS * 20, SOURCE, TARGET)
+    stop_words = StopWords.build(corpus, side="target", most=2)
+    return SequenceLanguageModels(stop_words, AlignerBuilder().build(corpus))
+
+
+def fitted() -> SequenceLanguageModels:
+    return unfitted().fit(
+        segments(PAIRS), {"reference": ["las casas", "de la casa", "la casa roja", "de la"]}
+    )
+
+
+@pytest.mark.slow
+def test_sequences_by_hand() -> None:
+    """Stop words are `la` and `de`, twice in the four pairs each."""
+    batch = segments([("of the houses", "de la casas"), ("of", "de")])
+    made = unfitted()._sequences(batch, batch.target_tokens)
+    assert {name: made[name].words(0) for name in SEQUENCES} == {
+        "words": ["de", "la", "casas"],
+        "roots": ["de", "la", "cas"],
+        "suffixes": ["-", "-", "as"],
+        "root_stop": ["de", "la", "cas"],
+        "suffix_stop": ["de", "la", "as"],
+        "pos_stop": ["de", "la", "NNS"],
+        "chains": ["de_la"],
+    }
+    assert made["chains"].words(1) == []
+
+
+@pytest.mark.slow
+def test_perplexities_are_those_of_the_models() -> None:
+    extractor, batch = fitted(), segments([("of the houses", "de las casas")])
+    row = dict(zip(extractor.names, extractor.extract(batch)[0].tolist(), strict=True))
+    text = Tokens.from_lists([["de", "las", "casas"]])
+    perplexity = {}
+    for kind, lines in (
+        ("sys", [target for _, target in PAIRS]),
+        ("ref", ["las casas", "de la casa", "la casa roja", "de la"]),
+    ):
+        model = LanguageModel.from_tokens(TARGET.tokens(lines), order=3)
+        perplexity[kind] = 10 ** -model.score(text).log10.mean()
+    assert row["sequence_words_sys"] == pytest.approx(perplexity["sys"])
+    assert row["sequence_words_sys_ref"] == pytest.approx(perplexity["sys"] / perplexity["ref"])
+    assert row["sequence_words_ref_sys"] == pytest.approx(perplexity["ref"] / perplexity["sys"])
+    assert len(row) == 21
+    assert np.isnan(row["sequence_chains_sys"])  # no two stop words meet
+
+
+@pytest.mark.slow
+def test_saved_and_restored(tmp_path: Path) -> None:
+    extractor, batch = fitted(), segments(PAIRS)
+    extractor.save(tmp_path)
+    again = SequenceLanguageModels(extractor.target_stop_words, extractor.aligner).restore(tmp_path)
+    np.testing.assert_array_equal(again.extract(batch), extractor.extract(batch))

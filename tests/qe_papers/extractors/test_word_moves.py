@@ -1,0 +1,39 @@
+"""Moves of shared words as features."""
+
+import numpy as np
+import pytest
+from qe_papers.extractors.word_moves import WordMoves
+
+from features.basics.errors import InputError
+from features.core.segments import Segments
+from features.text.tokenizer import Tokenizer
+
+
+def segments(rows: list[tuple[str, str]], language: str = "es") -> Segments:
+    columns = {
+        "source": ["x"] * len(rows),
+        "target": [t for t, _ in rows],
+        "pseudo_reference": [p for _, p in rows],
+    }
+    return Segments.from_columns(columns, Tokenizer("en"), Tokenizer(language))
+
+
+def test_by_hand() -> None:
+    rows = [
+        ("La casa Blanca .", "Una blanca casa ."),  # las / una: substituted in place
+        ("d e a b c .", "a b c d e ."),  # two words by 3, three words by 2
+        ("rojos gatos", ""),
+        ("uno", "dos"),
+    ]
+    values = WordMoves().extract(segments(rows))
+    names = ("same", "alone", "group", "by_1", "further")
+    assert WordMoves().names == tuple(f"word_moves_{name}" for name in names)
+    np.testing.assert_allclose(values[0], [2 / 4, 2 / 4, 0, 2 / 4, 0])
+    np.testing.assert_allclose(values[1], [1 / 6, 0, 5 / 6, 0, 5 / 6])
+    assert np.isnan(values[2]).all()
+    np.testing.assert_allclose(values[3], [1, 0, 0, 0, 0])
+
+
+def test_language_without_base_forms() -> None:
+    with pytest.raises(InputError, match="no base forms for the language 'ko'"):
+        WordMoves().extract(segments([("a", "b")], "ko"))

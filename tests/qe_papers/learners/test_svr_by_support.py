@@ -1,0 +1,147 @@
+"""What is chosen, by brute force over the same grids, and by the paper's table 5."""
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from qe_papers.learners.svr_by_support import Setting, SvrChosenBySupport, chosen
+from sklearn.model_selection import KFold, cross_val_predict
+from sklearn.svm import SVR
+
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from qe.learning.learner import LEARNERS
+from qe.learning.parameters import strategy_mistakes
+from qe.statistics.metrics.delta_avg import DeltaAvg
+
+SMALL: dict[str, Any] = {
+    "C": (1.0, 8.0), "gamma": (0.01, 0.2), "epsilon": (0.05, 0.6), "steps": (2.0, 1.5), "folds": 4,
+    "validation": 0.25, "metric": "delta_avg",
+}  # fmt: skip
+
+# Table 5 of the paper: C, gamma, epsilon, support vectors of 1,527 rows, DeltaAvg of the development set.
+TABLE = (
+    (1.0, 0.00781, 0.50, 695, 0.62),
+    (1.74, 0.00258, 0.3299, 952, 0.63),  # the submission
+    (8.0, 0.00195, 0.0078, 1509, 0.64),
+    (16.0, 0.00138, 0.0884, 1359, 0.63),
+)
+
+
+def data(rows: int = 120, seed: int = 0) -> tuple[FloatArray, FloatArray]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, 4))
+    return X, 3 + 0.6 * X[:, 0] - 0.3 * X[:, 1] ** 2 + 0.4 * rng.normal(size=rows)
+
+
+def by_hand(grid: list[list[float]], X: FloatArray, y: FloatArray) -> dict[str, float]:
+    """The best of a grid by scikit-learn's own cross-validation, and how it does on the last quarter."""
+    first = 90
+    errors = {
+        (C, gamma, epsilon): np.mean(
+            (
+                cross_val_predict(SVR(C=C, gamma=gamma, epsilon=epsilon), X[:first], y[:first], cv=KFold(4))
+                - y[:first]
+            )
+            ** 2
+        )
+        for C, gamma, epsilon in product(*grid)
+    }
+    C, gamma, epsilon = min(errors, key=lambda setting: errors[setting])
+    model = SVR(C=C, gamma=gamma, epsilon=epsilon).fit(X[:first], y[:first])
+    return {
+        "C": C,
+        "gamma": gamma,
+        "epsilon": epsilon,
+        "error": float(errors[C, gamma, epsilon]),
+        "score": DeltaAvg().score(y[first:], model.predict(X[first:])),
+        "support_vectors": float(np.count_nonzero(model.dual_coef_) / first),
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_best_of_every_grid_is_that_of_brute_force(seed: int) -> None:
+    X, y = data(seed=seed)
+    fitted = SvrChosenBySupport(**SMALL, seed=seed).fit(X, y)
+    assert len(fitted.best_) == len(fitted.grids_) == 2
+    for best, grid in zip(fitted.best_, fitted.grids_, strict=True):
+        expected = by_hand(grid, X, y)
+        assert [best[name] for name in ("C", "gamma", "epsilon")] == [
+            expected[name] for name in ("C", "gamma", "epsilon")
+        ]
+        for name in ("error", "score"):
+            assert best[name] == pytest.approx(expected[name], abs=2e-3), name
+        assert best["support_vectors"] == pytest.approx(expected["support_vectors"], abs=0.02)
+    taken = fitted.best_[fitted.chosen_]
+    final = SVR(C=taken["C"], gamma=taken["gamma"], epsilon=taken["epsilon"], cache_size=500).fit(X, y)
+    np.testing.assert_array_equal(fitted.predict(X), final.predict(X))
+
+
+@pytest.mark.slow
+def test_grids_have_their_steps_and_stay_in_their_ranges() -> None:
+    fitted = SvrChosenBySupport(**SMALL, seed=3).fit(*data())
+    for grid, step in zip(fitted.grids_, SMALL["steps"], strict=True):
+        for name, values in zip(("C", "gamma", "epsilon"), grid, strict=True):
+            low, high = SMALL[name]
+            assert low <= values[0] <= low * 2**step
+            np.testing.assert_allclose(np.diff(np.log2(values)), step)
+            assert values[-1] <= high < values[-1] * 2**step * (1 + 1e-9)
+    other = SvrChosenBySupport(**SMALL, seed=4).fit(*data())
+    assert fitted.grids_ != other.grids_
+
+
+def test_the_choice_is_the_papers() -> None:
+    """Neither the best of the development set (1,509 of 1,527 are support vectors) nor the fewest."""
+    settings = [Setting(C, g, e, 0.0, score, count / 1527) for C, g, e, count, score in TABLE]
+    assert chosen(settings, 0.01, 0.5) == 1
+    assert chosen(settings, 0.0, 0.5) == 2
+    assert chosen(settings, 0.02, 0.4) == 0
+    assert chosen(settings, 0.01, 0.9) == 3
+
+
+def test_equally_near_shares_are_told_apart_by_the_score() -> None:
+    settings = [Setting(1, 1, 1, 0.0, score, share) for score, share in ((0.5, 0.25), (0.6, 0.75))]
+    assert chosen(settings, 1.0, 0.5) == 1
+    undefined = [Setting(1, 1, 1, 0.0, -np.inf, share) for share in (0.9, 0.6)]
+    assert chosen(undefined, 0.01, 0.5) == 1
+
+
+@pytest.mark.slow
+def test_tolerance_decides_whether_the_number_counts() -> None:
+    """Without tolerance the best score is taken; with all of it, the share nearest to `support`."""
+    X, y = data(seed=5)
+    for support in (0.0, 1.0):
+        loose = SvrChosenBySupport(**SMALL, tolerance=1e6, support=support).fit(X, y)
+        shares = [best["support_vectors"] for best in loose.best_]
+        assert shares[0] != shares[1]
+        assert loose.chosen_ == int(np.argmin(shares) if support == 0 else np.argmax(shares))
+        strict = SvrChosenBySupport(**SMALL, tolerance=0.0, support=support).fit(X, y)
+        assert strict.chosen_ == int(np.argmax([best["score"] for best in strict.best_]))
+
+
+@pytest.mark.slow
+def test_labels_of_which_low_is_good_are_turned() -> None:
+    X, y = data(seed=6)
+    good = SvrChosenBySupport(**SMALL).fit(X, y)
+    bad = SvrChosenBySupport(**SMALL, label_sign=-1.0).fit(X, -y)
+    np.testing.assert_allclose(
+        [best["score"] for best in bad.best_], [best["score"] for best in good.best_], atol=1e-6
+    )
+    lower = SvrChosenBySupport(**{**SMALL, "metric": "mae"}).fit(X, y)
+    assert all(best["score"] < 0 for best in lower.best_)
+
+
+def test_what_cannot_be_chosen_from_is_refused() -> None:
+    with pytest.raises(InputError, match="needs 3 rows, but got 2"):
+        SvrChosenBySupport().fit(np.zeros((2, 1)), np.array([1.0, 2.0]))
+    for params, message in (
+        ({"C": [4.0, 1.0]}, "low <= high"),
+        ({"gamma": [0.1]}, "low <= high"),
+        ({"epsilon": [0.0, 0.5]}, "above 0"),
+        ({"steps": []}, "not empty"),
+        ({"metric": "mea"}, "mae"),
+    ):
+        wrong = list(strategy_mistakes(LEARNERS, "svr_by_support", params, None, "learner", "params"))
+        assert len(wrong) == 1 and message in wrong[0][1], (params, wrong)

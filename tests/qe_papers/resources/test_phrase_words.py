@@ -1,0 +1,92 @@
+"""Phrases that are like others: by hand, and against every pair with its subsequences written out."""
+
+from dataclasses import replace
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from qe_papers.resources.phrase_words import Phrase, PhraseWords, PhraseWordsBuilder
+
+from features.resources.phrase_table import PhraseTable
+from features.storage.damage import Damaged
+from features.text.corpus import ParallelCorpus
+from features.text.links import Links
+from features.text.tokenizer import Tokenizer
+
+PLAIN = Tokenizer(kind="whitespace", normalise=False)
+
+
+def words_of(lines: list[str]) -> PhraseWords:
+    """Every n-gram of the lines is a phrase: they are their own translations, word by word."""
+    corpus = ParallelCorpus.from_lines([(line, line.upper()) for line in lines], PLAIN, PLAIN)
+    links = Links.from_pharaoh([" ".join(f"{i}-{i}" for i in range(len(line.split()))) for line in lines])
+    table = PhraseTable.from_links(corpus, links, minimum=1)
+    return PhraseWordsBuilder(phrase_table=table, side="source").build(corpus)
+
+
+def phrases_of(words: PhraseWords) -> list[Phrase]:
+    return [words.phrase(place) for place in range(len(words))]
+
+
+def sequence(one: Phrase, other: Phrase) -> int:
+    """Words of the longest common subsequence: of all subsequences."""
+    return max(
+        n for n in range(len(one) + 1) if set(combinations(one, n)) & set(combinations(other, n))
+    )  # fmt: skip
+
+
+def segment(one: Phrase, other: Phrase) -> int:
+    spans = lambda text: {text[i:j] for i in range(len(text)) for j in range(i, len(text) + 1)}  # noqa: E731
+    return max(map(len, spans(one) & spans(other)))
+
+
+def test_phrases_of_three_to_five_words_once() -> None:
+    words = words_of(["A b c d", "a b c e"])
+    expected = ["a b c", "b c d", "b c e", "a b c d", "a b c e"]
+    assert sorted(phrases_of(words)) == sorted(tuple(line.split()) for line in expected)
+
+
+def test_by_hand() -> None:
+    words = words_of(["i am very happy today", "we all am very happy"])
+    similar = words.similar(
+        [("am", "very", "happy"), ("i", "am", "happy"), ("very", "happy"), ("x", "am", "very")]
+    )
+    # 9/12 of the four words that have it; of five words 9/15 is not more than .6.
+    assert set(similar) == {("am", "very", "happy")}
+    assert set(similar["am", "very", "happy"]) == {
+        ("i", "am", "very", "happy"),
+        ("am", "very", "happy", "today"),
+        ("all", "am", "very", "happy"),
+    }
+    # The footnote's pair: 9/12 of the sequence, but only `i am` in a row.
+    assert sequence(("i", "am", "happy"), ("i", "am", "very", "happy")) == 3
+    assert segment(("i", "am", "happy"), ("i", "am", "very", "happy")) == 2
+
+
+def test_against_every_pair() -> None:
+    words = words_of([" ".join(letters) for letters in product("ab", "ab", "bc", "ac", "ab")])
+    patterns = [*phrases_of(words), ("a", "b"), ("a", "x", "b", "c", "a"), ("a", "b", "c", "a", "x", "b")]
+    expected = {
+        g: {
+            p
+            for p in phrases_of(words)
+            if p != g and sequence(p, g) ** 2 * 10 > 6 * len(p) * len(g) and segment(p, g) >= 3
+        }
+        for g in patterns
+    }
+    found = {g: set(phrases) for g, phrases in words.similar(patterns).items()}
+    assert found == {g: phrases for g, phrases in expected.items() if phrases}
+    assert words.similar(patterns) == words.similar(patterns[::-1])  # those that are known by now too
+
+
+def test_without_long_phrases() -> None:
+    words = words_of(["a b", "c"])
+    assert len(words) == 0 and words.similar([("a", "b", "c")]) == {}
+
+
+def test_longer_phrases_than_there_can_be_are_damage() -> None:
+    """Compiled code has room for five words."""
+    words = words_of(["a b c d e f"])
+    words.check_arrays()
+    with pytest.raises(Damaged, match="lengths"):
+        replace(words, starts=np.array([0, len(words.words)])).check_arrays()

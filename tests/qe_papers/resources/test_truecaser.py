@@ -1,0 +1,69 @@
+"""Usual spellings of words."""
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+from qe_papers.resources.truecaser import Truecaser, begins
+
+from features.text.corpus import ParallelCorpus
+from features.text.tokenizer import Tokenizer
+from features.text.tokens import Tokens
+
+PLAIN = Tokenizer(kind="whitespace", normalise=False)
+
+
+def tokens(*lines: str) -> Tokens:
+    return Tokens.from_lists([line.split() for line in lines])
+
+
+TEXT = tokens(
+    "The red house of Ann .", "Ann said : The house is red !", "Monday it rained in the EU", "Red , red , RED"
+)
+
+
+def test_spellings_are_counted_away_from_the_starts_of_sentences() -> None:
+    caser = Truecaser.from_tokens(TEXT)
+    usual = dict(
+        zip(
+            ["THE", "ann", "eu", "monday", "Red", "unknown"],
+            caser.usual(("THE", "ann", "eu", "monday", "Red", "unknown")),
+            strict=True,
+        )
+    )
+    assert usual == {
+        "THE": "the",
+        "ann": "Ann",
+        "eu": "EU",
+        "monday": "Monday",
+        "Red": "red",
+        "unknown": None,
+    }
+    assert caser.shares[caser.spellings.index("red")] == np.float32(3 / 4)
+
+
+def test_words_of_another_part_of_the_corpus_are_unknown() -> None:
+    made = Truecaser.from_tokens(TEXT.take(np.array([3])))
+    assert made.spellings == (",", "RED") and made.shares.tolist() == [1.0, 0.5]  # capitals first
+
+
+def test_starts() -> None:
+    assert begins(tokens("a : b c", "", "d")).tolist() == [True, False, True, False, True]
+
+
+def test_only_starts_are_changed() -> None:
+    cased = Truecaser.from_tokens(TEXT).truecase(tokens("RED The Unknown", "", "Unknown : THE EU"))
+    assert [cased.words(i) for i in range(3)] == [
+        ["red", "The", "Unknown"],
+        [],
+        ["Unknown", ":", "the", "EU"],
+    ]
+
+
+def test_saved_and_loaded(tmp_path: Path) -> None:
+    made = Truecaser.build(
+        ParallelCorpus.from_lines([("the Red", "la Roja")] * 2, PLAIN, PLAIN), side="target"
+    )
+    made.save(tmp_path)
+    for copy in (Truecaser.load(tmp_path), pickle.loads(pickle.dumps(made))):
+        assert copy.spellings == made.spellings == ("la", "Roja") and copy.fingerprint == made.fingerprint

@@ -1,0 +1,312 @@
+"""Tree kernels against sums worked by hand, and against lists of all fragments of small trees."""
+
+import gzip
+import itertools
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from qe_papers.tree_kernels import PartialTreeKernel, SubsetTreeKernel, TreeKernel
+
+from features.basics.errors import InputError
+from features.syntax.trees import Trees
+
+Nested = tuple[str, tuple["Nested", ...]]  # type: ignore[misc]
+KERNELS = [
+    SubsetTreeKernel(0.4),
+    SubsetTreeKernel(1.0),
+    PartialTreeKernel(0.4, 0.4),
+    PartialTreeKernel(0.7, 1.3),
+]
+
+
+def value(kernel: TreeKernel, left: str, right: str) -> float:
+    """K of two bracketed trees, not normalised."""
+    one, other = Trees.from_brackets([left]), Trees.from_brackets([right])
+    norm = np.sqrt(kernel.own_values(one)[0] * kernel.own_values(other)[0])
+    return float(kernel.between(one, other)[0, 0] * norm)
+
+
+# --- by hand --------------------------------------------------------------------------------------------
+
+CAT, DOG = "(NP (D a) (N cat))", "(NP (D a) (N dog))"
+BROUGHT = "(VP (V brought) (NP (D a) (N cat)))"
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "decay", "expected"),
+    [
+        # D and N: .4 each; NP: .4 (1 + .4) (1 + .4) = .784
+        (CAT, CAT, 0.4, 1.584),
+        # D: .4; N: other productions, 0; NP: .4 (1 + .4) (1 + 0) = .56
+        (CAT, DOG, 0.4, 0.96),
+        # V, D, N: .5 each; NP: .5 * 1.5^2 = 1.125; VP: .5 * 1.5 * 2.125 = 1.59375
+        (BROUGHT, BROUGHT, 0.5, 4.21875),
+        # The NP with all below it: .5 + .5 + 1.125; VP and V have no counterpart.
+        (BROUGHT, CAT, 0.5, 2.125),
+        # NP -> D N against NP -> N: nothing but the N.
+        (CAT, "(NP (N cat))", 0.4, 0.4),
+        # Two equal words: every pair counts.
+        ("(X (N a) (N a))", "(N a)", 0.4, 0.8),
+        # lambda 1 counts fragments: V, D, N 1 each, NP 2 * 2 = 4, VP 2 * 5 = 10.
+        (BROUGHT, BROUGHT, 1.0, 17.0),
+        # The order of children matters.
+        ("(X (A a) (B b))", "(X (B b) (A a))", 0.4, 0.8),
+    ],
+)
+def test_subset_trees_by_hand(left: str, right: str, decay: float, expected: float) -> None:
+    assert value(SubsetTreeKernel(decay), left, right) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "decay", "depth_decay", "expected"),
+    [
+        # A leaf: mu lambda^2 = .4 * .16 = .064. A: .4 (.16 + .16 * .064).
+        ("(A b)", "(A b)", 0.4, 0.4, 0.064 + 0.4 * (0.16 + 0.16 * 0.064)),
+        # Only the A without children.
+        ("(A b)", "(A c)", 0.4, 0.4, 0.064),
+        # A gap: d(b c) is 2 on the left and 3 on the right. Leaves: .5 * .25 = .125 each.
+        # A: .5 (.25 + 2 * .25 * .125 + .5^5 * .125^2).
+        ("(A b c)", "(A b x c)", 0.5, 0.5, 0.25 + 0.5 * (0.25 + 0.0625 + 0.5**5 / 64)),
+        # The order of children matters: no subsequence of two.
+        ("(A b c)", "(A c b)", 0.5, 0.5, 0.25 + 0.5 * (0.25 + 0.0625)),
+        # lambda = mu = 1 counts fragments, and Moschitti 2006 (Figure 3) has 30 with the root VP: those of V
+        # with the word (3) and of the NP (15) come on top.
+        (BROUGHT, BROUGHT, 1.0, 1.0, 30.0 + 3.0 + 15.0),
+        # Section 3.1: [S [DT JJ N]] and [S [DT N N]] share [S [N]] (2 times) and [S [DT N]] (2 times),
+        # and [S [DT]], [S], [DT], [N] (2 times).
+        ("(S DT JJ N)", "(S DT N N)", 1.0, 1.0, 2 + 2 + 1 + 1 + 1 + 2),
+    ],
+)
+def test_partial_trees_by_hand(
+    left: str, right: str, decay: float, depth_decay: float, expected: float
+) -> None:
+    assert value(PartialTreeKernel(decay, depth_decay), left, right) == pytest.approx(expected, rel=1e-12)
+
+
+# --- all fragments --------------------------------------------------------------------------------------
+
+
+def nested(text: str) -> Nested:
+    """A bracketed tree as nested tuples, read without the code under test."""
+    open_: list[list[Nested]] = [[]]
+    for token in re.findall(r"[()]|[^\s()]+", text):
+        if token == "(":
+            open_.append([])
+        elif token == ")":
+            (label, _), *children = open_.pop()
+            open_[-1].append((label, tuple(children)))
+        else:
+            open_[-1].append((token, ()))
+    return open_[0][0]
+
+
+def nodes(tree: Nested) -> Iterator[Nested]:
+    yield tree
+    for child in tree[1]:
+        yield from nodes(child)
+
+
+def subset_fragments(node: Nested, decay: float) -> Iterator[tuple[Nested, float]]:
+    """Fragments with the node as root, all of its children or a frontier node each, and their weights."""
+    label, children = node
+    if not children:
+        return
+    choices = [[((child[0], ()), 1.0), *subset_fragments(child, decay)] for child in children]
+    for chosen in itertools.product(*choices):
+        weight = float(np.prod([w for _, w in chosen]))
+        yield (label, tuple(fragment for fragment, _ in chosen)), np.sqrt(decay) * weight
+
+
+def partial_fragments(node: Nested, decay: float, depth_decay: float) -> Iterator[tuple[Nested, float]]:
+    """Fragments with the node as root and any of its children, and the share of the weight of one tree.
+
+    The kernel's terms are products of what the two trees give: sqrt(mu) lambda for a node without children,
+    sqrt(mu) lambda^d(J) for one with the children J.
+    """
+    label, children = node
+    yield (label, ()), np.sqrt(depth_decay) * decay
+    for size in range(1, len(children) + 1):
+        for places in itertools.combinations(range(len(children)), size):
+            choices = [list(partial_fragments(children[k], decay, depth_decay)) for k in places]
+            for chosen in itertools.product(*choices):
+                weight = float(np.prod([w for _, w in chosen])) * decay ** (places[-1] - places[0] + 1)
+                yield (label, tuple(fragment for fragment, _ in chosen)), np.sqrt(depth_decay) * weight
+
+
+def by_fragments(kernel: TreeKernel, left: str, right: str) -> float:
+    """The scalar product of weighted counts of all fragments."""
+
+    def counts(text: str) -> Counter[Nested]:
+        tally: Counter[Nested] = Counter()
+        for node in nodes(nested(text)):
+            if isinstance(kernel, PartialTreeKernel):
+                fragments = partial_fragments(node, kernel.decay, kernel.depth_decay)
+            else:
+                assert isinstance(kernel, SubsetTreeKernel)
+                fragments = subset_fragments(node, kernel.decay)
+            for fragment, weight in fragments:
+                tally[fragment] += weight  # type: ignore[assignment]
+        return tally
+
+    one, other = counts(left), counts(right)
+    return float(sum(weight * other[fragment] for fragment, weight in one.items()))
+
+
+def random_tree(generator: np.random.Generator, depth: int = 0) -> str:
+    """Few labels, so that much is shared; labels of leaves occur as labels of other nodes too."""
+    label = str(generator.choice(list("abc")))
+    children = 0 if depth == 3 else int(generator.choice([0, 1, 2, 3], p=[0.25, 0.25, 0.3, 0.2]))
+    if depth == 0:
+        children = max(children, 1)
+    if not children:
+        return label
+    return f"({label} {' '.join(random_tree(generator, depth + 1) for _ in range(children))})"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_fragment_by_fragment(kernel: TreeKernel) -> None:
+    generator = np.random.default_rng(0)
+    shared = 0
+    for _ in range(40):
+        left, right = random_tree(generator), random_tree(generator)
+        expected = by_fragments(kernel, left, right)
+        shared += expected > 0
+        assert value(kernel, left, right) == pytest.approx(expected, rel=1e-10, abs=1e-12), (left, right)
+    assert shared >= 10
+
+
+# --- laws -----------------------------------------------------------------------------------------------
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def forest(seed: int, n: int = 12) -> Trees:
+    generator = np.random.default_rng(seed)
+    return Trees.from_brackets([random_tree(generator) for _ in range(n)])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@settings(max_examples=30)
+@given(seed=SEEDS)
+def test_a_kernel(kernel: TreeKernel, seed: int) -> None:
+    """Symmetric, positive semi-definite, 1 on the diagonal, at most 1."""
+    gram = kernel.gram(forest(seed))
+    assert np.array_equal(gram, gram.T)
+    assert np.linalg.eigvalsh(gram).min() > -1e-9
+    assert (np.diag(gram) == 1).all() and gram.min() >= 0 and gram.max() <= 1 + 1e-12
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@settings(max_examples=30)
+@given(seed=SEEDS)
+def test_a_value_is_of_its_two_trees_alone(kernel: TreeKernel, seed: int) -> None:
+    """To the last bit: alone or in a batch, in either order, whatever numbers their labels have."""
+    trees = forest(seed)
+    gram = kernel.gram(trees)
+    order = np.random.default_rng(seed).permutation(len(trees))
+    assert np.array_equal(kernel.gram(trees.take(order)), gram[np.ix_(order, order)])
+    assert np.array_equal(kernel.between(trees.take(order[:5]), trees), gram[order[:5]])
+    one, other = trees.take(order[:1]), trees.take(order[1:2])
+    for values in (kernel.between(one, other), kernel.between(other, one)):
+        assert values[0, 0] == gram[order[0], order[1]]
+    beside = Trees.concatenate([Trees.from_brackets(["(z (c b) a)"]), trees])
+    assert np.array_equal(kernel.gram(beside)[1:, 1:], gram)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_equal_trees_and_trees_without_fragments(kernel: TreeKernel) -> None:
+    trees = Trees.from_brackets([BROUGHT, "", BROUGHT, "(Q (R s))"])
+    gram = kernel.gram(trees)
+    assert gram[0, 2] == 1 and gram[0, 3] == 0
+    assert (gram[1] == 0).all() and (gram[:, 1] == 0).all()
+    assert kernel.between(trees.take([1]), trees).tolist() == [[0, 0, 0, 0]]
+
+
+def test_a_leaf_alone_has_no_subset_tree() -> None:
+    leaf = Trees.from_brackets(["(A)"])
+    assert SubsetTreeKernel().gram(leaf)[0, 0] == 0 and PartialTreeKernel().gram(leaf)[0, 0] == 1
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_nothing(kernel: TreeKernel) -> None:
+    nothing, trees = Trees.from_brackets([]), Trees.from_brackets([CAT])
+    assert kernel.gram(nothing).shape == (0, 0)
+    assert kernel.between(nothing, trees).shape == (0, 1)
+    assert kernel.between(trees, nothing).shape == (1, 0)
+
+
+def test_the_gram_matrix_is_kept_and_read_only() -> None:
+    trees = Trees.from_brackets([CAT, DOG])
+    gram = SubsetTreeKernel().gram(trees)
+    assert SubsetTreeKernel().gram(trees) is gram is not SubsetTreeKernel(0.5).gram(trees)
+    with pytest.raises(ValueError, match="read-only"):
+        gram[0, 0] = 2
+
+
+def test_too_many_fragments() -> None:
+    """A full binary tree of depth 10 has more than 10^180 subset trees."""
+    tree = "a"
+    for _ in range(10):
+        tree = f"(X {tree} {tree})"
+    with pytest.raises(InputError, match="a tree of 2047 nodes shares more fragments with itself"):
+        SubsetTreeKernel(1.0).gram(Trees.from_brackets([CAT, tree]))
+
+
+@pytest.mark.parametrize("make", [lambda d: SubsetTreeKernel(d), lambda d: PartialTreeKernel(0.4, d)])
+@pytest.mark.parametrize("decay", [0.0, -1.0, float("nan")])
+def test_no_decay(make: Callable[[float], TreeKernel], decay: float) -> None:
+    with pytest.raises(InputError, match="must be more than 0"):
+        make(decay)
+
+
+def test_real_trees(shared_data: Callable[[str], Path]) -> None:
+    """Sentences of the treebank: the kernels' recursions written down as they are printed."""
+    with gzip.open(shared_data("treebanks/en_ptb-sample-train.mrg.gz"), "rt") as stream:
+        texts = re.split(r"\n(?=\()", stream.read().strip())[:40]
+    trees = Trees.from_brackets(texts, plain=True)
+    for kernel, printed in ((SubsetTreeKernel(), printed_subset), (PartialTreeKernel(), printed_partial)):
+        gram, own = kernel.gram(trees), kernel.own_values(trees)
+        for i, j in ((0, 1), (2, 9), (5, 5), (30, 12)):
+            expected = printed(nested(trees.brackets(i)), nested(trees.brackets(j)))
+            assert gram[i, j] * np.sqrt(own[i] * own[j]) == pytest.approx(expected, rel=1e-10)
+
+
+def printed_subset(left: Nested, right: Nested, decay: float = 0.4) -> float:
+    def delta(a: Nested, b: Nested) -> float:
+        same = a[0] == b[0] and [c[0] for c in a[1]] == [c[0] for c in b[1]]
+        if not same or not a[1]:
+            return 0.0
+        return decay * float(np.prod([1 + delta(c, d) for c, d in zip(a[1], b[1], strict=True)]))
+
+    return sum(delta(a, b) for a in nodes(left) for b in nodes(right))
+
+
+def printed_partial(left: Nested, right: Nested, decay: float = 0.4, depth_decay: float = 0.4) -> float:
+    """Moschitti 2006, Section 3.1: Delta_p of subsequences of p children, from D_p."""
+
+    def delta(a: Nested, b: Nested) -> float:
+        if a[0] != b[0]:
+            return 0.0
+        below = np.array([[delta(c, d) for d in b[1]] for c in a[1]]).reshape(len(a[1]), len(b[1]))
+        total, longest = decay**2, min(below.shape)
+        ending = below * decay**2  # of subsequences of one child
+        for _ in range(longest):
+            total += ending.sum()
+            longer = np.zeros_like(ending)
+            for x, y in np.ndindex(ending.shape):
+                longer[x, y] = below[x, y] * sum(
+                    decay ** (x - i + y - r) * ending[i, r] for i in range(x) for r in range(y)
+                )
+            ending = longer
+        return depth_decay * total
+
+    return sum(delta(a, b) for a in nodes(left) for b in nodes(right))

@@ -1,0 +1,196 @@
+"""The chart parser against brute force: every derivation of small grammars, scored rule by rule in Python."""
+
+import math
+from collections import Counter, defaultdict
+from functools import cache
+from itertools import product
+
+import numpy as np
+import pytest
+from qe_treebanks.annotators._brackets import ROOT, Node
+from qe_treebanks.annotators._chart_parser import SPREAD, ChartParser, Level, exhaustive
+from qe_treebanks.annotators._cky import NEVER, inside, outside, span
+from qe_treebanks.annotators._grammar import Counts, counted, plain_name
+from qe_treebanks.annotators._lexicon import Lexicon
+from qe_treebanks.annotators._pruning import grouped, possible
+from qe_treebanks.annotators._restriction import restricted
+
+RANDOM = np.random.default_rng(5)
+
+
+def random_tree(depth: int) -> Node:
+    """Ambiguous on purpose: few labels, few words, chains of single children."""
+    if depth == 0 or RANDOM.random() < 0.3:
+        return Node(str(RANDOM.choice(["n", "v"])), word=str(RANDOM.choice(["a", "b"])))
+    children = tuple(random_tree(depth - 1) for _ in range(RANDOM.choice([1, 2, 2, 3])))
+    return Node(str(RANDOM.choice(["X", "Y"])), children)
+
+
+def treebank(n: int) -> list[Node]:
+    return [Node(ROOT, (Node("X", (random_tree(2), random_tree(2))),)) for _ in range(n)]
+
+
+Derivation = tuple[float, tuple[object, ...]]  # log probability, what it is made of
+
+
+class BruteForce:
+    """Every derivation of a text, by the counts of rules; those of its parts are listed once."""
+
+    def __init__(self, counts: Counts, lexicon: Lexicon) -> None:
+        self.lexicon = lexicon
+        self.tops = Counter(counts.roots)
+        self.rules: dict[str, list[tuple[str, str, float]]] = defaultdict(list)
+        self.chains: dict[str, list[tuple[tuple[str, ...], str, float]]] = defaultdict(list)
+        for (a, b, c), n in counts.binary.items():
+            self.tops[b] += n
+            self.tops[c] += n
+            self.rules[a].append((b, c, n))
+        for (a, path, b), n in counts.chains.items():
+            self.chains[a].append((path, b, n))
+
+    @cache  # noqa: B019 (it lives as long as its test)
+    def derivations(self, symbol: str, words: tuple[str, ...]) -> list[Derivation]:
+        """Every way in which `symbol`, as a child or root, makes the words."""
+        chains, times = self.chains[symbol], self.tops[symbol]
+        staying = times - sum(n for _, _, n in chains)
+        return [
+            (math.log(n / times) + score, (symbol, path, bottom, inner))
+            for path, bottom, n in [((), symbol, staying), *chains]
+            if n > 0
+            for score, inner in self.expansions(bottom, words)
+        ]
+
+    @cache  # noqa: B019
+    def expansions(self, symbol: str, words: tuple[str, ...]) -> list[Derivation]:
+        if len(words) == 1:
+            return [(score, words) for name, score in self.lexicon.of(words[0]) if name == symbol]
+        rules = self.rules[symbol]
+        total = sum(n for _, _, n in rules)
+        return [
+            (math.log(n / total) + one + two, (first, second))
+            for (left, right, n), middle in product(rules, range(1, len(words)))
+            for one, first in self.derivations(left, words[:middle])
+            for two, second in self.derivations(right, words[middle:])
+        ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("vertical", "horizontal"), [(1, 0), (1, 1), (2, 1), (2, 2)])
+def test_best_trees_are_those_of_brute_force(vertical: int, horizontal: int) -> None:
+    counts = counted([(tree, 1) for tree in treebank(12)], vertical, horizontal)
+    level = Level.of(counts)
+    root = level.grammar.symbols[level.grammar.root]
+    brute_force = BruteForce(counts, level.lexicon)
+    compared = 0
+    for words in product("ab", repeat=4):
+        every = sorted((score for score, _ in brute_force.derivations(root, words)), reverse=True)
+        outcome = exhaustive(level, list(words), n_best=30)
+        if not every:
+            assert outcome is None
+            continue
+        near = [score for score in every if score >= every[0] - SPREAD][:30]
+        assert outcome is not None
+        np.testing.assert_allclose(outcome[1], near, rtol=1e-4)
+        assert len({str(tree) for tree in outcome[0]}) == len(outcome[0])
+        assert all(tree.words() == list(words) for tree in outcome[0])
+        (best,), (score,) = exhaustive(level, list(words)) or ((), ())
+        assert score == pytest.approx(every[0], rel=1e-4)
+        tied = len(near) > 1 and near[1] == pytest.approx(near[0], abs=1e-4)
+        assert tied or str(best) == str(outcome[0][0])
+        compared += 1
+    assert compared > 4
+
+
+@pytest.mark.slow
+def test_pruning_finds_the_best_tree_of_a_treebank_like_text() -> None:
+    trees = treebank(60)
+    parser = ChartParser(counted([(tree, 1) for tree in trees], 2, 1))
+    alike = []
+    for tree in trees[:30]:
+        reached, whole = parser.parse(tree.words()), exhaustive(parser.fine, tree.words())
+        assert whole is not None and reached.grammar == "fine"
+        alike.append(reached.log_probabilities[0] == pytest.approx(whole[1][0], abs=1e-3))
+    assert np.mean(alike) >= 0.9
+
+
+def test_trees_survive_the_grammar() -> None:
+    """A grammar of one tree gives it back, chains and all."""
+    leaf = [Node(tag, word=tag.lower()) for tag in ("A", "B", "C", "D")]
+    inner = Node("P", (Node("Q", (Node("R", (leaf[0], leaf[1], leaf[2])),)),))
+    tree = Node(ROOT, (Node("S", (inner, leaf[3])),))
+    parsed = ChartParser(counted([(tree, 1)], 2, 1)).parse(["a", "b", "c", "d"])
+    assert str(parsed.trees[0]) == str(tree) and parsed.log_probabilities[0] < 0
+
+
+def test_texts_without_a_tree_say_so() -> None:
+    tree = Node(ROOT, (Node("S", (Node("A", word="a"), Node("B", word="b"))),))
+    parser = ChartParser(counted([(tree, 1)]))
+    assert parser.parse([]).grammar == parser.parse(["a"] * 251).grammar == "none"
+    assert parser.parse(["a", "b", "a"]).trees == ()
+    plain = counted([(tree, 1)]).renamed(plain_name)
+    assert set(plain.binary) == {("S", "/A", "/B")}
+
+
+def test_frequent_words_have_relative_frequencies() -> None:
+    """Closed form: P(word | tag) is uses of both by uses of the tag where nothing is rare."""
+    lexicon = Lexicon({("/N", "a"): 30, ("/V", "a"): 10, ("/N", "b"): 70, ("/V", "c"): 40})
+    assert {s: math.exp(p) for s, p in lexicon.of("a")} == pytest.approx({"/N": 0.3, "/V": 0.2})
+    assert {s for s, _ in lexicon.of("zzz")} == {"/N", "/V"}
+
+
+NOTHING_PRUNED = np.zeros((0, 0), np.bool_)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("limited", [False, True])
+@pytest.mark.parametrize(("beam", "threshold"), [(np.inf, 3.0), (np.inf, 50.0), (3.0, 4.0)])
+def test_symbols_by_columns_are_those_of_all_pairs_of_spans(
+    beam: float, threshold: float, limited: bool
+) -> None:
+    """The inside and outside passes of the fine grammar, which brute force checks above, at the same beam."""
+    level = Level.of(counted([(tree, 1) for tree in treebank(20)], 1, 1))
+    grammar, kinds = level.grammar, np.zeros(len(level.grammar.symbols), np.int32)
+    texts = [list(RANDOM.choice(["a", "b"], n)) for n in (1, 2, 3, 8, 9, 11)]
+    with_tree = 0
+    for words in texts:
+        given, n = level.emissions(words), len(words)
+        ends = np.arange(n) % 3 != 1 if limited else np.ones(n, np.bool_)
+        ends[-1] = True
+        groups = grouped(grammar.rules)
+        flags = possible(*given, grammar.rules, groups, grammar.root, beam, threshold, ends)
+        allowed = np.array([[i + 1 == j or ends[j - 1]] for j in range(1, n + 1) for i in range(j)])
+        base, top, bounds, lists = inside(*given, grammar.rules, allowed, kinds, beam)
+        best = top[bounds[span(0, n), 2], grammar.root]
+        if best == NEVER:
+            assert flags.shape == (0, 0)
+            continue
+        out, _ = outside(n, grammar.root, base, top, bounds, lists, grammar.rules, best - threshold)
+        there = bounds[:, 2] >= 0
+        np.testing.assert_array_equal(flags[there], out[bounds[there, 2]] > NEVER)
+        assert not flags[~there].any()
+        with_tree += 1
+    assert with_tree > 2
+
+
+def test_a_restricted_grammar_loses_no_tree() -> None:
+    """Inside scores of the whole grammar and of what is left of it for the words."""
+    level = Level.of(counted([(tree, 1) for tree in [*treebank(20), unseen_tree()]], 2, 1))
+    rules, root = level.grammar.rules, level.grammar.root
+    kinds = np.zeros(len(level.grammar.symbols), np.int32)
+    for words in (["a", "b", "a", "a"], ["b", "b", "a"], ["a", "b", "b", "a", "b"]):
+        starts, tags, scores = level.emissions(words)
+        part = restricted(rules, root, tags, kinds, NOTHING_PRUNED)
+        assert len(part.symbols) < len(kinds)
+        whole = inside(starts, tags, scores, rules, NOTHING_PRUNED, kinds, np.inf)[1]
+        less = inside(
+            starts, part.numbers[tags], scores, part.rules, NOTHING_PRUNED, kinds[part.symbols], np.inf
+        )[1]
+        np.testing.assert_array_equal(less, whole[:, part.symbols])
+        others = np.setdiff1d(np.arange(len(kinds)), part.symbols)
+        assert (whole[:, others] == NEVER).all()
+
+
+def unseen_tree() -> Node:
+    """Of a label and tags that frequent words never have."""
+    leaves = tuple(Node("q", word=f"{k}") for k in range(3))
+    return Node(ROOT, (Node("Z", leaves),))

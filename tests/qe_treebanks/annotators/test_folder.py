@@ -1,0 +1,174 @@
+"""Folders of annotators: damaged and mixed-up files are refused, and nothing in them is code."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from qe_treebanks.annotator_folder import MANIFEST, AnnotatorFolder, train
+
+from features.basics.errors import InputError
+from features.storage.files import sha256
+from features.storage.outputs import MARK
+from qe.language.programs.taggers import for_corpora, tagger
+from tests.qe_treebanks.annotators.made import write_conllu, write_entities, write_trees
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("annotators")
+    treebank = write_conllu(root / "t.conllu")
+    for task in ("pos", "dependencies"):
+        train(task, [treebank], "es", root / "es", {"epochs": 1})
+    train("constituents", [write_trees(root / "t.mrg")], "es", root / "es", {"n_best": 3})
+    train("entities", [write_entities(root / "t.ner")], "es", root / "es", {"epochs": 1})
+    return root / "es"
+
+
+@pytest.fixture
+def folder(trained: Path, tmp_path: Path) -> Path:
+    shutil.copytree(trained, tmp_path / "es")
+    return tmp_path / "es"
+
+
+def relist(folder: Path) -> None:
+    """The manifest as a forger writes it: with the checksums of what lies there."""
+    content = json.loads((folder / MANIFEST).read_text("utf-8"))
+    for task, about in content["tasks"].items():
+        about["files"] = {file.name: sha256(file) for file in (folder / task).iterdir()}
+    (folder / MANIFEST).write_text(json.dumps(content), "utf-8")
+
+
+@pytest.mark.slow
+def test_all_tasks_run_together(trained: Path) -> None:
+    annotators = AnnotatorFolder(trained)
+    assert annotators.tasks == ("constituents", "entities", "pos", "dependencies")
+    files = [file for file in trained.rglob("*") if file.is_file() and file.name != MARK]
+    assert {file.suffix for file in files} == {".json", ".npy"}
+    (block,) = annotators.annotate([["la", "luna", "busca", "el", "gato", "."]])
+    assert block.startswith(
+        "# constituency = (ROOT (S (NP (D la) (N luna)) (VP (V busca) (NP (D el) (N gato))) (. .)))"
+    )
+    assert "# tree_log_probability = -" in block and block.count("NER=O") == 6
+    assert annotators.evaluate("constituents", [trained.parent / "t.mrg"])["brackets"]["f1"] == 1
+
+
+@pytest.mark.slow
+def test_a_corpus_is_annotated_by_what_it_keeps_alone(trained: Path) -> None:
+    """Trees and entities of a corpus are dropped: they are not made, and its cache outlives them."""
+    chosen = for_corpora(tagger(f"{trained}+hunspell", "es", "en"))
+    assert isinstance(chosen, AnnotatorFolder) and chosen.tasks == ("pos",)
+    (block,) = chosen.annotate([["la", "luna"]])
+    (whole,) = AnnotatorFolder(trained).annotate([["la", "luna"]])
+    assert [line.split("\t")[2:6] for line in block.split("\n")] == [
+        line.split("\t")[2:6] for line in whole.split("\n") if not line.startswith("#")
+    ]
+    assert chosen.fingerprint != AnnotatorFolder(trained).fingerprint
+    entities = AnnotatorFolder(trained).for_layers(["entity"])
+    assert entities.tasks == ("entities",)
+
+
+@pytest.mark.slow
+def test_the_same_training_gives_the_same_files(trained: Path, tmp_path: Path) -> None:
+    for task in ("pos", "dependencies"):
+        train(task, [trained.parent / "t.conllu"], "es", tmp_path / "es", {"epochs": 1})
+    for name in ("pos/tags.npy", "pos/meta.json", "dependencies/moves.npy", "dependencies/relations.npy"):
+        assert sha256(tmp_path / "es" / name) == sha256(trained / name)
+
+
+@pytest.mark.slow
+def test_changed_missing_and_added_files_are_refused(folder: Path) -> None:
+    with (folder / "pos" / "tags.npy").open("r+b") as stream:
+        stream.seek(-4, 2)
+        stream.write(b"\1\2\3\4")
+    with pytest.raises(InputError, match=r"tags.npy: is not the file that annotators.json lists"):
+        _ = AnnotatorFolder(folder).annotators
+    (folder / "pos" / "tags.npy").unlink()
+    with pytest.raises(InputError, match="not what annotators.json lists"):
+        _ = AnnotatorFolder(folder).annotators
+    (folder / MANIFEST).write_text(
+        '{"format": 1, "language": "es", "tasks": {"pos": {"files": {"../x": "0"}}}}'
+    )
+    with pytest.raises(InputError, match="is no manifest of annotators"):
+        _ = AnnotatorFolder(folder).tasks
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("file", "array", "message"),
+    [
+        ("pos/candidates.npy", np.array([10**6], np.int32), "candidates do not divide"),
+        ("pos/starts.npy", np.array([0], np.int64), "candidates do not divide"),
+        ("pos/tags.npy", np.zeros(100, np.float32), "tags has 100 cells"),
+        ("pos/tags.npy", np.zeros(100, np.float64), "must hold 1 dimensions of float32"),
+        ("pos/transitions.npy", np.zeros((2, 2), np.float32), "transitions have another size"),
+        (
+            "dependencies/moves.npy",
+            np.full((1 << 4) + 3, np.nan, np.float32),
+            "moves holds what is not finite",
+        ),
+        ("constituents/binary.npy", np.array([[0, 0, 10**6, 1]]), "a symbol is out of bounds"),
+        ("constituents/binary.npy", np.array([[0, 0, -1, 1]]), "a symbol is out of bounds"),
+        ("constituents/binary.npy", np.array([[0, 0, 0, 1]]), "begins or ends at a symbol without rules"),
+        ("constituents/uses.npy", np.array([[0, 10**6, 1]]), "a word is out of bounds"),
+        ("constituents/uses.npy", np.array([[0, 0, 0]]), "a count is not positive"),
+        ("constituents/guide.npy", np.zeros(100, np.float32), "guide has 100 cells"),
+        ("constituents/transitions.npy", np.zeros((2, 2), np.float32), "transitions have another size"),
+        ("entities/entities.npy", np.array([object()], object), "the annotator is damaged"),
+    ],
+)
+def test_forged_arrays_are_refused_whatever_the_checksums_say(
+    folder: Path, file: str, array: np.ndarray, message: str
+) -> None:
+    np.save(folder / file, array, allow_pickle=True)
+    relist(folder)
+    with pytest.raises(InputError, match=message):
+        _ = AnnotatorFolder(folder).annotators
+
+
+@pytest.mark.slow
+def test_guides_that_do_not_belong_to_the_grammar_are_refused(folder: Path) -> None:
+    meta = folder / "constituents" / "meta.json"
+    content = json.loads(meta.read_text("utf-8"))
+    for changed, message in (
+        ({"guide_version": "another"}, "guide was trained by another version"),
+        ({"guide": ["/Q", *content["guide"][1:]]}, "the guide has tags that the grammar lacks"),
+        ({"guide": ["Q", *content["guide"][1:]]}, "a label is no tag"),
+        ({"guide": 3}, "guide is no list of texts"),
+    ):
+        meta.write_text(json.dumps({**content, **changed}), "utf-8")
+        relist(folder)
+        with pytest.raises(InputError, match=message):
+            _ = AnnotatorFolder(folder).annotators
+
+
+@pytest.mark.slow
+def test_damaged_descriptions_are_refused(folder: Path) -> None:
+    meta = folder / "pos" / "meta.json"
+    content = json.loads(meta.read_text("utf-8"))
+    for changed, message in (
+        ({**content, "version": "another"}, "trained by another version"),
+        ({**content, "labels": [1, 2]}, "labels is no list of texts"),
+        ({**content, "lemmas": []}, "no base forms"),
+        ({"settings": {}}, "lacks labels, morphology, lemmas"),
+    ):
+        meta.write_text(json.dumps(changed), "utf-8")
+        relist(folder)
+        with pytest.raises(InputError, match=message):
+            _ = AnnotatorFolder(folder).annotators
+
+
+@pytest.mark.slow
+def test_what_a_task_needs_is_said(tmp_path: Path) -> None:
+    train("dependencies", [write_conllu(tmp_path / "t")], "es", tmp_path / "es", {"epochs": 1})
+    with pytest.raises(InputError, match="the task 'dependencies' needs 'pos'.*--task pos"):
+        _ = AnnotatorFolder(tmp_path / "es").annotators
+    with pytest.raises(InputError, match="holds annotators of 'es', not of 'en'"):
+        train("pos", [tmp_path / "t"], "en", tmp_path / "es", {})
+    with pytest.raises(
+        InputError, match="unknown task 'tags'; known: constituents, dependencies, entities, pos"
+    ):
+        train("tags", [tmp_path / "t"], "es", tmp_path / "es", {})
+    with pytest.raises(InputError, match="no annotators.json here"):
+        train("pos", [tmp_path / "t"], "es", tmp_path, {})

@@ -1,0 +1,133 @@
+"""`qe annotate`: train, run, resume, evaluate; the files feed datasets and resources."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from qe.cli import main
+from tests.qe_treebanks.annotators.made import write_conllu
+
+
+def run(*arguments: object) -> int:
+    with pytest.raises(SystemExit) as raised:
+        main([str(a) for a in arguments])
+    return int(raised.value.code or 0)
+
+
+@pytest.fixture(scope="module")
+def annotators(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("cli")
+    treebank = write_conllu(root / "t.conllu")
+    for task in ("pos", "dependencies"):
+        options = ["--task", task, "--treebank", treebank, "--language", "es", "--output", root / "es"]
+        assert run("annotate", "train", *options, "--set", "epochs=2", "--quiet") == 0
+    return root / "es"
+
+
+@pytest.mark.slow
+def test_a_file_is_annotated_line_by_line(annotators: Path, tmp_path: Path, capsys: Any) -> None:
+    (tmp_path / "in").write_text("la luna busca el gato .\n\nAna mira la casa del niño .\n")
+    out = tmp_path / "out.conllu.gz"
+    assert (
+        run("annotate", "run", "--annotator", annotators, "--input", tmp_path / "in", "-o", out, "--json")
+        == 0
+    )
+    assert json.loads(capsys.readouterr().out) == {
+        "schema": 1, "output": str(out), "lines": 3, "tokens": 13, "resumed": 0
+    }  # fmt: skip
+    with gzip.open(out, "rt", encoding="utf-8") as stream:
+        blocks = stream.read().split("\n\n")
+    assert len(blocks) == 4 and blocks[1] == "# no tokens" and blocks[3] == ""
+    assert blocks[0].split("\n")[1].split("\t")[1:8] == [
+        "luna", "luna", "NOUN", "noun", "Gender=Fem", "3", "nsubj"
+    ]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_a_run_that_was_cut_off_goes_on(annotators: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    from qe_treebanks.annotator_folder import AnnotatorFolder
+
+    from features.text.tokenizer import Tokenizer
+    from qe.language.programs import annotation_jobs
+
+    (tmp_path / "in").write_text("la luna .\n" * 25)
+    folder, out = AnnotatorFolder(annotators), tmp_path / "out"
+    whole = annotation_jobs.annotate_file(
+        tmp_path / "in", tmp_path / "all", folder, Tokenizer("es"), chunk=10
+    )
+
+    class Failing:
+        fingerprint = folder.fingerprint
+        calls = 0
+
+        def annotate(self, texts: Any) -> Any:
+            self.calls += 1
+            if self.calls > 2:
+                raise KeyboardInterrupt
+            return folder.annotate(texts)
+
+    with pytest.raises(KeyboardInterrupt):
+        annotation_jobs.annotate_file(tmp_path / "in", out, Failing(), Tokenizer("es"), chunk=10)
+    assert not out.exists() and (tmp_path / "out.partial").is_dir()
+    done = annotation_jobs.annotate_file(tmp_path / "in", out, folder, Tokenizer("es"), chunk=10)
+    assert (whole.resumed, done.resumed, done.lines) == (0, 2, 25)
+    assert out.read_bytes() == (tmp_path / "all").read_bytes() and not (tmp_path / "out.partial").exists()
+
+
+@pytest.mark.slow
+def test_figures_are_json_on_request(annotators: Path, capsys: Any) -> None:
+    gold = annotators.parent / "t.conllu"
+    options = ["--annotator", annotators, "--task", "dependencies", "--gold", gold]
+    assert run("annotate", "evaluate", *options, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["words"]["las"] > 0.9
+    assert run("annotate", "evaluate", *options) == 0
+    assert "las" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_a_trained_parser_compares_systems(annotators: Path, tmp_path: Path, capsys: Any) -> None:
+    """`qe compare` takes the language from the folder, and tells another one."""
+    said = "la luna busca el gato .\nel gato busca la luna .\n"
+    for name, text in (("ref", said), ("same", said), ("other", "gato el .\nluna la .\n")):
+        (tmp_path / name).write_text(text)
+    command = ["compare", "--references", tmp_path / "ref", "--annotator", annotators, "--metrics", "bleu"]
+    for name in ("same", "other"):
+        command += ["--system", f"{name}={tmp_path / name}"]
+    assert run(*command, "--samples", "20", "--json") == 0
+    comparisons = json.loads(capsys.readouterr().out)["comparisons"]
+    (found,) = (each for each in comparisons if each["metric"] == "dependency_f")
+    assert found["system"] == "other" and -100 <= found["difference"] < -50
+    assert run(*command, "--language", "en") == 2
+    assert "holds annotators of 'es', but the text is 'en'" in capsys.readouterr().err
+
+
+def test_mistakes_are_one_message(annotators: Path, tmp_path: Path, capsys: Any) -> None:
+    train = [
+        "annotate",
+        "train",
+        "--task",
+        "pos",
+        "--language",
+        "es",
+        "--output",
+        tmp_path / "es",
+        "--treebank",
+    ]
+    for arguments, message in (
+        ([*train, tmp_path / "no"], "no such file; give CoNLL-U"),
+        ([*train, tmp_path / "no", "--set", "epoch=3"], "known: epochs, seed; did you mean 'epochs'?"),
+        ([*train, tmp_path / "no", "--set", "epochs=x"], "must be a whole number"),
+        (["annotate", "evaluate", "--annotator", annotators, "--task", "entities", "--gold", tmp_path / "no"],
+         "no annotator of 'entities' here"),
+        (["annotate", "run", "--annotator", "x:y", "--input", "a", "-o", tmp_path / "b"], "add --language"),
+        (["annotate", "run", "--annotator", "treetagger", "--language", "es", "--input", "a",
+          "-o", tmp_path / "b"],
+         "unknown annotator 'treetagger'; known: apertium"),
+    ):  # fmt: skip
+        assert run(*arguments) == 2
+        error = capsys.readouterr().err
+        assert message in error and error.count("\n") == 1
+    assert not (tmp_path / "es").exists()
