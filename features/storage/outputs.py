@@ -90,11 +90,11 @@ def locked_folder(
     mark, lock = path / MARK, path / f".{verb}.lock"
     with _made(path, path), _locked(lock, path):
         _check_owner(path, verbs, before)
-        new = not mark.exists() and not _shown(path, before)
-        if new:
-            with _refused(path):
-                mark.write_text(f"qe {verb}\n", "utf-8")
+        new = owner_of(path) is None and not _shown(path, before)
         try:
+            if new:
+                with _refused(path):
+                    mark.write_text(f"qe {verb}\n", "utf-8")
             yield
         finally:
             if new and {left.name for left in path.iterdir()} <= {mark.name, lock.name}:
@@ -124,12 +124,12 @@ def _shown(path: Path, before: Iterable[str]) -> bool:
 
 
 def owner_of(path: Path) -> str | None:
-    """The verb that marked the folder; None without a mark."""
+    """The verb that marked the folder; None without a mark, or with an empty one that a full disk left."""
     try:
         content = (path / MARK).read_text("utf-8", "replace")
     except OSError:
         return None
-    return content.strip().removeprefix("qe ")
+    return content.strip().removeprefix("qe ") or None
 
 
 def stranger(path: Path) -> str | None:
@@ -140,11 +140,15 @@ def stranger(path: Path) -> str | None:
     if not path.is_dir():
         return None
     names = sorted(left.name for left in path.iterdir())
-    return next((name for name in names if not _is_lock(path / name)), None)
+    return next((name for name in names if not (_is_lock(path / name) or _is_empty_mark(path / name))), None)
 
 
 def _is_lock(path: Path) -> bool:
     return path.name.startswith(".") and path.suffix == ".lock" and path.stat().st_size == 0
+
+
+def _is_empty_mark(path: Path) -> bool:
+    return path.name == MARK and path.stat().st_size == 0
 
 
 @contextmanager

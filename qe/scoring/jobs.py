@@ -442,7 +442,7 @@ class _Job:
 
     @property
     def begun(self) -> bool:
-        return self._description.is_file()
+        return self._description.is_file() and any(self.folder.glob("*.piece"))
 
     @classmethod
     def open(cls, output: Path, fingerprint: str, resume: bool, overwrite: bool) -> "_Job":
@@ -457,12 +457,13 @@ class _Job:
             job.resumed = len(list(job.folder.glob("*.piece")))
             return job
         job.remove()
-        try:
-            job.folder.mkdir(parents=True)
+        with job.left_only_with_work():
+            try:
+                job.folder.mkdir(parents=True)
+            except OSError as error:
+                raise InputError(f"cannot be written ({error.strerror})", location=job.folder) from None
             with atomic_file(job._description) as temporary:
                 temporary.write_text(json.dumps({"fingerprint": fingerprint}) + "\n", "utf-8")
-        except OSError as error:
-            raise InputError(f"cannot be written ({error.strerror})", location=job.folder) from None
         return job
 
     def _check_own(self) -> None:
@@ -495,7 +496,7 @@ class _Job:
     def left_only_with_work(self) -> Iterator[None]:
         try:
             yield
-        except InputError:
+        except BaseException:
             if not any(self.folder.glob("*.piece")):
                 self.remove()
             raise
@@ -525,10 +526,11 @@ class _Job:
                 with atomic_file(path) as temporary:
                     temporary.write_bytes(content)
         except InputError as error:
+            there = self.begun
             raise InputError(
-                f"{error.problem}; the finished chunks are kept",
-                location=self.folder,
-                remedy="make room, then go on with --resume",
+                f"{error.problem}; the finished chunks are kept" if there else error.problem,
+                location=self.folder if there else self.output,
+                remedy="make room, then go on with --resume" if there else "make room",
             ) from None
 
     def counted(self, scorer: _Scorers, chunks: int, rows: int) -> ScoredFile:

@@ -34,6 +34,7 @@ from qe.scoring.rows import Row, unusable
 from qe.scoring.word_level import WordLevel
 
 CACHE = 100_000
+_UNDEFINED = "the model gives no finite score"
 PIECE = 500  # segments whose words are described at once
 CACHE_WITH_TOKENS = 10_000  # some kilobytes each
 
@@ -293,20 +294,26 @@ class Scorer:
         before = {} if self.earlier is None else self.earlier.get(list(new))
         known |= {key: (output, b"") for key, output in before.items()}
         new = {key: columns for key, columns in new.items() if key not in before}
-        known |= self._computed(new)
+        computed = self._computed(new)
+        known |= computed
+        undefined = {key for key in known if known[key][0]["score"] is None}
+        reasons = [
+            _UNDEFINED if key in undefined else reason for key, reason in zip(keys, reasons, strict=True)
+        ]
         nothing = dict.fromkeys(self.output_columns)
         outputs = [
             {
-                **(nothing if key is None else known[key][0]),
+                **(nothing if reason or key is None else known[key][0]),
                 "id": str(columns["id"]) if columns.get("id") is not None else str(start + i + 1),
                 "reason": reason,
             }
             for i, ((columns, _), key, reason) in enumerate(zip(rows, keys, reasons, strict=True))
         ]
-        used = [known[key][1] for key in keys if key is not None and key not in before]
+        scored = [key for key, reason in zip(keys, reasons, strict=True) if key is not None and not reason]
+        used = [known[key][1] for key in scored if key not in before]
         counts = Rows.unpacked(used).counts() if used and self.profile is not None else None
         kept = sum(key in before for key in keys)
-        return Batch(outputs, len(used) - len(new), counts, kept)
+        return Batch(outputs, len(used) - len(computed.keys() - undefined), counts, kept)
 
     def _computed(self, rows: Mapping[bytes, Mapping[str, Any]]) -> dict[bytes, _Known]:
         if not rows:

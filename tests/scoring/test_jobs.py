@@ -116,6 +116,7 @@ def test_a_changed_input_is_not_resumed(demo_model: Path, rows: list[dict[str, s
     partial = tmp_path / "out.tsv.partial"
     partial.mkdir()
     (partial / "job.json").write_text(json.dumps({"fingerprint": "another"}))
+    (partial / "000000000.piece").touch()
     with pytest.raises(InputError, match="begun with another model, input or chunk size"):
         score_file(demo_model, [path], tmp_path / "out.tsv", resume=True)
 

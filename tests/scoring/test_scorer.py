@@ -2,11 +2,11 @@
 
 import errno
 import gzip
-import json
 import os
 import shutil
 import subprocess
 import sys
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 from features.basics.errors import InputError
-from qe.data.table_files import Layout
 from qe.models.model import Model
 from qe.scoring import jobs, scorer
 from qe.scoring.input import read_rows
@@ -142,16 +141,70 @@ def test_the_summary_counts_repeats_and_output_is_the_same(
     assert len(set(outputs)) == 1
 
 
-def test_resuming_with_other_options_is_refused(demo_model: Path, rows: Rows, tmp_path: Path) -> None:
+class Killed(BaseException):
+    """Ends a job as a signal would: nothing catches it."""
+
+
+def killed_after(
+    chunks: int, monkeypatch: pytest.MonkeyPatch, source: Path, model: Path, output: Path
+) -> None:
+    """A job in chunks of ten rows that ends once so many are stored, without tidying up."""
+    store = jobs._Job.store
+
+    def stored(job: Any, number: int, piece: Any) -> None:
+        if number == chunks:
+            raise Killed
+        store(job, number, piece)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(jobs._Job, "store", stored)
+        patched.setattr(jobs._Job, "left_only_with_work", nullcontext)
+        with pytest.raises(Killed):
+            score_file(model, [source], output, workers=1, chunk=10)
+
+
+def test_a_job_goes_on_with_the_same_options_only(
+    demo_model: Path, rows: Rows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path, output = write_tsv(tmp_path / "in.tsv", rows[:30]), tmp_path / "out.tsv"
-    (tmp_path / "out.tsv.partial").mkdir()
-    scorer = Scorer.load(demo_model, Options())
-    asked = jobs._asked(scorer.options, jobs.Names(), (False, "", False, Layout()))
-    fingerprint = jobs._fingerprint(scorer.recipe, [path], 10, "tsv", asked)
-    (tmp_path / "out.tsv.partial" / "job.json").write_text(json.dumps({"fingerprint": fingerprint}))
+    killed_after(1, monkeypatch, path, demo_model, output)
+    with pytest.raises(InputError, match="holds an unfinished job; use --resume"):
+        score_file(demo_model, [path], output, chunk=10)
     with pytest.raises(InputError, match="begun with another model, input or chunk size"):
         score_file(demo_model, [path], output, options=Options(level=0.9), resume=True, chunk=10)
-    score_file(demo_model, [path], output, options=Options(cache=5), resume=True, chunk=10, workers=1)
+    done = score_file(demo_model, [path], output, options=Options(cache=5), resume=True, chunk=10, workers=1)
+    assert done.resumed_chunks == 1
+
+
+def test_an_attempt_without_a_finished_chunk_stops_no_other(
+    demo_model: Path, rows: Rows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, output = write_tsv(tmp_path / "in.tsv", rows[:30]), tmp_path / "out.tsv"
+    killed_after(0, monkeypatch, path, demo_model, output)
+    assert (tmp_path / "out.tsv.partial" / "job.json").is_file()
+    assert score_file(demo_model, [path], output, options=Options(level=0.9), workers=1).scored == 30
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["in.tsv", "out.tsv"]
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_score_that_is_no_number_has_a_reason(
+    model: Model, rows: Rows, monkeypatch: pytest.MonkeyPatch, bad: float
+) -> None:
+    judge = Model.judge
+
+    def damaged(self: Model, *given: Any) -> Any:
+        scores, seen = judge(self, *given)
+        return np.where(np.arange(len(scores)) == 1, bad, scores), seen
+
+    monkeypatch.setattr(Model, "judge", damaged)
+    scorer = Scorer(model, Options(outside=True))
+    batch = scorer.score([*rows[:3], rows[1], rows[2]])
+    nothing = dict.fromkeys(scorer.output_columns)
+    for i in (1, 3):
+        expected = {"id": rows[i % 2][0]["id"], "reason": "the model gives no finite score"}
+        assert batch.rows[i] == nothing | expected
+    assert [row["reason"] for row in batch.rows if row["score"] is not None] == [""] * 3
+    assert batch.repeated == 1
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -248,9 +301,6 @@ def test_a_job_killed_while_it_tidies_up_is_finished_by_resuming(
     demo_model: Path, rows: Rows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, output = write_tsv(tmp_path / "in.tsv", rows[:40]), tmp_path / "out.tsv"
-
-    class Killed(BaseException):
-        pass
 
     def half_removed(job: Any) -> None:
         counts = sorted(job.folder.glob("*.json"))

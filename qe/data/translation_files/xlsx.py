@@ -1,13 +1,15 @@
 """XLSX: rows of a sheet below its header, and columns that are added beside them."""
 
+import re
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from functools import cached_property
+from io import BytesIO
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
+from zipfile import BadZipFile, ZipFile
 
 from features.basics.errors import InputError, shown, unknown_name
 from features.storage.pipes import is_input_file, rewindable
@@ -29,6 +31,10 @@ _DAMAGE = (
     ValueError,
     zlib.error,
 )
+_ESCAPE = re.compile("_x([0-9A-Fa-f]{4})_")  # ST_Xstring (ECMA-376, part 1, 22.9.2.19)
+# Characters that XML cannot hold or would change, and an underscore that would begin an escape.
+_ESCAPED = re.compile("[\0-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)")
+_DROPPED = re.compile(rb"(_x[0-9A-Fa-f]{4}_)|x005F(?=_)")
 _ENCRYPTED = b"\xd0\xcf\x11\xe0"  # of encrypted workbooks and of XLS, which are no ZIP files
 
 
@@ -140,13 +146,14 @@ class Sheet:
 
     def _write(self, row: int, column: int, value: Any) -> None:
         cell = self._sheet.cell(row, column)
-        cell.value = value
+        cell.value = escaped(value) if isinstance(value, str) else value
         if isinstance(value, str):
             cell.data_type = "s"  # text that begins with = is no formula
 
     def save(self, path: Path) -> None:
         """Raises InputError for a workbook that was read, but cannot be written again."""
         try:
+            _keep_digits(self._written)
             self._written.save(path)
         except _DAMAGE as error:
             raise InputError(
@@ -157,7 +164,7 @@ class Sheet:
 
 
 def _book(path: Path, **options: bool) -> Any:
-    from openpyxl import load_workbook
+    from openpyxl.reader.excel import ExcelReader
     from openpyxl.utils.exceptions import InvalidFileException
 
     if not is_input_file(path):
@@ -173,11 +180,36 @@ def _book(path: Path, **options: bool) -> Any:
     try:
         check_parts(path)
         with file.open("rb") as stream:  # whatever the file's name ends in
-            return load_workbook(stream, **options)
+            reader = ExcelReader(stream, **options)
+            reader.archive = _Parts(stream)
+            reader.read()
+            return reader.wb
     except InputError:
         raise
     except (InvalidFileException, OSError, *_DAMAGE) as error:  # OSError: it has no main part
         raise InputError(f"not an XLSX file ({_told(error)})", location=path) from None
+
+
+class _Parts(ZipFile):
+    def open(self, name: Any, *options: Any, **named: Any) -> Any:
+        part = super().open(name, *options, **named)
+        if not str(name).lower().endswith(".xml"):
+            return part
+        # openpyxl drops `x005F_`, in an escape or not: the same text is written otherwise.
+        return BytesIO(_DROPPED.sub(_otherwise, part.read()))
+
+
+def _otherwise(found: re.Match[bytes]) -> bytes:
+    escape = found[1]
+    return b"_x0078_005F" if escape is None else escape.lower() if escape == b"_x005F_" else escape
+
+
+def _keep_digits(book: Any) -> None:
+    for sheet in book.worksheets:
+        for cell in sheet._cells.values():
+            value = cell.value
+            if cell.data_type == "n" and value is not None and float(f"{value:.16g}") != value:
+                cell.value, cell.data_type = repr(value), "n"  # openpyxl writes numbers with 16 digits
 
 
 def _check_rows(sheet: Any, path: Path) -> None:
@@ -228,4 +260,25 @@ def _text(value: Any) -> str:
         return "TRUE" if value else "FALSE"
     if isinstance(value, datetime | date | time):
         return value.isoformat(" ") if isinstance(value, datetime) else value.isoformat()
-    return str(value).strip()
+    return unescaped(str(value)).strip()
+
+
+def unescaped(text: str) -> str:
+    """The text of a cell: each `_xHHHH_` is the UTF-16 code unit of this number.
+
+    >>> unescaped("a_x0009_b"), unescaped("_x005F_x000D_"), unescaped("_xD83D__xDE00_")
+    ('a\\tb', '_x000D_', '😀')
+    """
+    if "_x" not in text:
+        return text
+    units = _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
+    return units.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+
+
+def escaped(text: str) -> str:
+    """The text as a cell holds it, so that `unescaped` gives it back.
+
+    >>> escaped("a\\r\\n_x000D_")
+    'a_x000D_\\n_x005F_x000D_'
+    """
+    return _ESCAPED.sub(lambda found: f"_x{ord(found[0]):04X}_", text)

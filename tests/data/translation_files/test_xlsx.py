@@ -115,6 +115,67 @@ def test_columns_are_put_behind_everything_and_keep_what_was_there(tmp_path: Pat
     assert made["E3"].value == "remark" and made["C2"].number_format == "0.00"
 
 
+# As a cell holds it -> the text (ECMA-376, ST_Xstring).
+ESCAPES = {
+    "a_x000D_\nb": "a\r\nb",
+    "tab_x0009_here": "tab\there",
+    "a_x005F_x000D_b": "a_x000D_b",
+    "_x005f_x0009_": "_x0009_",
+    "_x005F_x005F_x005F_x000D_": "_x005F_x000D_",
+    "0x005F_": "0x005F_",
+    "_xD83D__xDE00_": "\U0001f600",
+    "_x00e9_ _x12_ _x_": "\xe9 _x12_ _x_",
+}
+
+
+@pytest.mark.parametrize("kind", ["inlineStr", "s", "str", "rich"])
+@pytest.mark.parametrize("cell", ESCAPES)
+def test_escapes_are_characters_and_stay_in_the_file(kind: str, cell: str, tmp_path: Path) -> None:
+    source, output = saved(tmp_path / "a.xlsx", HEADER, ["1", "X", "Y"]), tmp_path / "b.xlsx"
+    inline = b'<c r="B2" t="inlineStr"><is><t>X</t></is></c>'
+    made = {
+        "inlineStr": f'<c r="B2" t="inlineStr"><is><t>{cell}</t></is></c>',
+        "s": '<c r="B2" t="s"><v>0</v></c>',
+        "str": f'<c r="B2" t="str"><f>D9</f><v>{cell}</v></c>',
+        "rich": f'<c r="B2" t="inlineStr"><is><r><rPr><b/></rPr><t>{cell}</t></r></is></c>',
+    }[kind]
+    changed(source, SHEET, inline, made.encode())
+    if kind == "s":
+        with_shared_string(source, cell)
+    sheet = Sheet(source)
+    assert sheet.rows[0].texts["source"] == ESCAPES[cell]
+    sheet.add({"because": "because"}, {2: {"because": ESCAPES[cell]}})
+    sheet.save(output)
+    again = Sheet(output).rows[0]
+    assert again.texts["because"] == ESCAPES[cell]
+    assert again.texts["source"] == ("" if kind == "str" else ESCAPES[cell])  # openpyxl writes the formula
+
+
+def with_shared_string(path: Path, text: str) -> None:
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    with ZipFile(path, "a") as parts:
+        parts.writestr("xl/sharedStrings.xml", f'<sst xmlns="{main}"><si><t>{text}</t></si></sst>')
+    kind = "application/vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"
+    part = f'<Override PartName="/xl/sharedStrings.xml" ContentType="{kind}"/></Types>'.encode()
+    changed(path, "[Content_Types].xml", b"</Types>", part)
+
+
+def test_numbers_keep_their_digits(tmp_path: Path) -> None:
+    numbers = [45231.604166666664, 0.1 + 0.2, 2**53 + 1, 12345678901234567890, -1e-300, 2.5, 7]
+    path = saved(tmp_path / "a.xlsx", [*HEADER, *"abcdefg"], [*A, *numbers])
+    with ZipFile(path) as parts:
+        content = parts.read(SHEET)
+    for number in numbers:
+        content = content.replace(f"<v>{number:.16g}</v>".encode(), f"<v>{number!r}</v>".encode())
+    changed(path, SHEET, ZipFile(path).read(SHEET), content)
+    sheet = Sheet(path)
+    sheet.add({"score": "score"}, {2: {"score": 1 / 3}})
+    sheet.save(tmp_path / "b.xlsx")
+    again = Sheet(tmp_path / "b.xlsx").rows[0].texts
+    assert [again[name] for name in "abcdefg"] == [str(number) for number in numbers]
+    assert float(again["score"]) == 1 / 3
+
+
 DAMAGED: dict[str, tuple[list[list[Any]], Where, str]] = {
     "a header twice": ([["id", "target", "target"], A], Where(), r"Sheet:1: .* names \['target'\] more"),
     "no header": ([[], A], Where(), "the row of the header is empty; --header-row names another row"),
