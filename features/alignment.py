@@ -77,7 +77,7 @@ class AlignmentFeatures(Extractor):
             links.check(source.lengths, target.lengths, "column alignment")
         else:
             links = posteriors.links(self.symmetrization)
-        values = block(COLUMNS, _Given(segments, links, posteriors, self.classes == "coarse"))
+        values = block(COLUMNS, _Batch(segments, links, posteriors, self.classes == "coarse"))
         values[(source.lengths == 0) | (target.lengths == 0)] = np.nan
         return values
 
@@ -96,7 +96,7 @@ class _Words:
 
 
 @dataclass(frozen=True, eq=False)
-class _Given:
+class _Batch:
     segments: Segments
     links: Links
     posteriors: Posteriors
@@ -134,7 +134,7 @@ class _Given:
         return self._kinds[side]
 
     @cached_property
-    def one_to_one(self) -> FloatArray:
+    def single_links(self) -> FloatArray:
         return segment_sum(self.kinds("source") == ONE_TO_ONE, self.source.tokens.offsets)
 
     @cached_property
@@ -269,36 +269,36 @@ def _longest_run(offsets: Any, free: Any, result: Any) -> None:
             result[k] = max(result[k], run)
 
 
-def _lengths(given: _Given, side: str) -> Counts:
-    return given.side(side).tokens.lengths
+def _lengths(batch: _Batch, side: str) -> Counts:
+    return batch.side(side).tokens.lengths
 
 
-def _kind_share(given: _Given, side: str, kind: int) -> FloatArray:
-    return given.side(side).share(given.kinds(side) == kind)
+def _kind_share(batch: _Batch, side: str, kind: int) -> FloatArray:
+    return batch.side(side).share(batch.kinds(side) == kind)
 
 
-def _longest_gap(given: _Given, side: str) -> FloatArray:
-    words = given.side(side)
+def _longest_gap(batch: _Batch, side: str) -> FloatArray:
+    words = batch.side(side)
     result = np.zeros(len(words.tokens))
     _longest_run(words.tokens.offsets, words.degrees == 0, result)
     return result
 
 
-def _fertility_variance(given: _Given, side: str) -> FloatArray:
-    words = given.side(side)
+def _fertility_variance(batch: _Batch, side: str) -> FloatArray:
+    words = batch.side(side)
     mean = segment_mean(words.degrees, words.tokens.offsets)
     return segment_mean((words.degrees - mean[words.tokens.text_index]) ** 2, words.tokens.offsets)
 
 
-def _null(given: _Given, side: str) -> FloatArray:
-    p = given.posteriors
+def _null(batch: _Batch, side: str) -> FloatArray:
+    p = batch.posteriors
     values = p.backward_null if side == "source" else p.forward_null
-    return segment_mean(values, given.side(side).tokens.offsets)
+    return segment_mean(values, batch.side(side).tokens.offsets)
 
 
 def _column(
-    name: str, description: str, origin: str, unit: str, function: Callable[[_Given], FloatArray]
-) -> Column[_Given]:
+    name: str, description: str, origin: str, unit: str, function: Callable[[_Batch], FloatArray]
+) -> Column[_Batch]:
     return Column(f"alignment_{name}", description, origin, unit, function)
 
 
@@ -311,11 +311,11 @@ _KINDS = (
 )
 
 
-def _columns_of_side(side: str) -> list[Column[_Given]]:
+def _columns_of_side(side: str) -> list[Column[_Batch]]:
     return [
         _column(
             f"one_to_one_per_{side}", f"one-to-one links / {side} tokens", _SDLLW, "ratio",
-            lambda g: ratio(g.one_to_one, _lengths(g, side)),
+            lambda g: ratio(g.single_links, _lengths(g, side)),
         ),
         *(
             _column(
@@ -366,7 +366,7 @@ def _columns_of_side(side: str) -> list[Column[_Given]]:
 
 
 COLUMNS = (
-    _column("one_to_one", "one-to-one links", _SDLLW, "links", lambda g: g.one_to_one),
+    _column("one_to_one", "one-to-one links", _SDLLW, "links", lambda g: g.single_links),
     *_columns_of_side("source"),
     *_columns_of_side("target"),
     _column(
@@ -410,6 +410,6 @@ COLUMNS = (
     ),
     _column(
         "agreement_share", "one-to-one links of equal part of speech / one-to-one links; NaN without them",
-        _SDLLW, "share", lambda g: ratio(g.agreeing, g.one_to_one),
+        _SDLLW, "share", lambda g: ratio(g.agreeing, g.single_links),
     ),
 )  # fmt: skip

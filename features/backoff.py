@@ -33,7 +33,7 @@ class _Words:
     score: FloatArray
 
     @classmethod
-    def of(cls, model: LanguageModel, scores: LMScores, tokens: Tokens) -> "_Words":
+    def from_scores(cls, model: LanguageModel, scores: LMScores, tokens: Tokens) -> "_Words":
         matched, steps = scores.token_matched.astype(np.int64), scores.token_backoff.astype(np.int64)
         padded = np.where(steps == 0, model.order, matched)
         return cls(tokens, 10**scores.token_log10, padded, steps, matched / np.maximum(matched + steps, 1))
@@ -42,7 +42,7 @@ class _Words:
         return segment_mean(values, self.tokens.offsets)
 
 
-def neighbour_product(values: FloatArray, tokens: Tokens, left: int, right: int) -> FloatArray:
+def neighbour_product(values: FloatArray, tokens: Tokens, width_before: int, width_after: int) -> FloatArray:
     """(n_tokens,) product of each value with the values of its neighbours in the text.
 
     >>> neighbour_product(np.array([2.0, 3, 5]), Tokens.from_lists([["a", "b"], ["c"]]), 1, 0)
@@ -51,7 +51,7 @@ def neighbour_product(values: FloatArray, tokens: Tokens, left: int, right: int)
     place = np.arange(len(values)) - tokens.offsets[:-1][tokens.text_index]
     after = tokens.lengths[tokens.text_index] - 1 - place
     product = np.ones(len(values))
-    for shift in range(-left, right + 1):
+    for shift in range(-width_before, width_after + 1):
         there = (place >= -shift) & (after >= shift)
         product[there] *= values[np.nonzero(there)[0] + shift]
     return product
@@ -61,8 +61,8 @@ def _level(words: _Words, order: int) -> FloatArray:
     return words.mean(words.matched == order)
 
 
-def _averaged(words: _Words, of: str, left: int, right: int) -> FloatArray:
-    return words.mean(neighbour_product(getattr(words, of), words.tokens, left, right))
+def _averaged(words: _Words, attribute: str, width_before: int, width_after: int) -> FloatArray:
+    return words.mean(neighbour_product(getattr(words, attribute), words.tokens, width_before, width_after))
 
 
 WINDOWS = (("left", 2, 0), ("centred", 1, 1), ("right", 0, 2))
@@ -99,14 +99,15 @@ COLUMNS: tuple[Column[_Words], ...] = (
     ),
     *(
         Column(
-            f"{of}_{window}",
-            f"mean over tokens of the {text} times that of {left} tokens before and {right} after",
+            f"{attribute}_{window}",
+            f"mean over tokens of the {text} times that of {width_before} tokens before and "
+            f"{width_after} after",
             _LORIA,
             unit,
-            partial(_averaged, of=of, left=left, right=right),
+            partial(_averaged, attribute=attribute, width_before=width_before, width_after=width_after),
         )
-        for of, text, unit in WORD_SCORES
-        for window, left, right in WINDOWS
+        for attribute, text, unit in WORD_SCORES
+        for window, width_before, width_after in WINDOWS
     ),
 )
 
@@ -155,7 +156,7 @@ class Backoff(Extractor):
             return unwanted(len(segments), len(columns))
         model: LanguageModel = getattr(self, part)
         tokens = segments.source_tokens if side == "source" else segments.target_tokens
-        return block(columns, _Words.of(model, model.score(tokens), tokens))
+        return block(columns, _Words.from_scores(model, model.score(tokens), tokens))
 
 
 def _columns(side: str, direction: str) -> list[Column[_Words]]:
@@ -181,4 +182,4 @@ class _OfNumbers(Extractor):
             (self.source_number_lm, segments.source_tokens),
             (self.target_number_lm, segments.target_tokens),
         )
-        return np.hstack([block(COLUMNS[:1], _Words.of(m, m.score(t), t)) for m, t in sides])
+        return np.hstack([block(COLUMNS[:1], _Words.from_scores(m, m.score(t), t)) for m, t in sides])

@@ -59,11 +59,11 @@ class Baseline17(Extractor):
         return features_of(COLUMNS)
 
     def extract(self, segments: Segments) -> FloatArray:
-        return block(COLUMNS, _Given(self, segments))
+        return block(COLUMNS, _Batch(self, segments))
 
 
 @dataclass(frozen=True, eq=False)
-class _Given:
+class _Batch:
     resources: Baseline17
     segments: Segments
 
@@ -84,7 +84,7 @@ class _Given:
         return self.resources.source_ngrams.counts(self.source, 1)[0]
 
     @property
-    def seen(self) -> int:
+    def min_count(self) -> int:
         return QUEST_MINIMUM if self.quest else 1
 
     def translations(self, threshold: float) -> NDArray[np.int64]:
@@ -92,72 +92,74 @@ class _Given:
         return lexicon.translations_above(threshold)[self.source.lower().ids_in(lexicon.source)]
 
 
-def _source_tokens(given: _Given) -> FloatArray:
-    return given.source.lengths.astype(np.float64)
+def _source_tokens(batch: _Batch) -> FloatArray:
+    return batch.source.lengths.astype(np.float64)
 
 
-def _target_tokens(given: _Given) -> FloatArray:
-    return given.target.lengths.astype(np.float64)
+def _target_tokens(batch: _Batch) -> FloatArray:
+    return batch.target.lengths.astype(np.float64)
 
 
-def _token_length(given: _Given) -> FloatArray:
-    lengths = np.fromiter(map(len, given.source.types), np.int64, len(given.source.types))
-    return segment_mean(lengths[given.source.ids], given.source.offsets)
+def _token_length(batch: _Batch) -> FloatArray:
+    lengths = np.fromiter(map(len, batch.source.types), np.int64, len(batch.source.types))
+    return segment_mean(lengths[batch.source.ids], batch.source.offsets)
 
 
-def _source_lm(given: _Given) -> FloatArray:
-    return given.resources.source_lm.log10_probability(given.source, with_end=True)
+def _source_lm(batch: _Batch) -> FloatArray:
+    return batch.resources.source_lm.log10_probability(batch.source, with_end=True)
 
 
-def _target_lm(given: _Given) -> FloatArray:
-    return given.resources.target_lm.log10_probability(given.target, with_end=True)
+def _target_lm(batch: _Batch) -> FloatArray:
+    return batch.resources.target_lm.log10_probability(batch.target, with_end=True)
 
 
-def _occurrences(given: _Given) -> FloatArray:
-    words = given.target.lower()
+def _occurrences(batch: _Batch) -> FloatArray:
+    words = batch.target.lower()
     return ratio(words.lengths, segment_sum(first_in_text(words), words.offsets))
 
 
-def _translations(given: _Given) -> FloatArray:
-    return segment_mean(given.translations(0.2), given.source.offsets)
+def _translations(batch: _Batch) -> FloatArray:
+    return segment_mean(batch.translations(0.2), batch.source.offsets)
 
 
-def _translations_by_rarity(given: _Given) -> FloatArray:
-    counts = given.word_counts
-    weighted = given.translations(0.01) / np.maximum(counts, 1)
+def _translations_by_rarity(batch: _Batch) -> FloatArray:
+    counts = batch.word_counts
+    weighted = batch.translations(0.01) / np.maximum(counts, 1)
     known = counts > 0
-    if given.quest:
-        types = given.source.types
+    if batch.quest:
+        types = batch.source.types
         lower = np.fromiter((t == t.lower() for t in types), bool, len(types))
-        known = known & lower[given.source.ids]
-    return segment_mean(np.where(known, weighted, 0.0), given.source.offsets)
+        known = known & lower[batch.source.ids]
+    return segment_mean(np.where(known, weighted, 0.0), batch.source.offsets)
 
 
-def _quartile_share(order: int, quartile: Literal[1, 4], given: _Given) -> FloatArray:
-    ngrams = given.resources.source_ngrams
-    counts, offsets = ngrams.counts(given.source, order)
+def _quartile_share(order: int, quartile: Literal[1, 4], batch: _Batch) -> FloatArray:
+    ngrams = batch.resources.source_ngrams
+    counts, offsets = ngrams.counts(batch.source, order)
     if ngrams.types(order).max(initial=0) < QUEST_MINIMUM:
         return np.full(len(offsets) - 1, np.nan)
     low, _, high = ngrams.quartile_cutoffs(order)
-    inside = counts > high if quartile == 4 else (counts >= given.seen) & (counts <= low)
+    inside = counts > high if quartile == 4 else (counts >= batch.min_count) & (counts <= low)
     share = segment_mean(inside, offsets)
-    return np.nan_to_num(share) if given.quest else share
+    return np.nan_to_num(share) if batch.quest else share
 
 
-def _seen(given: _Given) -> FloatArray:
-    seen = given.word_counts >= given.seen
-    if not given.quest:
-        return segment_mean(seen, given.source.offsets)
-    first = first_in_text(given.source)
-    return ratio(segment_sum(seen & first, given.source.offsets), segment_sum(first, given.source.offsets))
+def _seen_share(batch: _Batch) -> FloatArray:
+    min_count = batch.word_counts >= batch.min_count
+    if not batch.quest:
+        return segment_mean(min_count, batch.source.offsets)
+    first = first_in_text(batch.source)
+    return ratio(
+        segment_sum(min_count & first, batch.source.offsets), segment_sum(first, batch.source.offsets)
+    )
 
 
-def _source_marks(given: _Given) -> FloatArray:
-    return _marks(given.source, given.quest)
+def _source_marks(batch: _Batch) -> FloatArray:
+    return _marks(batch.source, batch.quest)
 
 
-def _target_marks(given: _Given) -> FloatArray:
-    return _marks(given.target, given.quest)
+def _target_marks(batch: _Batch) -> FloatArray:
+    return _marks(batch.target, batch.quest)
 
 
 def _marks(tokens: Tokens, quest: bool) -> FloatArray:
@@ -199,12 +201,12 @@ def first_in_text(tokens: Tokens) -> NDArray[np.bool_]:
 
 
 def _column(
-    name: str, description: str, unit: str, of: Callable[[_Given], FloatArray], plain: str = ""
-) -> Column[_Given]:
-    return Column(name, description, ORIGIN.format(name[:4]), unit, of, plain=plain)
+    name: str, description: str, unit: str, compute: Callable[[_Batch], FloatArray], plain: str = ""
+) -> Column[_Batch]:
+    return Column(name, description, ORIGIN.format(name[:4]), unit, compute, plain=plain)
 
 
-def _share(name: str, order: int, quartile: Literal[1, 4]) -> Column[_Given]:
+def _share(name: str, order: int, quartile: Literal[1, 4]) -> Column[_Batch]:
     noun = {1: "unigrams", 2: "bigrams", 3: "trigrams"}[order]
     kind = "the lowest frequency quartile (but seen)" if quartile == 1 else "the highest frequency quartile"
     return _column(
@@ -267,7 +269,7 @@ COLUMNS: Final = (
     _share("1053_bigrams_quartile4", 2, 4),
     _share("1054_trigrams_quartile1", 3, 1),
     _share("1057_trigrams_quartile4", 3, 4),
-    _column("1058_seen_unigrams", "share of source tokens that the corpus has", "ratio", _seen),
+    _column("1058_seen_unigrams", "share of source tokens that the corpus has", "ratio", _seen_share),
     _column(
         "1074_source_punctuation",
         "punctuation marks in the source",

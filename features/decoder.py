@@ -88,8 +88,8 @@ class _Batch:
     def total(self) -> FloatArray:
         return segment_sum(self.values, self.offsets) + self.decoder.end
 
-    def location(self, pattern: "regex.Pattern[str]", *, whole: bool = False) -> BoolArray:
-        match = pattern.fullmatch if whole else pattern.search
+    def location(self, pattern: "regex.Pattern[str]", *, full_match: bool = False) -> BoolArray:
+        match = pattern.fullmatch if full_match else pattern.search
         return np.array([match(t) is not None for t in self.words.types], bool)[self.words.ids]
 
     def mean_where(self, flags: BoolArray) -> FloatArray:
@@ -98,10 +98,10 @@ class _Batch:
             segment_sum(np.where(flags, self.by_word.values, 0.0), offsets), segment_sum(flags, offsets)
         )
 
-    def edge(self, at: int) -> FloatArray:
+    def edge(self, index: int) -> FloatArray:
         full = self.decoder.subwords.lengths > 0
         result = np.full(len(full), np.nan)
-        result[full] = self.values[(self.offsets[:-1] if at == 0 else self.offsets[1:] - 1)[full]]
+        result[full] = self.values[(self.offsets[:-1] if index == 0 else self.offsets[1:] - 1)[full]]
         return result
 
     def halves(self) -> FloatArray:
@@ -125,12 +125,12 @@ View = Callable[[_Batch], _Values]
 
 
 def _column(
-    name: str, description: str, unit: str, of: Callable[[_Batch], FloatArray], origin: str = OWN
+    name: str, description: str, unit: str, compute: Callable[[_Batch], FloatArray], origin: str = OWN
 ) -> Column[_Batch]:
-    return Column(f"decoder_{name}", description, origin, unit, of)
+    return Column(f"decoder_{name}", description, origin, unit, compute)
 
 
-def _whole() -> list[Column[_Batch]]:
+def _segment_columns() -> list[Column[_Batch]]:
     return [
         _column("log_probability", "sum over subwords and the end of the sentence", "nats",
                 lambda b: b.total),
@@ -229,7 +229,7 @@ def _words() -> list[Column[_Batch]]:
         _column("numbers", "mean over words with digits; undefined without one", "nats per word",
                 lambda b: b.mean_where(b.location(_NUMBER))),
         _column("punctuation", "mean over punctuation and symbols; undefined without", "nats per word",
-                lambda b: b.mean_where(b.location(_PUNCTUATION, whole=True))),
+                lambda b: b.mean_where(b.location(_PUNCTUATION, full_match=True))),
         _column("split_words", "mean over words of several subwords; undefined without one", "nats per word",
                 lambda b: b.mean_where(b.pieces > 1)),
         _column("whole_words", "mean over words of one subword; undefined without one", "nats per word",
@@ -273,7 +273,7 @@ def _number(text: str, segment: str) -> float:
 
 
 COLUMNS: Final = (
-    *_whole(),
+    *_segment_columns(),
     *_spread(lambda b: b.by_subword, "subwords", ""),
     *_words(),
     *_segmentation(),
@@ -309,4 +309,4 @@ class Decoder(Extractor):
         return ("subwords", "token_log_probabilities")
 
     def extract(self, segments: Segments) -> FloatArray:
-        return block(COLUMNS, _Batch(segments, DecoderTokens.of(segments, self.marker)))
+        return block(COLUMNS, _Batch(segments, DecoderTokens.from_segments(segments, self.marker)))

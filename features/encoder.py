@@ -32,7 +32,7 @@ Side = Literal["source", "target"]  # whose language a text has
 class _Pair(NamedTuple):
     columns: tuple[str, str]
     sides: tuple[Side, Side]
-    what: str
+    subject: str
 
 
 _PAIRS: Mapping[str, _Pair] = {
@@ -134,7 +134,7 @@ class Encoder(FittedExtractor):
                 "length",
             )
         for pair in self._pairs:
-            what = _PAIRS[pair].what
+            what = _PAIRS[pair].subject
             for name, meaning in _COSINES:
                 yield Feature(
                     f"{stem}_{pair}_{name}", f"{what}: {meaning}; {without}", "this project", "cosine"

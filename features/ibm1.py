@@ -64,7 +64,7 @@ class _Side:
         return self.segments.source_tokens if self.side == "source" else self.segments.target_tokens
 
     @property
-    def other(self) -> Tokens:
+    def condition(self) -> Tokens:
         return self.segments.target_tokens if self.side == "source" else self.segments.source_tokens
 
     @property
@@ -79,7 +79,7 @@ class _Side:
 
     @cached_property
     def scores(self) -> WordScores:
-        return self.generating.score(self.other, self.words)
+        return self.generating.score(self.condition, self.words)
 
     @cached_property
     def log10(self) -> FloatArray:
@@ -113,93 +113,93 @@ class _Side:
         return lexicon.translations_above(threshold, side="target")[lowered.ids_in(lexicon.target)]
 
 
-def _per_word(given: _Side) -> FloatArray:
-    return ratio(given.log10, given.words.lengths)
+def _per_word(batch: _Side) -> FloatArray:
+    return ratio(batch.log10, batch.words.lengths)
 
 
-def _per_other_word(given: _Side) -> FloatArray:
-    return ratio(given.log10, given.other.lengths)
+def _per_other_word(batch: _Side) -> FloatArray:
+    return ratio(batch.log10, batch.condition.lengths)
 
 
-def _mean_probability(given: _Side) -> FloatArray:
-    return segment_mean(given.scores.probability, given.words.offsets)
+def _mean_probability(batch: _Side) -> FloatArray:
+    return segment_mean(batch.scores.probability, batch.words.offsets)
 
 
-def _mean_confidence(given: _Side) -> FloatArray:
-    return segment_mean(given.scores.maximum, given.words.offsets)
+def _mean_confidence(batch: _Side) -> FloatArray:
+    return segment_mean(batch.scores.maximum, batch.words.offsets)
 
 
-def _lowest_confidence(given: _Side) -> FloatArray:
-    return segment_min(np.log10(given.scores.maximum), given.words.offsets)
+def _lowest_confidence(batch: _Side) -> FloatArray:
+    return segment_min(np.log10(batch.scores.maximum), batch.words.offsets)
 
 
-def _highest_confidence(given: _Side) -> FloatArray:
-    return segment_max(given.scores.maximum, given.words.offsets)
+def _highest_confidence(batch: _Side) -> FloatArray:
+    return segment_max(batch.scores.maximum, batch.words.offsets)
 
 
-def _confidence_quantile(given: _Side, q: float) -> FloatArray:
-    lengths, starts = given.words.lengths, given.words.offsets[:-1]
+def _confidence_quantile(batch: _Side, q: float) -> FloatArray:
+    lengths, starts = batch.words.lengths, batch.words.offsets[:-1]
     result = np.full(len(lengths), np.nan)
     filled = lengths > 0
     place = q * (lengths[filled] - 1)
     low = np.floor(place).astype(np.int64)
     high = np.minimum(low + 1, lengths[filled] - 1)
-    first, second = given.ordered[starts[filled] + low], given.ordered[starts[filled] + high]
+    first, second = batch.ordered[starts[filled] + low], batch.ordered[starts[filled] + high]
     result[filled] = first + (place - low) * (second - first)
     return result
 
 
-def _share_in_quartile(given: _Side, quartile: int) -> FloatArray:
-    cuts = given.generating.quartiles
+def _share_in_quartile(batch: _Side, quartile: int) -> FloatArray:
+    cuts = batch.generating.quartiles
     if not cuts:
-        return np.full(len(given.words), np.nan)
-    within = np.searchsorted(cuts, given.scores.maximum, side="left") == quartile - 1
-    return segment_mean(within, given.words.offsets)
+        return np.full(len(batch.words), np.nan)
+    within = np.searchsorted(cuts, batch.scores.maximum, side="left") == quartile - 1
+    return segment_mean(within, batch.words.offsets)
 
 
-def _unexplained(given: _Side) -> FloatArray:
-    return segment_mean(given.scores.maximum <= FLOOR, given.words.offsets)
+def _unexplained(batch: _Side) -> FloatArray:
+    return segment_mean(batch.scores.maximum <= FLOOR, batch.words.offsets)
 
 
-def _translations(given: _Side, threshold: float) -> FloatArray:
-    return segment_mean(given.translations(threshold), given.words.offsets)
+def _translations(batch: _Side, threshold: float) -> FloatArray:
+    return segment_mean(batch.translations(threshold), batch.words.offsets)
 
 
-def _translations_of_generators(given: _Side, threshold: float) -> FloatArray:
-    return segment_mean(given.translations(threshold, "generating"), given.words.offsets)
+def _translations_of_generators(batch: _Side, threshold: float) -> FloatArray:
+    return segment_mean(batch.translations(threshold, "generating"), batch.words.offsets)
 
 
-def _translations_by_frequency(given: _Side, threshold: float) -> FloatArray:
-    total = segment_sum(given.frequency, given.words.offsets)
-    weighted = segment_sum(given.translations(threshold) * given.frequency, given.words.offsets)
+def _translations_by_frequency(batch: _Side, threshold: float) -> FloatArray:
+    total = segment_sum(batch.frequency, batch.words.offsets)
+    weighted = segment_sum(batch.translations(threshold) * batch.frequency, batch.words.offsets)
     return ratio(weighted, total)
 
 
-def _translations_by_rarity(given: _Side, threshold: float) -> FloatArray:
-    return segment_mean(given.translations(threshold) / np.maximum(given.frequency, 1), given.words.offsets)
+def _translations_by_rarity(batch: _Side, threshold: float) -> FloatArray:
+    return segment_mean(batch.translations(threshold) / np.maximum(batch.frequency, 1), batch.words.offsets)
 
 
-def _entropy_sum(given: _Side) -> FloatArray:
-    total, known = given.entropy
+def _entropy_sum(batch: _Side) -> FloatArray:
+    total, known = batch.entropy
     return np.where(known > 0, total, np.nan)
 
 
-def _entropy_mean(given: _Side) -> FloatArray:
-    return ratio(*given.entropy)
+def _entropy_mean(batch: _Side) -> FloatArray:
+    return ratio(*batch.entropy)
 
 
-def _columns(side: str, other: str) -> Iterator[Column[_Side]]:
-    yield Column("log10", f"log10 p({side} | {other})", _DFKI, "log10", lambda g: g.log10)
+def _columns(side: str, condition: str) -> Iterator[Column[_Side]]:
+    yield Column("log10", f"log10 p({side} | {condition})", _DFKI, "log10", lambda g: g.log10)
     yield Column(
         f"log10_per_{side}_token",
-        f"log10 p({side} | {other}) / {side} tokens",
+        f"log10 p({side} | {condition}) / {side} tokens",
         _LIMSI,
         "log10 per token",
         _per_word,
     )
     yield Column(
-        f"log10_per_{other}_token",
-        f"log10 p({side} | {other}) / {other} tokens",
+        f"log10_per_{condition}_token",
+        f"log10 p({side} | {condition}) / {condition} tokens",
         _LIMSI,
         "log10 per token",
         _per_other_word,
@@ -235,7 +235,7 @@ def _columns(side: str, other: str) -> Iterator[Column[_Side]]:
         "share",
         _unexplained,
     )
-    yield from _translation_columns(other)
+    yield from _translation_columns(condition)
     yield Column(
         "entropy_sum",
         "sum of the translation entropies of the known words; NaN without known words",
@@ -252,9 +252,9 @@ def _columns(side: str, other: str) -> Iterator[Column[_Side]]:
     )
 
 
-def _translation_columns(other: str) -> Iterator[Column[_Side]]:
+def _translation_columns(condition: str) -> Iterator[Column[_Side]]:
     for threshold in THRESHOLDS:
-        what = f"{other} words with t({other} word | word) > {threshold}"
+        what = f"{condition} words with t({condition} word | word) > {threshold}"
         stem, unit = f"translations_{threshold}", "words"
         yield Column(
             stem, f"mean number of {what}", _QUEST, unit, partial(_translations, threshold=threshold)
@@ -275,7 +275,7 @@ def _translation_columns(other: str) -> Iterator[Column[_Side]]:
         )
         yield Column(
             f"generators_{threshold}",
-            f"mean number of {other} words with t(word | {other} word) > {threshold}",
+            f"mean number of {condition} words with t(word | {condition} word) > {threshold}",
             _QUEST,
             unit,
             partial(_translations_of_generators, threshold=threshold),
@@ -290,7 +290,7 @@ def _credit(origin: str, side: str) -> str:
 COLUMNS = {
     side: tuple(
         replace(column.under(f"ibm1_{side}", side), origin=_credit(column.origin, side))
-        for column in _columns(side, other)
+        for column in _columns(side, condition)
     )
-    for side, other in (("source", "target"), ("target", "source"))
+    for side, condition in (("source", "target"), ("target", "source"))
 }

@@ -181,7 +181,7 @@ class _Model:
         stem = f"lm_{self.side}" + ("_backward" if self.direction == "backward" else "")
         description = f"{self.side}, {order}-gram, {self.direction}: {statistic.description}"
         origin = statistic.credit(self.direction, order)
-        return Column(f"{stem}_{name}", description, origin, statistic.unit, statistic.of)
+        return Column(f"{stem}_{name}", description, origin, statistic.unit, statistic.compute)
 
 
 MODELS = (
@@ -238,7 +238,7 @@ class LanguageModelScores(Extractor):
         tokens = segments.source_tokens if model.side == "source" else segments.target_tokens
         orders = _orders(getattr(self, model.part), model.part, tokens)
         return np.column_stack(
-            [column.of(_Scored(orders[order - 1], orders[0], tokens)) for order, column in columns]
+            [column.compute(_Scored(orders[order - 1], orders[0], tokens)) for order, column in columns]
         )
 
     def _columns(self, model: _Model) -> list[tuple[int, Column[_Scored]]]:

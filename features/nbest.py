@@ -129,12 +129,12 @@ def _sizes(n: _List, side: int) -> FloatArray:
     return (n.phrases[:, 2 * side + 1] - n.phrases[:, 2 * side] + 1).astype(np.float64)
 
 
-def _phrases(of: Callable[[_List], float]) -> Callable[[_List], float]:
-    return lambda n: of(n) if len(n.phrases) else NAN
+def _phrases(compute: Callable[[_List], float]) -> Callable[[_List], float]:
+    return lambda n: compute(n) if len(n.phrases) else NAN
 
 
-def _ratio(value: float, by: float) -> float:
-    return value / by if by else NAN
+def _ratio(value: float, divisor: float) -> float:
+    return value / divisor if divisor else NAN
 
 
 def _per_source(value: float, n: _List) -> float:
@@ -151,9 +151,9 @@ def _transitions(n: _List) -> FloatArray:
 
 
 def _column(
-    name: str, description: str, origin: str, unit: str, of: Callable[[_List], float]
+    name: str, description: str, origin: str, unit: str, compute: Callable[[_List], float]
 ) -> Column[_List]:
-    return Column(f"nbest_{name}", description, origin, unit, of)
+    return Column(f"nbest_{name}", description, origin, unit, compute)
 
 
 DISPERSION: Final = (
@@ -269,6 +269,6 @@ class NBest(Extractor):
             if items:
                 words = [tokens.words(k) for k in range(start, start + len(items))]
                 here = _List(items, words, int(segments.source_tokens.lengths[i]))
-                result[i] = [column.of(here) for column in COLUMNS]
+                result[i] = [column.compute(here) for column in COLUMNS]
             start += len(items)
         return result

@@ -25,29 +25,29 @@ _LIMSI = "LIMSI at WMT12, appendix A"
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Counts:
     counts: NDArray[np.int64]
     offsets: NDArray[np.int64]
     cutoffs: tuple[int, int, int] | None
-    seen: int  # occurrences of an n-gram that counts as seen, at least
+    min_count: int  # occurrences of an n-gram that counts as seen, at least
     unseen: int  # an n-gram of fewer counts as unseen
 
-    def share(self, chosen: NDArray[np.bool_]) -> FloatArray:
-        return segment_mean(chosen, self.offsets)
+    def share(self, flags: NDArray[np.bool_]) -> FloatArray:
+        return segment_mean(flags, self.offsets)
 
 
 @dataclass(frozen=True)
-class _Statistic(Column[_Found]):
+class _Statistic(Column[_Counts]):
     target_origin: str = ""
 
-    def column(self, side: str, order: int) -> Column[_Found]:
+    def column(self, side: str, order: int) -> Column[_Counts]:
         name = f"ngrams_{side}_{self.name}" + (f"_{order}" if order else "")
         of_target = self.target_origin or f"{self.origin}, there of the source"
         origin = of_target if side == "target" else self.origin
-        return Column(name, self.description.format(n=order, side=side), origin, self.unit, self.of)
+        return Column(name, self.description.format(n=order, side=side), origin, self.unit, self.compute)
 
 
-def _quartile(ngrams: _Found, quartile: int) -> FloatArray:
+def _quartile(ngrams: _Counts, quartile: int) -> FloatArray:
     if ngrams.cutoffs is None:
         return np.full(len(ngrams.offsets) - 1, np.nan)
     bounds = (0, *ngrams.cutoffs, np.inf)
@@ -80,7 +80,7 @@ STATISTICS: tuple[_Statistic, ...] = (
         "share of {n}-grams that the {side} corpus has (`known` times; null: `minimum` times)",
         _QUEST,
         "share",
-        lambda ngrams: ngrams.share(ngrams.counts >= ngrams.seen),
+        lambda ngrams: ngrams.share(ngrams.counts >= ngrams.min_count),
     ),
     _Statistic(
         "mean",
@@ -164,15 +164,15 @@ class NgramFrequency(Extractor):
         if not wanted(statistic.column(side, order).name for order, statistic in columns):
             return unwanted(len(tokens), len(columns))
         by_order = {
-            order: _Found(
+            order: _Counts(
                 *counts,
                 _cutoffs(ngrams, order, self.minimum),
-                seen=self.known or self.minimum,
+                min_count=self.known or self.minimum,
                 unseen=self.known or 1,
             )
             for order, counts in enumerate(ngrams.counts_by_order(tokens, self.orders), start=1)
         }
-        return np.column_stack([statistic.of(by_order[max(order, 1)]) for order, statistic in columns])
+        return np.column_stack([statistic.compute(by_order[max(order, 1)]) for order, statistic in columns])
 
 
 def _cutoffs(ngrams: NgramCounts, order: int, minimum: int) -> tuple[int, int, int] | None:

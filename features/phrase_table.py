@@ -112,24 +112,24 @@ class PhraseTableFeatures(Extractor):
         return segments.source_annotated.entity_tags, segments.target_annotated.entity_tags
 
 
-def _known_share(given: Matches, side: str, n: int) -> FloatArray:
-    own = given.sides[side]
+def _known_share(matches: Matches, side: str, n: int) -> FloatArray:
+    own = matches.sides[side]
     return own.share(own.known, n)
 
 
-def _matching_of_known(given: Matches, side: str) -> FloatArray:
-    own = given.sides[side]
+def _matching_of_known(matches: Matches, side: str) -> FloatArray:
+    own = matches.sides[side]
     matching = segment_sum(own.matching.sum(axis=1), own.tokens.offsets)
     return ratio(matching, segment_sum(own.known.sum(axis=1), own.tokens.offsets))
 
 
-def _phrase_length(given: Matches, side: str) -> FloatArray:
-    own = given.sides[side]
+def _phrase_length(matches: Matches, side: str) -> FloatArray:
+    own = matches.sides[side]
     return ratio(own.tokens.lengths, own.known_phrases)
 
 
-def _longest_match(given: Matches, side: str) -> FloatArray:
-    own = given.sides[side]
+def _longest_match(matches: Matches, side: str) -> FloatArray:
+    own = matches.sides[side]
     longest = (own.matching * np.arange(1, LONGEST + 1)).max(axis=1)
     return segment_mean(longest, own.tokens.offsets)
 

@@ -56,10 +56,10 @@ class Precomputed(Extractor):
     def features(self) -> Sequence[Feature]:
         """Reads the first line of every file where it has the names."""
         if not self._features:
-            self._features.extend(self._named())
+            self._features.extend(self._read_features())
         return self._features
 
-    def _named(self) -> list[Feature]:
+    def _read_features(self) -> list[Feature]:
         if self.columns == "baseline17":
             from features.baseline17 import COLUMNS  # with its resources, which are not needed here
 

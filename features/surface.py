@@ -111,16 +111,16 @@ class Text:
         return np.rint(segment_sum(1.0 / self.occurrences, self.tokens.offsets))
 
     @cached_property
-    def has_next(self) -> BoolArray:
+    def is_followed(self) -> BoolArray:
         """(n_tokens,) whether another token of the same text follows."""
         follows = np.ones(len(self.tokens.ids), bool)
         follows[self.tokens.offsets[1:][self.tokens.lengths > 0] - 1] = False
         return follows
 
-    def edge(self, rule: Rule, which: Literal["first", "last"]) -> FloatArray:
+    def edge(self, rule: Rule, position: Literal["first", "last"]) -> FloatArray:
         """(n,) 1 where the rule holds for the first or last token, else 0; NaN for an empty text."""
         full = self.tokens.lengths > 0
-        at = self.tokens.offsets[:-1] if which == "first" else self.tokens.offsets[1:] - 1
+        at = self.tokens.offsets[:-1] if position == "first" else self.tokens.offsets[1:] - 1
         result = np.full(len(self.tokens), np.nan)
         result[full] = self.location(rule)[at[full]]
         return result
@@ -271,13 +271,13 @@ def _of_side(side: Side, function: OfText) -> Callable[[Pair], FloatArray]:
     return lambda pair: function(pair.side(side))
 
 
-def counted(what: str, side: Side) -> str:
+def counted(noun: str, side: Side) -> str:
     """What a translator reads of a count.
 
     >>> counted("full stops", "target")
     'full stops in the translation {}'
     """
-    return f"{what.replace('token', 'word')} in the {TEXTS[side]} {VALUE}"
+    return f"{noun.replace('token', 'word')} in the {TEXTS[side]} {VALUE}"
 
 
 def _sides(name: str, description: str, origin: str, unit: str, function: OfText) -> Columns:
@@ -462,7 +462,7 @@ def _doubled(text: Text) -> FloatArray:
     ids = text.tokens.lower().ids
     again = np.zeros(len(ids), bool)
     again[:-1] = ids[:-1] == ids[1:]
-    return segment_sum(again & text.has_next & text.location(is_word), text.tokens.offsets)
+    return segment_sum(again & text.is_followed & text.location(is_word), text.tokens.offsets)
 
 
 def _types() -> Columns:
@@ -550,7 +550,7 @@ def _split_contractions(text: Text) -> FloatArray:
     for left, right in SPLIT_CONTRACTIONS:
         if left in index and right in index:
             contracted[:-1] |= (words.ids[:-1] == index[left]) & (words.ids[1:] == index[right])
-    return segment_sum(contracted & text.has_next, words.offsets)
+    return segment_sum(contracted & text.is_followed, words.offsets)
 
 
 def _forms() -> Columns:

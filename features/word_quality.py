@@ -14,7 +14,7 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, unknown_name
 from features.basics.hints import Count, Positive, Seed
 from features.basics.threads import side_by_side
-from features.core.apart import LookedUp, in_groups
+from features.core.apart import ResourceLookup, in_groups
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.word_level.aggregates import AGGREGATES, aggregate
@@ -55,7 +55,7 @@ class TokenQuality:
 
 
 @dataclass(frozen=True, eq=False)
-class WordQuality(Knowing, LookedUp, WordLevelExtractor):
+class WordQuality(Knowing, ResourceLookup, WordLevelExtractor):
     """P(BAD) of every target token and gap, and 16 + 16 aggregates per segment.
 
     knowledge  what the models see beside the text (features/knowledge): `pretrained`, the log-odds that
@@ -178,8 +178,8 @@ class WordQuality(Knowing, LookedUp, WordLevelExtractor):
         names = ("rounds", "leaves", "rate", "networks", "seed")
         settings = {name: getattr(self, name) for name in names}
 
-        def model(some: Inputs, flags: Bad, of: NDArray[np.int64]) -> TokenModel:
-            return TokenModel.fit(some, flags, _segment(of), **settings)
+        def model(part: Inputs, flags: Bad, starts: NDArray[np.int64]) -> TokenModel:
+            return TokenModel.fit(part, flags, _segment(starts), **settings)
 
         with threadpool_limits(1, "blas"):  # for both of them: each would lift the limit of the other
             models = tuple(side_by_side(model, inputs, (bad.words, bad.gaps), offsets))
@@ -248,7 +248,9 @@ class WordQuality(Knowing, LookedUp, WordLevelExtractor):
 
     def _table(self, segments: Segments, used: frozenset[str]) -> TokenTable:
         groups = self._groups(segments)
-        table = in_groups(groups, segments, lambda one, some, _: remembered(one, some, used), joined)
+        table = in_groups(
+            groups, segments, lambda resources, part, _: remembered(resources, part, used), joined
+        )
         if self._extension is None:  # nothing was learned yet: what anybody knows of the words
             return table
         table = self._extension.extended(table, segments, self.aligner, own=self._learning)

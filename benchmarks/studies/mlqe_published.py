@@ -80,7 +80,7 @@ def rate(data_root: Path) -> str:
 
 
 def _one_by_one(segments: Segments) -> list[tuple[float, float, float]]:
-    tokens = DecoderTokens.of(segments)
+    tokens = DecoderTokens.from_segments(segments)
     offsets = tokens.subwords.offsets.tolist()
     parts = [tokens.log_probability[a:b] for a, b in pairwise(offsets)]
     return [(float(p.mean()), float(p.std()), float(np.quantile(p, 0.1))) for p in parts if len(p)]

@@ -74,7 +74,7 @@ def measure(kernel: TreeKernel, trees: Trees) -> None:
 def recursive(kernel: TreeKernel, trees: Trees, i: int, j: int) -> float:
     """K(i, j), not normalised, by the definitions: every pair of nodes, children first."""
     left, right = range(*trees.offsets[i : i + 2]), range(*trees.offsets[j : j + 2])
-    kinds = trees.kept(("benchmark", kernel), lambda: kernel.kinds(trees)[0])
+    kinds = trees.cached(("benchmark", kernel), lambda: kernel.kinds(trees)[0])
     delta: dict[tuple[int, int], float] = {}
     for a in reversed(left):
         for b in reversed(right):

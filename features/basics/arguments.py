@@ -7,7 +7,7 @@ from contextlib import suppress
 from types import SimpleNamespace, UnionType
 from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from features.basics.errors import InputError, shown, unknown_name
+from features.basics.errors import InputError, quoted, unknown_name
 from features.basics.hints import PLAIN, described, fits
 
 P = ParamSpec("P")
@@ -52,7 +52,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 def _refused(key: str, value: Any, hint: Any, location: str) -> InputError:
     if get_origin(hint) is Literal and isinstance(value, str):
         return unknown_name(key, value, get_args(hint), location=location)
-    return InputError(f"`{key}` must be {worded(hint)}, but got {shown(value)}", location=location)
+    return InputError(f"`{key}` must be {worded(hint)}, but got {quoted(value)}", location=location)
 
 
 @functools.cache

@@ -37,10 +37,10 @@ def visible(text: str) -> str:
     return _UNSEEN.sub(lambda match: match.group().encode("unicode_escape").decode(), text)
 
 
-def together(mistakes: Sequence[str], location: object = None) -> InputError:
+def combined_error(mistakes: Sequence[str], location: object = None) -> InputError:
     """The error for all mistakes in one place: one in a line, several in a list.
 
-    >>> raise together(["seed: ...", "learner.kind: ..."], "x.yaml")
+    >>> raise combined_error(["seed: ...", "learner.kind: ..."], "x.yaml")
     Traceback (most recent call last):
     features.basics.errors.InputError: x.yaml: 2 mistakes:
       seed: ...
@@ -52,41 +52,43 @@ def together(mistakes: Sequence[str], location: object = None) -> InputError:
     return InputError(f"{len(mistakes)} mistakes:{listed}", location=location)
 
 
-def shown(value: object, most: int = 80) -> str:
+def quoted(value: object, max_length: int = 80) -> str:
     """A value as messages quote it: on one line, its middle left out if it is long.
 
-    >>> shown("x" * 100, most=20)
+    >>> quoted("x" * 100, max_length=20)
     "'xxxxxxx ... xxxxxx'"
     """
     text = repr(value)
-    half = (most - 5) // 2
-    return text if len(text) <= most else f"{text[: half + 1]} ... {text[-half:]}"
+    half = (max_length - 5) // 2
+    return text if len(text) <= max_length else f"{text[: half + 1]} ... {text[-half:]}"
 
 
-def unknown_name(noun: str, name: object, known: Iterable[object], location: object = None) -> InputError:
+def unknown_name(
+    noun: str, name: object, known_names: Iterable[object], location: object = None
+) -> InputError:
     """The error for an unknown name: it lists the known names and suggests the nearest.
 
     >>> raise unknown_name("metric", "mea", ["mae", "rmse"])
     Traceback (most recent call last):
     features.basics.errors.InputError: unknown metric 'mea'; known: mae, rmse; did you mean 'mae'?
     """
-    names = [str(other) for other in known]
+    names = [str(other) for other in known_names]
     remedy = f"known: {', '.join(names) or 'none'}{did_you_mean(str(name), names)}"
     return InputError(f"unknown {noun} '{name}'", location=location, remedy=remedy)
 
 
-def known_name(noun: str, name: str, known: Collection[str], location: object = None) -> str:
+def known_name(noun: str, name: str, known_names: Collection[str], location: object = None) -> str:
     """The name, if it is known. Raises InputError as `unknown_name` otherwise."""
-    if name not in known:
-        raise unknown_name(noun, name, known, location)
+    if name not in known_names:
+        raise unknown_name(noun, name, known_names, location)
     return name
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, known_names: Iterable[str]) -> str:
     """The end of a remedy, `; did you mean 'NEAREST'?`; empty if no known name is near.
 
     >>> did_you_mean("lexikon", ["lexicon", "aligner"]), did_you_mean("x", ["lexicon"])
     ("; did you mean 'lexicon'?", '')
     """
-    near = difflib.get_close_matches(name, list(known), n=1)
+    near = difflib.get_close_matches(name, list(known_names), n=1)
     return f"; did you mean '{near[0]}'?" if near else ""

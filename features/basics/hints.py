@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal, Protocol, Union, get_args, ge
 
 from annotated_types import Ge, Gt, Le, Lt, MinLen
 
-from features.basics.errors import shown
+from features.basics.errors import quoted
 
 PLAIN: Final[Mapping[Any, str]] = {
     bool: "true or false",
@@ -101,7 +101,7 @@ def described(hint: Any) -> str:
 
 
 def _wrong(value: Any, hint: Any, place: str) -> Iterator[Mistake]:
-    yield place, f"must be {described(hint)}, but got {shown(value)}"
+    yield place, f"must be {described(hint)}, but got {quoted(value)}"
 
 
 def _plainly(value: Any, hint: Any, origin: Any, arguments: tuple[Any, ...]) -> bool:

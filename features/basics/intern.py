@@ -78,7 +78,7 @@ def _number(data: Any, starts: Any, ends: Any) -> Any:
         slot = np.int64(key ^ (key >> np.uint64(32))) & (size - 1)
         while table[slot] >= 0:
             there = table[slot]
-            if hashes[there] == key and _same(
+            if hashes[there] == key and _equal_bytes(
                 data, starts[k], ends[k], starts[first[there]], ends[first[there]]
             ):
                 break
@@ -91,7 +91,7 @@ def _number(data: Any, starts: Any, ends: Any) -> Any:
 
 
 @numba.njit(cache=True, nogil=True)
-def _same(data: Any, start: int, end: int, other_start: int, other_end: int) -> bool:
+def _equal_bytes(data: Any, start: int, end: int, other_start: int, other_end: int) -> bool:
     if end - start != other_end - other_start:
         return False
     for i in range(end - start):  # noqa: SIM110

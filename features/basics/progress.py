@@ -6,8 +6,8 @@ from typing import Protocol
 class Progress(Protocol):
     """Called as work goes on; `total` is None if the end is not known."""
 
-    def __call__(self, stage: str, done: int, total: int | None) -> None: ...
+    def __call__(self, stage: str, count: int, total: int | None, /) -> None: ...
 
 
-def silent(stage: str, done: int, total: int | None) -> None:
+def silent(stage: str, count: int, total: int | None) -> None:
     """The default: report nothing."""

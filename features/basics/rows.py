@@ -18,30 +18,30 @@ _TOGETHER = 8
 
 
 def row_products(
-    left: NDArray[Any], right: NDArray[Any], out: NDArray[np.float64] | None = None
+    matrix: NDArray[Any], right: NDArray[Any], result: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
     """(n, m) product of (n, k) and (k, m) in double precision.
 
     A row's result is the same in every batch.
 
-    out  (n, m) where it is put; None: into a new array
+    result  (n, m) where it is put; None: into a new array
 
     >>> rng = np.random.default_rng(0)
-    >>> left, right = rng.normal(size=(1000, 300)), rng.normal(size=(300, 64))
-    >>> bool((row_products(left, right)[437] == row_products(left[437:438], right)[0]).all())
+    >>> matrix, right = rng.normal(size=(1000, 300)), rng.normal(size=(300, 64))
+    >>> bool((row_products(matrix, right)[437] == row_products(matrix[437:438], right)[0]).all())
     True
     """
     right = np.ascontiguousarray(right, np.float64)
     if (columns := right.shape[1]) > _TOGETHER and columns % _TOGETHER:
         filled = np.pad(right, ((0, 0), (0, -columns % _TOGETHER)))
-        result = np.empty((len(left), columns)) if out is None else out
-        result[:] = row_products(left, filled)[:, :columns]
+        result = np.empty((len(matrix), columns)) if result is None else result
+        result[:] = row_products(matrix, filled)[:, :columns]
         return result
-    result = np.empty((len(left), columns)) if out is None else out
-    block = np.zeros((_ROWS, left.shape[1]))
+    result = np.empty((len(matrix), columns)) if result is None else result
+    block = np.zeros((_ROWS, matrix.shape[1]))
     with _controller().limit(limits=1, user_api="blas"):  # two mostly wait for each other
-        for first in range(0, len(left), _ROWS):
-            part = left[first : first + _ROWS]
+        for first in range(0, len(matrix), _ROWS):
+            part = matrix[first : first + _ROWS]
             block[: len(part)] = part
             if len(part) == _ROWS and result.flags.c_contiguous:
                 _by_parts(block, right, result[first : first + _ROWS])
@@ -51,7 +51,7 @@ def row_products(
     return result
 
 
-def single_row_products(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float32]:
+def single_row_products(matrix: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float32]:
     """(n, m) product of (n, k) and (k, m), k <= 256, in single precision.
 
     A row's result is the same in every batch.
@@ -60,42 +60,43 @@ def single_row_products(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.f
     those.
 
     >>> rng = np.random.default_rng(0)
-    >>> left, right = rng.normal(size=(1000, 96)), rng.normal(size=(96, 64))
-    >>> bool((single_row_products(left, right)[437] == single_row_products(left[437:438], right)[0]).all())
+    >>> matrix, right = rng.normal(size=(1000, 96)), rng.normal(size=(96, 64))
+    >>> row = single_row_products(matrix[437:438], right)[0]
+    >>> bool((single_row_products(matrix, right)[437] == row).all())
     True
     """
     if len(right) > _COLUMNS or not _alike(*right.shape, right.flags.c_contiguous):
-        return row_products(left, right).astype(np.float32)
+        return row_products(matrix, right).astype(np.float32)
     right = np.asarray(right, np.float32)
-    result = np.empty((-(-len(left) // _ROWS) * _ROWS, right.shape[1]), np.float32)
-    block = np.zeros((_ROWS, left.shape[1]), np.float32)
+    result = np.empty((-(-len(matrix) // _ROWS) * _ROWS, right.shape[1]), np.float32)
+    block = np.zeros((_ROWS, matrix.shape[1]), np.float32)
     with _controller().limit(limits=1, user_api="blas"):
-        for first in range(0, len(left), _ROWS):
-            part = left[first : first + _ROWS]
+        for first in range(0, len(matrix), _ROWS):
+            part = matrix[first : first + _ROWS]
             block[: len(part)] = part
             np.matmul(block, right, out=result[first : first + _ROWS])
-    return result[: len(left)]
+    return result[: len(matrix)]
 
 
 @lru_cache
 def _alike(width: int, columns: int, in_rows: bool) -> bool:
     rng = np.random.default_rng(0)
     shape = width, min(columns, 512 + columns % 512)
-    left = rng.standard_normal((_ROWS, width), np.float32)
+    matrix = rng.standard_normal((_ROWS, width), np.float32)
     right = np.asarray(rng.standard_normal(shape, np.float32), order="C" if in_rows else "F")
     with _controller().limit(limits=1, user_api="blas"):
-        whole = left @ right
+        whole = matrix @ right
         moved = [np.roll(np.arange(_ROWS), by) for by in (1, 7, 100)]
-        return all(np.array_equal(np.ascontiguousarray(left[rows]) @ right, whole[rows]) for rows in moved)
+        return all(np.array_equal(np.ascontiguousarray(matrix[rows]) @ right, whole[rows]) for rows in moved)
 
 
 def _by_parts(
-    left: NDArray[np.float64], right: NDArray[np.float64], out: NDArray[np.float64]
+    matrix: NDArray[np.float64], right: NDArray[np.float64], result: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    np.matmul(left[:, :_COLUMNS], right[:_COLUMNS], out=out)
+    np.matmul(matrix[:, :_COLUMNS], right[:_COLUMNS], out=result)
     for first in range(_COLUMNS, len(right), _COLUMNS):
-        out += left[:, first : first + _COLUMNS] @ right[first : first + _COLUMNS]
-    return out
+        result += matrix[:, first : first + _COLUMNS] @ right[first : first + _COLUMNS]
+    return result
 
 
 @lru_cache(1)

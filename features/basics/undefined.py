@@ -3,10 +3,10 @@
 import math
 
 
-def or_none(value: float) -> float | None:
+def finite_or_none(value: float) -> float | None:
     """The number as JSON can hold it: None for NaN, and for what is not finite.
 
-    >>> or_none(0.5), or_none(float("nan")), or_none(float("inf"))
+    >>> finite_or_none(0.5), finite_or_none(float("nan")), finite_or_none(float("inf"))
     (0.5, None, None)
     """
     return float(value) if math.isfinite(value) else None

@@ -43,7 +43,7 @@ class Parts:
     rows: Mapping[Row, int]
 
     @classmethod
-    def of(cls, segments: Segments, count: int) -> "Parts":
+    def from_segments(cls, segments: Segments, count: int) -> "Parts":
         parts = [part_of(source, count) for source in segments.source]
         return cls(count, dict(zip(_rows(segments), parts, strict=True)))
 
@@ -58,39 +58,39 @@ class Parts:
 
 
 @dataclass(frozen=True, eq=False)
-class Apart(Generic[Which]):
+class OutOfFold(Generic[Which]):
     """What to look rows up in: `new` for rows that gave no text, `others[k]` for part k."""
 
     parts: Parts
-    others: Sequence[Which]
+    alternatives: Sequence[Which]
 
     def groups(self, new: Which, segments: Segments) -> list[tuple[Which, Longs]]:
         """What to look up in, and the rows to look up there; ascending, none of them empty."""
         part = self.parts(segments)
-        choices = [(new, NEW), *((other, k) for k, other in enumerate(self.others))]
+        choices = [(new, NEW), *((other, k) for k, other in enumerate(self.alternatives))]
         groups = [(which, np.flatnonzero(part == k)) for which, k in choices]
         return [(which, rows) for which, rows in groups if len(rows)] or [(new, np.empty(0, np.int64))]
 
 
-class LookedUp(FittedExtractor):
+class ResourceLookup(FittedExtractor):
     """A fitted extractor that looks each row up in resources.
 
     The resources are its own, or those of another extractor of its kind.
     """
 
-    _apart: ClassVar[Any] = None  # of a copy: what `looked_up` was given
+    _out_of_fold: ClassVar[Any] = None  # of a copy: the argument of `with_out_of_fold`
 
-    def looked_up(self, apart: "Apart[Self] | None") -> Self:
-        """A copy that looks rows up in the resources of the extractors of `apart`.
+    def with_out_of_fold(self, resources: "OutOfFold[Self] | None") -> Self:
+        """A copy that looks rows up in the resources of the extractors of `resources`.
 
         These have its settings. None: it looks all rows up in its own resources.
         """
-        return self.with_learned(_apart=apart)
+        return self.with_learned(_out_of_fold=resources)
 
     def _groups(self, segments: Segments) -> list[tuple[Self, Longs]]:
-        if self._apart is None:
+        if self._out_of_fold is None:
             return [(self, np.arange(len(segments)))]
-        groups: list[tuple[Self, Longs]] = self._apart.groups(self, segments)
+        groups: list[tuple[Self, Longs]] = self._out_of_fold.groups(self, segments)
         return groups
 
 

@@ -23,7 +23,7 @@ from features.basics.progress import Progress, silent
 from features.core.resource import Parts, Resource, declaration
 from features.core.stored_part import exported, load_part, part_files
 from features.storage.checksums import checksums, is_sealed, regular_files, sealed, verify
-from features.storage.damage import Damaged, read_json, whole
+from features.storage.damage import Damaged, damage_reported, read_json
 from features.storage.files import atomic_directory, atomic_file
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
@@ -77,7 +77,7 @@ class Bundle:
     def tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
         """(source, target) tokenizers that the corpus was read with; segments must use the same."""
         manifest = self.manifest
-        with whole(f"the {MANIFEST}", self.path / MANIFEST):
+        with damage_reported(f"the {MANIFEST}", self.path / MANIFEST):
             return Tokenizer(**manifest["source_tokenizer"]), Tokenizer(**manifest["target_tokenizer"])
 
     def require(self, names: Iterable[str]) -> None:
@@ -98,7 +98,7 @@ class Bundle:
         if name not in self._loaded:
             self.require([name])
             parts = self.manifest["parts"]
-            with whole(f"the part '{name}'", self.path / name):
+            with damage_reported(f"the part '{name}'", self.path / name):
                 kind = RESOURCES.get(parts[name]["kind"])
                 if parts[name].get("version") not in (kind.version, *kind.older):
                     raise InputError(
@@ -268,7 +268,7 @@ def build(
             f"cannot be made a folder ({error.strerror})", location=directory, remedy="choose another output"
         ) from None
     # One process builds; others that want the same directory wait and find the parts there.
-    with _alone(directory, progress):
+    with _exclusive(directory, progress):
         _clear(directory)
         try:
             manifest = _open_manifest(directory, provenance or {}, corpus, progress)
@@ -280,7 +280,7 @@ def build(
         there = {name: part for name, part in manifest["parts"].items() if (directory / name).is_dir()}
         missing = _missing(order, there, wanted or {}, settings or {}, parts)
         if missing:
-            with whole("the encoded corpus", directory):
+            with damage_reported("the encoded corpus", directory):
                 corpus_there = _corpus(directory / _CORPUS, manifest[_CORPUS_FILES])
             building = [parts[name] for name in missing]
             _build_parts(
@@ -290,7 +290,7 @@ def build(
 
 
 @contextmanager
-def _alone(directory: Path, progress: Progress) -> Iterator[None]:
+def _exclusive(directory: Path, progress: Progress) -> Iterator[None]:
     lock = FileLock(directory / LOCK)
     try:
         lock.acquire(timeout=0)
@@ -396,7 +396,7 @@ def _possible(settings: Mapping[str, Any]) -> Iterator[None]:
         raise InputError(f"it cannot be built with these settings: {values} ({error})") from error
 
 
-def stranger(directory: Path) -> str | None:
+def unexpected_file(directory: Path) -> str | None:
     """The name of something in a folder that no build left there, if any.
 
     Such a folder is no place for a new bundle.
@@ -405,21 +405,21 @@ def stranger(directory: Path) -> str | None:
     """
     if not directory.is_dir() or (directory / MANIFEST).is_file():
         return None
-    own = {LOCK, _CORPUS, *(left.name for left in _left_over(directory))}
+    own = {LOCK, _CORPUS, *(leftover.name for leftover in _temporary_paths(directory))}
     return next((name for name in sorted(path.name for path in directory.iterdir()) if name not in own), None)
 
 
-def _left_over(directory: Path) -> list[Path]:
+def _temporary_paths(directory: Path) -> list[Path]:
     names = (*known_parts(), _SCRATCH, _CORPUS, MANIFEST)
-    return [left for name in names for left in sorted(directory.glob(f".{name}.*"))]
+    return [leftover for name in names for leftover in sorted(directory.glob(f".{name}.*"))]
 
 
 def _clear(directory: Path) -> None:
-    for left in _left_over(directory):
-        if left.is_dir():
-            shutil.rmtree(left, ignore_errors=True)
+    for leftover in _temporary_paths(directory):
+        if leftover.is_dir():
+            shutil.rmtree(leftover, ignore_errors=True)
         else:
-            left.unlink(missing_ok=True)
+            leftover.unlink(missing_ok=True)
 
 
 def _open_manifest(
@@ -463,7 +463,7 @@ def _corpus(folder: Path, recorded: Mapping[str, str]) -> ParallelCorpus:
     return corpus
 
 
-def _difference(there: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+def _difference(recorded: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     """Entries in which two provenances differ, and their values; long values are cut.
 
     Checksums are long values.
@@ -471,9 +471,9 @@ def _difference(there: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     >>> _difference({"source": "0123456789abcdef", "target": "1"}, {"source": "2", "target": "1"})
     'source: 0123456789ab there, 2 here'
     """
-    different = [key for key in sorted({*there, *now}) if there.get(key) != now.get(key)]
+    different = [key for key in sorted({*recorded, *now}) if recorded.get(key) != now.get(key)]
     return "; ".join(
-        f"{key}: {_short(there.get(key))} there, {_short(now.get(key))} here" for key in different
+        f"{key}: {_short(recorded.get(key))} there, {_short(now.get(key))} here" for key in different
     )
 
 
@@ -483,7 +483,7 @@ def _short(value: Any) -> str:
 
 def _read_manifest(directory: Path) -> dict[str, Any]:
     content = read_json(f"the {MANIFEST}", directory / MANIFEST)
-    with whole(f"the {MANIFEST}", directory / MANIFEST):
+    with damage_reported(f"the {MANIFEST}", directory / MANIFEST):
         missing = [key for key in _KEYS if key not in content]
         if missing:
             raise Damaged(f"the key '{missing[0]}' is missing")

@@ -11,16 +11,15 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from features.core.extractor import Feature
 
-Given = TypeVar("Given")
+Prepared = TypeVar("Prepared")
 Batch = TypeVar("Batch")
 
 
 @dataclass(frozen=True)
-class Column(Generic[Given]):
+class Column(Generic[Prepared]):
     """What a feature is called and says, who describes it, its unit, and how it is computed.
 
-    of  from what an extractor has prepared of a batch, (n,) values; from what it has prepared of one segment,
-        a number
+    compute  (n,) values from the prepared batch, or a number from one prepared segment
     plain  what it is to a translator (`Feature.plain`)
 
     >>> length = Column[list[str]]("words", "words of each text", "this project", "words", lambda texts: (
@@ -33,7 +32,7 @@ class Column(Generic[Given]):
     description: str
     origin: str
     unit: str
-    of: Callable[[Given], FloatArray | float]
+    compute: Callable[[Prepared], FloatArray | float]
     plain: str = field(default="", kw_only=True)
 
     @property
@@ -48,16 +47,16 @@ class Column(Generic[Given]):
         """
         return replace(self, name=f"{stem}_{self.name}", description=f"{subject}: {self.description}")
 
-    def after(self, prepare: Callable[[Batch], Given]) -> "Column[Batch]":
+    def with_preparation(self, prepare: Callable[[Batch], Prepared]) -> "Column[Batch]":
         """The same column of a batch that holds more; `prepare` takes from it what is given."""
 
-        def of(batch: Batch) -> FloatArray | float:
-            return self.of(prepare(batch))
+        def compute(batch: Batch) -> FloatArray | float:
+            return self.compute(prepare(batch))
 
-        return Column(self.name, self.description, self.origin, self.unit, of, plain=self.plain)
+        return Column(self.name, self.description, self.origin, self.unit, compute, plain=self.plain)
 
 
-def features_of(columns: Iterable[Column[Given]]) -> tuple[Feature, ...]:
+def features_of(columns: Iterable[Column[Prepared]]) -> tuple[Feature, ...]:
     """What the columns say, in order."""
     return tuple(column.feature for column in columns)
 
@@ -93,11 +92,11 @@ def unwanted(n: int, columns: int) -> FloatArray:
     return np.full((n, columns), np.nan)
 
 
-def block(columns: Iterable[Column[Given]], given: Given) -> FloatArray:
+def block(columns: Iterable[Column[Prepared]], batch: Prepared) -> FloatArray:
     """(n, columns) float64: every column of a batch, in order; NaN in those that are left out."""
     listed = list(columns)
     chosen = [i for i, column in enumerate(listed) if wanted([column.name])] or [0]
-    values = np.column_stack([listed[i].of(given) for i in chosen]).astype(np.float64, copy=False)
+    values = np.column_stack([listed[i].compute(batch) for i in chosen]).astype(np.float64, copy=False)
     return values if len(chosen) == len(listed) else spread(values, chosen, len(listed))
 
 

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from features.basics.catalogue import Catalogue
-from features.basics.errors import InputError, did_you_mean, shown
+from features.basics.errors import InputError, did_you_mean, quoted
 from features.basics.hints import described, mistakes
 from features.core.bundle import RESOURCES, Bundle, known_parts, resource_parameters
 from features.core.resource import Resource, kind_of
@@ -21,13 +21,13 @@ from features.core.resource import Resource, kind_of
 class PartName:
     """A note on a field: the part that fills it depends on settings.
 
-    of  gives the name for the settings of the object, defaults among them
+    part_name  gives the name for the settings of the object, defaults among them
     """
 
-    of: Callable[[Mapping[str, Any]], str]
+    part_name: Callable[[Mapping[str, Any]], str]
 
 
-class Taken(NamedTuple):
+class PartUse(NamedTuple):
     """A part, and the parameter and the kind of object that take it, as messages name them."""
 
     parameter: str
@@ -39,12 +39,12 @@ class Taken(NamedTuple):
 class Configured:
     """A class with settings.
 
-    what  the kind of object and its name, as messages begin: `extractor 'lm'`
+    label  the kind of object and its name, as messages begin: `extractor 'lm'`
     """
 
     kind: type[Any]
     settings: Mapping[str, Any]
-    what: str
+    label: str
 
     def errors(self) -> Iterator[InputError]:
         """Everything that is wrong with the settings: names, types, ranges, what is missing."""
@@ -52,23 +52,23 @@ class Configured:
         for key, value in self.settings.items():
             if key not in known:
                 yield InputError(
-                    f"{self.what} has no parameter '{key}'",
+                    f"{self.label} has no parameter '{key}'",
                     remedy=f"known: {', '.join(known)}{did_you_mean(str(key), known)}",
                 )
             elif key in self.lists:
                 yield from self._errors_of_list(key, value)
             else:
                 yield from type_errors(
-                    value, str if key in self._resources else self._hints[key], key, self.what
+                    value, str if key in self._resources else self._hints[key], key, self.label
                 )
         for entry in self._fields:
             optional = entry.default is not MISSING or entry.default_factory is not MISSING
             if not (optional or entry.name in self._resources or entry.name in self.settings):
                 yield InputError(
-                    f"'{entry.name}' is needed: {described(self._hints[entry.name])}", location=self.what
+                    f"'{entry.name}' is needed: {described(self._hints[entry.name])}", location=self.label
                 )
 
-    def parts(self) -> Iterator[Taken]:
+    def parts(self) -> Iterator[PartUse]:
         """The parts that it takes, as they are named; settings must be right.
 
         Raises InputError for a part of another kind.
@@ -77,7 +77,7 @@ class Configured:
             part = self._part(name)
             if name in self.settings and part in known_parts():
                 self._check_part(name, part, RESOURCES.get(known_parts()[part].kind))
-            yield Taken(name, part, self.what)
+            yield PartUse(name, part, self.label)
         for inner in self.within():
             yield from inner.parts()
 
@@ -110,7 +110,7 @@ class Configured:
         try:
             return self.kind(**arguments)
         except TypeError as error:
-            raise InputError(f"{self.what}: {error}") from None
+            raise InputError(f"{self.label}: {error}") from None
 
     def within(self) -> Iterator["Configured"]:
         """What its lists name."""
@@ -143,7 +143,7 @@ class Configured:
             Configured(
                 catalogue.get(entry["kind"]),
                 {key: value for key, value in entry.items() if key != "kind"},
-                f"{self.what}, {catalogue.noun} '{entry['kind']}'",
+                f"{self.label}, {catalogue.noun} '{entry['kind']}'",
             )
             for entry in entries
         ]
@@ -151,23 +151,25 @@ class Configured:
     def _errors_of_list(self, name: str, value: Any) -> Iterator[InputError]:
         catalogue = self.lists[name]
         if not isinstance(value, list | tuple):
-            yield InputError(f"'{name}' must be a list of names, but got {shown(value)}", location=self.what)
+            yield InputError(
+                f"'{name}' must be a list of names, but got {quoted(value)}", location=self.label
+            )
             return
         kinds = [_as_mapping(entry).get("kind") for entry in value]
         for number, kind in enumerate(kinds):
             if not isinstance(kind, str):
                 yield InputError(
-                    f"'{name}.{number}' must be a name, but got {shown(value[number])}",
-                    location=self.what,
+                    f"'{name}.{number}' must be a name, but got {quoted(value[number])}",
+                    location=self.label,
                     remedy=f"known: {', '.join(catalogue.names)}",
                 )
             elif kind in kinds[:number]:
-                yield InputError(f"'{name}' has '{kind}' twice", location=self.what)
+                yield InputError(f"'{name}' has '{kind}' twice", location=self.label)
             else:
                 try:
                     catalogue.get(kind)
                 except InputError as error:
-                    yield InputError(f"'{name}.{number}': {error}", location=self.what)
+                    yield InputError(f"'{name}.{number}': {error}", location=self.label)
         if all(isinstance(kind, str) and kind in catalogue for kind in kinds):
             for inner in self.inner(name):
                 yield from inner.errors()
@@ -177,12 +179,12 @@ class Configured:
         if name in self.settings or note is None:
             return str(self.settings.get(name, name))
         defaults = {entry.name: entry.default for entry in self._fields if entry.default is not MISSING}
-        return str(note.of({**defaults, **self.settings}))
+        return str(note.part_name({**defaults, **self.settings}))
 
     def _loaded(self, name: str, bundle: Bundle | None) -> Resource:
         if bundle is None:
             raise InputError(
-                f"{self.what} needs the resource '{name}'",
+                f"{self.label} needs the resource '{name}'",
                 remedy="name a bundle by --resources; in an experiment, a corpus or bundle under `resources`",
             )
         resource = bundle.part(self._part(name))
@@ -196,15 +198,17 @@ class Configured:
             raise InputError(
                 f"'{parameter}' must be a part of kind {kind_of(wanted)}, "
                 f"but '{part}' is of kind {kind_of(actual)}",
-                location=self.what,
+                location=self.label,
                 remedy=f"known: {', '.join(sorted(fitting))}",
             )
 
 
-def resources_in(made: Any) -> list[Resource]:
+def resources_in(instance: Any) -> list[Resource]:
     """Resources of an object, and of the objects in its lists, in order."""
     found = list[Resource]()
-    for value in [getattr(made, e.name) for e in fields(made) if e.init] if is_dataclass(made) else ():
+    for value in (
+        [getattr(instance, e.name) for e in fields(instance) if e.init] if is_dataclass(instance) else ()
+    ):
         if isinstance(value, Resource):
             found.append(value)
         elif isinstance(value, tuple):
@@ -214,8 +218,8 @@ def resources_in(made: Any) -> list[Resource]:
 
 def type_errors(value: Any, hint: Any, name: str, location: str) -> Iterator[InputError]:
     """What is wrong with the type or range of a setting."""
-    for place, what in mistakes(value, hint, name):
-        yield InputError(f"'{place}' {what}", location=location)
+    for place, label in mistakes(value, hint, name):
+        yield InputError(f"'{place}' {label}", location=location)
 
 
 def _as_mapping(entry: Any) -> Mapping[str, Any]:

@@ -126,7 +126,7 @@ def setting_errors(config: Mapping[str, Any]) -> Iterator[InputError]:
         yield error
         return
     if "only" in config:
-        yield from type_errors(config["only"], list[str], "only", extractor.what)
+        yield from type_errors(config["only"], list[str], "only", extractor.label)
     yield from extractor.errors()
 
 
@@ -166,7 +166,7 @@ class FeatureSet:
     def __post_init__(self) -> None:
         owner: dict[str, str] = {}
         for i, config in enumerate(self.configs):
-            for feature in self.kept(i):
+            for feature in self.kept_features(i):
                 if feature.name in owner:
                     raise InputError(
                         f"the column '{feature.name}' comes from both '{owner[feature.name]}' "
@@ -179,14 +179,16 @@ class FeatureSet:
 
     @cached_property
     def _indices(self) -> list[list[int]]:
-        return [_chosen(c, e.names) for c, e in zip(self.configs, self.extractors, strict=True)]
+        return [_selected(c, e.names) for c, e in zip(self.configs, self.extractors, strict=True)]
 
     @cached_property
-    def _left_out(self) -> list[frozenset[str]]:
-        kept = [{feature.name for feature in self.kept(i)} for i in range(len(self.extractors))]
-        return [frozenset(e.names) - names for e, names in zip(self.extractors, kept, strict=True)]
+    def _omitted(self) -> list[frozenset[str]]:
+        kept_features = [
+            {feature.name for feature in self.kept_features(i)} for i in range(len(self.extractors))
+        ]
+        return [frozenset(e.names) - names for e, names in zip(self.extractors, kept_features, strict=True)]
 
-    def kept(self, i: int) -> list[Feature]:
+    def kept_features(self, i: int) -> list[Feature]:
         """The features of extractor i that are kept."""
         features = self.extractors[i].features
         return [features[k] for k in self._indices[i]]
@@ -197,7 +199,7 @@ class FeatureSet:
 
     @property
     def features(self) -> list[Feature]:
-        return [feature for i in range(len(self.extractors)) for feature in self.kept(i)]
+        return [feature for i in range(len(self.extractors)) for feature in self.kept_features(i)]
 
     @property
     def names(self) -> list[str]:
@@ -208,16 +210,18 @@ class FeatureSet:
         """The columns of its tables: features, then trees."""
         return [*self.names, *(tree.name for tree in self.trees)]
 
-    def keeping(self, names: Collection[str], whole: Collection[int] = ()) -> "FeatureSet":
+    def keeping(self, names: Collection[str], complete: Collection[int] = ()) -> "FeatureSet":
         """The same without other columns, and without extractors that only gave such.
 
-        whole  extractors that stay all the same, for what else they say; they are not asked for columns
+        complete  extractors that stay all the same, for what else they say; they are not asked for columns
         """
-        own = [[f.name for f in self.kept(i) if f.name in names] for i in range(len(self.extractors))]
-        stay = [i for i, columns in enumerate(own) if columns or i in whole]
+        own = [
+            [f.name for f in self.kept_features(i) if f.name in names] for i in range(len(self.extractors))
+        ]
+        stay = [i for i, columns in enumerate(own) if columns or i in complete]
         configs = tuple(
             self.configs[i]
-            if len(own[i]) == len(self.kept(i))
+            if len(own[i]) == len(self.kept_features(i))
             else {**self.configs[i], "only": [escape(name) for name in own[i]]}
             for i in stay
         )
@@ -236,7 +240,9 @@ class FeatureSet:
     def families(self) -> dict[str, str]:
         """column -> the family it comes from, as `variant` names it."""
         return {
-            feature.name: variant(config) for i, config in enumerate(self.configs) for feature in self.kept(i)
+            feature.name: variant(config)
+            for i, config in enumerate(self.configs)
+            for feature in self.kept_features(i)
         }
 
     def plain(self) -> list[str]:
@@ -244,7 +250,7 @@ class FeatureSet:
         said = [
             phrase(feature, extractor.plain)
             for i, extractor in enumerate(self.extractors)
-            for feature in self.kept(i)
+            for feature in self.kept_features(i)
         ]
         return [*said, *(tree.plain for tree in self.trees)]
 
@@ -272,7 +278,7 @@ class FeatureSet:
                 report(config["kind"])
             for column in extractor.requires():
                 segments.require(column)
-            with leaving_out(self._left_out[i]):
+            with leaving_out(self._omitted[i]):
                 blocks.append(self.keep(i, checked(extractor, segments)))
         data = np.hstack(blocks) if blocks else np.empty((len(segments), 0))
         table = pd.DataFrame(data, index=pd.Index(segments.id, name="id"), columns=self.names)
@@ -285,7 +291,7 @@ class FeatureSet:
         return digest(*parts, self.names, *(tree.config for tree in self.trees))
 
 
-def _chosen(config: Mapping[str, Any], names: Sequence[str]) -> list[int]:
+def _selected(config: Mapping[str, Any], names: Sequence[str]) -> list[int]:
     patterns = config.get("only")
     if patterns is None:
         return list(range(len(names)))
@@ -348,14 +354,14 @@ def expand(configs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return expanded
 
 
-def _members(name: str, without: list[str]) -> list[dict[str, Any]]:
+def _members(name: str, excluded: list[str]) -> list[dict[str, Any]]:
     entries = [{"kind": e} if isinstance(e, str) else e for e in set_content(name)["features"]]
-    _check_type(without, list[str], "without", f"set '{name}'")
+    _check_type(excluded, list[str], "without", f"set '{name}'")
     kinds = [entry["kind"] for entry in entries]
-    for kind in without:
+    for kind in excluded:
         if kind not in kinds:
             raise unknown_name("extractor to leave out", kind, kinds, f"set '{name}'")
-    return [entry for entry in entries if entry["kind"] not in without]
+    return [entry for entry in entries if entry["kind"] not in excluded]
 
 
 def extractor_fingerprint(config: Mapping[str, Any], extractor: Extractor) -> str:

@@ -18,7 +18,7 @@ from features.text.corpus import ParallelCorpus
 Parts = Mapping[str, Mapping[str, Any]]  # name of a part -> its settings
 
 
-class With:
+class OnlyForParts:
     """A note on a builder's setting: it counts only for parts built from one of these."""
 
     def __init__(self, *parts: str) -> None:
@@ -76,9 +76,9 @@ class Resource(ABC):
         """Builds from a corpus; `settings` are the fields of `builder`."""
         return cast(Self, cls.builder(**settings).build(corpus, progress))
 
-    def with_settings(self, **more: Any) -> Self:
+    def with_settings(self, **added: Any) -> Self:
         """The same resource with further settings recorded."""
-        return replace(self, settings={**self.settings, **more})
+        return replace(self, settings={**self.settings, **added})
 
     @final
     def built_by(self, version: int) -> Self:

@@ -74,7 +74,7 @@ def make_trees(configs: Sequence[Mapping[str, Any]]) -> tuple[TreeColumn, ...]:
 
     Raises InputError for an unknown kind or key, a value of another type, or two columns of the same name.
     """
-    made = tuple(_made(config) for config in configs)
+    made = tuple(_make_tree(config) for config in configs)
     names = [tree.name for tree in made]
     for name in names:
         if names.count(name) > 1:
@@ -82,7 +82,7 @@ def make_trees(configs: Sequence[Mapping[str, Any]]) -> tuple[TreeColumn, ...]:
     return made
 
 
-def _made(config: Mapping[str, Any]) -> TreeColumn:
+def _make_tree(config: Mapping[str, Any]) -> TreeColumn:
     if "kind" not in config:
         raise InputError(f"every entry needs a `kind`, but got {dict(config)}", location="trees")
     kind = TREES.get(str(config["kind"]))

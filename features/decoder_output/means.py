@@ -33,17 +33,17 @@ class SubwordMeans:
         sums = np.bincount(ids, weights=decoder.log_probability, minlength=size).astype(np.float64)
         return cls(decoder.subwords.types, sums, np.bincount(ids, minlength=size).astype(np.float64))
 
-    def residuals(self, decoder: DecoderTokens, *, own: bool = False) -> FloatArray:
+    def residuals(self, decoder: DecoderTokens, *, leave_one_out: bool = False) -> FloatArray:
         """(n_subwords,) log-probability minus the smoothed mean of the type, in nats.
 
-        `own`: these are (among) the translations learned from, so each is left out of its own means.
+        `leave_one_out`: for training translations; each is excluded from its own means.
         The mean of an unknown type is the overall mean.
         """
-        return decoder.log_probability - self._expected(decoder, own)
+        return decoder.log_probability - self._expected(decoder, leave_one_out)
 
-    def seen(self, decoder: DecoderTokens) -> FloatArray:
+    def log_counts(self, decoder: DecoderTokens) -> FloatArray:
         """(n_subwords,) natural logarithm of 1 + training occurrences of the type."""
-        _, counts = self._of(decoder)
+        _, counts = self._type_statistics(decoder)
         return np.log1p(counts)
 
     @cached_property
@@ -52,14 +52,14 @@ class SubwordMeans:
         total = float(self.counts.sum())
         return float(self.sums.sum()) / total if total else 0.0
 
-    def _expected(self, decoder: DecoderTokens, own: bool) -> FloatArray:
-        sums, counts = self._of(decoder)
-        if own:
+    def _expected(self, decoder: DecoderTokens, leave_one_out: bool) -> FloatArray:
+        sums, counts = self._type_statistics(decoder)
+        if leave_one_out:
             inside = _within_text(decoder)
             sums, counts = sums - inside[0], counts - inside[1]
         return np.asarray((sums + PRIOR * self.mean) / (counts + PRIOR), np.float64)
 
-    def _of(self, decoder: DecoderTokens) -> tuple[FloatArray, FloatArray]:
+    def _type_statistics(self, decoder: DecoderTokens) -> tuple[FloatArray, FloatArray]:
         places = np.array([self._index.get(t, -1) for t in decoder.subwords.types], np.int64)
         places = places[decoder.subwords.ids]
         known = places >= 0

@@ -39,7 +39,7 @@ class DecoderTokens:
     marker: Marker = "bpe"
 
     @classmethod
-    def of(cls, segments: Segments, marker: Marker = "bpe") -> "DecoderTokens":
+    def from_segments(cls, segments: Segments, marker: Marker = "bpe") -> "DecoderTokens":
         """From the columns `subwords` and `token_log_probabilities`.
 
         Raises InputError if a line has not one number more than subwords (or neither), or numbers that

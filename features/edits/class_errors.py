@@ -173,14 +173,14 @@ def _pair(hyp: Any, ref: Any, hyp_match: Any, ref_match: Any, mark: int) -> None
 
 
 @numba.njit(cache=True, nogil=True)
-def _classify(edits: Any, matches: Any, unpaired: int, out: Any) -> None:
+def _classify(edits: Any, matches: Any, unpaired: int, classes: Any) -> None:
     for p in range(len(edits)):
         if matches[p] == _SAME_BASE:
-            out[p] = _INFLECTION
+            classes[p] = _INFLECTION
         elif matches[p] == _UNMATCHED and edits[p] == _SUBSTITUTION:
-            out[p] = _LEXICAL
+            classes[p] = _LEXICAL
         elif matches[p] == _UNMATCHED and edits[p] != _MATCH:
-            out[p] = unpaired
+            classes[p] = unpaired
 
 
 @numba.njit(cache=True, nogil=True)

@@ -64,7 +64,7 @@ def edit_alignment(
 
 
 def reversed_alignment(
-    partners: Positions, offsets: NDArray[np.int64], others: NDArray[np.int64]
+    partners: Positions, offsets: NDArray[np.int64], second_offsets: NDArray[np.int64]
 ) -> Positions:
     """The alignment seen from the second side: (n_words,) partners of its words; -1 for none.
 
@@ -73,10 +73,10 @@ def reversed_alignment(
     >>> reversed_alignment(np.array([1, -1], np.int32), np.array([0, 2]), np.array([0, 2])).tolist()
     [-1, 0]
     """
-    result = np.full(int(others[-1]), _NONE, np.int32)
+    result = np.full(int(second_offsets[-1]), _NONE, np.int32)
     text = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     rows = np.flatnonzero(partners >= 0)
-    result[others[text[rows]] + partners[rows]] = rows - offsets[text[rows]]
+    result[second_offsets[text[rows]] + partners[rows]] = rows - offsets[text[rows]]
     return result
 
 
@@ -87,11 +87,11 @@ def _align_batch(
 ) -> None:  # fmt: skip
     for k in range(len(hyp_at) - 1):
         h, r = slice(hyp_at[k], hyp_at[k + 1]), slice(ref_at[k], ref_at[k + 1])
-        taken = np.zeros(len(ref[r]), np.bool_)
+        is_paired = np.zeros(len(ref[r]), np.bool_)
         expected = _expected(aligned[h], places[h])
-        _pair_equal(hyp[h], ref[r], expected, partners[h], taken)
-        _pair_equal(hyp_lemma[h], ref_lemma[r], expected, partners[h], taken)
-        _substitute(hyp_class[h], ref_class[r], places[h], partners[h], taken)
+        _pair_equal(hyp[h], ref[r], expected, partners[h], is_paired)
+        _pair_equal(hyp_lemma[h], ref_lemma[r], expected, partners[h], is_paired)
+        _substitute(hyp_class[h], ref_class[r], places[h], partners[h], is_paired)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -109,47 +109,47 @@ def _expected(aligned: Any, places: Any) -> Any:
 
 
 @numba.njit(cache=True, nogil=True)
-def _pair_equal(hyp: Any, ref: Any, expected: Any, partners: Any, taken: Any) -> None:
+def _pair_equal(hyp: Any, ref: Any, expected: Any, partners: Any, is_paired: Any) -> None:
     for j in range(len(hyp)):  # most words are where they are expected
         i = expected[j] // 2
-        if partners[j] < 0 and expected[j] == 2 * i and not taken[i] and hyp[j] == ref[i]:
-            partners[j], taken[i] = i, True
+        if partners[j] < 0 and expected[j] == 2 * i and not is_paired[i] and hyp[j] == ref[i]:
+            partners[j], is_paired[i] = i, True
     while True:
         best, best_j, best_i = -1, -1, -1
         for j in range(len(hyp)):
             if partners[j] >= 0:
                 continue
             for i in range(len(ref)):
-                if taken[i] or hyp[j] != ref[i]:
+                if is_paired[i] or hyp[j] != ref[i]:
                     continue
                 distance = abs(expected[j] - 2 * i)
                 if best < 0 or distance < best:
                     best, best_j, best_i = distance, j, i
         if best < 0:
             return
-        partners[best_j], taken[best_i] = best_i, True
+        partners[best_j], is_paired[best_i] = best_i, True
 
 
 @numba.njit(cache=True, nogil=True)
-def _substitute(hyp_class: Any, ref_class: Any, places: Any, partners: Any, taken: Any) -> None:
+def _substitute(hyp_class: Any, ref_class: Any, places: Any, partners: Any, is_paired: Any) -> None:
     order = np.argsort(places)
     paired = np.array([j for j in order if partners[j] >= 0], np.int64)
     chain = paired[_longest_rise(partners[paired])]
     low_place, low_ref = -1, -1
     for c in range(len(chain) + 1):
         place = places[chain[c]] if c < len(chain) else len(places)
-        goal = partners[chain[c]] if c < len(chain) else len(taken)
+        goal = partners[chain[c]] if c < len(chain) else len(is_paired)
         left = np.array([j for j in order[low_place + 1 : place] if partners[j] < 0], np.int64)
-        right = np.array([i for i in range(low_ref + 1, goal) if not taken[i]], np.int64)
+        right = np.array([i for i in range(low_ref + 1, goal) if not is_paired[i]], np.int64)
         low_place, low_ref = place, goal
         if len(left) == 0 or len(right) == 0:
             continue
         if len(left) <= len(right):
             for a, b in enumerate(_best_pairs(hyp_class[left], ref_class[right])):
-                partners[left[a]], taken[right[b]] = right[b], True
+                partners[left[a]], is_paired[right[b]] = right[b], True
         else:
             for b, a in enumerate(_best_pairs(ref_class[right], hyp_class[left])):
-                partners[left[a]], taken[right[b]] = right[b], True
+                partners[left[a]], is_paired[right[b]] = right[b], True
 
 
 @numba.njit(cache=True, nogil=True)
@@ -169,18 +169,18 @@ def _longest_rise(values: Any) -> Any:
 
 
 @numba.njit(cache=True, nogil=True)
-def _best_pairs(few: Any, many: Any) -> Any:
-    k, m = len(few), len(many)
+def _best_pairs(shorter: Any, longer: Any) -> Any:
+    k, m = len(shorter), len(longer)
     best = np.zeros((k + 1, m + 1), np.int64)  # equal pairs of few[a:] with many[b:]
     for a in range(k - 1, -1, -1):
         for b in range(m - (k - a), -1, -1):
-            best[a, b] = best[a + 1, b + 1] + (few[a] == many[b])
+            best[a, b] = best[a + 1, b + 1] + (shorter[a] == longer[b])
             if m - b > k - a:
                 best[a, b] = max(best[a, b], best[a, b + 1])
     chosen = np.empty(k, np.int64)
     b = 0
     for a in range(k):
-        while best[a + 1, b + 1] + (few[a] == many[b]) < best[a, b]:
+        while best[a + 1, b + 1] + (shorter[a] == longer[b]) < best[a, b]:
             b += 1
         chosen[a] = b
         b += 1

@@ -90,30 +90,30 @@ def edit_labels(
         words[0].offsets,
         words[1].offsets,
     )
-    right = np.flatnonzero(labels.partner_rows >= 0)
-    left = labels.partner_rows[right]
-    edits = np.full(len(left), WORD_CHANGED, np.uint8)
+    ref_rows = np.flatnonzero(labels.partner_rows >= 0)
+    hyp_rows = labels.partner_rows[ref_rows]
+    edits = np.full(len(hyp_rows), WORD_CHANGED, np.uint8)
     if classes is not None:
-        edits[_differ(classes, left, right)] = POS_CHANGED
+        edits[_differ(classes, hyp_rows, ref_rows)] = POS_CHANGED
     for sides in (lemmas, words):
-        edits[_equal((sides[0].lower(), sides[1].lower()), left, right)] = FORM_CHANGED
-    edits[_equal(words, left, right)] = MATCH
-    labels.target[left] = labels.post_edit[right] = edits
+        edits[_equal((sides[0].lower(), sides[1].lower()), hyp_rows, ref_rows)] = FORM_CHANGED
+    edits[_equal(words, hyp_rows, ref_rows)] = MATCH
+    labels.target[hyp_rows] = labels.post_edit[ref_rows] = edits
     return labels
 
 
 def _equal(
-    sides: tuple[Tokens, Tokens], left: NDArray[np.int64], right: NDArray[np.int64]
+    sides: tuple[Tokens, Tokens], hyp_rows: NDArray[np.int64], ref_rows: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     ids = common_ids(*sides)
-    return np.asarray(ids[0][left] == ids[1][right])
+    return np.asarray(ids[0][hyp_rows] == ids[1][ref_rows])
 
 
 def _differ(
-    classes: tuple[Tokens, Tokens], left: NDArray[np.int64], right: NDArray[np.int64]
+    classes: tuple[Tokens, Tokens], hyp_rows: NDArray[np.int64], ref_rows: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     known = [
         np.array([name != UNKNOWN for name in side.types], bool)[side.ids[rows]]
-        for side, rows in zip(classes, (left, right), strict=True)
+        for side, rows in zip(classes, (hyp_rows, ref_rows), strict=True)
     ]
-    return np.asarray(~_equal(classes, left, right) & known[0] & known[1])
+    return np.asarray(~_equal(classes, hyp_rows, ref_rows) & known[0] & known[1])

@@ -46,7 +46,7 @@ class _Partial:
     last: int  # partner of the last word
     cost: tuple[int, int, int, float]  # words without a match, chunks, distance, weight below the highest
     pair: Pair | None = None
-    before: "_Partial | None" = None
+    previous: "_Partial | None" = None
 
 
 def meteor(hypothesis: Words, reference: Words) -> float:
@@ -77,9 +77,9 @@ def score_of(sums: FloatArray, alpha: float = ALPHA, beta: float = BETA, gamma: 
 
     Source: Denkowski and Lavie 2011 (Meteor 1.3), section 2, without paraphrases.
     """
-    own, of_own, other, of_other, chunks, matches, words, reference_words = np.moveaxis(sums, -1, 0)
+    own, of_own, ref_place, of_other, chunks, matches, words, reference_words = np.moveaxis(sums, -1, 0)
     some = matches > 0
-    precision, recall = own / np.where(some, of_own, 1), other / np.where(some, of_other, 1)
+    precision, recall = own / np.where(some, of_own, 1), ref_place / np.where(some, of_other, 1)
     mean = precision * recall / np.where(some, alpha * precision + (1 - alpha) * recall, 1)
     whole = (chunks == 1) & (matches == words) & (matches == reference_words)
     penalty = np.where(whole, 0, gamma * (chunks / np.where(some, matches, 1)) ** beta)
@@ -107,38 +107,41 @@ def aligned(hypothesis: Words, reference: Words) -> list[Pair]:
                     best[longer.used, longer.last] = longer
         beam = sorted(best.values(), key=lambda partial: partial.cost)[:_BEAM]
     pairs, partial = list[Pair](), beam[0]
-    while partial.before is not None:
+    while partial.previous is not None:
         if partial.pair is not None:
             pairs.append(partial.pair)
-        partial = partial.before
+        partial = partial.previous
     return pairs[::-1]
 
 
 def _partners(hypothesis: Words, reference: Words, place: int) -> dict[int, float]:
-    each = ((other, _weight(hypothesis, reference, place, other)) for other in range(len(reference.words)))
-    weights = {other: weight for other, weight in each if weight}
+    each = (
+        (ref_place, _weight(hypothesis, reference, place, ref_place))
+        for ref_place in range(len(reference.words))
+    )
+    weights = {ref_place: weight for ref_place, weight in each if weight}
     return dict(sorted(weights.items(), key=lambda entry: abs(entry[0] - place)))
 
 
-def _weight(hypothesis: Words, reference: Words, place: int, other: int) -> float:
-    if hypothesis.words[place] == reference.words[other]:
+def _weight(hypothesis: Words, reference: Words, place: int, ref_place: int) -> float:
+    if hypothesis.words[place] == reference.words[ref_place]:
         return EXACT
-    if hypothesis.stems[place] == reference.stems[other]:
+    if hypothesis.stems[place] == reference.stems[ref_place]:
         return STEM
     if hypothesis.senses is None or reference.senses is None:
         return 0.0
-    return 0.0 if hypothesis.senses[place].isdisjoint(reference.senses[other]) else SYNONYM
+    return 0.0 if hypothesis.senses[place].isdisjoint(reference.senses[ref_place]) else SYNONYM
 
 
 def _longer(partial: _Partial, place: int, partners: dict[int, float]) -> Iterator[_Partial]:
     alone, chunks, distance, missed = partial.cost
     yield _Partial(partial.used, _NOWHERE, (alone + 1, chunks, distance, missed), None, partial)
-    tried = list(islice((other for other in partners if not partial.used >> other & 1), _NEAREST))
+    tried = list(islice((ref_place for ref_place in partners if not partial.used >> ref_place & 1), _NEAREST))
     following = partial.last + 1
     if following in partners and following not in tried and not partial.used >> following & 1:
         tried.append(following)
-    for other in tried:
-        weight = partners[other]
-        far, low = distance + abs(place - other), missed + EXACT - weight
-        cost = alone, chunks + (other != following), far, low
-        yield _Partial(partial.used | 1 << other, other, cost, (place, other, weight), partial)
+    for ref_place in tried:
+        weight = partners[ref_place]
+        far, low = distance + abs(place - ref_place), missed + EXACT - weight
+        cost = alone, chunks + (ref_place != following), far, low
+        yield _Partial(partial.used | 1 << ref_place, ref_place, cost, (place, ref_place, weight), partial)

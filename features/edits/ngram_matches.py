@@ -68,7 +68,7 @@ def _slots(total: int) -> int:
 
 @numba.njit(cache=True, nogil=True)
 def _match_segment(hyp: Any, ref: Any, spans: Any, keys: Any, numbers: Any, room: Any, matched: Any) -> None:
-    hyp_ids, ref_ids, allowed, seen = room[0], room[1], room[2], room[3]
+    hyp_ids, ref_ids, allowed, counts = room[0], room[1], room[2], room[3]
     hyp_ids[: len(hyp)] = 0
     ref_ids[: (spans[:, 1] - spans[:, 0]).sum()] = 0
     for n in range(len(matched)):
@@ -79,7 +79,7 @@ def _match_segment(hyp: Any, ref: Any, spans: Any, keys: Any, numbers: Any, room
             ids, before = ref_ids[base : base + len(text)], distinct
             distinct = _number(text, n, ids, keys, numbers, distinct)
             allowed[before:distinct] = 0
-            _raise_to_counts(ids[: max(len(text) - n, 0)], allowed, seen)
+            _raise_to_counts(ids[: max(len(text) - n, 0)], allowed, counts)
             base += len(text)
         for i in range(len(hyp) - n):
             if hyp_ids[i] >= 0:
@@ -113,9 +113,9 @@ def _number(text: Any, n: int, ids: Any, keys: Any, numbers: Any, distinct: int)
 
 
 @numba.njit(cache=True, nogil=True)
-def _raise_to_counts(ids: Any, allowed: Any, seen: Any) -> None:
+def _raise_to_counts(ids: Any, allowed: Any, counts: Any) -> None:
     for i in range(len(ids)):
-        seen[ids[i]] += 1
+        counts[ids[i]] += 1
     for i in range(len(ids)):
-        allowed[ids[i]] = max(allowed[ids[i]], seen[ids[i]])
-        seen[ids[i]] = 0
+        allowed[ids[i]] = max(allowed[ids[i]], counts[ids[i]])
+        counts[ids[i]] = 0

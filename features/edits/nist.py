@@ -41,7 +41,7 @@ def information(ids: Sequence[Ids], tokens: Sequence[Tokens], order: int) -> Flo
     equation 2). `ids` are of one vocabulary.
     """
     words = np.concatenate([ids[0], *ids[1:]]).astype(np.int64)
-    remaining = np.concatenate([left(column) for column in tokens])
+    remaining = np.concatenate([remaining_lengths(column) for column in tokens])
     own = len(ids[0])
     ngram = np.zeros(len(words), np.int64)
     before = np.array([len(words) - own])  # the empty n-gram stands before every reference word
@@ -60,6 +60,6 @@ def information(ids: Sequence[Ids], tokens: Sequence[Tokens], order: int) -> Flo
     return bits
 
 
-def left(column: Tokens) -> NDArray[np.int64]:
+def remaining_lengths(column: Tokens) -> NDArray[np.int64]:
     """(n_tokens,) tokens from each token to the end of its text, itself included."""
     return np.repeat(column.offsets[1:], column.lengths) - np.arange(len(column.ids))

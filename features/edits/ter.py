@@ -345,7 +345,7 @@ def _candidates(hyp: Any, ref: Any, back: Any, limits: Any) -> int:
 
 
 @numba.njit(cache=True, nogil=True)
-def _shift(words: Any, start: int, length: int, place: int, out: Any) -> int:
+def _shift(words: Any, start: int, length: int, place: int, shifted: Any) -> int:
     end = start + length
     if place < start:
         low, middle, high = place + 1, start, end
@@ -353,10 +353,10 @@ def _shift(words: Any, start: int, length: int, place: int, out: Any) -> int:
         low, middle, high = start, end, place + 1
     else:
         low, middle, high = start, end, min(end + place - start, len(words))
-    out[:low] = words[:low]
-    out[low : low + high - middle] = words[middle:high]
-    out[low + high - middle : high] = words[low:middle]
-    out[high:] = words[high:]
+    shifted[:low] = words[:low]
+    shifted[low : low + high - middle] = words[middle:high]
+    shifted[low + high - middle : high] = words[low:middle]
+    shifted[high:] = words[high:]
     return int(low)
 
 
@@ -385,14 +385,14 @@ def _next_column(above: Any, below: Any, equal: Any, last_bit: Any) -> int:
         horizontal = (((eq & up) + up) ^ up) | eq
         plus, minus = down | ~(horizontal | up), up & horizontal
         bit = last_bit if b == len(equal) - 1 else _TOP
-        out = 1 if plus & bit else (-1 if minus & bit else 0)
+        shifted = 1 if plus & bit else (-1 if minus & bit else 0)
         plus, minus = plus << _ONE, minus << _ONE
         if carry > 0:
             plus |= _ONE
         elif carry < 0:
             minus |= _ONE
         above[b], below[b] = minus | ~(vertical | plus), plus & vertical
-        carry = out
+        carry = shifted
     return carry
 
 

@@ -12,7 +12,7 @@ from typing import Final
 from features.basics.errors import InputError
 from features.encoding.protobuf import fields
 from features.encoding.tokenizing import REMEDY
-from features.storage.damage import Damaged, whole
+from features.storage.damage import Damaged, damage_reported
 
 # Message -> field -> the message it holds (onnx.proto3); every way from a model to its tensors.
 _MESSAGES: Final[Mapping[str, Mapping[int, str]]] = {
@@ -33,7 +33,7 @@ def external_files(weights: Path) -> tuple[str, ...]:
 
     Raises InputError if a name leads elsewhere, to a link or to no file, or if the model is damaged.
     """
-    with whole("the encoder", weights, REMEDY), weights.open("rb") as stream:
+    with damage_reported("the encoder", weights, REMEDY), weights.open("rb") as stream:
         if not weights.stat().st_size:
             raise Damaged("the file is empty")
         with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as mapped, memoryview(mapped) as content:

@@ -16,7 +16,7 @@ from features.encoding.onnx import OnnxEncoder, Pooling
 from features.encoding.static import StaticEncoder
 from features.encoding.tokenizing import REMEDY
 from features.storage.checksums import checksum
-from features.storage.damage import Damaged, read_json, whole
+from features.storage.damage import Damaged, damage_reported, read_json
 
 TOKENIZER: Final = "tokenizer.json"
 # Places that exporters write it to, the likeliest first.
@@ -101,7 +101,7 @@ class EncoderFolder:
         path = self.path / PROMPTS
         if not path.is_file():
             return ""
-        with whole("the prompts", path, REMEDY):
+        with damage_reported("the prompts", path, REMEDY):
             content = read_json("the prompts", path, REMEDY)
             prompts = content.get("prompts") or {}
             default = content.get("default_prompt_name")
@@ -119,7 +119,7 @@ class EncoderFolder:
         self.files()
         with guarded(self.path):
             encoder = self._loaded(weights, tokenizer, settings)
-            with whole("the tokenizer", tokenizer, REMEDY):
+            with damage_reported("the tokenizer", tokenizer, REMEDY):
                 growth = growth_of(encoder.tokenizer)
             return GuardedEncoder(encoder, growth, self.path)
 

@@ -9,7 +9,7 @@ from features.basics.errors import InputError
 from features.encoding.encoded import EncodedText, TextEncoder
 from features.encoding.growth import Growth
 from features.encoding.tokenizing import REMEDY
-from features.storage.damage import whole
+from features.storage.damage import damage_reported
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ def guarded(path: Path) -> Iterator[None]:
     Panics of Rust (tokenizers, safetensors) are among them.
     """
     try:
-        with whole("the encoder", path, REMEDY):
+        with damage_reported("the encoder", path, REMEDY):
             yield
     except BaseException as error:
         if type(error).__name__ != "PanicException":

@@ -8,7 +8,7 @@ from typing import Final
 from features.basics.errors import InputError
 from features.encoding.protobuf import fields, message
 from features.encoding.tokenizing import REMEDY
-from features.storage.damage import whole
+from features.storage.damage import damage_reported
 
 # Fields of onnx.proto3: of a model, of its graph, of a node, of a value.
 _GRAPH: Final = 7
@@ -25,7 +25,7 @@ def layer_outputs(weights: Path) -> tuple[str, ...]:
     the embeddings. Raises InputError for a graph that is built in another way, or damaged.
     """
     with (
-        whole("the encoder", weights, REMEDY),
+        damage_reported("the encoder", weights, REMEDY),
         weights.open("rb") as stream,
         mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as mapped,
         memoryview(mapped) as content,

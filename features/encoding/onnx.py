@@ -14,7 +14,7 @@ from features.basics.errors import InputError
 from features.encoding.encoded import NO_LAYERS, NO_SPANS, EncodedText, Floats, Spans, units, within_text
 from features.encoding.layers import layer_outputs, with_outputs
 from features.encoding.tokenizing import REMEDY, load_tokenizer, package
-from features.storage.damage import Damaged, whole
+from features.storage.damage import Damaged, damage_reported
 
 Pooling = Literal["mean", "cls"]
 INPUTS: Final = ("input_ids", "attention_mask", "token_type_ids")
@@ -85,13 +85,13 @@ class OnnxEncoder:
         """
         loaded = load_tokenizer(tokenizer)
         limit = longest or (loaded.truncation or {}).get("max_length", LONGEST)
-        with whole("the tokenizer", tokenizer, REMEDY):
+        with damage_reported("the tokenizer", tokenizer, REMEDY):
             loaded.enable_truncation(limit, stride=0)
         inner = tuple(_layer(weights, number) for number in layers)
         session = _session(weights, threads, tuple(dict.fromkeys(inner)))
         if _quantizes(weights):
             batch = 1
-        with whole("the encoder", weights, REMEDY):
+        with damage_reported("the encoder", weights, REMEDY):
             given = tuple(entry.name for entry in session.get_inputs())
             if "input_ids" not in given or set(given) - set(INPUTS):
                 raise Damaged(f"it takes {', '.join(given)}; an encoder takes {', '.join(INPUTS)}")
@@ -174,7 +174,7 @@ def _session(weights: Path, threads: int, inner: tuple[str, ...]) -> Any:
     options.execution_mode = runtime.ExecutionMode.ORT_SEQUENTIAL
     options.log_severity_level = _ERRORS_ONLY
     options.use_deterministic_compute = True
-    with whole("the encoder", weights, REMEDY):
+    with damage_reported("the encoder", weights, REMEDY):
         if inner:
             options.add_session_config_entry(_BESIDE, str(weights.parent))
         content = with_outputs(weights, inner) if inner else str(weights)

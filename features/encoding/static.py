@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from features.encoding.encoded import NO_SPANS, EncodedText, Floats, Spans, units, within_text
 from features.encoding.tokenizing import REMEDY, load_tokenizer, package
 from features.storage.arrays import within
-from features.storage.damage import Damaged, whole
+from features.storage.damage import Damaged, damage_reported
 
 TABLES: Final = ("embeddings", "embedding.weight")  # of model2vec, and of sentence-transformers
 
@@ -36,7 +36,7 @@ class StaticEncoder:
         loaded = load_tokenizer(tokenizer)
         loaded.no_truncation()
         safetensors = package("safetensors.numpy")
-        with whole("the encoder", weights, REMEDY):
+        with damage_reported("the encoder", weights, REMEDY):
             vectors = _table(safetensors.load_file(weights))
             if len(vectors) < loaded.get_vocab_size():
                 raise Damaged(f"{len(vectors)} vectors for {loaded.get_vocab_size()} tokens")

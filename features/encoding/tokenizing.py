@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from features.basics.packages import missing
-from features.storage.damage import whole
+from features.storage.damage import damage_reported
 
 REMEDY = "export the encoder again, or copy it again"
 
@@ -24,7 +24,7 @@ def load_tokenizer(path: Path) -> Any:
     Raises InputError if the file is no tokenizer.
     """
     tokenizers = package("tokenizers")
-    with whole("the tokenizer", path, REMEDY):
+    with damage_reported("the tokenizer", path, REMEDY):
         tokenizer = tokenizers.Tokenizer.from_str(path.read_text("utf-8"))
     tokenizer.no_padding()
     return tokenizer

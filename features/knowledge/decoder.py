@@ -32,10 +32,10 @@ class DecoderKnowledge(LearnedKnowledge):
         return DECODER
 
     def fit(self, segments: Segments, aligner: Aligner) -> Self:
-        return self._with(SubwordMeans.fit(DecoderTokens.of(segments, self.marker)))
+        return self._with(SubwordMeans.fit(DecoderTokens.from_segments(segments, self.marker)))
 
     def extended(self, table: TokenTable, seen: Seen) -> TokenTable:
-        decoder = DecoderTokens.of(seen.segments, self.marker)
+        decoder = DecoderTokens.from_segments(seen.segments, self.marker)
         return with_decoder(table, seen.segments, decoder, self._learned, own=seen.own)
 
     def save(self, path: Path) -> None:

@@ -20,7 +20,7 @@ import numba
 import numpy as np
 
 from features.basics.compiled import UNCOUNTED
-from features.storage.compact import at
+from features.storage.compact import read_at
 from features.text.ngram_tables import child
 from features.text.vocabulary import BOS, EOS, UNK
 
@@ -35,23 +35,23 @@ _LN10 = math.log(10)
 
 @numba.njit(**UNCOUNTED)
 def _lm(
-    context: Any, before: int, last: int, word: int, words: Any, first: Any, log10: Any, backoff: Any
+    context: Any, previous: int, last: int, word: int, words: Any, first: Any, log10: Any, backoff: Any
 ) -> float:
     weight = 0.0
     if context >= 0:
-        node = child(words, at(first, context), at(first, context + 1), word)
+        node = child(words, read_at(first, context), read_at(first, context + 1), word)
         if node >= 0:
-            return float(at(log10, node))
-        weight = at(backoff, context)
-    node = child(words, at(first, last), at(first, last + 1), word)
+            return float(read_at(log10, node))
+        weight = read_at(backoff, context)
+    node = child(words, read_at(first, last), read_at(first, last + 1), word)
     if node >= 0:
-        return float(at(log10, node) + weight)
-    return float(at(log10, word) + at(backoff, last) + weight)
+        return float(read_at(log10, node) + weight)
+    return float(read_at(log10, word) + read_at(backoff, last) + weight)
 
 
 @numba.njit(**UNCOUNTED)
-def _node(before: int, last: int, model: Any) -> int:
-    return int(child(model[0], at(model[1], before), at(model[1], before + 1), last))
+def _node(previous: int, last: int, model: Any) -> int:
+    return int(child(model[0], read_at(model[1], previous), read_at(model[1], previous + 1), last))
 
 
 @numba.njit(**UNCOUNTED)
@@ -122,7 +122,7 @@ def options_of(rows: Any, entries: Any, model: Any) -> Any:
 
 @numba.njit(**UNCOUNTED)
 def _followed(
-    score: float, lowest: float, node: int, before: int, last: int, row: int, k: int, copied: int,
+    score: float, lowest: float, node: int, previous: int, last: int, row: int, k: int, copied: int,
     options: Any, entries: Any, model: Any,
 ) -> Any:  # fmt: skip
     words, first, log10, backoff = model
@@ -134,32 +134,34 @@ def _followed(
         word = int(entries[7][begin])
     longer = -1
     if node >= 0:
-        longer = child(words, at(first, node), at(first, node + 1), word)
-        score += weight * (at(log10, longer) if longer >= 0 else at(backoff, node))
+        longer = child(words, read_at(first, node), read_at(first, node + 1), word)
+        score += weight * (read_at(log10, longer) if longer >= 0 else read_at(backoff, node))
         if score <= lowest:
-            return -np.inf, node, before, last
-    pair = child(words, at(first, last), at(first, last + 1), word)
+            return -np.inf, node, previous, last
+    pair = child(words, read_at(first, last), read_at(first, last + 1), word)
     if longer < 0:
-        score += weight * (at(log10, pair) if pair >= 0 else at(log10, word) + at(backoff, last))
+        score += weight * (
+            read_at(log10, pair) if pair >= 0 else read_at(log10, word) + read_at(backoff, last)
+        )
     if end - begin == 1:
         return score, pair, last, word
     if score <= lowest:
-        return -np.inf, node, before, last
+        return -np.inf, node, previous, last
     longer = -1
     if pair >= 0:
-        longer = child(words, at(first, pair), at(first, pair + 1), entries[7][begin + 1])
+        longer = child(words, read_at(first, pair), read_at(first, pair + 1), entries[7][begin + 1])
     if longer >= 0:
-        score += weight * at(log10, longer)
+        score += weight * read_at(log10, longer)
     else:
-        score += weight * (options[2][row, k] + (at(backoff, pair) if pair >= 0 else 0.0))
+        score += weight * (options[2][row, k] + (read_at(backoff, pair) if pair >= 0 else 0.0))
     return score, options[3][row, k], np.int64(entries[7][end - 2]), np.int64(entries[7][end - 1])
 
 
 @numba.njit(**UNCOUNTED)
-def _place(stack: int, before: int, last: int, scores: Any, states: Any) -> int:
+def _place(stack: int, previous: int, last: int, scores: Any, states: Any) -> int:
     place = 0
     for slot in range(_BEAM):
-        same = states[stack, slot, 1] == before and states[stack, slot, 2] == last
+        same = states[stack, slot, 1] == previous and states[stack, slot, 2] == last
         if same and scores[stack, slot] > -np.inf:
             return slot
         if scores[stack, slot] < scores[stack, place]:
@@ -220,13 +222,13 @@ def _straight(
             if score <= lowest:
                 continue
             state = states[i, slot, 0], states[i, slot, 1], states[i, slot, 2]
-            score, node, before, last = _followed(
+            score, node, previous, last = _followed(
                 score, lowest, *state, row, k, copied[i], options, entries, model
             )
             if score <= lowest:
                 continue
             origin = i, slot, i, m, k, -1, -1, -1
-            lowest = _keep(stack, score, (node, before, last), origin, scores, states, origins)
+            lowest = _keep(stack, score, (node, previous, last), origin, scores, states, origins)
 
 
 @numba.njit(**UNCOUNTED)
@@ -247,26 +249,26 @@ def _swapped(
             if begun + most <= lowest:
                 continue
             state = states[i, slot, 0], states[i, slot, 1], states[i, slot, 2]
-            begun, node, before, last = _followed(
+            begun, node, previous, last = _followed(
                 begun, lowest - most, *state, row, k, copied[j], options, entries, model
             )
-            state = node, before, last
+            state = node, previous, last
             for q in range(_SWAPPED):
                 score = begun + options[1][other, q]
                 if score <= lowest:
                     continue
-                score, node, before, last = _followed(
+                score, node, previous, last = _followed(
                     score, lowest, *state, other, q, copied[i], options, entries, model
                 )
                 if score <= lowest:
                     continue
                 origin = i, slot, j, n, k, i, m, q
-                lowest = _keep(stack, score, (node, before, last), origin, scores, states, origins)
+                lowest = _keep(stack, score, (node, previous, last), origin, scores, states, origins)
 
 
 @numba.njit(cache=True, nogil=True)
 def translate(
-    rows: Any, options: Any, copied: Any, source_offsets: Any, entries: Any, model: Any, own: Any,
+    rows: Any, options: Any, copied: Any, source_offsets: Any, entries: Any, model: Any, table_words: Any,
     result: Any, offsets: Any, score: Any,
 ) -> bool:  # fmt: skip
     """Writes (word of the table, copied source token) of all translations.
@@ -289,7 +291,7 @@ def translate(
                 if total > highest:
                     slot, highest = k, total
         score[text] = highest if length else 0.0
-        size = _write(length, slot, first, rows, options[0], origins, entries, own, result[end:])
+        size = _write(length, slot, first, rows, options[0], origins, entries, table_words, result[end:])
         if size < 0:
             return False
         end += size
@@ -299,7 +301,15 @@ def translate(
 
 @numba.njit(cache=True, nogil=True)
 def _write(
-    stack: int, slot: int, first: int, rows: Any, best: Any, origins: Any, entries: Any, own: Any, result: Any
+    stack: int,
+    slot: int,
+    first: int,
+    rows: Any,
+    best: Any,
+    origins: Any,
+    entries: Any,
+    table_words: Any,
+    result: Any,
 ) -> int:
     size = 0
     while stack > 0:
@@ -310,7 +320,11 @@ def _write(
                 continue
             entry = best[rows[first + i, m], k]
             t = entries[1][max(entry, 0)]
-            words = own[0][own[1][t] : own[1][t + 1]] if entry >= 0 else own[0][:0]
+            words = (
+                table_words[0][table_words[1][t] : table_words[1][t + 1]]
+                if entry >= 0
+                else table_words[0][:0]
+            )
             if size + len(words) + 1 > len(result):
                 return -1
             if entry == -2:

@@ -10,7 +10,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from features.basics.threads import for_each
+from features.basics.threads import apply_to_each
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -110,14 +110,14 @@ def _empty_table(
     def count(rows: tuple[int, int]) -> None:
         _count_row_sizes(*rows, postings, sentences, words.offsets, words.ids, words.size, sizes)
 
-    for_each(count, ranges)
+    apply_to_each(count, ranges)
     offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
     columns = np.empty(offsets[-1], np.int32)
 
     def fill(rows: tuple[int, int]) -> None:
         _fill_rows(*rows, postings, sentences, words.offsets, words.ids, words.size, offsets, columns)
 
-    for_each(fill, ranges)
+    apply_to_each(fill, ranges)
     return SparseTable(offsets, columns, np.empty(offsets[-1], np.float64))
 
 

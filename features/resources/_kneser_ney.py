@@ -11,7 +11,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from features.basics.threads import even_ranges, for_each, side_by_side
+from features.basics.threads import apply_to_each, even_ranges, side_by_side
 from features.text.ngram_tables import Ints, OrderTable, Trie, occurrences
 from features.text.vocabulary import BOS
 
@@ -135,7 +135,7 @@ def _interpolated(
     def work(contexts: tuple[int, int]) -> None:
         _interpolate(*contexts, first, counts, kept, suffix, discount, lower, p, gamma)
 
-    for_each(work, even_ranges(np.diff(first), _SMALLEST))
+    apply_to_each(work, even_ranges(np.diff(first), _SMALLEST))
     return p, gamma
 
 

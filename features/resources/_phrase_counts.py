@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.progress import Progress
-from features.basics.threads import for_each, side_by_side
+from features.basics.threads import apply_to_each, side_by_side
 from features.resources.phrases import (
     AlignedText,
     Ints,
@@ -123,7 +123,7 @@ def _dealt(
     ends = np.cumsum(sizes.sum(axis=0))
     free = ends - sizes.sum(axis=0) + np.cumsum(sizes, axis=0) - sizes
     pairs = PhrasePairs.empty(int(ends[-1]))
-    for_each(lambda k: deal(text, longest, blocks[k], bits, low, free[k], pairs), range(len(blocks)))
+    apply_to_each(lambda k: deal(text, longest, blocks[k], bits, low, free[k], pairs), range(len(blocks)))
     return pairs, ends
 
 
@@ -253,7 +253,7 @@ def assembled(entries: list[Entries], targets: Keys, totals: Ints) -> dict[str, 
         part = left.pop(k)
         _place(part, slice(ends[k] - len(part.rows), ends[k]), find(targets, part.targets), totals, table)
 
-    for_each(place, range(len(ends)))
+    apply_to_each(place, range(len(ends)))
     return table
 
 

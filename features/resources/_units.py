@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 from features.basics.hints import Count
-from features.core.resource import Builder, With
+from features.core.resource import Builder, OnlyForParts
 from features.resources.annotation import Annotation
 from features.resources.morphemes import Morphemes
 from features.text.annotation import Layer
@@ -23,8 +23,8 @@ class SideBuilder(Builder):
     """
 
     side: Side
-    layer: Annotated[Layer, With("annotation")] = "xpos"
-    sample: Annotated[Count, With("morphemes")] = SAMPLE
+    layer: Annotated[Layer, OnlyForParts("annotation")] = "xpos"
+    sample: Annotated[Count, OnlyForParts("morphemes")] = SAMPLE
     annotation: Annotation | None = None
     morphemes: Morphemes | None = None
 

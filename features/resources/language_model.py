@@ -22,8 +22,8 @@ from features.resources._arpa import Arpa, read_arpa, write_arpa
 from features.resources._kneser_ney import estimate
 from features.resources._units import SideBuilder
 from features.storage.arrays import finite
-from features.storage.compact import Stored, at, check, coded, decoded, listed, readable, taken
-from features.storage.damage import whole
+from features.storage.compact import Stored, check, coded, decoded, gather, listed, read_at, readable
+from features.storage.damage import damage_reported
 from features.storage.files import DAMAGED_GZIP, atomic_file, damage_of, open_binary, sha256
 from features.text.annotation import Layer
 from features.text.corpus import ParallelCorpus, Side
@@ -241,7 +241,7 @@ class LanguageModel(Resource):
             "case": case,
             "ngrams": list(arpa.trie.sizes),
         }
-        with whole("the language model", path, "write log10 of probabilities, -99 for none"):
+        with damage_reported("the language model", path, "write log10 of probabilities, -99 for none"):
             _check_values(arpa.log10, arpa.backoff)
             arpa.trie.check_arrays(len(arpa.vocabulary))
         return cls(
@@ -316,8 +316,8 @@ class LanguageModel(Resource):
         backward = self.settings["direction"] == "backward"
         ids, offsets = with_markers(text.ids_in(self.vocabulary), np.asarray(text.offsets), backward=backward)
         place = np.arange(len(ids)) - np.repeat(offsets[:-1], np.diff(offsets)) + 1
-        at, events = _events(text, backward)
-        nodes, log10, matched = ids, taken(self.log10, ids).astype(np.float64), (ids > UNK).astype(np.int8)
+        read_at, events = _events(text, backward)
+        nodes, log10, matched = ids, gather(self.log10, ids).astype(np.float64), (ids > UNK).astype(np.int8)
         scores, tables = [], (readable(self.log10), readable(self.backoff))
         for order in range(1, self.order + 1):
             if order > 1:
@@ -325,8 +325,8 @@ class LanguageModel(Resource):
                 _back_off(longer, nodes, *tables, order, log10, matched)
                 nodes = longer
             possible = np.minimum(place, order)
-            backoff = (possible - matched)[at].astype(np.int8)
-            scores.append(LMScores(log10[at], matched[at], backoff, events))
+            backoff = (possible - matched)[read_at].astype(np.int8)
+            scores.append(LMScores(log10[read_at], matched[read_at], backoff, events))
         return tuple(scores)
 
     def log10_probability(self, tokens: Tokens, with_end: bool = True) -> FloatArray:
@@ -443,10 +443,10 @@ def _back_off(
 ) -> None:
     for i in range(1, len(nodes)):
         if nodes[i] >= 0:
-            log10[i] = at(model_log10, nodes[i])
+            log10[i] = read_at(model_log10, nodes[i])
             matched[i] = order
         elif contexts[i - 1] >= 0:
-            log10[i] += at(model_backoff, contexts[i - 1])
+            log10[i] += read_at(model_backoff, contexts[i - 1])
 
 
 def _events(text: Tokens, backward: bool) -> tuple[NDArray[np.int64], Offsets]:

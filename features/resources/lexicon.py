@@ -15,7 +15,7 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.hints import Count
 from features.basics.progress import Progress, silent
-from features.core.resource import Builder, Parts, Resource, With
+from features.core.resource import Builder, OnlyForParts, Parts, Resource
 from features.resources._ibm1 import Encoded, train
 from features.resources._units import SAMPLE
 from features.resources.annotation import Annotation
@@ -24,14 +24,14 @@ from features.resources.pair_values import pair_values, value
 from features.storage.arrays import finite, rising, typed, within
 from features.storage.compact import (
     Stored,
-    at,
     check,
     coded,
+    gather,
     length,
     listed,
     packed,
+    read_at,
     readable,
-    taken,
     unpacked,
 )
 from features.storage.files import digest, read_lines
@@ -94,9 +94,9 @@ class LexiconBuilder(Builder):
     direction: LexiconDirection = "source_to_target"
     iterations: int = 5
     prune: float = 1e-6
-    layer: Annotated[Layer, With("source_annotation")] = "xpos"
-    ngrams: Annotated[Count, With("source_annotation")] = 1
-    sample: Annotated[Count, With("source_annotation", "source_morphemes")] = SAMPLE
+    layer: Annotated[Layer, OnlyForParts("source_annotation")] = "xpos"
+    ngrams: Annotated[Count, OnlyForParts("source_annotation")] = 1
+    sample: Annotated[Count, OnlyForParts("source_annotation", "source_morphemes")] = SAMPLE
     source_annotation: Annotation | None = None
     target_annotation: Annotation | None = None
     source_morphemes: Morphemes | None = None
@@ -324,7 +324,7 @@ class Lexicon(Resource):
         kept = np.flatnonzero(unpacked(self.values) > np.float32(threshold))
         kept = kept[(kept < self.offsets[NULL]) | (kept >= self.offsets[NULL + 1])]
         rows = np.searchsorted(self.offsets, kept, side="right") - 1
-        return _Entries(rows.astype(np.int32), taken(self.columns, kept), taken(self.values, kept))
+        return _Entries(rows.astype(np.int32), gather(self.columns, kept), gather(self.values, kept))
 
     @property
     def _table(self) -> tuple[Any, Any, Any]:
@@ -395,7 +395,7 @@ def _entropies(offsets: Any, values: Any, result: Any) -> None:
     for row in range(len(offsets) - 1):
         total, weighted = 0.0, 0.0
         for e in range(offsets[row], offsets[row + 1]):
-            t = at(values, e)
+            t = read_at(values, e)
             total += t
             if t > 0:
                 weighted += t * math.log(t)

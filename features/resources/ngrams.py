@@ -12,7 +12,7 @@ from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
 from features.resources._units import SideBuilder
 from features.storage.arrays import within
-from features.storage.compact import Stored, check, counted, taken, unpacked
+from features.storage.compact import Stored, check, counted, gather, unpacked
 from features.text.corpus import ParallelCorpus
 from features.text.ngram_tables import Case, Offsets, OrderTable, Trie, cased, encode, ngram_tables
 from features.text.tokens import Tokens
@@ -165,7 +165,7 @@ class NgramCounts(Resource):
         self, nodes: NDArray[np.int32], offsets: Offsets, order: int
     ) -> tuple[NDArray[np.int64], Offsets]:
         there = _position(offsets) >= order - 1
-        counts = np.where(nodes >= 0, taken(self.occurrences, nodes), 0).astype(np.int64)
+        counts = np.where(nodes >= 0, gather(self.occurrences, nodes), 0).astype(np.int64)
         n_ngrams = np.maximum(np.diff(offsets) - order + 1, 0)
         return counts[there], np.concatenate(([0], np.cumsum(n_ngrams))).astype(np.int64)
 

@@ -8,7 +8,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from features.storage.compact import at
+from features.storage.compact import read_at
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -71,7 +71,7 @@ def _fill(
         spread = high - low <= wanted * _SEARCH
         if spread:
             for e in range(low, high):
-                dense[at(columns, e)] = at(values, e)
+                dense[read_at(columns, e)] = read_at(values, e)
         for token in order[first:last]:
             k = text[token]
             words = right[right_offsets[k] : right_offsets[k + 1]]
@@ -80,7 +80,7 @@ def _fill(
                 cells[base + j] = dense[words[j]] if spread else value(columns, values, low, high, words[j])
         if spread:
             for e in range(low, high):
-                dense[at(columns, e)] = 0
+                dense[read_at(columns, e)] = 0
         first = last
 
 
@@ -90,8 +90,8 @@ def value(columns: Any, values: Any, low: int, high: int, column: int) -> Any:
     end = high
     while low < high:
         middle = (low + high) >> 1
-        if at(columns, middle) < column:
+        if read_at(columns, middle) < column:
             low = middle + 1
         else:
             high = middle
-    return at(values, low) if low < end and at(columns, low) == column else np.float32(0)
+    return read_at(values, low) if low < end and read_at(columns, low) == column else np.float32(0)

@@ -53,8 +53,10 @@ def _check_tree(number: int, keys: Mapping[bytes, bytes], width: int) -> None:
         within(f"decision_type of tree {number}", kinds, 0, 16)
         if (kinds & _CATEGORICAL).any():
             raise Damaged(f"tree {number} splits by category")
-        left, right = (_integers(keys, side, leaves - 1) for side in (b"left_child", b"right_child"))
-        _check_children(number, left, right)
+        left_child, right_child = (
+            _integers(keys, side, leaves - 1) for side in (b"left_child", b"right_child")
+        )
+        _check_children(number, left_child, right_child)
         for name in (b"leaf_weight", b"leaf_count"):
             _check_numbers(keys, name, leaves)
         for name in (b"split_gain", b"internal_value", b"internal_weight", b"internal_count"):
@@ -63,9 +65,9 @@ def _check_tree(number: int, keys: Mapping[bytes, bytes], width: int) -> None:
         _check_linear(number, keys, leaves, width)
 
 
-def _check_children(number: int, left: NDArray[np.int64], right: NDArray[np.int64]) -> None:
-    n = len(left)
-    children = np.stack([left, right], axis=1)
+def _check_children(number: int, left_child: NDArray[np.int64], right_child: NDArray[np.int64]) -> None:
+    n = len(left_child)
+    children = np.stack([left_child, right_child], axis=1)
     expected = np.concatenate([np.arange(-n - 1, 0), np.arange(1, n)])
     if not np.array_equal(np.sort(children.ravel()), expected):
         raise Damaged(f"tree {number} is no tree")

@@ -21,14 +21,14 @@ _LARGE = 1 << 20  # bytes; checksums of files from here on are remembered
 _SETTLED = 2 * 10**9  # nanoseconds after a change, within which another one might leave the same times
 
 
-def checksum(path: Path, *, anew: bool = False) -> str:
+def checksum(path: Path, *, recompute: bool = False) -> str:
     """SHA-256 of a file, in hex.
 
     That of a large file is computed once, and remembered by its device, inode, size and times of change;
-    `anew` computes it again, whatever is remembered.
+    `recompute` computes it again, whatever is remembered.
     """
     before = path.stat()
-    if anew or before.st_size < _LARGE:
+    if recompute or before.st_size < _LARGE:
         return sha256(path)
     device, inode, *stamp = identity_of(before)
     name = f"{device}-{inode}"
@@ -51,13 +51,15 @@ def identity_of(status: os.stat_result) -> tuple[str, ...]:
     return f"{status.st_dev:x}", f"{status.st_ino:x}", *times
 
 
-def checksums(folder: Path, names: Collection[str] | None = None, *, anew: bool = False) -> dict[str, str]:
+def checksums(
+    folder: Path, names: Collection[str] | None = None, *, recompute: bool = False
+) -> dict[str, str]:
     """Relative path (with `/`) -> checksum of the files in a folder, or of those named.
 
     Raises InputError for links and devices, as `regular_files` does.
     """
     chosen = sorted(regular_files(folder) if names is None else names)
-    digests = side_by_side(partial(checksum, anew=anew), [folder / name for name in chosen])
+    digests = side_by_side(partial(checksum, recompute=recompute), [folder / name for name in chosen])
     return dict(zip(chosen, digests, strict=True))
 
 
@@ -87,16 +89,16 @@ def _walk(folder: Path) -> Iterator[Path]:
 
 
 def verify(
-    folder: Path, recorded: Mapping[str, str], besides: Collection[str] = (), *, anew: bool = False
+    folder: Path, recorded: Mapping[str, str], ignored: Collection[str] = (), *, recompute: bool = False
 ) -> None:
     """Compares a folder with its recorded checksums.
 
-    `besides` names files that have none.
+    `ignored` names files that have none.
 
     Raises Damaged with the names of files that are gone, changed, or new; InputError as `regular_files`.
     """
-    there = set(regular_files(folder)) - set(besides)
-    actual = checksums(folder, there & recorded.keys(), anew=anew)
+    there = set(regular_files(folder)) - set(ignored)
+    actual = checksums(folder, there & recorded.keys(), recompute=recompute)
     wrong = [f"{name} is gone" for name in sorted(recorded.keys() - there)]
     wrong += [f"{name} has changed" for name, value in actual.items() if value != recorded[name]]
     wrong += [f"{name} is not one of them" for name in sorted(there - recorded.keys())]

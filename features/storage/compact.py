@@ -9,7 +9,7 @@ uint16       decimals as places in a list of at most 65,536: the length of the l
 uint8        whole numbers, most of them below 255: how many are not, their places, they; a byte for each
 any other    the numbers themselves, as parts were stored before
 
-`at` reads one number of any of them but uint8 in compiled code, `taken` many of them in NumPy.
+`read_at` reads one number of any of them but uint8 in compiled code, `gather` many of them in NumPy.
 """
 
 from collections.abc import Sequence
@@ -122,8 +122,8 @@ def coded(
     if len(distinct) > _MOST:
         with np.errstate(divide="ignore"):
             scale = np.log(distinct, dtype=np.float64) if relative else distinct.astype(np.float64)
-        apart = np.searchsorted(distinct, np.sort(np.array(edges, np.float32)), side="right")
-        begins = _spans(scale, apart)
+        boundaries = np.searchsorted(distinct, np.sort(np.array(edges, np.float32)), side="right")
+        begins = _spans(scale, boundaries)
         ends = np.append(begins[1:], len(scale)) - 1
         middle = (scale[begins] + scale[ends]) / 2
         middle = (np.exp(middle) if relative else middle).astype(np.float32)
@@ -136,26 +136,26 @@ def coded(
     return result
 
 
-def _spans(ascending: NDArray[np.float64], apart: NDArray[np.int64]) -> NDArray[np.int64]:
+def _spans(ascending: NDArray[np.float64], boundaries: NDArray[np.int64]) -> NDArray[np.int64]:
     low, high = 0.0, float(ascending[-1] - ascending[np.isfinite(ascending).argmax()])
     for _ in range(40):
         middle = (low + high) / 2
-        if _begins(ascending, apart, middle, np.empty(0, np.int64)) > _MOST:
+        if _begins(ascending, boundaries, middle, np.empty(0, np.int64)) > _MOST:
             low = middle
         else:
             high = middle
-    result = np.empty(_begins(ascending, apart, high, np.empty(0, np.int64)), np.int64)
-    _begins(ascending, apart, high, result)
+    result = np.empty(_begins(ascending, boundaries, high, np.empty(0, np.int64)), np.int64)
+    _begins(ascending, boundaries, high, result)
     return result
 
 
 @numba.njit(cache=True, nogil=True)
-def _begins(ascending: Any, apart: Any, width: float, result: Any) -> int:
+def _begins(ascending: Any, boundaries: Any, width: float, result: Any) -> int:
     spans, start, edge = 0, 0.0, 0
     for i in range(len(ascending)):
         forced = False
-        while edge < len(apart) and apart[edge] <= i:
-            forced = forced or apart[edge] == i
+        while edge < len(boundaries) and boundaries[edge] <= i:
+            forced = forced or boundaries[edge] == i
             edge += 1
         if i == 0 or forced or ascending[i] - start > width:
             start = ascending[i]
@@ -179,7 +179,7 @@ def _place(values: Any, starts: Any, result: Any) -> None:
 
 
 def readable(stored: Stored) -> Any:
-    """What `at` reads: (places, list) of decimals in a list, else the array."""
+    """What `read_at` reads: (places, list) of decimals in a list, else the array."""
     if stored.dtype != np.uint16:
         return stored
     size = _START + 2 * _listed(stored)
@@ -199,13 +199,13 @@ def length(stored: Stored) -> int:
     return int(stored[0]) if stored.dtype in (np.uint64, np.uint32) else len(stored)
 
 
-def at(stored: Any, i: int) -> Any:
+def read_at(stored: Any, i: int) -> Any:
     """The number at place i; `stored` is what `readable` gives. In compiled code alone."""
     raise NotImplementedError
 
 
-@overload(at, inline="never", jit_options={"nogil": True, "_nrt": False})
-def _at(stored: Any, i: Any) -> Any:
+@overload(read_at, inline="never", jit_options={"nogil": True, "_nrt": False})
+def _read_at(stored: Any, i: Any) -> Any:
     if isinstance(stored, types.BaseTuple):
         return _listed_at
     if stored.dtype == types.uint64:
@@ -239,7 +239,7 @@ def _rising_at(stored: Any, i: Any) -> Any:
     return first + ((np.int64(stored[block + 1 + (place >> 2)]) >> (8 * (place & 3))) & 255)
 
 
-def taken(stored: Stored, places: NDArray[np.integer[Any]]) -> NDArray[Any]:
+def gather(stored: Stored, places: NDArray[np.integer[Any]]) -> NDArray[Any]:
     """The numbers at these places."""
     if stored.dtype == np.uint16:
         codes, values = readable(stored)
@@ -259,7 +259,7 @@ def taken(stored: Stored, places: NDArray[np.integer[Any]]) -> NDArray[Any]:
 @numba.njit(cache=True, nogil=True)
 def _take(stored: Any, places: Any, result: Any) -> None:
     for i in range(len(places)):
-        result[i] = at(stored, places[i])
+        result[i] = read_at(stored, places[i])
 
 
 @numba.njit(cache=True, nogil=True)
@@ -299,7 +299,7 @@ def unpacked(stored: Stored, start: int = 0, stop: int | None = None) -> NDArray
 @numba.njit(cache=True, nogil=True)
 def _unpack(stored: Any, start: int, result: Any) -> None:
     for i in range(len(result)):
-        result[i] = at(stored, start + i)
+        result[i] = read_at(stored, start + i)
 
 
 def decoded(stored: Stored) -> NDArray[np.float32]:

@@ -12,14 +12,14 @@ REBUILD = "delete this and build again (a model: train it again)"
 
 
 class Damaged(ValueError):
-    """Content that a check refuses, in words; `whole` adds the file."""
+    """Content that a check refuses, in words; `damage_reported` adds the file."""
 
 
 @contextmanager
-def whole(what: str, path: Path, remedy: str = REBUILD) -> Iterator[None]:
+def damage_reported(noun: str, path: Path, remedy: str = REBUILD) -> Iterator[None]:
     """Raises InputError if the block, which reads `path`, fails for any reason.
 
-    >>> with whole("the manifest", Path("bundle/manifest.json")):
+    >>> with damage_reported("the manifest", Path("bundle/manifest.json")):
     ...     json.loads("{")
     Traceback (most recent call last):
     features.basics.errors.InputError: bundle/manifest.json: the manifest is damaged (...); ...
@@ -30,7 +30,7 @@ def whole(what: str, path: Path, remedy: str = REBUILD) -> Iterator[None]:
         raise
     except Exception as error:  # decoders of damaged bytes raise nearly everything
         reason = str(error) if isinstance(error, Damaged) else f"{type(error).__name__}: {error}"
-        raise InputError(f"{what} is damaged ({_short(reason)})", location=path, remedy=remedy) from error
+        raise InputError(f"{noun} is damaged ({_short(reason)})", location=path, remedy=remedy) from error
 
 
 def _short(reason: str) -> str:
@@ -38,12 +38,12 @@ def _short(reason: str) -> str:
     return line if len(line) <= 300 else f"{line[:300]}..."
 
 
-def read_json(what: str, path: Path, remedy: str = REBUILD) -> dict[str, Any]:
+def read_json(noun: str, path: Path, remedy: str = REBUILD) -> dict[str, Any]:
     """The JSON object in a file.
 
     Raises InputError if the file is absent or cannot be read, or holds something else.
     """
-    with whole(what, path, remedy):
+    with damage_reported(noun, path, remedy):
         content = json.loads(path.read_text("utf-8"))
         if not isinstance(content, Mapping):
             raise Damaged(f"expected a JSON object, but got {type(content).__name__}")

@@ -125,20 +125,20 @@ def tidy(path: Path) -> None:
     """
     own = f".{path.name}."
     with suppress(OSError):  # it is not there, or not ours to tidy
-        for left in path.parent.iterdir():
-            if not (left.name.startswith(own) and _LEFT.fullmatch(left.name.removeprefix(own))):
+        for leftover in path.parent.iterdir():
+            if not (leftover.name.startswith(own) and _LEFT.fullmatch(leftover.name.removeprefix(own))):
                 continue
-            if not _is_abandoned(left.with_name(left.name.removesuffix(_OLD))):
+            if not _is_abandoned(leftover.with_name(leftover.name.removesuffix(_OLD))):
                 continue
-            if left.name.endswith(_OLD) and not path.exists():
-                left.rename(path)
+            if leftover.name.endswith(_OLD) and not path.exists():
+                leftover.rename(path)
             else:
-                shutil.rmtree(left) if left.is_dir() else left.unlink()
+                shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
 
 
-def _is_abandoned(left: Path) -> bool:
+def _is_abandoned(leftover: Path) -> bool:
     try:
-        handle = os.open(left, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        handle = os.open(leftover, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
         return True
     try:

@@ -25,7 +25,7 @@ def check_outside(output: Path, folder: Path) -> None:
 
     A model's folder is one.
     """
-    if any(_same(folder, above) for above in resolved(output).parents):
+    if any(_is_same_file(folder, above) for above in resolved(output).parents):
         raise InputError(f"would be a part of {folder}", location=output, remedy=_ELSEWHERE)
 
 
@@ -36,19 +36,19 @@ def check_apart(output: Path, inputs: Iterable[Path]) -> None:
     where the file system ignores case, are the same file.
     """
     for given in inputs:
-        if _same(output, given):
+        if _is_same_file(output, given):
             raise InputError("is an input too", location=output, remedy=_ELSEWHERE)
-        if any(_same(output, above) for above in resolved(given).parents):
+        if any(_is_same_file(output, above) for above in resolved(given).parents):
             raise InputError(f"holds the input {given}", location=output, remedy=_ELSEWHERE)
-        if output.exists() and any(_same(given, above) for above in resolved(output).parents):
+        if output.exists() and any(_is_same_file(given, above) for above in resolved(output).parents):
             raise InputError(f"is a part of the input {given}", location=output, remedy=_ELSEWHERE)
 
 
-def _same(one: Path, other: Path) -> bool:
+def _is_same_file(first: Path, second: Path) -> bool:
     try:
-        return one.samefile(other)
+        return first.samefile(second)
     except OSError:  # one of them is not there (yet)
-        return resolved(one) == resolved(other)
+        return resolved(first) == resolved(second)
 
 
 @contextmanager
@@ -59,7 +59,7 @@ def locked_file(path: Path, patience: float = _PATIENCE) -> Iterator[None]:
     Raises InputError if another process holds it for `patience` seconds, or the folder cannot be written.
     """
     path = resolved(path)
-    with _made(path.parent, path), _locked(path.with_name(f".{path.name}.lock"), path, patience):
+    with _created_folder(path.parent, path), _locked(path.with_name(f".{path.name}.lock"), path, patience):
         tidy(path)
         yield
 
@@ -70,27 +70,27 @@ def locked_folder(
     verb: str,
     *,
     inputs: Iterable[Path] = (),
-    before: Iterable[str] = (),
-    also: Iterable[str] = (),
+    earlier_files: Iterable[str] = (),
+    allowed_verbs: Iterable[str] = (),
 ) -> Iterator[None]:
     """Locks `path` as the output folder of a verb.
 
     It is new, empty, or marked as an earlier output of the verb.
 
     inputs  must lie elsewhere
-    before  patterns (of `Path.glob`) of files that show an earlier output that has no mark
-    also    verbs whose folders this verb may use
+    earlier_files  patterns (of `Path.glob`) of files that show an earlier output that has no mark
+    allowed_verbs    verbs whose folders this verb may use
 
     A block that leaves nothing in the folder leaves no trace of it. Raises InputError for a folder that holds
     anything of others, and where another process holds the folder.
     """
-    verbs = (verb, *also)
+    verbs = (verb, *allowed_verbs)
     check_apart(path, inputs)
-    _check_owner(path, verbs, before)
+    _check_owner(path, verbs, earlier_files)
     mark, lock = path / MARK, path / f".{verb}.lock"
-    with _made(path, path), _locked(lock, path):
-        _check_owner(path, verbs, before)
-        new = owner_of(path) is None and not _shown(path, before)
+    with _created_folder(path, path), _locked(lock, path):
+        _check_owner(path, verbs, earlier_files)
+        new = owner_of(path) is None and not _has_earlier_output(path, earlier_files)
         try:
             if new:
                 with _refused(path):
@@ -101,7 +101,7 @@ def locked_folder(
                 mark.unlink(missing_ok=True)
 
 
-def _check_owner(path: Path, verbs: tuple[str, ...], before: Iterable[str]) -> None:
+def _check_owner(path: Path, verbs: tuple[str, ...], earlier_files: Iterable[str]) -> None:
     resolved(path)
     if path.exists() and not path.is_dir():
         raise InputError("is a file, not a directory", location=path, remedy=_ELSEWHERE)
@@ -112,15 +112,15 @@ def _check_owner(path: Path, verbs: tuple[str, ...], before: Iterable[str]) -> N
                 f"holds output of `qe {owner}`, not of `qe {verbs[0]}`", location=path, remedy=_ELSEWHERE
             )
         return
-    if _shown(path, before):
+    if _has_earlier_output(path, earlier_files):
         return
-    name = stranger(path)
+    name = unexpected_file(path)
     if name is not None:
         raise InputError(f"holds {name!r} and no output of `qe {verbs[0]}`", location=path, remedy=_ELSEWHERE)
 
 
-def _shown(path: Path, before: Iterable[str]) -> bool:
-    return any(next(path.glob(pattern), None) for pattern in before)
+def _has_earlier_output(path: Path, earlier_files: Iterable[str]) -> bool:
+    return any(next(path.glob(pattern), None) for pattern in earlier_files)
 
 
 def owner_of(path: Path) -> str | None:
@@ -132,7 +132,7 @@ def owner_of(path: Path) -> str | None:
     return content.strip().removeprefix("qe ") or None
 
 
-def stranger(path: Path) -> str | None:
+def unexpected_file(path: Path) -> str | None:
     """The first name in a folder that is no verb's lock.
 
     None for an empty folder, and for none.
@@ -172,7 +172,7 @@ def _locked(lock: Path, output: Path, patience: float = _PATIENCE) -> Iterator[N
 
 
 @contextmanager
-def _made(folder: Path, output: Path) -> Iterator[None]:
+def _created_folder(folder: Path, output: Path) -> Iterator[None]:
     new = [above for above in (folder, *folder.parents) if not above.exists()]
     with _refused(output):
         folder.mkdir(parents=True, exist_ok=True)

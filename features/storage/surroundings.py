@@ -28,29 +28,29 @@ def keep_out() -> None:
 
     A Numba that is already loaded forgets what it has read there.
     """
-    if any(isinstance(finder, _Apart) for finder in sys.meta_path):
+    if any(isinstance(finder, _IsolatedFinder) for finder in sys.meta_path):
         return
-    sys.meta_path.insert(0, _Apart())
+    sys.meta_path.insert(0, _IsolatedFinder())
     if _NUMBA in sys.modules:
         _own_cache()
         _without_file(sys.modules[_NUMBA])
         sys.modules[_NUMBA].reload_config()
 
 
-class _Apart(MetaPathFinder):
+class _IsolatedFinder(MetaPathFinder):
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         if name not in (_NUMBA, "matplotlib"):
             return None
-        others = [finder for finder in sys.meta_path if not isinstance(finder, _Apart)]
+        others = [finder for finder in sys.meta_path if not isinstance(finder, _IsolatedFinder)]
         specs = (finder.find_spec(name, path, target) for finder in others if hasattr(finder, "find_spec"))
         spec = next((spec for spec in specs if spec is not None), None)
         if spec is not None and spec.loader is not None:
             # On this loader alone: it stays the reader of sources and data files that others expect.
-            setattr(spec.loader, "exec_module", _apart(name, spec.loader.exec_module))  # noqa: B010
+            setattr(spec.loader, "exec_module", _isolated(name, spec.loader.exec_module))  # noqa: B010
         return spec
 
 
-def _apart(name: str, execute: Callable[[ModuleType], None]) -> Callable[[ModuleType], None]:
+def _isolated(name: str, execute: Callable[[ModuleType], None]) -> Callable[[ModuleType], None]:
     def run(module: ModuleType) -> None:
         if name == _NUMBA:
             _own_cache()

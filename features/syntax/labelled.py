@@ -49,16 +49,16 @@ def labelled(tokens: Tokens, labels: NDArray[np.int64], names: Sequence[str]) ->
     return Labelled(Tokens(tuple(index), replaced[~again], offsets), places)
 
 
-def moved(links: Links, source: Labelled, target: Labelled, before: tuple[Tokens, Tokens]) -> Links:
+def moved(links: Links, source: Labelled, target: Labelled, original: tuple[Tokens, Tokens]) -> Links:
     """Links of words as links of the tokens that these went into, each once.
 
-    before  source and target as they were
+    original  source and target as they were
     """
     if source.places is None or target.places is None:
         return links
     segment = np.repeat(np.arange(len(links)), np.diff(links.offsets))
-    left = source.places[before[0].offsets[segment] + links.source]
-    right = target.places[before[1].offsets[segment] + links.target]
+    left = source.places[original[0].offsets[segment] + links.source]
+    right = target.places[original[1].offsets[segment] + links.target]
     wide, high = int(right.max(initial=0)) + 1, int(left.max(initial=0)) + 1
     cells = distinct((segment * high + left) * wide + right)
     counts = np.bincount(cells // (high * wide), minlength=len(links))

@@ -53,7 +53,7 @@ class Trees:
     labels: NDArray[np.int32]
     arities: NDArray[np.int32]
     offsets: NDArray[np.int64]
-    _kept: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
+    _cache: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
     _lock: Any = field(default_factory=threading.RLock, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -220,15 +220,15 @@ class Trees:
                 waiting += [")", *reversed(range(int(first), int(first + arity)))]
         return " ".join(parts)
 
-    def kept(self, key: Hashable, compute: Callable[[], Any]) -> Any:
+    def cached(self, key: Hashable, compute: Callable[[], Any]) -> Any:
         """Result of `compute` for these trees, remembered by `key` as long as they live.
 
         Threads that ask at the same time wait for one of them.
         """
         with self._lock:
-            if key not in self._kept:
-                self._kept[key] = compute()
-            return self._kept[key]
+            if key not in self._cache:
+                self._cache[key] = compute()
+            return self._cache[key]
 
     def __getstate__(self) -> dict[str, Any]:
         """Arrays alone: no label holds a line end, whatever the trees were read from."""
@@ -239,7 +239,7 @@ class Trees:
     def __setstate__(self, state: dict[str, Any]) -> None:
         text = state["types"].tobytes().decode("utf-8", "surrogatepass")
         types = tuple(text.split("\n")) if len(state["labels"]) else ()
-        self.__dict__.update(state, types=types, _kept={}, _lock=threading.RLock())
+        self.__dict__.update(state, types=types, _cache={}, _lock=threading.RLock())
         self.__post_init__()
 
 
@@ -323,15 +323,15 @@ def _parents(nodes: Sequence[Node]) -> list[int]:
 def _plain(nodes: Sequence[Node]) -> list[Node]:
     parents = _parents(nodes)
     inner = set(parents)
-    kept: set[int] = set()  # nodes that are kept, and those above them
+    cached: set[int] = set()  # nodes that are kept, and those above them
     for node in reversed(range(len(nodes))):
         word = node not in inner and parents[node] >= 0 and nodes[parents[node]][0] != _TRACE
-        if word or node in kept:
-            kept |= {node, parents[node]}
+        if word or node in cached:
+            cached |= {node, parents[node]}
     return [
         (_without_function(label) if node in inner else label, depth)
         for node, (label, depth) in enumerate(nodes)
-        if node in kept
+        if node in cached
     ]
 
 

@@ -26,14 +26,14 @@ class MosesRules:
     """Rules of one language: substitutions in order, full stops, then the line's end.
 
     pad             `line` works on the text between blanks (Perl: `$text = " $text "`)
-    before          substitutions before the commas: blanks around all other signs
+    opening          substitutions before the commas: blanks around all other signs
     multidots       marks runs of full stops, `restore` turns the marks back
     commas, quotes  substitutions that only text with a comma / an apostrophe can need
     ending          the substitution at the end of the line
     """
 
     pad: bool
-    before: tuple[Substitution, ...]
+    opening: tuple[Substitution, ...]
     multidots: Callable[[str], str]
     restore: Callable[[str], str]
     commas: tuple[Substitution, ...]
@@ -49,7 +49,7 @@ class MosesRules:
         """The tokens of a line without control characters, its white space blanks, none at the ends."""
         if self.pad:
             text = f" {text} "
-        text = _apply(self.before, text)
+        text = _apply(self.opening, text)
         dots = ".." in text or "MULTI" in text
         if dots:
             text = self.multidots(text)
@@ -120,7 +120,7 @@ def moses_rules(language: str) -> MosesRules:
         quotes = [moses.NON_SPECIFIC_APOSTROPHE]
     return MosesRules(
         pad=False,
-        before=(moses.PAD_NOT_ISALNUM,),
+        opening=(moses.PAD_NOT_ISALNUM,),
         multidots=moses.replace_multidots,
         restore=moses.restore_multidots,
         commas=(moses.COMMA_SEPARATE_1, moses.COMMA_SEPARATE_2, moses.COMMA_SEPARATE_3),
@@ -159,7 +159,7 @@ def moses_2012_rules(language: str) -> MosesRules:
     return replace(
         today,
         pad=True,
-        before=(*today.before, (re.compile("''"), ' " '), *_compiled(hyphens)),
+        opening=(*today.opening, (re.compile("''"), ' " '), *_compiled(hyphens)),
         commas=_compiled(commas),
         ending=(),
         prefixes=prefixes.prefixes - _MONTHS,

@@ -111,33 +111,33 @@ class ParallelCorpus:
         source_tokenizer = source_tokenizer or Tokenizer()
         target_tokenizer = target_tokenizer or Tokenizer()
         source, target = TokensBuilder(), TokensBuilder()
-        kept: list[NDArray[np.int64]] = []
+        full_rows: list[NDArray[np.int64]] = []
         done = 0
         for batch in batches(pairs, _BATCH):
-            left = source_tokenizer.tokens([pair[0] for pair in batch])
-            right = target_tokenizer.tokens([pair[1] for pair in batch])
-            kept.append(done + _add_full(source, target, left, right, done))
+            left_tokens = source_tokenizer.tokens([pair[0] for pair in batch])
+            right_tokens = target_tokenizer.tokens([pair[1] for pair in batch])
+            full_rows.append(done + _add_full(source, target, left_tokens, right_tokens, done))
             done += len(batch)
             progress("reading the corpus", done, total)
-        return cls._of(source, target, source_tokenizer, target_tokenizer, done, kept)
+        return cls._from_builders(source, target, source_tokenizer, target_tokenizer, done, full_rows)
 
     @classmethod
-    def _of(
+    def _from_builders(
         cls,
         source: TokensBuilder,
         target: TokensBuilder,
         source_tokenizer: Tokenizer,
         target_tokenizer: Tokenizer,
         read: int,
-        kept: Sequence[NDArray[np.int64]],
+        full_rows: Sequence[NDArray[np.int64]],
     ) -> Self:
         if not len(source):
             raise InputError("the parallel corpus has no sentence pair with words on both sides")
         empty = read - len(source)
-        lines = np.concatenate(kept) if empty else None
-        left, right = source.tokens(), target.tokens()
-        print_ = digest(source_tokenizer, target_tokenizer, left.fingerprint, right.fingerprint)
-        return cls(left, right, source_tokenizer, target_tokenizer, empty, print_, lines)
+        lines = np.concatenate(full_rows) if empty else None
+        left_tokens, right_tokens = source.tokens(), target.tokens()
+        print_ = digest(source_tokenizer, target_tokenizer, left_tokens.fingerprint, right_tokens.fingerprint)
+        return cls(left_tokens, right_tokens, source_tokenizer, target_tokenizer, empty, print_, lines)
 
     @classmethod
     def of_tokens(
@@ -148,12 +148,12 @@ class ParallelCorpus:
         Raises InputError if no pair is left, and for a pair that is too long.
         """
         source, target = TokensBuilder(), TokensBuilder()
-        kept: list[NDArray[np.int64]] = []
+        full_rows: list[NDArray[np.int64]] = []
         done = 0
-        for left, right in sides:
-            kept.append(done + _add_full(source, target, left, right, done))
-            done += len(left)
-        return cls._of(source, target, source_tokenizer, target_tokenizer, done, kept)
+        for left_tokens, right_tokens in sides:
+            full_rows.append(done + _add_full(source, target, left_tokens, right_tokens, done))
+            done += len(left_tokens)
+        return cls._from_builders(source, target, source_tokenizer, target_tokenizer, done, full_rows)
 
     @classmethod
     def read(
@@ -212,21 +212,21 @@ class ParallelCorpus:
 
 
 def _add_full(
-    source: TokensBuilder, target: TokensBuilder, left: Tokens, right: Tokens, before: int
+    source: TokensBuilder, target: TokensBuilder, left_tokens: Tokens, right_tokens: Tokens, first_line: int
 ) -> NDArray[np.int64]:
-    _refuse_long(np.maximum(left.lengths, right.lengths), before)
-    full = np.flatnonzero((left.lengths > 0) & (right.lengths > 0))
-    source.add(left.take(full))
-    target.add(right.take(full))
+    _refuse_long(np.maximum(left_tokens.lengths, right_tokens.lengths), first_line)
+    full = np.flatnonzero((left_tokens.lengths > 0) & (right_tokens.lengths > 0))
+    source.add(left_tokens.take(full))
+    target.add(right_tokens.take(full))
     return full
 
 
-def _refuse_long(words: NDArray[np.int64], before: int) -> None:
+def _refuse_long(words: NDArray[np.int64], first_line: int) -> None:
     if (words > LONGEST).any():
         place = int((words > LONGEST).argmax())
         raise InputError(
             f"{words[place]:,} words, but a side of a pair has at most {LONGEST:,}",
-            location=f"line {before + place + 1} of the parallel corpus",
+            location=f"line {first_line + place + 1} of the parallel corpus",
             remedy=REMEDY,
         )
 
@@ -235,13 +235,13 @@ def read_pairs(source: Path, target: Path) -> Iterator[tuple[str, str]]:
     """Pairs of lines; an error names both files and both counts where they differ in length."""
     count = {source: 0, target: 0}
     short: Path | None = None
-    for left, right in zip_longest(read_lines(source), read_lines(target)):
-        count[source] += left is not None
-        count[target] += right is not None
-        if left is None or right is None:
-            short = short or (source if left is None else target)
+    for left_tokens, right_tokens in zip_longest(read_lines(source), read_lines(target)):
+        count[source] += left_tokens is not None
+        count[target] += right_tokens is not None
+        if left_tokens is None or right_tokens is None:
+            short = short or (source if left_tokens is None else target)
         elif short is None:
-            yield left, right
+            yield left_tokens, right_tokens
     if short is not None:
         raise InputError(
             f"the two sides must have the same number of lines, but {source} has {count[source]} "

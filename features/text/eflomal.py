@@ -93,7 +93,7 @@ def align(
         forward, backward = (_lines(paths[name]) for name in ("forward", "backward"))
         edges = [*range(0, len(source), batch), len(source)]
         for first, last in pairwise(edges):
-            one, other = _some(forward, last - first), _some(backward, last - first)
+            one, other = _read_links(forward, last - first), _read_links(backward, last - first)
             lengths, widths = source.lengths[first:last], target.lengths[first:last]
             yield symmetrised(one, other, lengths, widths, symmetrization)
             progress("aligning: eflomal", last, len(source))
@@ -151,7 +151,7 @@ def _lines(path: Path) -> Iterator[str]:
     return read_lines(path)
 
 
-def _some(lines: Iterator[str], count: int) -> Links:
+def _read_links(lines: Iterator[str], count: int) -> Links:
     links = Links.from_pharaoh(islice(lines, count))
     if len(links) != count:
         raise InputError(f"eflomal wrote {len(links)} lines where {count} were due")

@@ -79,11 +79,11 @@ def _of_fitting_length(corpus: ParallelCorpus, rows: Rows) -> NDArray[np.bool_]:
     return np.asarray(np.all(fits, axis=0), np.bool_)
 
 
-def _unseen(corpus: ParallelCorpus, others: Rows, rows: Rows) -> NDArray[np.bool_]:
+def _unseen(corpus: ParallelCorpus, reference_rows: Rows, rows: Rows) -> NDArray[np.bool_]:
     new = np.ones(len(rows), np.bool_)
     for side in _LENGTHS:
         tokens = corpus.side(side).lower()
-        known = set(_texts(tokens, others))
+        known = set(_texts(tokens, reference_rows))
         new &= np.array([text not in known for text in _texts(tokens, rows)], np.bool_)
     return new
 

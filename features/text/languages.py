@@ -37,7 +37,7 @@ def check_language(code: str) -> None:
         )
     if code in _IN_USE or _language(code) == code or _has_only_three_letters(code):
         return
-    meant = _meant(code.lower())
+    meant = _code_of(code.lower())
     hint = f"; did you mean '{meant}' ({_names()[meant]})?" if meant else ""
     raise InputError(
         f"unknown language code '{code}'",
@@ -45,7 +45,7 @@ def check_language(code: str) -> None:
     )
 
 
-def is_known(tag: str) -> bool:
+def is_language_tag(tag: str) -> bool:
     """Whether a tag of a file names a language of the IANA registry.
 
     `en_US`, `zh-Hant-TW` and `eng` do.
@@ -64,14 +64,14 @@ def speaks(tag: str, wanted: str) -> bool:
     >>> speaks("en_US", "en"), speaks("eng", "en"), speaks("zh-TW", "zh-Hant"), speaks("es-MX", "es-ES")
     (True, True, True, False)
     """
-    if not (is_known(tag) and is_known(wanted)):
+    if not (is_language_tag(tag) and is_language_tag(wanted)):
         return tag == wanted
-    given, asked = Language.get(tag), Language.get(wanted)
-    if tag_distance(str(given.language), str(asked.language)) > _SAME:
+    text, asked = Language.get(tag), Language.get(wanted)
+    if tag_distance(str(text.language), str(asked.language)) > _SAME:
         return False
-    if asked.script and given.maximize().script != asked.script:
+    if asked.script and text.maximize().script != asked.script:
         return False
-    return not asked.territory or given.territory == asked.territory
+    return not asked.territory or text.territory == asked.territory
 
 
 def tag_of(text: str) -> str:
@@ -81,7 +81,7 @@ def tag_of(text: str) -> str:
     ('en_US', 'de')
     """
     names = {name.casefold(): code for code, name in _names().items()}
-    return text if is_known(text) else names.get(text.casefold(), text)
+    return text if is_language_tag(text) else names.get(text.casefold(), text)
 
 
 def _has_only_three_letters(code: str) -> bool:
@@ -96,13 +96,13 @@ def _language(tag: str) -> str | None:
         return None
 
 
-def _meant(given: str) -> str | None:
-    code = _language(re.split("[-_.]", given.strip())[0])
-    for same in (code, *(used for used in sorted(_IN_USE) if _language(used) == code)):
-        if same in _names():
-            return same
+def _code_of(text: str) -> str | None:
+    code = _language(re.split("[-_.]", text.strip())[0])
+    for candidate in (code, *(used for used in sorted(_IN_USE) if _language(used) == code)):
+        if candidate in _names():
+            return candidate
     names = {name.lower(): code for code, name in _names().items()}
-    return next((names[near] for near in difflib.get_close_matches(given, names, n=1, cutoff=0.75)), None)
+    return next((names[near] for near in difflib.get_close_matches(text, names, n=1, cutoff=0.75)), None)
 
 
 @cache

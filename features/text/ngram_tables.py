@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.errors import InputError
-from features.basics.threads import even_ranges, for_each, side_by_side
+from features.basics.threads import apply_to_each, even_ranges, side_by_side
 from features.storage.arrays import rising
-from features.storage.compact import Stored, at, check, packed, stepped, taken, unpacked
+from features.storage.compact import Stored, check, gather, packed, read_at, stepped, unpacked
 from features.storage.damage import Damaged
 from features.text.tokens import Tokens
 from features.text.vocabulary import BOS, EOS, MARKERS, Vocabulary
@@ -125,10 +125,10 @@ def ngram_tables(ids: Ints, offsets: Offsets, vocabulary: int, order: int) -> It
 def _numbered(places: list[Ints], counts: Ints, ranges: list[tuple[int, int]], numbers: Ints) -> Ints:
     suffix = np.empty(len(counts), np.int32)
 
-    def number(ends: Ints, own: tuple[int, int]) -> None:
-        _number(ends, counts, *own, suffix, numbers)
+    def number(ends: Ints, span: tuple[int, int]) -> None:
+        _number(ends, counts, *span, suffix, numbers)
 
-    for_each(number, places, ranges)
+    apply_to_each(number, places, ranges)
     return suffix
 
 
@@ -286,7 +286,7 @@ class Trie:
         check("words", self.words, np.int32, self.begins[-1])
         check("first", self.first, np.int32, self.begins[-2] + 1)
         rising("first", unpacked(self.first), self.sizes[0], self.begins[-1])
-        if (taken(self.first, self.begins[:-1]) != self.begins[1:]).any():
+        if (gather(self.first, self.begins[:-1]) != self.begins[1:]).any():
             raise Damaged("`first` gives n-grams children that are not one word longer")
 
     @property
@@ -323,11 +323,11 @@ def child(words: Any, low: int, high: int, word: int) -> int:
     end = high
     while low < high:
         middle = (low + high) >> 1
-        if at(words, middle) < word:
+        if read_at(words, middle) < word:
             low = middle + 1
         else:
             high = middle
-    return low if low < end and at(words, low) == word else -1
+    return low if low < end and read_at(words, low) == word else -1
 
 
 @numba.njit(cache=True, nogil=True)
@@ -337,5 +337,5 @@ def _extend(contexts: Ints, ids: Ints, offsets: Offsets, words: Any, first: Any)
         for i in range(offsets[text] + 1, offsets[text + 1]):
             context = contexts[i - 1]
             if context >= 0:
-                result[i] = child(words, at(first, context), at(first, context + 1), ids[i])
+                result[i] = child(words, read_at(first, context), read_at(first, context + 1), ids[i])
     return result

@@ -39,7 +39,7 @@ def decoder_columns(tokens: Tokens, decoder: DecoderTokens, means: SubwordMeans,
     `own` says that `means` were learned from these very translations.
     """
     index = decoder.token_index(tokens)
-    residuals, seen = means.residuals(decoder, own=own), means.seen(decoder)
+    residuals, seen = means.residuals(decoder, leave_one_out=own), means.log_counts(decoder)
     size, offsets = len(tokens.ids), tokens.offsets
     total = _total(decoder.log_probability, index, size)
     residual = _total(residuals, index, size)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.errors import InputError, unknown_name
-from features.core.apart import LookedUp, in_groups
+from features.core.apart import ResourceLookup, in_groups
 from features.core.extractor import Extractor
 from features.core.segments import Segments
 from features.decoder_output.tokens import Marker
@@ -70,7 +70,7 @@ class Sides:
 
 
 @dataclass(frozen=True, eq=False)
-class TwoSides(Knowing, LookedUp):
+class TwoSides(Knowing, ResourceLookup):
     """Resources, and the tokens of both sides seen with them.
 
     Log-probabilities of the decoder, second translations and annotations are used if the training

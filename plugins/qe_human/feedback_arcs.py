@@ -14,7 +14,7 @@ import numpy as np
 
 from features.basics.array_types import FloatArray, IntArray
 from features.basics.errors import InputError
-from features.basics.threads import even_ranges, for_each
+from features.basics.threads import apply_to_each, even_ranges
 
 LARGEST = 26  # systems in one circle: 2**26 subsets take 512 MiB and seconds
 _ROUNDING = 1e-9  # costs closer than this share of the largest preference are equal
@@ -52,7 +52,7 @@ def least_cost_ranks(preferences: FloatArray) -> IntArray:
             _check_sizes(circles)
             _solve(table, circles, order)
 
-    for_each(solve, *zip(*even_ranges(np.ones(len(tables)), smallest=8, per_core=16), strict=True))
+    apply_to_each(solve, *zip(*even_ranges(np.ones(len(tables)), smallest=8, per_core=16), strict=True))
     ranks = np.empty_like(orders)
     np.put_along_axis(ranks, orders, np.arange(1, systems + 1)[None], axis=1)
     return ranks.reshape(preferences.shape[:-1])

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.basics.threads import even_ranges, for_each
+from features.basics.threads import apply_to_each, even_ranges
 from features.syntax.trees import Trees
 
 _ALONE = -1  # key of a node that shares no fragment
@@ -40,18 +40,18 @@ class TreeKernel(ABC):
 
     def gram(self, trees: Trees) -> FloatArray:
         """(n, n) normalised values between the trees of a batch, read-only."""
-        values: FloatArray = trees.kept((self, "gram"), lambda: self._gram(trees))
+        values: FloatArray = trees.cached((self, "gram"), lambda: self._gram(trees))
         return values
 
     def between(self, rows: Trees, columns: Trees) -> FloatArray:
         """(n, k) normalised values of n trees with k others."""
-        left, right = _sorted(rows, self._kinds_of(rows, columns)), self._own(columns)
+        trees_a, trees_b = _sorted(rows, self._kinds_of(rows, columns)), self._sorted_nodes(columns)
         values = np.zeros((len(rows), len(columns)))
 
         def fill(start: int, end: int) -> None:
-            _rectangle(left, right, self.decays, start, end, values)
+            _rectangle(trees_a, trees_b, self.decays, start, end, values)
 
-        for_each(fill, *_columns(even_ranges(rows.sizes + 1.0)))
+        apply_to_each(fill, *_columns(even_ranges(rows.sizes + 1.0)))
         return _normalised(values, self.own_values(rows), self.own_values(columns))
 
     def own_values(self, trees: Trees) -> FloatArray:
@@ -59,43 +59,43 @@ class TreeKernel(ABC):
 
         Raises InputError for a tree whose value is too large for a number.
         """
-        values: FloatArray = trees.kept((self, "own values"), lambda: self._own_values(trees))
+        values: FloatArray = trees.cached((self, "own values"), lambda: self._own_values(trees))
         return values
 
-    def _own(self, trees: Trees) -> "_Sorted":
-        sorted_nodes: _Sorted = trees.kept(
+    def _sorted_nodes(self, trees: Trees) -> "_Sorted":
+        sorted_nodes: _Sorted = trees.cached(
             (type(self), "sorted"), lambda: _sorted(trees, self.kinds(trees)[0].astype(np.int64))
         )
         return sorted_nodes
 
-    def _kinds_of(self, trees: Trees, others: Trees) -> NDArray[np.int64]:
-        numbers: dict[Hashable, int] = others.kept(
-            (type(self), "numbers"), lambda: {kind: i for i, kind in enumerate(self.kinds(others)[1])}
+    def _kinds_of(self, trees: Trees, second_trees: Trees) -> NDArray[np.int64]:
+        numbers: dict[Hashable, int] = second_trees.cached(
+            (type(self), "numbers"), lambda: {kind: i for i, kind in enumerate(self.kinds(second_trees)[1])}
         )
         own, kinds = self.kinds(trees)
         known = np.array([*(numbers.get(kind, _ALONE) for kind in kinds), _ALONE], np.int64)
         return known[own]
 
     def _gram(self, trees: Trees) -> FloatArray:
-        own, prepared = self.own_values(trees), self._own(trees)
+        own, prepared = self.own_values(trees), self._sorted_nodes(trees)
         values = np.diag(own)
         later = np.cumsum(trees.sizes[::-1])[::-1]  # nodes of a tree and of those after it
 
         def fill(start: int, end: int) -> None:
             _triangle(prepared, self.decays, start, end, values)
 
-        for_each(fill, *_columns(even_ranges((trees.sizes + 1.0) * later, per_core=16)))
+        apply_to_each(fill, *_columns(even_ranges((trees.sizes + 1.0) * later, per_core=16)))
         values = _normalised(values, own, own)
         values.setflags(write=False)
         return values
 
     def _own_values(self, trees: Trees) -> FloatArray:
-        values, prepared = np.zeros(len(trees)), self._own(trees)
+        values, prepared = np.zeros(len(trees)), self._sorted_nodes(trees)
 
         def fill(start: int, end: int) -> None:
             _diagonal(prepared, self.decays, start, end, values)
 
-        for_each(fill, *_columns(even_ranges(trees.sizes**2 + 1.0)))
+        apply_to_each(fill, *_columns(even_ranges(trees.sizes**2 + 1.0)))
         with np.errstate(over="ignore"):
             too_large = np.flatnonzero(~np.isfinite(values**2))
         if len(too_large):
@@ -217,44 +217,49 @@ def _columns(ranges: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
     return [start for start, _ in ranges], [end for _, end in ranges]
 
 
-def _normalised(values: FloatArray, left: FloatArray, right: FloatArray) -> FloatArray:
-    norms = np.sqrt(left[:, np.newaxis] * right[np.newaxis])
+def _normalised(values: FloatArray, trees_a: FloatArray, trees_b: FloatArray) -> FloatArray:
+    norms = np.sqrt(trees_a[:, np.newaxis] * trees_b[np.newaxis])
     return np.divide(values, norms, out=np.zeros_like(values), where=norms > 0)
 
 
 @numba.njit(cache=True, nogil=True)
 def _diagonal(
-    trees: _Sorted, decays: tuple[bool, float, float], start: int, end: int, out: FloatArray
+    trees: _Sorted, decays: tuple[bool, float, float], start: int, end: int, values: FloatArray
 ) -> None:
     room = _room(trees, trees)
     for i in range(start, end):
-        out[i] = _value(trees, i, trees, i, decays, room)
+        values[i] = _value(trees, i, trees, i, decays, room)
 
 
 @numba.njit(cache=True, nogil=True)
 def _triangle(
-    trees: _Sorted, decays: tuple[bool, float, float], start: int, end: int, out: FloatArray
+    trees: _Sorted, decays: tuple[bool, float, float], start: int, end: int, values: FloatArray
 ) -> None:
     room = _room(trees, trees)
     for i in range(start, end):
-        for j in range(i + 1, len(out)):
-            out[i, j] = out[j, i] = _value(trees, i, trees, j, decays, room)
+        for j in range(i + 1, len(values)):
+            values[i, j] = values[j, i] = _value(trees, i, trees, j, decays, room)
 
 
 @numba.njit(cache=True, nogil=True)
 def _rectangle(
-    left: _Sorted, right: _Sorted, decays: tuple[bool, float, float], start: int, end: int, out: FloatArray
+    trees_a: _Sorted,
+    trees_b: _Sorted,
+    decays: tuple[bool, float, float],
+    start: int,
+    end: int,
+    values: FloatArray,
 ) -> None:
-    room = _room(left, right)
+    room = _room(trees_a, trees_b)
     for i in range(start, end):
-        for j in range(out.shape[1]):
-            out[i, j] = _value(left, i, right, j, decays, room)
+        for j in range(values.shape[1]):
+            values[i, j] = _value(trees_a, i, trees_b, j, decays, room)
 
 
 @numba.njit(cache=True, nogil=True)
-def _room(left: _Sorted, right: _Sorted) -> _Room:
+def _room(trees_a: _Sorted, trees_b: _Sorted) -> _Room:
     largest = 0
-    for offsets in (left[0], right[0]):
+    for offsets in (trees_a[0], trees_b[0]):
         for i in range(len(offsets) - 1):
             largest = max(largest, offsets[i + 1] - offsets[i])
     return np.zeros((largest, largest)), np.zeros((largest, 2), np.int64), np.zeros(largest + 1)
@@ -262,40 +267,40 @@ def _room(left: _Sorted, right: _Sorted) -> _Room:
 
 @numba.njit(cache=True, nogil=True)
 def _value(
-    left: _Sorted, i: int, right: _Sorted, j: int, decays: tuple[bool, float, float], room: _Room
+    trees_a: _Sorted, i: int, trees_b: _Sorted, j: int, decays: tuple[bool, float, float], room: _Room
 ) -> float:
-    if right[1][j] < left[1][i]:
-        left, i, right, j = right, j, left, i
-    value: float = _ordered(left, i, right, j, decays, room)
+    if trees_b[1][j] < trees_a[1][i]:
+        trees_a, i, trees_b, j = trees_b, j, trees_a, i
+    value: float = _ordered(trees_a, i, trees_b, j, decays, room)
     return value
 
 
 @numba.njit(cache=True, nogil=True)
 def _ordered(
-    left: _Sorted, i: int, right: _Sorted, j: int, decays: tuple[bool, float, float], room: _Room
+    trees_a: _Sorted, i: int, trees_b: _Sorted, j: int, decays: tuple[bool, float, float], room: _Room
 ) -> float:
-    start, end, base = left[0][i], left[0][i + 1], right[0][j]
-    first_left, first_right, arities_left, arities_right = left[2], right[2], left[3], right[3]
-    order = right[5]
+    start, end, base = trees_a[0][i], trees_a[0][i + 1], trees_b[0][j]
+    first_left, first_right, arities_left, arities_right = trees_a[2], trees_b[2], trees_a[3], trees_b[3]
+    order = trees_b[5]
     partial, decay, depth_decay = decays
     delta, ranges, row = room
-    _match(left, i, right, j, ranges)
+    _match(trees_a, i, trees_b, j, ranges)
     total = 0.0
     # The children of a node come after it: their values are there before its own is asked for.
     for a in range(end - 1, start - 1, -1):
         for place in range(ranges[a - start, 0], ranges[a - start, 1]):
             b = order[place]
-            one, other = first_left[a] - start, first_right[b] - base
+            first_child, second_child = first_left[a] - start, first_right[b] - base
             if partial:
                 value = depth_decay * decay**2
                 if arities_left[a] > 0 and arities_right[b] > 0:
                     value += depth_decay * _subsequences(
-                        delta, one, arities_left[a], other, arities_right[b], decay, row
+                        delta, first_child, arities_left[a], second_child, arities_right[b], decay, row
                     )
             else:
                 value = decay
                 for c in range(arities_left[a]):
-                    value *= 1.0 + delta[one + c, other + c]
+                    value *= 1.0 + delta[first_child + c, second_child + c]
             delta[a - start, b - base] = value
             total += value
     for a in range(start, end):
@@ -305,12 +310,12 @@ def _ordered(
 
 
 @numba.njit(cache=True, nogil=True)
-def _match(left: _Sorted, i: int, right: _Sorted, j: int, ranges: NDArray[np.int64]) -> None:
-    start, right_end = right[0][j], right[0][j + 1]
+def _match(trees_a: _Sorted, i: int, trees_b: _Sorted, j: int, ranges: NDArray[np.int64]) -> None:
+    start, right_end = trees_b[0][j], trees_b[0][j + 1]
     end = start
-    kinds, order, right_kinds, right_order = left[4], left[5], right[4], right[5]
-    first = left[0][i]
-    for place in range(first, left[0][i + 1]):
+    kinds, order, right_kinds, right_order = trees_a[4], trees_a[5], trees_b[4], trees_b[5]
+    first = trees_a[0][i]
+    for place in range(first, trees_a[0][i + 1]):
         a = order[place]
         kind = kinds[a]
         if place == first or kind != kinds[order[place - 1]]:
@@ -326,7 +331,7 @@ def _match(left: _Sorted, i: int, right: _Sorted, j: int, ranges: NDArray[np.int
 
 @numba.njit(cache=True, nogil=True)
 def _subsequences(
-    delta: FloatArray, one: int, n: int, other: int, k: int, decay: float, row: FloatArray
+    delta: FloatArray, first_child: int, n: int, second_child: int, k: int, decay: float, row: FloatArray
 ) -> float:
     total = 0.0
     row[: k + 1] = 0.0
@@ -334,7 +339,7 @@ def _subsequences(
         before = 0.0  # D(x - 1, y - 1)
         along = 0.0  # sum over y' <= y of decay^(y - y') S(x, y')
         for y in range(k):
-            ending = delta[one + x, other + y] * decay**2 * (1.0 + before)
+            ending = delta[first_child + x, second_child + y] * decay**2 * (1.0 + before)
             total += ending
             along = ending + decay * along
             before = row[y + 1]

@@ -165,7 +165,7 @@ def train(
     for file in files:
         if not file.is_file():
             raise InputError("no such file", location=file, remedy=f"give {kind.treebank}")
-    with locked_folder(output, "annotate", inputs=files, before=[MANIFEST]):
+    with locked_folder(output, "annotate", inputs=files, earlier_files=[MANIFEST]):
         made = kind.train(files, language, {**kind.defaults, **settings}, progress)
         with atomic_directory(output / task) as temporary:
             made.save(temporary)

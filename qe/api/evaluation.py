@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from features.basics.arguments import checked
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError, shown
+from features.basics.errors import InputError, quoted
 from features.basics.progress import Progress, silent
 from qe.data.dataset import DIRECTION, LabelScale
 from qe.data.directions import higher_is_better as direction_of
@@ -100,7 +100,7 @@ def evaluate(
         predictions = as_pandas(predictions)
     if not hasattr(predictions, "items"):
         raise InputError(
-            f"predictions must be given by name, but got {shown(predictions)}",
+            f"predictions must be given by name, but got {quoted(predictions)}",
             remedy='such as {"ridge": [...], "trees": [...]}',
         )
     labels = _numbers(gold, "the gold labels")
@@ -121,7 +121,7 @@ def _numbers(values: Any, what: str) -> FloatArray:
     try:
         array = np.asarray(values, np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"{what} must be numbers, but got {shown(values)}") from None
+        raise InputError(f"{what} must be numbers, but got {quoted(values)}") from None
     if array.ndim != 1:
         raise InputError(f"{what} must be one number per segment, but got shape {array.shape}")
     return array

@@ -110,7 +110,7 @@ def build(
     """
     from features.basics.errors import InputError
     from features.basics.progress import silent
-    from features.core.bundle import MANIFEST, known_parts, stranger
+    from features.core.bundle import MANIFEST, known_parts, unexpected_file
     from features.core.feature_set import parts_needed
     from features.storage.outputs import check_apart
     from features.text.tokenizer import Tokenizer
@@ -148,7 +148,7 @@ def build(
     )
     manifest = output / MANIFEST
     before = manifest.read_bytes() if manifest.is_file() else None
-    if (foreign := stranger(output)) is not None:
+    if (foreign := unexpected_file(output)) is not None:
         raise InputError(f"holds {foreign} and no bundle", location=output, remedy="choose another --output")
     inputs = Inputs(
         Alignments(alignments),

@@ -22,7 +22,7 @@ from pydantic import (
 )
 
 from features.basics.brief import in_short
-from features.basics.errors import InputError, shown, together
+from features.basics.errors import InputError, combined_error, quoted
 from features.basics.passwords import without_passwords
 from features.storage.strict_yaml import read_mapping
 from qe.config.extending import extended, told
@@ -667,7 +667,7 @@ def made(
     """
     experiment, mistakes = _drafted(content, root, overrides, files)
     if mistakes:
-        raise together(mistakes, told(location or Path("experiment"), files))
+        raise combined_error(mistakes, told(location or Path("experiment"), files))
     return experiment
 
 
@@ -804,7 +804,7 @@ def _filled(resources: dict[str, Any], dataset: Any) -> Any:
                 )
             if not (source and target):
                 raise InputError(
-                    f"{key}: '{{{name}}}' needs dataset.pair, like en-de, but it is {shown(pair)}"
+                    f"{key}: '{{{name}}}' needs dataset.pair, like en-de, but it is {quoted(pair)}"
                 )
             value = value.replace(f"{{{name}}}", known[name])
         return value

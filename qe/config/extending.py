@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from features.basics.errors import InputError, did_you_mean, shown, unknown_name
+from features.basics.errors import InputError, did_you_mean, quoted, unknown_name
 from features.storage.strict_yaml import MAX_DEPTH, read_mapping
 
 Keys = dict[str, Any]
@@ -68,7 +68,7 @@ def _bases(chain: list[tuple[Path, Keys]], location: Path) -> Iterator[Path]:
 def _base(folder: Path, name: object, location: Path) -> Path:
     if not isinstance(name, str) or not name:
         raise InputError(
-            f"{KEY}: must be the path of an experiment file, beside this one, but got {shown(name)}",
+            f"{KEY}: must be the path of an experiment file, beside this one, but got {quoted(name)}",
             location=location,
         )
     path = folder / name
@@ -122,12 +122,12 @@ def _check_removed(removed: list[Any], names: list[str], location: Path) -> None
     for entry in removed:
         if not (isinstance(entry, str) or (isinstance(entry, dict) and entry.keys() == {"set"})):
             raise InputError(
-                f"features.remove: takes names of kinds, and sets as {{set: NAME}}, but got {shown(entry)}",
+                f"features.remove: takes names of kinds, and sets as {{set: NAME}}, but got {quoted(entry)}",
                 location=location,
             )
         if (name := _name(entry)) not in names:
             raise InputError(
-                f"features.remove: the features that are extended have no {shown(name)}",
+                f"features.remove: the features that are extended have no {quoted(name)}",
                 location=location,
                 remedy=f"they have: {', '.join(names)}{did_you_mean(name, names)}",
             )

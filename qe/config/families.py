@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from features.basics.errors import shown, together
+from features.basics.errors import combined_error, quoted
 
 
 def feature_configs(value: Any, path: Path) -> list[dict[str, Any]]:
@@ -13,7 +13,7 @@ def feature_configs(value: Any, path: Path) -> list[dict[str, Any]]:
     """
     configs, mistakes = readable_configs(value)
     if mistakes:
-        raise together(mistakes, path)
+        raise combined_error(mistakes, path)
     return configs
 
 
@@ -32,6 +32,6 @@ def readable_configs(value: Any) -> tuple[list[dict[str, Any]], list[str]]:
         if isinstance(entry, dict) and ("kind" in entry) ^ ("set" in entry):
             configs.append(entry)
         else:
-            got = f"every entry needs a `kind` or a `set`, but got {shown(item)}"
+            got = f"every entry needs a `kind` or a `set`, but got {quoted(item)}"
             mistakes.append(f"features.{number}: {got}")
     return configs, mistakes

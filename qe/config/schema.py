@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from features.basics.errors import did_you_mean, shown, together
+from features.basics.errors import combined_error, did_you_mean, quoted
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -34,7 +34,7 @@ def validated(model: type[Checked], content: Mapping[str, Any], path: Path) -> C
     try:
         return model.model_validate(content)
     except ValidationError as error:
-        raise together([mistake.what for mistake in mistakes_of(error, model, content)], path) from None
+        raise combined_error([mistake.what for mistake in mistakes_of(error, model, content)], path) from None
 
 
 def drafted(
@@ -131,7 +131,7 @@ def _described(error: "ErrorDetails", model: type[BaseModel], content: Any) -> s
     if error["type"] == "extra_forbidden":
         known = _known_keys(model, error["loc"])
         return f"unknown key '{key}'; known: {', '.join(known)}{did_you_mean(parts[-1], known)}"
-    seen = "" if error["type"] == "missing" else f", but got {shown(error['input'])}"
+    seen = "" if error["type"] == "missing" else f", but got {quoted(error['input'])}"
     return f"{key}: {error['msg']}{seen}"
 
 

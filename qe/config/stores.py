@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
-from features.basics.errors import InputError, shown
+from features.basics.errors import InputError, quoted
 
 STUDY_TABLES: Final = frozenset({"studies", "trials", "version_info"})  # of Optuna
 _LONGEST_RECORD: Final = 1 << 24  # bytes of a line of a journal
@@ -136,7 +136,7 @@ def _check_records(path: Path, location: object) -> None:
             damaged = number > 1 or _begins_record(line)
             problem = "the study is damaged" if damaged else "holds no study: it is a file of another kind"
             raise InputError(
-                f"{problem}: line {number} is {shown(line[:40].decode('utf-8', 'replace'))}",
+                f"{problem}: line {number} is {quoted(line[:40].decode('utf-8', 'replace'))}",
                 location=location,
                 remedy="start again with --overwrite, or name another file"
                 if damaged

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError, shown
+from features.basics.errors import InputError, quoted
 from features.basics.numerals import LARGEST, real
 from features.core.segments import Segments
 from features.storage.files import digest
@@ -327,7 +327,7 @@ def _numbers(column: "pd.Series", label: str, name: str, classes: Pair | None) -
     wrong = [value for value, number in zip(column, numbers, strict=True) if np.isnan(number)]
     if 2 * len(wrong) >= len(numbers) and any(isinstance(value, str) for value in wrong):
         text = next(value for value in wrong if isinstance(value, str))
-        raise InputError(f"the label '{label}' of '{name}' is no number: {shown(text)}")
+        raise InputError(f"the label '{label}' of '{name}' is no number: {quoted(text)}")
     if (np.abs(numbers) > LARGEST).any():
         value = numbers[np.abs(numbers) > LARGEST][0]
         raise InputError(f"the label '{label}' of '{name}' is {value:g}, beyond {LARGEST:g}")
@@ -338,7 +338,7 @@ def _weights(column: "pd.Series", name: str) -> FloatArray:
     numbers = np.array([_number(value) for value in column], np.float64)
     for value, weight in zip(column, numbers, strict=True):
         if not 0 <= weight <= LARGEST:
-            raise InputError(f"row_weights of '{name}' must be numbers from 0, but one is {shown(value)}")
+            raise InputError(f"row_weights of '{name}' must be numbers from 0, but one is {quoted(value)}")
     return numbers
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from features.basics.errors import InputError, shown
+from features.basics.errors import InputError, quoted
 from features.storage.files import DAMAGED_GZIP, check_line_ends, damage_of, open_binary, read_lines
 
 Record = tuple[int, list[str]]  # the line it starts at, its fields
@@ -171,7 +171,7 @@ class _Quoted:
 
     def _wrong(self, what: str, number: int, text: str, kind: type[InputError] = InputError) -> InputError:
         return kind(
-            f"not valid CSV: {what} ({shown(text, 60)})",
+            f"not valid CSV: {what} ({quoted(text, 60)})",
             location=f"{self.path}:{number}",
             remedy="if double quotes are ordinary text here, set `quoting: false` (--no-quoting)",
         )

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
-from features.basics.errors import InputError, shown
+from features.basics.errors import InputError, quoted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +30,7 @@ def as_pandas(table: AnyTable) -> "pd.DataFrame":
     if isinstance(table, pd.DataFrame):
         return table
     if not hasattr(table, "__arrow_c_stream__"):
-        raise InputError(f"expected a table of pandas, polars or Arrow, but got {shown(table)}")
+        raise InputError(f"expected a table of pandas, polars or Arrow, but got {quoted(table)}")
     return cast("pd.DataFrame", pa.table(table).to_pandas())
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 
 from features.basics.errors import InputError
-from features.text.languages import is_known, speaks, tag_of
+from features.text.languages import is_language_tag, speaks, tag_of
 from qe.data.directions import key_of
 
 PAIR = ("lp", "pair", "language_pair", "language_pairs", "lang_pair", "langpair", "langs", "languages")
@@ -74,7 +74,11 @@ def _pairs(cells: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]] | None:
             return [(text,) for text in keys[name]]
     source = next((keys[name] for name in SIDES if name in keys and _is_source(name)), None)
     target = next((keys[name] for name in SIDES if name in keys and not _is_source(name)), None)
-    if source is None or target is None or not any(is_known(tag_of(text)) for text in {*source, *target}):
+    if (
+        source is None
+        or target is None
+        or not any(is_language_tag(tag_of(text)) for text in {*source, *target})
+    ):
         return None
     return list(zip(source, target, strict=True))
 
@@ -84,7 +88,7 @@ def _is_source(name: str) -> bool:
 
 
 def _is_pair(text: str) -> bool:
-    return any(is_known(tag_of(a)) and is_known(tag_of(b)) for a, b in _splits(text))
+    return any(is_language_tag(tag_of(a)) and is_language_tag(tag_of(b)) for a, b in _splits(text))
 
 
 def _splits(text: str) -> Iterator[tuple[str, str]]:

@@ -16,7 +16,7 @@ from typing import cast
 
 from features.basics.errors import InputError, unknown_name
 from features.basics.progress import Progress, silent
-from features.storage.damage import Damaged, read_json, whole
+from features.storage.damage import Damaged, damage_reported, read_json
 from features.storage.files import atomic_file, sha256
 
 BASE_URL = "https://raw.githubusercontent.com"
@@ -125,7 +125,7 @@ def terms_of(path: Path) -> str:
     for folder in (path, *path.resolve().parents[:3]):
         if (folder / ORIGIN).is_file():
             content = read_json("what is known of the dataset", folder / ORIGIN, _REMEDY)
-            with whole("what is known of the dataset", folder / ORIGIN, _REMEDY):
+            with damage_reported("what is known of the dataset", folder / ORIGIN, _REMEDY):
                 return f"{content['name']}: {content['terms']} ({content['source']})"
     return ""
 
@@ -134,7 +134,7 @@ def _recorded(output: Path) -> dict[str, tuple[tuple[str, str], ...]]:
     if not (output / ORIGIN).is_file():
         return {}
     content = read_json("what is known of the dataset", output / ORIGIN, _REMEDY)
-    with whole("what is known of the dataset", output / ORIGIN, _REMEDY):
+    with damage_reported("what is known of the dataset", output / ORIGIN, _REMEDY):
         return {
             str(url): tuple((str(sum_), str(_inside(file))) for sum_, file in files)
             for url, files in content["recorded"].items()

@@ -9,7 +9,7 @@ import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.basics.undefined import or_none
+from features.basics.undefined import finite_or_none
 from qe.display.numbers import number
 from qe.statistics.bayesian import Posterior, correlated_t, signed_rank
 from qe.statistics.groups import Groups, group_index
@@ -38,7 +38,7 @@ class BayesianComparison:
     undecided: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        told = {key: or_none(v) if isinstance(v, float) else v for key, v in vars(self).items()}
+        told = {key: finite_or_none(v) if isinstance(v, float) else v for key, v in vars(self).items()}
         return {**told, "undecided": self.undecided or None}
 
 

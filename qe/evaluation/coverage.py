@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from features.basics.array_types import FloatArray
-from features.basics.undefined import or_none
+from features.basics.undefined import finite_or_none
 from qe.data.dataset import LabelScale
 from qe.display.summary import summarised
 from qe.statistics.bootstrap import bootstrap_scores
@@ -63,14 +63,15 @@ class Coverage:
         """Plain values; None for what is not a finite number."""
         bands = {
             name: [
-                {key: or_none(value) for key, value in asdict(band).items()} for band in getattr(self, name)
+                {key: finite_or_none(value) for key, value in asdict(band).items()}
+                for band in getattr(self, name)
             ]
             for name in ("by_label", "by_prediction")
         }
         for band in (one for some in bands.values() for one in some):
             band["n"] = int(band["n"] or 0)
         plain = {"level": self.level, "coverage": self.coverage, "ci": list(self.ci)}
-        return {**plain, "width": or_none(self.width), "n": self.n, **bands}
+        return {**plain, "width": finite_or_none(self.width), "n": self.n, **bands}
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:

@@ -17,7 +17,7 @@ from features.basics.errors import InputError, known_name, unknown_name
 from features.basics.numerals import LARGEST
 from features.basics.packages import DISTRIBUTION, versions
 from features.basics.progress import Progress, silent
-from features.basics.undefined import or_none
+from features.basics.undefined import finite_or_none
 from features.storage.files import digest
 from qe.data.dataset import LabelScale
 from qe.display.summary import summarised, table_by
@@ -77,13 +77,13 @@ class SystemScores:
     n: int
 
     def to_json(self) -> dict[str, Any]:
-        named = {json_name(name): or_none(value) for name, value in self.metrics.items()}
+        named = {json_name(name): finite_or_none(value) for name, value in self.metrics.items()}
         return {
             **named,
-            "interval": [or_none(bound) for bound in self.interval],
+            "interval": [finite_or_none(bound) for bound in self.interval],
             "n": self.n,
-            "ci": {json_name(m): [or_none(b) for b in bounds] for m, bounds in self.ci.items()},
-            "delta_avg_by_n": {str(n): or_none(v) for n, v in enumerate(self.delta_avg_by_n, start=2)},
+            "ci": {json_name(m): [finite_or_none(b) for b in bounds] for m, bounds in self.ci.items()},
+            "delta_avg_by_n": {str(n): finite_or_none(v) for n, v in enumerate(self.delta_avg_by_n, start=2)},
         }
 
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, FiniteFloat
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.storage.damage import Damaged, read_json, whole
+from features.storage.damage import Damaged, damage_reported, read_json
 from qe.data.dataset import LabelScale
 from qe.display import files
 from qe.display.numbers import count, interval, number, p_value
@@ -203,13 +203,13 @@ def _run(folder: Path) -> _Run:
     file = folder / "report.json"
     if not file.is_file():
         raise InputError("holds no finished run (no report.json)", location=folder)
-    with whole("the report of the run", file, _AGAIN):
+    with damage_reported("the report of the run", file, _AGAIN):
         return _Run.model_validate(read_json("the report of the run", file, _AGAIN))
 
 
 def _predictions(folder: Path, nested: bool) -> pd.DataFrame:
     file, column = folder / "predictions.parquet", "nested" if nested else "predicted"
-    with whole("the predictions of the run", file, _AGAIN):
+    with damage_reported("the predictions of the run", file, _AGAIN):
         table = pd.read_parquet(file)
         if missing := {"split", "id", "gold", column} - set(table.columns):
             raise Damaged(f"has no column {', '.join(sorted(missing))}")

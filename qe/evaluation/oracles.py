@@ -12,7 +12,7 @@ from sacrebleu.metrics.bleu import BLEU
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, unknown_name
-from features.basics.undefined import or_none
+from features.basics.undefined import finite_or_none
 from features.text.tokenizer import Tokenizer
 from qe.data.dataset import LabelScale, Split
 from qe.data.labels import hter
@@ -82,11 +82,15 @@ class Oracle:
 
         systems  name -> DeltaAvg: adds `reached`, the share of the oracle's DeltaAvg that each has
         """
-        content: dict[str, Any] = {name: or_none(value) for name, value in self.metrics.items()}
-        content["ci"] = {name: [or_none(bound) for bound in bounds] for name, bounds in self.ci.items()}
+        content: dict[str, Any] = {name: finite_or_none(value) for name, value in self.metrics.items()}
+        content["ci"] = {
+            name: [finite_or_none(bound) for bound in bounds] for name, bounds in self.ci.items()
+        }
         content["mapped_to"] = None if self.mapped_to is None else list(self.mapped_to)
         if systems is not None:
-            content["reached"] = {name: or_none(self.reached(value)) for name, value in systems.items()}
+            content["reached"] = {
+                name: finite_or_none(self.reached(value)) for name, value in systems.items()
+            }
         return content
 
 

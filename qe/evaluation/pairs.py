@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from features.basics.errors import unknown_name
-from features.basics.undefined import or_none
+from features.basics.undefined import finite_or_none
 from qe.display.summary import summarised
 from qe.statistics.bootstrap import NAMES
 from qe.statistics.metric import METRICS
@@ -51,6 +51,6 @@ class Comparison:
             "baseline": self.baseline,
             "metric": json_name(self.metric),
             **self.result.to_json(),
-            "p_corrected": or_none(self.p_corrected),
-            "ci": [or_none(bound) for bound in self.ci],
+            "p_corrected": finite_or_none(self.p_corrected),
+            "ci": [finite_or_none(bound) for bound in self.ci],
         }

@@ -23,7 +23,7 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.basics.threads import cores
-from features.basics.undefined import or_none
+from features.basics.undefined import finite_or_none
 from qe.display.summary import summarised, table_by
 from qe.display.table import Table
 from qe.evaluation.pairs import json_name
@@ -113,7 +113,7 @@ class Point:
     exaggeration: float
 
     def to_json(self) -> dict[str, Any]:
-        return {key: or_none(v) if isinstance(v, float) else v for key, v in asdict(self).items()}
+        return {key: finite_or_none(v) if isinstance(v, float) else v for key, v in asdict(self).items()}
 
 
 @dataclass(frozen=True)
@@ -143,12 +143,12 @@ class MetricPower:
     def to_json(self) -> dict[str, Any]:
         return {
             "metric": json_name(self.metric),
-            "observed": or_none(self.observed),
+            "observed": finite_or_none(self.observed),
             "size": self.size,
-            "detectable": or_none(self.detectable),
+            "detectable": finite_or_none(self.detectable),
             "there": None if self.there is None else self.there.to_json(),
             "by_gain": [point.to_json() for point in self.by_gain],
-            "gain": or_none(self.gain),
+            "gain": finite_or_none(self.gain),
             "needed": self.needed,
             "by_size": [point.to_json() for point in self.by_size],
         }

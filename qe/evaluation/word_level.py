@@ -13,7 +13,7 @@ import numpy as np
 from features.basics.array_types import BoolArray, FloatArray, IntArray
 from features.basics.errors import InputError, unknown_name
 from features.basics.progress import Progress, silent
-from features.basics.undefined import or_none
+from features.basics.undefined import finite_or_none
 from qe.data.splits import make_folds
 from qe.display.summary import summarised, table_by
 from qe.display.table import Table as DisplayTable
@@ -189,8 +189,8 @@ class WordReport:
         """Plain values only; undefined is None."""
         systems = {
             name: {
-                **{metric: or_none(value) for metric, value in scores.items()},
-                "ci": {m: [or_none(end) for end in ends] for m, ends in self.ci.get(name, {}).items()},
+                **{metric: finite_or_none(value) for metric, value in scores.items()},
+                "ci": {m: [finite_or_none(end) for end in ends] for m, ends in self.ci.get(name, {}).items()},
             }
             for name, scores in self.scores.items()
         }

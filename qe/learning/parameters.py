@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import has_fit_parameter
 
 from features.basics.catalogue import Catalogue
-from features.basics.errors import InputError, did_you_mean, shown
+from features.basics.errors import InputError, did_you_mean, quoted
 from features.basics.hints import Mistake, mistakes
 from features.basics.packages import missing
 from qe.config.distributions import Choice, Distribution, FloatRange, IntRange
@@ -49,7 +49,7 @@ class StrategyIn:
 
     def mistakes(self, value: Any, place: str) -> Iterator[Mistake]:
         if "kind" not in value:
-            yield place, f"needs a `kind`, but got {shown(value)}"
+            yield place, f"needs a `kind`, but got {quoted(value)}"
             return
         params = {name: given for name, given in value.items() if name != "kind"}
         for name in self.fixed:
@@ -163,7 +163,7 @@ class Parameters:
         taken = made.get_params(deep=False)
         for name, value in params.items():
             if name in taken and taken[name] is not value and taken[name] != value:
-                yield f"{place}.{name}", f"the {self.whose} sets it to {shown(taken[name])}; leave it out"
+                yield f"{place}.{name}", f"the {self.whose} sets it to {quoted(taken[name])}; leave it out"
         if hasattr(made, "check_parameters"):
             try:
                 made.check_parameters()
@@ -195,7 +195,7 @@ def _of_scikit_learn(value: Any, constraints: Any, place: str) -> Iterator[Mista
         satisfied = []
     if not satisfied:
         words = [str(c) for c in allowed if not c.hidden and not any(sign in str(c) for sign in _NOT_IN_YAML)]
-        yield place, f"must be {' or '.join(words)}, but got {shown(value)}"
+        yield place, f"must be {' or '.join(words)}, but got {quoted(value)}"
 
 
 def estimator_mistakes(kind: type[BaseEstimator], params: Mapping[str, Any], place: str) -> Iterator[Mistake]:

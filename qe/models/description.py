@@ -12,7 +12,7 @@ from features.basics.hints import described, fits
 from features.basics.packages import DISTRIBUTION
 from features.basics.plugins import kinds_in
 from features.storage.checksums import checksums, identity_of, is_sealed, regular_files, sealed, verify
-from features.storage.damage import Damaged, read_json, whole
+from features.storage.damage import Damaged, damage_reported, read_json
 from features.storage.files import atomic_file, sha256
 from features.text.tokenizer import Tokenizer
 from qe.data.dataset import LabelScale
@@ -142,16 +142,16 @@ def _stamps(folder: Path) -> list[tuple[str, ...]]:
         return []
 
 
-def read(folder: Path, *, anew: bool = False) -> Description:
+def read(folder: Path, *, recompute: bool = False) -> Description:
     """Reads model.json and compares the folder's files with it.
 
-    `anew`: without the remembered checksums.
+    `recompute`: without the remembered checksums.
 
     Raises InputError as `read_unverified`, and if files are not those that it lists.
     """
     described = read_unverified(folder)
-    with whole("the model", folder, REMEDY):
-        verify(folder, described.files, (NAME, SIGNATURE), anew=anew)
+    with damage_reported("the model", folder, REMEDY):
+        verify(folder, described.files, (NAME, SIGNATURE), recompute=recompute)
     return described
 
 
@@ -170,7 +170,7 @@ def read_unverified(folder: Path) -> Description:
             location=folder,
             remedy=f"use the version that trained it: {_trained_by(content)}",
         )
-    with whole(NAME, path, REMEDY):
+    with damage_reported(NAME, path, REMEDY):
         described = from_json(Description, content)
         if not is_sealed(content):
             raise Damaged("its content does not go with its checksum")

@@ -15,7 +15,7 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.storage.arrays import typed
-from features.storage.damage import Damaged, read_json, whole
+from features.storage.damage import Damaged, damage_reported, read_json
 from features.text.tokens import Tokens
 from qe.display.numbers import number, percent
 from qe.display.summary import summarised
@@ -215,7 +215,7 @@ class Profile:
                 "the model has no profile of its training data", location=folder, remedy="train it again"
             )
         content = read_json("the profile of the training data", folder / _JSON, REMEDY)
-        with whole("the profile of the training data", folder / _JSON, REMEDY):
+        with damage_reported("the profile of the training data", folder / _JSON, REMEDY):
             names = tuple(map(str, content["names"]))
             edges = tuple(np.array(edges, np.float64) for edges in content["edges"])
             low, high = map(float, content["limits"])
@@ -413,5 +413,5 @@ def _words(tokens: Tokens) -> NDArray[np.uint32]:
     return np.unique(_hashes(tokens)[np.unique(tokens.ids)])
 
 
-def _ratio(part: Any, whole: Any) -> float:
-    return float(part) / float(whole) if whole else 0.0
+def _ratio(part: Any, damage_reported: Any) -> float:
+    return float(part) / float(damage_reported) if damage_reported else 0.0

@@ -14,7 +14,7 @@ from features.basics.errors import InputError
 from features.core.plain_words import VALUE
 from features.core.tree_columns import numbers, tree_names
 from features.storage.arrays import typed
-from features.storage.damage import Damaged, whole
+from features.storage.damage import Damaged, damage_reported
 from qe.display.numbers import general, in_words, signed
 from qe.display.summary import summarised
 from qe.models.attribution import Attribution, Sampling, attribution
@@ -63,7 +63,7 @@ class Background:
                 location=folder,
                 remedy="train it again",
             )
-        with whole("the background of explanations", folder / _FILES[0], REMEDY):
+        with damage_reported("the background of explanations", folder / _FILES[0], REMEDY):
             rows, usual = (np.load(folder / name, allow_pickle=False) for name in _FILES)
             typed("typical", usual, np.float64, None)
             typed("rows", rows, np.float64, None, len(usual))
@@ -107,7 +107,7 @@ class Explainer:
     def load(cls, model: Model, folder: Path) -> Self:
         """The explainer of a model, ready to explain. Raises InputError as `Background.load`."""
         explainer = cls(model, Background.load(folder))
-        with whole("the background of explanations", folder / _FILES[0], REMEDY):
+        with damage_reported("the background of explanations", folder / _FILES[0], REMEDY):
             typed("rows", explainer.background.rows, np.float64, None, len(model.feature_set.names))
             explainer._attribution.base  # noqa: B018  (what every explanation starts from, computed once)
         return explainer

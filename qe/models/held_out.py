@@ -9,7 +9,7 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.storage.arrays import finite, typed
-from features.storage.damage import whole
+from features.storage.damage import damage_reported
 from qe.models.description import REMEDY
 
 FILE = "held_out.npy"
@@ -52,7 +52,7 @@ class HeldOut:
                 location=folder,
                 remedy="train it again",
             )
-        with whole("the table of held-out predictions", path, REMEDY):
+        with damage_reported("the table of held-out predictions", path, REMEDY):
             table = np.load(path, allow_pickle=False)
             typed(FILE, table, np.float64, None, 2)
             finite(FILE, table)

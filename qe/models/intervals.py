@@ -15,7 +15,7 @@ import numpy as np
 from features.basics.array_types import FloatArray, IntArray
 from features.basics.errors import InputError
 from features.storage.arrays import finite, rising, typed, within
-from features.storage.damage import read_json, whole
+from features.storage.damage import damage_reported, read_json
 from qe.data.dataset import LabelScale
 from qe.display.summary import summarised
 from qe.evaluation.coverage import Coverage, coverage
@@ -175,7 +175,7 @@ class Intervals:
             remedy = "train it again, with labels: they are what intervals are made of"
             raise InputError("the model has no prediction intervals", location=folder, remedy=remedy)
         content = read_json("the intervals", folder / _FILE, REMEDY)
-        with whole("the intervals", folder / _FILE, REMEDY):
+        with damage_reported("the intervals", folder / _FILE, REMEDY):
             scores = np.load(folder / _SCORES, allow_pickle=False)
             typed(_SCORES, scores, np.float64, None)
             rising(_SCORES, scores, None, None)

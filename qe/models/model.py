@@ -22,7 +22,7 @@ from features.core.extractor import Extractor, FittedExtractor
 from features.core.feature_set import EXTRACTORS, FeatureSet, parts_needed
 from features.core.segments import Segments
 from features.core.tree_columns import numbers, tree_names, without_trees
-from features.storage.damage import whole
+from features.storage.damage import damage_reported
 from features.storage.files import atomic_directory
 from features.text.tokenizer import Tokenizer
 from qe.data.dataset import LabelScale
@@ -203,7 +203,7 @@ class Model:
         kinds = description.kinds_of(described.candidate, described.features)
         check_versions(described.plugins, kinds, path)
         source, target = described.tokenizers
-        with whole(description.NAME, path / description.NAME, REMEDY):
+        with damage_reported(description.NAME, path / description.NAME, REMEDY):
             made_columns = kept_annotators(described.made_columns, path)
             check_made_columns(made_columns, (source.language, target.language))
         warn_of_versions(described.about, path)
@@ -297,7 +297,7 @@ def _bundle(path: Path, described: Description) -> Bundle | None:
 
 
 def _feature_set(described: Description, bundle: Bundle | None, path: Path) -> FeatureSet:
-    with whole(description.NAME, path / description.NAME, REMEDY):
+    with damage_reported(description.NAME, path / description.NAME, REMEDY):
         elsewhere = [c["kind"] for c in described.features if EXTRACTORS.get(c["kind"]).reads_files]
         if elsewhere:
             raise InputError(
@@ -310,7 +310,7 @@ def _feature_set(described: Description, bundle: Bundle | None, path: Path) -> F
     for i, extractor in enumerate(fresh.extractors):
         if isinstance(extractor, FittedExtractor):
             folder = path / _FITTED / str(i)
-            with whole(f"what '{fresh.configs[i]['kind']}' has learned", folder, REMEDY):
+            with damage_reported(f"what '{fresh.configs[i]['kind']}' has learned", folder, REMEDY):
                 restored.append(extractor.restore(folder))
         else:
             restored.append(extractor)

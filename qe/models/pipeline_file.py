@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 
 from features.basics.errors import InputError
 from features.storage.boosted_trees import check_trees
-from features.storage.damage import Damaged, whole
+from features.storage.damage import Damaged, damage_reported
 from features.syntax.trees import Trees, column
 from qe.learning.arrays import check_estimators, estimators
 from qe.learning.learner import LEARNERS
@@ -64,7 +64,7 @@ def load_pipeline(path: Path, candidate: Candidate, width: int, trees: Sequence[
             f"the model's file {path.name} is gone", location=path.parent, remedy="train it again"
         )
     expected = candidate.pipeline(seed=0)
-    with whole("the pipeline", path, _REMEDY):
+    with damage_reported("the pipeline", path, _REMEDY):
         content = path.read_bytes()
         trusted = trusted_types(candidate, expected)
         refused = _check_archive(content, trusted)

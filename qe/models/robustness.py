@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
-from features.basics.undefined import or_none
+from features.basics.undefined import finite_or_none
 from features.core.segments import Segments
 from qe.data.dataset import LabelScale
 from qe.data.perturbation import EFFECTS, PERTURBATIONS, Effect, names, perturbed
@@ -92,8 +92,14 @@ class Robustness:
         return {
             "rows": self.rows,
             "marked": self.marked,
-            "destroyed_below": {"mean": or_none(mean), "least": or_none(least), "kind": worst or None},
-            "perturbations": [asdict(answer) | {"moved": or_none(answer.moved)} for answer in self.answers],
+            "destroyed_below": {
+                "mean": finite_or_none(mean),
+                "least": finite_or_none(least),
+                "kind": worst or None,
+            },
+            "perturbations": [
+                asdict(answer) | {"moved": finite_or_none(answer.moved)} for answer in self.answers
+            ],
         }
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from features.basics.errors import InputError
-from features.storage.damage import Damaged, read_json, whole
+from features.storage.damage import Damaged, damage_reported, read_json
 from features.storage.files import atomic_file
 from qe.models import description
 from qe.models.description import SIGNATURE
@@ -56,7 +56,7 @@ def verify(folder: Path, key: Path) -> str:
     if not path.is_file():
         raise InputError("the model is not signed", location=folder, remedy="sign it: `qe models sign`")
     content = read_json("the signature", path, "sign the model again")
-    with whole("the signature", path, "sign the model again"):
+    with damage_reported("the signature", path, "sign the model again"):
         signature = _decoded(content["signature"])
     if content.get("key") != fingerprint:
         raise InputError(
@@ -72,7 +72,7 @@ def verify(folder: Path, key: Path) -> str:
             location=folder,
             remedy=description.REMEDY,
         ) from None
-    description.read(folder, anew=True)
+    description.read(folder, recompute=True)
     return fingerprint
 
 

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from features.basics.array_types import BoolArray, FloatArray
-from features.storage.damage import Damaged, read_json, whole
+from features.storage.damage import Damaged, damage_reported, read_json
 from qe.evaluation.word_level import best_threshold, check_threshold_metric
 from qe.models.description import REMEDY, from_json
 
@@ -92,7 +92,7 @@ class WordTags:
         if not path.is_file():
             return None
         content = read_json(FILE, path, REMEDY)
-        with whole(FILE, path, REMEDY):
+        with damage_reported(FILE, path, REMEDY):
             if content.get("version") != _VERSION:
                 raise Damaged(f"version {content.get('version')!r}, this version reads {_VERSION}")
             places = {kind: _place(kind, one) for kind, one in content["places"].items()}

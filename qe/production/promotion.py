@@ -12,7 +12,7 @@ import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.basics.undefined import or_none
+from features.basics.undefined import finite_or_none
 from features.storage.files import digest
 from qe.config.experiment import Experiment
 from qe.data.dataset import LabelScale
@@ -336,9 +336,9 @@ def _judge(
         decision,
         promoted=better,
         reason=_reason(better, own, other, metric, margin, result, level, why),
-        gain=or_none(gain),
+        gain=finite_or_none(gain),
         ci=None if np.isnan(ci[0]) else ci,
-        p=None if why else or_none(result.p),
+        p=None if why else finite_or_none(result.p),
         test=result.test,
     )
 

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.basics.undefined import or_none
+from features.basics.undefined import finite_or_none
 from features.storage import strict_yaml
 from qe.config.schema import Section, validated
 from qe.data.dataset import LabelScale
@@ -254,7 +254,7 @@ def _figures(
     def estimate(part: Callable[[FloatArray], FloatArray]) -> Estimate:
         with np.errstate(invalid="ignore", divide="ignore"):
             value, (low, high) = float(part(real)[0]), percentile_interval(part(drawn))
-        return Estimate(or_none(value), None if np.isnan(low) else (low, high))
+        return Estimate(finite_or_none(value), None if np.isnan(low) else (low, high))
 
     def share(above: int, below: int) -> Estimate:
         return estimate(lambda sums: sums[:, above] / sums[:, below])

@@ -13,7 +13,7 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
-from features.basics.undefined import or_none
+from features.basics.undefined import finite_or_none
 from features.comparisons.consistency import COLUMNS, Consistency
 from features.core.bundle import Bundle
 from features.resources.aligner import Aligner
@@ -38,7 +38,7 @@ class DocumentConsistency:
 
     def summary(self) -> dict[str, float | None]:
         """Plain values; undefined is None."""
-        return {name: or_none(value) for name, value in self.figures.items()}
+        return {name: finite_or_none(value) for name, value in self.figures.items()}
 
     def table(self) -> Table:
         """A row as in Table 2 of the paper."""

@@ -58,7 +58,7 @@ def own_texts(
     _check_plain(needed)
     texts = _texts(section, segments, labels)
     bundles = _Bundles(section, segments, needed, cache, progress)
-    parts = Parts.of(segments, section.parts)
+    parts = Parts.from_segments(segments, section.parts)
     part, without = parts(segments), []
     whole = bundles.bundle(texts)
     for k in range(section.parts):

@@ -10,7 +10,7 @@ from features.basics.assignments import assignments
 from features.basics.errors import InputError, did_you_mean
 from features.basics.hints import described, fits
 from features.core.bundle import Builders, Part, builder_of, known_parts, unknown_part
-from features.core.resource import With, declaration
+from features.core.resource import OnlyForParts, declaration
 
 PartSettings = Mapping[str, Mapping[str, Any]]  # part -> setting -> value
 
@@ -81,7 +81,7 @@ def settings_of(part: Part, builders: Builders) -> dict[str, Setting]:
 
 
 def _counts(hint: Any, part: Part) -> bool:
-    notes = [note for note in getattr(hint, "__metadata__", ()) if isinstance(note, With)]
+    notes = [note for note in getattr(hint, "__metadata__", ()) if isinstance(note, OnlyForParts)]
     return all(set(note.parts) & part.needs.keys() for note in notes)
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from features.basics.errors import InputError, shown
+from features.basics.errors import InputError, quoted
 from features.storage.files import atomic_file
 from features.storage.outputs import check_output, check_outside
 from qe.data.table_files import Layout
@@ -107,7 +107,7 @@ def _difference(file: Opened, again: Opened) -> str:
     for one, other in zip(file.rows, again.rows, strict=True):
         for name in names:
             if other.texts.get(name) != one.texts[name] and NO_VALUE not in other.reasons.get(name, ""):
-                return f"{shown(one.texts[name])} would be {shown(other.texts.get(name, ''))}"
+                return f"{quoted(one.texts[name])} would be {quoted(other.texts.get(name, ''))}"
     return ""
 
 
@@ -150,11 +150,11 @@ def note(row: Mapping[str, Any]) -> str:
         return f"no score: {row['reason']}"
     left = {"id", "reason", *(() if row.get("unlike") else ("outside",))}
     values = {name: value for name, value in row.items() if name not in left and value not in (None, "")}
-    shown = (
+    quoted = (
         f"{name} {number(value)}" if isinstance(value, float) else f"{name} {value}"
         for name, value in values.items()
     )
-    return "; ".join(shown)
+    return "; ".join(quoted)
 
 
 def _summary(batch: Batch, scorer: Scorer) -> ScoredFile:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from features.basics.errors import InputError
 from features.storage.checksums import checksum
-from features.storage.damage import read_json, whole
+from features.storage.damage import damage_reported, read_json
 from features.storage.files import atomic_file, sha256
 from qe.display import output_schemas
 from qe.display.output_schemas import SCHEMA
@@ -199,7 +199,7 @@ def _checked(path: Path, scored: Path) -> Mapping[str, Any]:
         raise InputError(
             "is no summary of scores", location=path, remedy="give what `qe score --summary` writes"
         )
-    with whole("the summary", path, again):
+    with damage_reported("the summary", path, again):
         _ = content["model"]["fingerprint"][:12], content["model"]["name"]
         if content["output"]["sha256"] != sha256(scored):
             raise InputError(
@@ -220,6 +220,6 @@ def _own(scored: Path) -> Mapping[str, Any] | None:
         return None  # whoever reads its rows says so
     if not isinstance(content, dict) or (content.get("kind"), content.get("schema")) != (KIND, SCHEMA):
         return None
-    with whole("the metadata", scored, _AGAIN):
+    with damage_reported("the metadata", scored, _AGAIN):
         _ = content["model"]["fingerprint"][:12], content["model"]["name"]
     return content

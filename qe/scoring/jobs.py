@@ -21,7 +21,7 @@ from features.basics.progress import Progress, silent
 from features.basics.threads import processes
 from features.basics.workers import WorkerDied, WorkerPool
 from features.storage.checksums import checksum
-from features.storage.damage import read_json, whole
+from features.storage.damage import damage_reported, read_json
 from features.storage.files import atomic_file, digest
 from features.storage.outputs import check_output, check_outside, locked_file
 from qe.data.table_files import Layout
@@ -543,7 +543,7 @@ class _Job:
         for piece in pieces:
             file, remedy = piece.with_suffix(".json"), "start anew with --overwrite"
             counts = read_json("a chunk's counts", file, remedy)
-            with whole("a chunk's counts", file, remedy):
+            with damage_reported("a chunk's counts", file, remedy):
                 repeated += counts["repeated"]
                 known += counts["known"]
                 for name, one in counts["routed"].items():

@@ -15,7 +15,7 @@ import pandas as pd
 
 from features.basics.errors import InputError
 from features.basics.packages import version
-from features.basics.undefined import or_none
+from features.basics.undefined import finite_or_none
 from features.core.segments import Segments
 from features.core.tree_columns import numbers
 from features.storage.files import digest
@@ -323,12 +323,12 @@ class Scorer:
         segments = self.model.segments(given)
         features = self._features(segments)
         scores, seen = self.model.judge(segments, features)
-        columns: dict[str, Sequence[Any]] = {"score": [or_none(score) for score in scores]}
+        columns: dict[str, Sequence[Any]] = {"score": [finite_or_none(score) for score in scores]}
         if self.intervals is not None and self.options.level is not None:
             groups = next((given[name] for name in self.intervals.columns), ())
             bounds = self.intervals.bounds(numbers(features), scores, self.options.level, groups)
             for name, values in zip(("low", "high"), bounds, strict=True):
-                columns[name] = [or_none(value) for value in values]
+                columns[name] = [finite_or_none(value) for value in values]
         if self.options.triage is not None:
             marked = [False] * len(scores) if seen is None else seen.marked.tolist()
             columns["action"] = list(map(self.options.triage.action, scores.tolist(), marked))

@@ -15,7 +15,7 @@ from scipy import stats
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, known_name
-from features.basics.undefined import or_none
+from features.basics.undefined import finite_or_none
 from qe.display.numbers import general, percent, span
 from qe.display.summary import summarised
 from qe.statistics.cautions import Titled, borderline, undecided
@@ -156,11 +156,11 @@ class InBucket:
             "system": self.system,
             "baseline": self.baseline,
             "metric": self.metric,
-            "score": or_none(self.scores[0]),
-            "baseline_score": or_none(self.scores[1]),
+            "score": finite_or_none(self.scores[0]),
+            "baseline_score": finite_or_none(self.scores[1]),
             **self.result.to_json(),
-            "p_corrected": or_none(self.p_corrected),
-            "ci": [or_none(bound) for bound in self.ci],
+            "p_corrected": finite_or_none(self.p_corrected),
+            "ci": [finite_or_none(bound) for bound in self.ci],
         }
 
 
@@ -176,7 +176,7 @@ class Dependence:
     p_corrected: float
 
     def to_json(self) -> dict[str, Any]:
-        return {k: or_none(v) if isinstance(v, float) else v for k, v in vars(self).items()}
+        return {k: finite_or_none(v) if isinstance(v, float) else v for k, v in vars(self).items()}
 
 
 @summarised

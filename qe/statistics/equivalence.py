@@ -14,7 +14,7 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from features.basics.assignments import numbers
 from features.basics.errors import InputError, known_name
-from features.basics.undefined import or_none
+from features.basics.undefined import finite_or_none
 from qe.statistics.family import Judged, Key, Rule, Table
 from qe.statistics.levels import Levels
 from qe.statistics.one_sided import exceeds
@@ -63,7 +63,7 @@ class Equivalence:
     undecided: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        told = {key: or_none(v) if isinstance(v, float) else v for key, v in vars(self).items()}
+        told = {key: finite_or_none(v) if isinstance(v, float) else v for key, v in vars(self).items()}
         return {**told, "undecided": self.undecided or None}
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, unknown_name
-from features.basics.undefined import or_none
+from features.basics.undefined import finite_or_none
 from qe.display.summary import summarised
 from qe.statistics.reach import Reach, Tail
 
@@ -102,7 +102,7 @@ class TestResult:
         named["p_error"] = named.pop("error")
         del named["reach"]
         named |= {"units": self.units, "p_smallest": self.smallest}
-        return {key: or_none(v) if isinstance(v, float) else v for key, v in named.items()}
+        return {key: finite_or_none(v) if isinstance(v, float) else v for key, v in named.items()}
 
 
 def without_answer(result: TestResult, why: str) -> TestResult:

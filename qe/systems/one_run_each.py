@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from features.basics.undefined import or_none
+from features.basics.undefined import finite_or_none
 from qe.display.numbers import count, interval, number, p_value, percent
 from qe.display.table import Column, Table
 from qe.statistics.result import TestResult
@@ -43,7 +43,11 @@ class SingleRuns:
 
     def to_json(self) -> dict[str, Any]:
         cases = {
-            name: {"runs": list(runs), "difference": or_none(one.difference), "p": or_none(one.p)}
+            name: {
+                "runs": list(runs),
+                "difference": finite_or_none(one.difference),
+                "p": finite_or_none(one.p),
+            }
             for name, (runs, one) in self.cases.items()
         }
         named = {"system": self.system, "baseline": self.baseline, "metric": self.metric, "cases": cases}

@@ -16,7 +16,7 @@ from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
 
 from features.basics.errors import InputError
 from features.storage import strict_yaml
-from features.storage.damage import Damaged, whole
+from features.storage.damage import Damaged, damage_reported
 from qe.tracking import pyfunc
 from qe.tracking.connection import connected
 from qe.tracking.example import example
@@ -102,7 +102,7 @@ def _model_directory(uri: str) -> Path:
         raise InputError(
             f"no model at {uri} ({error})", remedy="`qe models` lists the registered ones"
         ) from None
-    with whole("the MLflow model", local / "MLmodel", "name a model that `qe train` has logged"):
+    with damage_reported("the MLflow model", local / "MLmodel", "name a model that `qe train` has logged"):
         flavors = strict_yaml.read(local / "MLmodel", "description of a model")["flavors"]
         folder = local / str(flavors["python_function"]["artifacts"]["model"]["path"])
         if not folder.resolve().is_relative_to(local.resolve()):
@@ -121,7 +121,7 @@ def registered_as(folder: Path) -> tuple[str, str] | None:
     file = root / "registered_model_meta"
     if not file.is_file():
         return None
-    with whole("what MLflow says of a version", file, "name the model by its version"):
+    with damage_reported("what MLflow says of a version", file, "name the model by its version"):
         said = strict_yaml.read(file, "description of a version")
         return str(said["model_name"]), str(said["model_version"])
 

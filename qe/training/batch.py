@@ -34,7 +34,7 @@ def train_all(
     `workers` processes search for each. With `resume`, experiments whose report is there already are trained
     again only where they changed.
     """
-    with locked_folder(output, "train", before=(f"*/{STATE}",)):
+    with locked_folder(output, "train", earlier_files=(f"*/{STATE}",)):
         return _trained(plans, output, cache, resume, overwrite, workers, on_outcome, progress)
 
 

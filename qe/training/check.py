@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from features.basics.errors import InputError, shown, together, unknown_name
+from features.basics.errors import InputError, combined_error, quoted, unknown_name
 from features.basics.packages import missing
 from features.basics.plugins import load_own
 from features.core.bundle import Bundle, known_parts, unknown_part
@@ -46,9 +46,9 @@ def load(path: Path, *, data_root: Path | None = None, overrides: Sequence[str] 
         experiment, wrong = experiment_file.draft(path, data_root=data_root, overrides=overrides)
         wrong += [mistake for mistake in mistakes(experiment) if mistake not in wrong]
     except OSError as error:  # a name that is too long, a folder that may not be looked into
-        raise InputError(f"{shown(error.filename)}: {error.strerror}", location=path) from None
+        raise InputError(f"{quoted(error.filename)}: {error.strerror}", location=path) from None
     if wrong:
-        raise together(wrong, experiment.told(path))
+        raise combined_error(wrong, experiment.told(path))
     return Plan(experiment)
 
 
@@ -63,7 +63,7 @@ def check(experiment: Experiment, *, in_memory: bool = False) -> Plan:
     """
     wrong = list(mistakes(experiment, in_memory=in_memory))
     if wrong:
-        raise together(wrong, f"experiment '{experiment.name}'")
+        raise combined_error(wrong, f"experiment '{experiment.name}'")
     return Plan(experiment)
 
 
@@ -357,7 +357,7 @@ def _of_search(experiment: Experiment) -> Iterator[str]:
 def _of_model_name(experiment: Experiment) -> Iterator[str]:
     name = experiment.tracking.model_name
     if name is not None and (not name.strip() or any(sign in name for sign in "/:")):
-        yield f"tracking.model_name: no name for a model in MLflow: {shown(name)}; leave out `/` and `:`"
+        yield f"tracking.model_name: no name for a model in MLflow: {quoted(name)}; leave out `/` and `:`"
 
 
 def _told(place: str, rule: Callable[[], object]) -> Iterator[str]:

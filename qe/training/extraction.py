@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
-from features.core.apart import Apart, LookedUp
+from features.core.apart import OutOfFold, ResourceLookup
 from features.core.extractor import Extractor, FittedExtractor
 from features.core.feature_set import FeatureSet, checked, extractor_fingerprint, verified
 from features.core.segments import Segments
@@ -60,7 +60,7 @@ class Extraction:
     progress: Progress = silent
     compute: Compute = _here
     clock: Clock = field(default_factory=Clock, repr=False)
-    apart: Apart[FeatureSet] | None = None
+    apart: OutOfFold[FeatureSet] | None = None
     labels: AuxiliaryLabels | None = None
     _last: dict[int, tuple[str, FittedExtractor]] = field(default_factory=dict, init=False, repr=False)
     _keys: dict[int, str] = field(default_factory=dict, init=False, repr=False)
@@ -156,7 +156,7 @@ class Extraction:
         name = f"{self.feature_set.configs[i]['kind']}-{digest(self._key(i), split.fingerprint)}"
         path = cache_entry(self.cache, "fitted", name) if self.cache else None
         fitted = kept_fit(path, extractor, partial(self._fitted, i, extractor, split))
-        return fitted.looked_up(None) if isinstance(fitted, LookedUp) else fitted
+        return fitted.with_out_of_fold(None) if isinstance(fitted, ResourceLookup) else fitted
 
     def _cross_fitted(self, i: int, extractor: FittedExtractor, fitting: Split) -> FloatArray:
         key = digest(self._key(i), fitting.fingerprint, self.by, self.block, self.seed, self.cross_fit)
@@ -274,7 +274,7 @@ class Extraction:
         return _fit(extractor, split if self.labels is None else self.labels.mixed(split, of))
 
     def _frame(self, blocks: Mapping[int, FloatArray], segments: Segments) -> pd.DataFrame:
-        names = [feature.name for i in blocks for feature in self.feature_set.kept(i)]
+        names = [feature.name for i in blocks for feature in self.feature_set.kept_features(i)]
         kept = [self.feature_set.keep(i, block) for i, block in blocks.items()]
         data = np.hstack(kept) if kept else np.empty((len(segments), 0))
         return pd.DataFrame(data, index=pd.Index(segments.id, name="id"), columns=names)

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from features.core.extractor import FittedExtractor
 from features.storage.checksums import checksums, verify
-from features.storage.damage import whole
+from features.storage.damage import damage_reported
 from features.storage.files import atomic_directory, link_or_copy
 
 _FILES = "files.json"  # their checksums
@@ -25,7 +25,7 @@ def kept_fit(path: Path | None, family: Family, fit: Callable[[], Family]) -> Fa
         return fit()
     recorded = path / _FILES
     if recorded.is_file():
-        with whole("a fitted family", path, "delete this folder: it is made again"):
+        with damage_reported("a fitted family", path, "delete this folder: it is made again"):
             verify(path, json.loads(recorded.read_text("utf-8")), (_FILES,))
             return family.restore(path)
     fitted = fit()

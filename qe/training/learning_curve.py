@@ -10,7 +10,7 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, known_name
 from features.basics.progress import Progress, silent
-from features.basics.undefined import or_none
+from features.basics.undefined import finite_or_none
 from qe.config.experiment import Experiment
 from qe.display.summary import summarised, table_by
 from qe.display.table import Table
@@ -80,7 +80,7 @@ class LearningCurve:
                 }
                 for size in self.sizes
             ],
-            "percentage_slope": {metric: or_none(self.percentage_slope(metric)) for metric in ERRORS},
+            "percentage_slope": {metric: finite_or_none(self.percentage_slope(metric)) for metric in ERRORS},
         }
 
     def summary(self) -> Table:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from features.basics.errors import InputError
-from features.core.apart import Apart, LookedUp
+from features.core.apart import OutOfFold, ResourceLookup
 from features.core.configured import resources_in
 from features.core.extractor import Extractor, FittedExtractor
 from features.core.feature_set import FeatureSet
@@ -14,7 +14,9 @@ from qe.resources.own_texts import OwnTexts
 Configs = Sequence[Mapping[str, Any]]
 
 
-def looked_up_apart(own: OwnTexts, features: Configs, trees: Configs) -> tuple[FeatureSet, Apart[FeatureSet]]:
+def looked_up_apart(
+    own: OwnTexts, features: Configs, trees: Configs
+) -> tuple[FeatureSet, OutOfFold[FeatureSet]]:
     """The features with the resources of all texts, and with those built without a fold.
 
     Training rows are looked up in resources that were built without their own fold.
@@ -27,13 +29,13 @@ def looked_up_apart(own: OwnTexts, features: Configs, trees: Configs) -> tuple[F
         _apart(own, str(config["kind"]), extractor, [other.extractors[i] for other in others])
         for i, (config, extractor) in enumerate(zip(whole.configs, whole.extractors, strict=True))
     )
-    return replace(whole, extractors=extractors), Apart(own.parts, others)
+    return replace(whole, extractors=extractors), OutOfFold(own.parts, others)
 
 
 def _apart(own: OwnTexts, kind: str, extractor: Extractor, others: Sequence[Any]) -> Extractor:
     if not (isinstance(extractor, FittedExtractor) and resources_in(extractor)):
         return extractor
-    if not isinstance(extractor, LookedUp):
+    if not isinstance(extractor, ResourceLookup):
         raise InputError(
             f"'{kind}' learns from labels, and cannot look rows up in resources without their own texts",
             location="resources.texts",
@@ -45,4 +47,4 @@ def _apart(own: OwnTexts, kind: str, extractor: Extractor, others: Sequence[Any]
             location="resources.texts",
             remedy="leave out `predict`; `knowledge: [predictor]` has a predictor among the resources",
         )
-    return extractor.looked_up(Apart(own.parts, others))
+    return extractor.with_out_of_fold(OutOfFold(own.parts, others))

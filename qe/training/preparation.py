@@ -14,7 +14,7 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, unknown_name
 from features.basics.plugins import load_own
 from features.basics.progress import Progress, silent
-from features.core.apart import Apart
+from features.core.apart import OutOfFold
 from features.core.bundle import Bundle
 from features.core.feature_set import FeatureSet, check_files, parts_needed
 from qe.config.experiment import Experiment
@@ -229,7 +229,7 @@ def _with_annotators(plan: Plan, dataset: Dataset, cache: Path, progress: Progre
 class _Features:
     feature_set: FeatureSet
     bundle: Bundle | None
-    apart: Apart[FeatureSet] | None = None
+    apart: OutOfFold[FeatureSet] | None = None
     notes: tuple[str, ...] = ()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
-from features.storage.damage import read_json, whole
+from features.storage.damage import damage_reported, read_json
 from qe.config.experiment import IN_MEMORY, Experiment, of_settings
 from qe.display.numbers import general, number
 from qe.display.table import Column, Table
@@ -98,7 +98,7 @@ def reproduce(
     Raises InputError if there is no finished run, or one of data in memory.
     """
     then = report_of(run)
-    with whole("the report", Path(run), _ANEW):
+    with damage_reported("the report", Path(run), _ANEW):
         experiment, notes = _experiment(then, overrides)
         searched = then["search"]
         trial = searched["best_trial"] if searched["chosen"] and not notes else None

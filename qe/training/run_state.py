@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from features.basics.errors import InputError
-from features.storage.damage import Damaged, read_json, whole
+from features.storage.damage import Damaged, damage_reported, read_json
 from features.storage.files import atomic_file
 from features.storage.outputs import check_apart
 
@@ -109,8 +109,8 @@ def _there(output: Path, state: str) -> InputError:
 
 
 def _finished(output: Path, earlier: Mapping[str, Any], command: str) -> bool:
-    whole = all((output / name).exists() for name in ("report.json", "model"))
-    return bool(command) and earlier["finished"] and earlier.get("command") == command and whole
+    damage_reported = all((output / name).exists() for name in ("report.json", "model"))
+    return bool(command) and earlier["finished"] and earlier.get("command") == command and damage_reported
 
 
 def _read(path: Path) -> dict[str, Any] | None:
@@ -118,7 +118,7 @@ def _read(path: Path) -> dict[str, Any] | None:
         return None
     remedy = "start anew in another --output"
     content = read_json("the state of the run", path, remedy)
-    with whole("the state of the run", path, remedy):
+    with damage_reported("the state of the run", path, remedy):
         kinds = {"fingerprint": str, "run_id": str | None, "finished": bool}
         wrong = [key for key, kind in kinds.items() if not isinstance(content[key], kind)]
         if wrong:

@@ -12,7 +12,7 @@ from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FrozenTrial, TrialState
 
 from features.basics.errors import InputError
-from features.storage.damage import whole
+from features.storage.damage import damage_reported
 from features.storage.files import digest
 from qe.config.stores import STUDY_TABLES, check_journal, check_server, check_study_storage
 from qe.training.journal_lock import JournalLock
@@ -88,7 +88,7 @@ def journal(path: Path) -> optuna.storages.BaseStorage:
         backend = JournalFileBackend(str(path), _lock(path))
     except OSError as error:
         raise InputError(f"cannot be used ({error.strerror})", location=path) from None
-    with whole("the study", path, _ANEW):
+    with damage_reported("the study", path, _ANEW):
         return optuna.storages.JournalStorage(backend)
 
 
@@ -170,7 +170,7 @@ def earlier_trials(path: Path, space: Space, best: int = 5) -> list[dict[str, An
     storage = journal(file)
     known = set(space.distributions()) | {"learner", "selector"}
     values = []
-    with whole("the study", file, _ANEW):
+    with damage_reported("the study", file, _ANEW):
         for name in optuna.get_all_study_names(storage):
             study = optuna.load_study(study_name=name, storage=storage)
             sign = -1.0 if study.directions[0] == optuna.study.StudyDirection.MAXIMIZE else 1.0

@@ -132,7 +132,7 @@ def train(
     """
     if plan.experiment.tracking.enabled:
         load_settings()  # fail early on bad settings
-    with locked_folder(output, "train", also=("demo",), before=(STATE,)):
+    with locked_folder(output, "train", allowed_verbs=("demo",), earlier_files=(STATE,)):
         state = RunState.open(output, resume, overwrite, keep_same=keep_same)
         helpers = Helpers(plan, dataset, cache, workers)
         return _trained(helpers, output, state, trial, parent, progress)

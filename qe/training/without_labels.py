@@ -136,6 +136,6 @@ def _fitted(feature_set: FeatureSet, segments: Segments) -> FeatureSet:
 def _table(extraction: Extraction, segments: Segments) -> pd.DataFrame:
     feature_set, static = extraction.feature_set, extraction.static(segments)
     for i, extractor in extraction.fitted_families:
-        names = [feature.name for feature in feature_set.kept(i)]
+        names = [feature.name for feature in feature_set.kept_features(i)]
         static[names] = feature_set.keep(i, checked(extractor, segments))
     return static[feature_set.columns]

@@ -18,7 +18,7 @@ from features.core.configured import Configured
 from features.core.extractor import FittedExtractor
 from features.core.feature_set import checked, configured, from_variant, make_extractor
 from features.core.segments import Segments
-from features.storage.damage import whole
+from features.storage.damage import damage_reported
 from features.storage.files import sha256
 from features.text.corpus import ParallelCorpus
 from qe.config.experiment import StrategySection
@@ -88,7 +88,7 @@ def use_fitted(folder: Path, config: dict[str, Any], bundle: Path, rows: dict[st
     parts = Bundle(bundle)
     extractor = make_extractor(config, parts)
     assert isinstance(extractor, FittedExtractor)
-    with whole("what it has learned", folder):
+    with damage_reported("what it has learned", folder):
         restored = extractor.restore(folder)
     checked(restored, segments_of(parts, rows))
 
@@ -157,7 +157,7 @@ def relist(folder: Path) -> None:
 
 def models(workshop: Workshop) -> Iterator[Target]:
     """The files of models: one with everything in it, and the pipelines of all kinds of learners."""
-    whole = workshop.model("whole")
+    damage_reported = workshop.model("whole")
     for what in (
         "model.json",
         "intervals",
@@ -168,8 +168,8 @@ def models(workshop: Workshop) -> Iterator[Target]:
         "fitted",
         "resources",
     ):
-        yield Target(f"model: {what}", whole, use_model, (), sealed_again, what)
-    yield Target("model: any damage", whole, use_model)
+        yield Target(f"model: {what}", damage_reported, use_model, (), sealed_again, what)
+    yield Target("model: any damage", damage_reported, use_model)
     for name, candidate in CANDIDATES.items():
         folder = workshop.model(f"of {name}", candidate)
         yield Target(f"pipeline: {name}", folder, use_model, (), sealed_again, "pipeline.skops")

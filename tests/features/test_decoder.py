@@ -99,14 +99,14 @@ def test_a_model_score_must_be_a_number() -> None:
 
 
 def test_words_from_subwords_of_either_kind() -> None:
-    bpe = DecoderTokens.of(segments(("New@@ York@@ er &amp; Co", "-1 -1 -1 -1 -1 -1")))
+    bpe = DecoderTokens.from_segments(segments(("New@@ York@@ er &amp; Co", "-1 -1 -1 -1 -1 -1")))
     assert bpe.words.words(0) == ["NewYorker", "&", "Co"]
-    pieces = DecoderTokens.of(segments(("▁New ▁York er", "-1 -1 -1 -1")), "sentencepiece")
+    pieces = DecoderTokens.from_segments(segments(("▁New ▁York er", "-1 -1 -1 -1")), "sentencepiece")
     assert pieces.words.words(0) == ["New", "Yorker"] and pieces.word_log_probability.tolist() == [-1, -2]
 
 
 def test_a_join_at_the_end_does_not_reach_into_the_next_text() -> None:
-    tokens = DecoderTokens.of(segments(("a@@", "-1 -1"), ("b", "-2 -1")))
+    tokens = DecoderTokens.from_segments(segments(("a@@", "-1 -1"), ("b", "-2 -1")))
     assert [tokens.words.words(i) for i in range(2)] == [["a"], ["b"]]
     assert tokens.word_log_probability.tolist() == [-1, -2]
 
@@ -129,7 +129,7 @@ def test_marks_and_scripts_without_spaces() -> None:
 )
 def test_subwords_find_their_token(subwords: str, target: str, expected: list[int]) -> None:
     count = len(subwords.split()) + 1
-    decoder = DecoderTokens.of(segments((subwords, " ".join(["-1"] * count))))
+    decoder = DecoderTokens.from_segments(segments((subwords, " ".join(["-1"] * count))))
     assert decoder.token_index(Tokens.from_lists([target.split()])).tolist() == expected
 
 
@@ -173,7 +173,7 @@ def test_the_figures_of_mlqe_pe(pair: str, correlation: float, shared_data: Call
     assert np.abs(table["decoder_mean"] - table["decoder_model_score"]).max() < 3e-5
     assert split.scores is not None
     assert np.corrcoef(table["decoder_mean"], split.scores)[0, 1] == pytest.approx(correlation, abs=5e-4)
-    words = DecoderTokens.of(split.segments).words
+    words = DecoderTokens.from_segments(split.segments).words
     same = [words.words(i) for i in range(len(words))]
     post = shared_data("mlqe-pe") / pair / "post-editing" / "dev" / "dev.mt"
     tokenised = [line.split() for line in Path(post).read_text("utf-8").split("\n")[:-1]]

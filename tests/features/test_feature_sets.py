@@ -166,7 +166,7 @@ def test_kept_columns_equal_those_of_the_whole_family(
     table = chosen.extract(segments)
     for i, extractor in enumerate(chosen.extractors):
         whole = dict(zip(extractor.names, extractor.extract(segments).T, strict=True))
-        for feature in chosen.kept(i):
+        for feature in chosen.kept_features(i):
             np.testing.assert_array_equal(table[feature.name], whole[feature.name])
 
 

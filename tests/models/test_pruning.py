@@ -131,7 +131,7 @@ class _Silent(_Needy):
 def test_a_family_that_stays_for_something_else_is_not_asked_for_columns() -> None:
     one, other = _Needy(("a", "b*[")), _Silent(("c",))
     features = FeatureSet(({"kind": "one"}, {"kind": "other"}), (one, other))
-    kept = features.keeping({"b*["}, whole={1})
+    kept = features.keeping({"b*["}, complete={1})
     assert kept.names == ["b*["] and len(kept.extractors) == 2
     assert kept.extract(texts(3, 0)).shape == (3, 1)
     assert len(features.keeping({"b*["}).extractors) == 1

@@ -92,7 +92,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[Prepared, Prepared]:
 def test_a_row_is_not_looked_up_in_its_own_text_but_in_that_of_others(two: tuple[Prepared, Prepared]) -> None:
     one, other = (data.extraction.static(data.training.segments) for data in two)
     segments = two[0].training.segments
-    part = Parts.of(segments, 3)(segments)
+    part = Parts.from_segments(segments, 3)(segments)
     same = (one.to_numpy() == other.to_numpy()) | (one.isna() & other.isna()).to_numpy()
     assert same[part == part[CHANGED]].all()  # its part's rows, itself among them
     assert not same[part != part[CHANGED]].all(axis=1).any()  # its text counts where others are looked up
@@ -102,7 +102,7 @@ def test_a_row_is_not_looked_up_in_its_own_text_but_in_that_of_others(two: tuple
 def test_words_are_looked_up_likewise(two: tuple[Prepared, Prepared]) -> None:
     tables = [word_columns(data) for data in two]
     segments = two[0].training.segments
-    part = Parts.of(segments, 3)(segments)[segments.target_tokens.text_index]
+    part = Parts.from_segments(segments, 3)(segments)[segments.target_tokens.text_index]
     same = (tables[0] == tables[1]) | (np.isnan(tables[0]) & np.isnan(tables[1]))
     assert same[part == part[segments.target_tokens.offsets[CHANGED]]].all()
     assert not same[part != part[segments.target_tokens.offsets[CHANGED]]].all()
@@ -121,7 +121,7 @@ def test_source_words_are_looked_up_likewise(tmp_path: Path) -> None:
         fitted = network.with_learned(_used=frozenset())
         tables.append(np.asarray(fitted._sides(each.training.segments).source.inputs.columns, np.float64))
     segments = data[0].training.segments
-    part = Parts.of(segments, 3)(segments)[segments.source_tokens.text_index]
+    part = Parts.from_segments(segments, 3)(segments)[segments.source_tokens.text_index]
     mine = part[segments.source_tokens.offsets[CHANGED]]
     same = (tables[0] == tables[1]) | (np.isnan(tables[0]) & np.isnan(tables[1]))
     assert same[part == mine].all() and not same[part != mine].all()

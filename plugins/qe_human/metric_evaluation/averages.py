@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from features.basics.errors import InputError
-from features.basics.undefined import or_none
+from features.basics.undefined import finite_or_none
 from qe.display.numbers import number, percent
 from qe.display.table import Column, Table
 from qe_human.correlation import DIGITS, title_of
@@ -32,9 +32,9 @@ class Average:
     at_least: float
 
     def to_json(self) -> dict[str, Any]:
-        shares = {"better": or_none(self.better), "at_least": or_none(self.at_least)}
-        scores = {pair: or_none(score) for pair, score in self.scores.items()}
-        return {"mean": or_none(self.mean), **shares, "scores": scores}
+        shares = {"better": finite_or_none(self.better), "at_least": finite_or_none(self.at_least)}
+        scores = {pair: finite_or_none(score) for pair, score in self.scores.items()}
+        return {"mean": finite_or_none(self.mean), **shares, "scores": scores}
 
 
 def averages(reports: Sequence[MetaReport]) -> dict[str, tuple[Average, ...]]:

@@ -9,7 +9,7 @@ import numpy as np
 from features.basics.errors import InputError
 from features.basics.packages import DISTRIBUTION, versions
 from features.basics.progress import Progress, silent
-from features.basics.undefined import or_none
+from features.basics.undefined import finite_or_none
 from qe.display.summary import summarised, table_by
 from qe.display.table import Table
 from qe.statistics.family import Judged
@@ -131,10 +131,10 @@ def _json(result: CorrelationResult) -> dict[str, Any]:
         "groups": result.groups,
         "metrics": {
             metric.name: {
-                "score": or_none(metric.score),
-                "ci": [or_none(bound) for bound in metric.ci],
+                "score": finite_or_none(metric.score),
+                "ci": [finite_or_none(bound) for bound in metric.ci],
                 "cluster": result.cluster_of(metric.name),
-                **{key: or_none(value) for key, value in metric.details.items()},
+                **{key: finite_or_none(value) for key, value in metric.details.items()},
             }
             for metric in result.metrics
         },
@@ -148,6 +148,6 @@ def _test(pair: tuple[str, str], one: Judged, williams: TestResult | None) -> di
     return {
         "metrics": list(pair),
         **one.result.to_json(),
-        "p_corrected": or_none(one.p_corrected),
-        "p_williams": None if williams is None else or_none(williams.p),
+        "p_corrected": finite_or_none(one.p_corrected),
+        "p_williams": None if williams is None else finite_or_none(williams.p),
     }

@@ -10,7 +10,7 @@ from scipy.special import ndtri
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.basics.threads import even_ranges, for_each
+from features.basics.threads import apply_to_each, even_ranges
 from qe_human.ranking_method import ScoreMethod
 
 _CONVERGED = 1e-6  # largest change of a mean, on the scale of `mean`, or of a precision, relative
@@ -69,7 +69,7 @@ class TrueSkill(ScoreMethod):
             for i in range(first, last):
                 _posterior(won[i], tied[i], self.mean, self.deviation, self.spread, margins[i], out[i])
 
-        for_each(solve, *zip(*even_ranges(np.ones(len(won)), smallest=8), strict=True))
+        apply_to_each(solve, *zip(*even_ranges(np.ones(len(won)), smallest=8), strict=True))
         out[((won + tied).sum(axis=-1) + won.sum(axis=-2)) == 0] = np.nan
         means, deviations = np.moveaxis(out, -1, 0).reshape(2, *shape[:-1])
         return means, deviations

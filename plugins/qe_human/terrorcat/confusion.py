@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.basics.undefined import or_none
+from features.basics.undefined import finite_or_none
 from qe.display.numbers import percent
 from qe.display.table import Column, Table
 from qe_human.terrorcat.frequencies import Frequencies
@@ -58,7 +58,10 @@ class Confusion:
             "labels": list(LABELS),
             "decisions": list(DECISIONS),
             "counts": self.counts.tolist(),
-            **{name: [[or_none(float(v)) for v in row] for row in rows] for name, rows in shares.items()},
+            **{
+                name: [[finite_or_none(float(v)) for v in row] for row in rows]
+                for name, rows in shares.items()
+            },
         }
 
 

@@ -18,7 +18,7 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.packages import DISTRIBUTION, versions
 from features.basics.progress import Progress, silent
-from features.storage.damage import Damaged, whole
+from features.storage.damage import Damaged, damage_reported
 from features.storage.files import atomic_file
 from qe.display.summary import summarised
 from qe.learning.learner import LEARNERS
@@ -106,7 +106,7 @@ class TerrorCat:
         path = folder / NAME
         if not path.is_file():
             raise InputError("is no TerrorCat model", location=folder, remedy="make one: qe terrorcat train")
-        with whole("the model", path, "train it again"):
+        with damage_reported("the model", path, "train it again"):
             told = json.loads(path.read_text("utf-8"))
             names = tuple(told["features"])
             if told["format"] != _FORMAT or names not in (FREQUENCIES, BY_WORD_CLASS):

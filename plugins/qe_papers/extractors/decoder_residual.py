@@ -114,12 +114,12 @@ class DecoderResidual(FittedExtractor):
         return ()
 
     def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
-        return self.with_learned(means=SubwordMeans.fit(DecoderTokens.of(segments, self.marker)))
+        return self.with_learned(means=SubwordMeans.fit(DecoderTokens.from_segments(segments, self.marker)))
 
     def extract(self, segments: Segments) -> FloatArray:
         means = self.learned(self.means)
-        decoder = DecoderTokens.of(segments, self.marker)
-        residuals = _Residuals(decoder, means.residuals(decoder), means.seen(decoder))
+        decoder = DecoderTokens.from_segments(segments, self.marker)
+        residuals = _Residuals(decoder, means.residuals(decoder), means.log_counts(decoder))
         return block(COLUMNS, residuals)
 
     def save(self, path: Path) -> None:

@@ -41,7 +41,9 @@ class Entities(Extractor):
 
     @property
     def columns(self) -> tuple[Column["_Batch"], ...]:
-        counted = (column.after(_by_side) for column in columns_of("entities", MEASURES, self.sides))
+        counted = (
+            column.with_preparation(_by_side) for column in columns_of("entities", MEASURES, self.sides)
+        )
         return (*counted, *_across(self.sides), *_indicators(self.sides))
 
     @property

@@ -12,7 +12,7 @@ from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.edits.meteor import FUNCTION_WORDS, Words, meteor
 from features.edits.ngram_matches import matched_ngrams, ngram_counts, segment_counts
-from features.edits.nist import ORDER, left, nist
+from features.edits.nist import ORDER, nist, remaining_lengths
 from features.edits.ter import common_ids
 from features.resources.ngrams import NgramCounts
 from features.text.stems import stemmed
@@ -106,7 +106,7 @@ class InvertedScores(WithBackTranslation):
         before = np.full(len(tokens.ids), total)
         bits = np.zeros((ORDER, len(tokens.ids)))
         for n, (found, _) in enumerate(self.source_ngrams5.counts_by_order(tokens, ORDER)):
-            starts = left(tokens) > n
+            starts = remaining_lengths(tokens) > n
             counts = np.zeros(len(tokens.ids), np.int64)
             counts[starts] = found
             bits[n, starts] = np.log2((before[starts] + 1) / (counts[starts] + 1))

@@ -95,7 +95,7 @@ def _of_models() -> Iterator[Column[_Batch]]:
         for column in model_columns("morpheme", _MLM):
             what = f"{side}, 6-gram model of morphemes: {column.description}; NaN for an empty text"
             named = replace(column, name=f"morpheme_lm_{side}_{column.name}", description=what)
-            yield named.after(partial(_Batch.modelled, side=side))
+            yield named.with_preparation(partial(_Batch.modelled, side=side))
 
 
 def _of_lexicons() -> Iterator[Column[_Batch]]:
@@ -103,7 +103,7 @@ def _of_lexicons() -> Iterator[Column[_Batch]]:
         undefined = "NaN if a side is empty"
         for column in translated_columns("morpheme", "morphemes", _MIBM1, side, other, undefined):
             named = replace(column, name=f"morpheme_ibm1_{side}_{column.name}")
-            yield named.after(partial(_Batch.translated, side=side, other=other))
+            yield named.with_preparation(partial(_Batch.translated, side=side, other=other))
 
 
 def _of_counts() -> Iterator[Column[_Batch]]:

@@ -180,7 +180,7 @@ def _of_models() -> Iterator[Column[_Batch]]:
                     what = f"{side}, {model} model of {kind}: {column.description}; NaN for an empty text"
                     stem = f"{name}_lm_{side}_{column.name}{suffix}"
                     named = replace(column, name=stem, description=what)
-                    yield named.after(partial(_modelled, part=f"{side}_{name}_lm", order=order))
+                    yield named.with_preparation(partial(_modelled, part=f"{side}_{name}_lm", order=order))
 
 
 def _of_counts() -> Iterator[Column[_Batch]]:
@@ -231,7 +231,7 @@ def _of_lexicons() -> Iterator[Column[_Batch]]:
         undefined = "NaN if a side has fewer than 4 tokens"
         for column in translated_columns("ngram", "tag 4-grams", _P4IBM1, side, other, undefined):
             named = replace(column, name=f"pos_ibm1_{side}_{column.name}")
-            yield named.after(partial(_translated, side=side, other=other))
+            yield named.with_preparation(partial(_translated, side=side, other=other))
 
 
 COLUMNS: Final = (*_of_models(), *_of_counts(), *_of_lexicons())

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from features.basics.array_types import FloatArray
 from features.basics.hints import Count, NotNegative, Positive, Seed
-from features.basics.threads import for_each
+from features.basics.threads import apply_to_each
 from features.word_level.adam import falling_rates
 from qe.config.distributions import Distribution, FloatRange, IntRange
 from qe.learning.learner import Learner
@@ -63,7 +63,7 @@ class MlpEnsemble(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.weights_ = self._initial(X.shape[1], rng)
         labels = (y - self.centre_) / (self.spread_ or 1.0)
         rows = LabelledRows(*(values.astype(np.float32) for values in (X, labels, weights)))
-        for_each(lambda members: self._train(rows, members, deepcopy(rng)), list(self._groups()))
+        apply_to_each(lambda members: self._train(rows, members, deepcopy(rng)), list(self._groups()))
         return self
 
     def predict(self, X: Any) -> FloatArray:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
-from features.basics.threads import even_ranges, for_each, side_by_side
+from features.basics.threads import apply_to_each, even_ranges, side_by_side
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -103,7 +103,7 @@ def settled(bags: Bags, chosen: Longs, expected: FloatArray, alpha: float) -> tu
     def work(documents: tuple[int, int]) -> None:
         _settle(*documents, bags.ids, bags.counts, bags.offsets, chosen, begins, expected, alpha, theta, norm)
 
-    for_each(work, even_ranges(sizes + 1))
+    apply_to_each(work, even_ranges(sizes + 1))
     return theta, norm
 
 

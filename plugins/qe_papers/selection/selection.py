@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, known_name
 from features.basics.progress import Progress, silent
-from features.basics.undefined import or_none
+from features.basics.undefined import finite_or_none
 from features.core.bundle import Bundle
 from features.core.feature_set import FeatureSet, parts_needed
 from features.core.segments import Segments
@@ -332,7 +332,7 @@ class Selection:
                 name: dict(zip(self.translations.names, map(float, shares), strict=True))
                 for name, shares in self.shares.items()
             },
-            "divergence": {m: or_none(self.divergence(m)) for m in self.shares if m != ORACLE},
+            "divergence": {m: finite_or_none(self.divergence(m)) for m in self.shares if m != ORACLE},
             "randomization": [c.to_json() for c in self.comparisons],
             "bootstrap": [c.to_json() for c in self.bootstrap],
             "document_scores": {name: report.to_json() for name, report in self.documents.items()},

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.errors import InputError
-from features.storage.damage import whole
+from features.storage.damage import damage_reported
 
 _REMEDY = "train the annotator again"
 
@@ -30,7 +30,7 @@ def load_meta(path: Path, keys: Sequence[str], version: str = "") -> dict[str, A
     Raises InputError for a missing key, and for a file that is damaged or of another `version`: the
     weights of hashed features mean nothing to other features.
     """
-    with whole("the annotator", path / "meta.json", _REMEDY):
+    with damage_reported("the annotator", path / "meta.json", _REMEDY):
         meta = json.loads((path / "meta.json").read_text("utf-8"))
     missing = [key for key in keys if not isinstance(meta, dict) or key not in meta]
     if missing:
@@ -42,7 +42,7 @@ def load_meta(path: Path, keys: Sequence[str], version: str = "") -> dict[str, A
 def load_array(path: Path, name: str, kind: Any, dimensions: int) -> NDArray[Any]:
     """An array of the given type. Raises InputError for any other."""
     file = path / f"{name}.npy"
-    with whole("the annotator", file, _REMEDY):
+    with damage_reported("the annotator", file, _REMEDY):
         array = np.load(file, allow_pickle=False)
     if array.dtype != np.dtype(kind) or array.ndim != dimensions:
         raise InputError(

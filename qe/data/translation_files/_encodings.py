@@ -4,7 +4,7 @@ import codecs
 import re
 from pathlib import Path
 
-from features.basics.errors import InputError, shown
+from features.basics.errors import InputError, quoted
 
 # The byte order mark, or the first character without one (XML 1.0, appendix F); the longer ones first.
 _STARTS = (
@@ -52,7 +52,7 @@ def decoded(raw: bytes, path: Path) -> tuple[str, str]:
     text, codec = _decode(raw, codec, name or codec, path)
     if name and (_family(declared) != _family(seen or declared) or _declared(text) != name):
         raise InputError(
-            f"declares the encoding {shown(name)}, but is written in another",
+            f"declares the encoding {quoted(name)}, but is written in another",
             location=f"{path}:1",
             remedy="let the XML declaration say what it is written in",
         )
@@ -75,11 +75,13 @@ def _codec(name: str, path: Path) -> str:
         known = None
     if known is None:
         raise InputError(
-            f"the encoding {shown(name)} is not known", location=f"{path}:1", remedy="convert it to UTF-8"
+            f"the encoding {quoted(name)} is not known", location=f"{path}:1", remedy="convert it to UTF-8"
         )
     if known.name in _NOT_OF_FILES or not known._is_text_encoding:
         raise InputError(
-            f"{shown(name)} is no encoding of a text file", location=f"{path}:1", remedy="convert it to UTF-8"
+            f"{quoted(name)} is no encoding of a text file",
+            location=f"{path}:1",
+            remedy="convert it to UTF-8",
         )
     return "utf-8" if known.name == "utf-8-sig" else known.name
 
@@ -92,7 +94,7 @@ def _decode(raw: bytes, codec: str, name: str, path: Path) -> tuple[str, str]:
             return _decode(raw, _WIDER[codec], name, path)
         place = error.start if isinstance(error, UnicodeDecodeError) else 0
         raise InputError(
-            f"byte {place + 1:,} is not of the encoding {shown(name)}",
+            f"byte {place + 1:,} is not of the encoding {quoted(name)}",
             location=path,
             remedy="convert the file, for example with iconv -t UTF-8, and let its XML declaration say so",
         ) from None

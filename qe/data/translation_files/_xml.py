@@ -8,7 +8,7 @@ from typing import IO, Any
 from xml.parsers import expat
 from xml.sax.saxutils import escape
 
-from features.basics.errors import InputError, shown
+from features.basics.errors import InputError, quoted
 from features.storage.files import DAMAGED_GZIP, damage_of, open_binary
 from qe.data.translation_files._encodings import decoded
 
@@ -145,7 +145,7 @@ class Walk:
 
         def unknown(name: str, *_: Any) -> None:
             raise InputError(
-                f"the entity {shown(name)} is not one of XML",
+                f"the entity {quoted(name)} is not one of XML",
                 location=place(),
                 remedy="entities are not expanded: write out what they stand for",
             )

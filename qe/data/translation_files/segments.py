@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from features.basics.errors import InputError, shown
-from features.text.languages import is_known, speaks
+from features.basics.errors import InputError, quoted
+from features.text.languages import is_language_tag, speaks
 from qe.data.translation_files._xml import Document, Edit, Element, Place, edits_of
 from qe.data.translation_files.row import FileRow
 
@@ -77,8 +77,8 @@ class Languages:
                 raise self._other(each, location)
 
     def _other(self, each: Declared, location: object) -> InputError:
-        side, tag, wanted = each.side, shown(each.tag), self.wanted(each.side)
-        if is_known(each.tag):
+        side, tag, wanted = each.side, quoted(each.tag), self.wanted(each.side)
+        if is_language_tag(each.tag):
             what = f"{each.location}: the {side} is in {tag}, not in '{wanted}'"
             return InputError(
                 what, location=location, remedy="take a model, or name the languages, of this file"

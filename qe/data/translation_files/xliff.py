@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from features.basics.errors import InputError, shown
+from features.basics.errors import InputError, quoted
 from qe.data.translation_files import _xliff1, _xliff2
 from qe.data.translation_files._inline import plain
 from qe.data.translation_files._xml import Document, Edit, Element, Walk
@@ -72,7 +72,7 @@ class _Reader:
         version = root.attributes.get("version", "")
         if version not in _VERSIONS:
             raise InputError(
-                f"XLIFF of version {shown(version)} is not known",
+                f"XLIFF of version {quoted(version)} is not known",
                 location=self.path,
                 remedy=f"known: {', '.join(_VERSIONS)}",
             )

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, ZipFile
 
-from features.basics.errors import InputError, shown, unknown_name
+from features.basics.errors import InputError, quoted, unknown_name
 from features.storage.pipes import is_input_file, rewindable
 from qe.data.translation_files._xlsx_parts import TALLEST, WIDEST, check_parts
 from qe.data.translation_files.row import FileRow
@@ -219,7 +219,7 @@ def _check_rows(sheet: Any, path: Path) -> None:
 
 
 def _told(error: Exception) -> str:
-    return shown((str(error) or type(error).__name__).splitlines()[0])
+    return quoted((str(error) or type(error).__name__).splitlines()[0])
 
 
 def _sheet(book: Any, location: Where, path: Path) -> Any:

@@ -39,7 +39,7 @@ def demo(output: Path, *, seed: int = 1, cache: Path | None = None, progress: Pr
     Raises InputError for a folder that holds anything else.
     """
     check_seed(seed)
-    with locked_folder(output, "demo", before=(EXPERIMENT.name,)):
+    with locked_folder(output, "demo", earlier_files=(EXPERIMENT.name,)):
         return _demo(output, seed, cache, progress)
 
 

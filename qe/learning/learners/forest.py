@@ -17,7 +17,7 @@ from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
 from features.basics.array_types import FloatArray
 from features.basics.hints import Count, Seed
 from features.storage.arrays import typed, within
-from features.storage.damage import Damaged, whole
+from features.storage.damage import Damaged, damage_reported
 from qe.config.ranges import Part, Threads
 from qe.learning.learners.checks import relative_weights, rows_to_predict, training_data
 
@@ -76,7 +76,7 @@ class FlatTrees:
 
         Raises InputError if a link leads nowhere or backwards: the model file is damaged.
         """
-        with whole("a forest", Path("the model"), "restore it from a copy, or train it again"):
+        with damage_reported("a forest", Path("the model"), "restore it from a copy, or train it again"):
             self.check_arrays(X.shape[1])
         # scikit-learn compares features in single precision.
         rounded = np.ascontiguousarray(X.astype(np.float32).astype(np.float64))

@@ -14,7 +14,7 @@ from features.basics.progress import Progress, silent
 from features.basics.threads import side_by_side
 from features.core.segments import Segments
 from features.storage.arrays import rising, typed
-from features.storage.damage import whole
+from features.storage.damage import damage_reported
 from qe.data.dataset import LabelScale
 from qe.data.perturbation import names, perturbed
 from qe.models.description import REMEDY
@@ -226,7 +226,7 @@ class Guard:
         inner = folder / _FOLDER
         if not inner.is_dir():
             return None
-        with whole("the guard", inner, REMEDY):
+        with damage_reported("the guard", inner, REMEDY):
             held_out = np.asarray(np.load(inner / _HELD_OUT, allow_pickle=False))
             typed("held_out", held_out, np.float64, None)
             rising("held_out", held_out, None, None)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Self
 
-from features.basics.errors import InputError, shown
+from features.basics.errors import InputError, quoted
 from qe.production.server.answers import Refused
 
 ANY: Final = "*"
@@ -34,7 +34,9 @@ class Hosts:
         """
         for name in names:
             if name != ANY and not _name(name):
-                raise InputError(f"{shown(name)} is no name of a host", remedy="such as qe.example.org, or *")
+                raise InputError(
+                    f"{quoted(name)} is no name of a host", remedy="such as qe.example.org, or *"
+                )
         named = {name if name == ANY else _name(name) for name in names}
         return cls(_OWN | named | ({_name(listening)} if _is_one(listening) else frozenset()))
 
@@ -44,7 +46,7 @@ class Hosts:
             return
         name = _name(header)
         if name not in self.names and not _is_loopback(name):
-            what = f"this server does not answer to the host {shown(header)}"
+            what = f"this server does not answer to the host {quoted(header)}"
             raise Refused(421, f"{what}; --allowed-hosts names those it does", _CLOSE)
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from features.basics.errors import InputError
 from features.encoding.tokenizing import REMEDY, package
-from features.storage.damage import whole
+from features.storage.damage import damage_reported
 
 _RUNTIME: Final = "com.microsoft"  # the domain of onnxruntime's own operations
 _LEVELS: Final = 127  # on either side of 0
@@ -37,7 +37,7 @@ def write_eight_bits(weights: Path, output: Path) -> None:
     Raises InputError if it has no product with a matrix in single precision.
     """
     onnx = package("onnx")
-    with whole("the encoder", weights, REMEDY):
+    with damage_reported("the encoder", weights, REMEDY):
         model = onnx.load(weights)
     graph = _Graph(onnx, model)
     nodes = [new for node in model.graph.node for new in graph.quantized(node)]

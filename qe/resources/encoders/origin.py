@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from features.basics.errors import InputError
 from features.encoding.folder import EncoderFolder
-from features.storage.damage import Damaged, read_json, whole
+from features.storage.damage import Damaged, damage_reported, read_json
 
 FILE: Final = "origin.json"
 _TEXTS: Final = ("name", "source", "revision", "licence", "command")
@@ -52,7 +52,7 @@ def origin_of(folder: Path) -> Origin | None:
     if not path.is_file():
         return None
     content = read_json("the origin of the encoder", path, _REMEDY)
-    with whole("the origin of the encoder", path, _REMEDY):
+    with damage_reported("the origin of the encoder", path, _REMEDY):
         return _origin(content)
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
-from features.core.resource import Resource, With
+from features.core.resource import OnlyForParts, Resource
 from features.resources.annotation import Annotation
 from features.resources.ngrams import NgramCounts, NgramCountsBuilder
 from features.storage.compact import counted
@@ -42,7 +42,7 @@ def builders(session: Any) -> Mapping[str, Callable[..., Resource]]:
         side: Side,
         order: int,
         case: Case = "lower",
-        layer: Annotated[Layer, With("annotation")] = "xpos",
+        layer: Annotated[Layer, OnlyForParts("annotation")] = "xpos",
         annotation: Annotation | None = None,
         progress: Progress = silent,
     ) -> NgramCounts:

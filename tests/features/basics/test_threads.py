@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from features.basics import threads
 from features.basics.errors import InputError
-from features.basics.threads import cores, even_ranges, for_each, processes, side_by_side
+from features.basics.threads import apply_to_each, cores, even_ranges, processes, side_by_side
 from tests.conftest import ROOT
 from tests.patience import PATIENCE
 
@@ -101,7 +101,7 @@ def test_an_error_reaches_the_caller() -> None:
             raise ValueError("three")
 
     with pytest.raises(ValueError, match="three"):
-        for_each(fail, range(10))
+        apply_to_each(fail, range(10))
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from features.core.apart import NEW, Apart, Longs, Parts, in_groups, part_of
+from features.core.apart import NEW, Longs, OutOfFold, Parts, in_groups, part_of
 from features.core.segments import Segments
 
 SOURCES = tuple(f"sentence {k % 20}" for k in range(40))
@@ -25,27 +25,31 @@ def joined(pieces: list[Made]) -> Made:
 
 
 def test_equal_sources_are_in_the_same_part_and_all_parts_are_used() -> None:
-    part = Parts.of(SEGMENTS, 3)(SEGMENTS)
+    part = Parts.from_segments(SEGMENTS, 3)(SEGMENTS)
     assert part.tolist()[:20] == part.tolist()[20:]
     assert set(part.tolist()) == {0, 1, 2}
     assert part.tolist() == [part_of(source, 3) for source in SOURCES]
 
 
 def test_any_other_row_is_new() -> None:
-    parts = Parts.of(SEGMENTS, 3)
+    parts = Parts.from_segments(SEGMENTS, 3)
     others = Segments(SOURCES[:3], ("x", *TARGETS[1:3]), id=("row 0", "y", "row 2"))
     assert parts(others).tolist() == [NEW, NEW, part_of(SOURCES[2], 3)]
 
 
 def test_fingerprints_tell_rows_and_numbers_apart() -> None:
-    prints = [Parts.of(SEGMENTS, 3), Parts.of(SEGMENTS, 4), Parts.of(SEGMENTS.take(np.arange(39)), 3)]
+    prints = [
+        Parts.from_segments(SEGMENTS, 3),
+        Parts.from_segments(SEGMENTS, 4),
+        Parts.from_segments(SEGMENTS.take(np.arange(39)), 3),
+    ]
     assert len({parts.fingerprint for parts in prints}) == 3
-    assert Parts.of(SEGMENTS, 3).fingerprint == prints[0].fingerprint
+    assert Parts.from_segments(SEGMENTS, 3).fingerprint == prints[0].fingerprint
 
 
 def test_every_row_is_looked_up_in_what_its_part_says_and_put_in_its_place() -> None:
-    parts = Parts.of(SEGMENTS.take(np.arange(30)), 3)
-    groups = Apart(parts, ["part 0", "part 1", "part 2"]).groups("new", SEGMENTS)
+    parts = Parts.from_segments(SEGMENTS.take(np.arange(30)), 3)
+    groups = OutOfFold(parts, ["part 0", "part 1", "part 2"]).groups("new", SEGMENTS)
     assert sorted(np.concatenate([rows for _, rows in groups]).tolist()) == list(range(40))
 
     def compute(which: str, some: Segments, rows: Longs) -> Made:
@@ -62,7 +66,7 @@ def test_every_row_is_looked_up_in_what_its_part_says_and_put_in_its_place() -> 
 
 def test_no_row_at_all_is_looked_up_where_new_ones_are() -> None:
     none = SEGMENTS.take(np.arange(0))
-    groups = Apart(Parts.of(SEGMENTS, 2), ["a", "b"]).groups("new", none)
+    groups = OutOfFold(Parts.from_segments(SEGMENTS, 2), ["a", "b"]).groups("new", none)
     assert [which for which, _ in groups] == ["new"]
     made = in_groups(groups, none, lambda which, some, _: Made(np.zeros(len(some))), joined)
     assert made.values.tolist() == []

@@ -16,7 +16,7 @@ def test_columns_of_tokens_by_hand() -> None:
         subwords=("Ha@@ us da", "gut"),
         token_log_probabilities=("-1 -3 -2 -0.5", "-4 -0.25"),
     )
-    decoder = DecoderTokens.of(segments)
+    decoder = DecoderTokens.from_segments(segments)
     means = SubwordMeans.fit(decoder)
     tokens = Tokens.from_lists([["Haus", "da", "!"], ["gut"]])  # the decoder never wrote the `!`
     columns = decoder_columns(tokens, decoder, means, own=False)

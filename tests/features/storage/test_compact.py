@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 
 from features.storage.compact import (
     Stored,
-    at,
     check,
     coded,
     counted,
     decoded,
+    gather,
     length,
     packed,
+    read_at,
     readable,
     stepped,
-    taken,
     unpacked,
 )
 from features.storage.damage import Damaged
@@ -33,7 +33,7 @@ Store = Callable[[Any], Stored]
 def _sum(stored: Any, n: int) -> float:
     total = 0.0
     for i in range(n):
-        total += at(stored, i)
+        total += read_at(stored, i)
     return total
 
 
@@ -50,7 +50,7 @@ def test_whole_numbers_are_exact(store: Store, numbers: list[int], start: int, s
     start, stop = min(start, len(values)), min(max(start, stop), len(values))
     np.testing.assert_array_equal(unpacked(stored, start, stop), expected[start:stop])
     places = np.arange(len(values))[::-2]
-    np.testing.assert_array_equal(taken(stored, places), expected[places])
+    np.testing.assert_array_equal(gather(stored, places), expected[places])
 
 
 @pytest.mark.parametrize(

@@ -185,7 +185,7 @@ def test_copies() -> None:
     assert trees.fingerprint == batch().fingerprint != trees.take([0]).fingerprint
     for made in (pickle.loads(pickle.dumps(trees)), copy.deepcopy(trees)):
         assert made.fingerprint == trees.fingerprint
-        assert made.kept("x", lambda: 1) == 1
+        assert made.cached("x", lambda: 1) == 1
     empty = pickle.loads(pickle.dumps(trees.take([])))
     assert len(empty) == 0 and empty.types == ()
 
@@ -193,8 +193,8 @@ def test_copies() -> None:
 def test_kept_is_computed_once() -> None:
     numbers = itertools.count()
     trees = batch()
-    assert [trees.kept("key", lambda: next(numbers)) for _ in range(3)] == [0, 0, 0]
-    assert trees.kept("other key", lambda: next(numbers)) == 1
+    assert [trees.cached("key", lambda: next(numbers)) for _ in range(3)] == [0, 0, 0]
+    assert trees.cached("other key", lambda: next(numbers)) == 1
 
 
 @pytest.mark.parametrize(

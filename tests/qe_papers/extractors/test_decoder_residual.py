@@ -21,18 +21,18 @@ def segments(*rows: tuple[str, str]) -> Segments:
 
 
 def test_means_are_smoothed_towards_the_overall_mean() -> None:
-    means = SubwordMeans.fit(DecoderTokens.of(segments(*SPOKEN)))
+    means = SubwordMeans.fit(DecoderTokens.from_segments(segments(*SPOKEN)))
     assert means.mean == -3
-    new = DecoderTokens.of(segments(("a d", "-1 -1 -1")))
+    new = DecoderTokens.from_segments(segments(("a d", "-1 -1 -1")))
     expected = [-1 - (-6 - 3 * PRIOR) / (3 + PRIOR), -1 - (-3)]  # an unknown subword has the overall mean
     assert means.residuals(new).tolist() == pytest.approx(expected)
-    assert means.seen(new).tolist() == pytest.approx([np.log(4), 0])
+    assert means.log_counts(new).tolist() == pytest.approx([np.log(4), 0])
 
 
 def test_a_text_learned_from_is_left_out_of_its_own_means() -> None:
-    spoken = DecoderTokens.of(segments(*SPOKEN))
+    spoken = DecoderTokens.from_segments(segments(*SPOKEN))
     means = SubwordMeans.fit(spoken)
-    own = means.residuals(spoken, own=True)
+    own = means.residuals(spoken, leave_one_out=True)
     # `a` of the first text: only the second text's -2 speaks for it; `c@@` occurs in its own text alone
     assert own[0] == pytest.approx(-1 - (-2 - 3 * PRIOR) / (1 + PRIOR))
     assert own[4] == pytest.approx(-5 - (-3))
