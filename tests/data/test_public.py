@@ -387,7 +387,7 @@ def test_what_has_no_public_address_says_where_to_get_it(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("name", public.names())
 def test_every_pair_of_every_dataset_has_addresses_and_terms(name: str) -> None:
-    for pair in public.PAIRS[name]:
+    for pair in public.pairs_of(name):
         known = public.dataset(name, [pair])
         urls = [download.url for download in known.downloads]
         assert urls and len({*urls}) == len(urls) and known.terms and known.source
