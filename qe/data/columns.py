@@ -172,3 +172,18 @@ def _ids(reading: Reading, split: str, n: int, own: Column | None) -> tuple[str,
         else:
             first[identifier] = row
     return tuple(own.texts) if good else numbered
+
+
+def check_tags(reading: Reading, columns: Mapping[str, Column]) -> None:
+    """Reports each row with a wrong number of tags: n for n tokens of the source, 2 n + 1 of the target."""
+    for name, side, gaps in (("word_tags", "target", True), ("source_tags", "source", False)):
+        if name not in columns or len(columns[name]) != len(columns[side]):
+            continue  # `make_split` reports different lengths
+        for row, (tags, text) in enumerate(zip(columns[name].texts, columns[side].texts, strict=True)):
+            n, found = len(text.split()), len(tags.split())
+            expected = 2 * n + 1 if gaps else n
+            if found != expected:
+                reading.defect(
+                    f"expected {expected} tags for {n} tokens, found {found}",
+                    location=columns[name].location(row),
+                )

@@ -3,13 +3,18 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
+from functools import cache
+from importlib import resources
 from pathlib import Path
-from typing import Any, ClassVar, get_type_hints
+from typing import Any, get_type_hints
+
+import yaml
 
 from features.basics.catalogue import Catalogue
 from features.basics.errors import InputError, did_you_mean
 from features.basics.hints import mistakes
-from qe.data.dataset import Dataset
+from features.text.tokenizer import Tokenizer
+from qe.data.dataset import Dataset, LabelScale, Split
 from qe.data.reading import Reading
 
 
@@ -31,14 +36,7 @@ class Format(ABC):
     The keys `format` and `path` are not among the fields.
 
     Raises InputError, with file and line, for everything that cannot be read faithfully.
-
-    Attributes
-    ----------
-    example : Example or None
-        What docs/init.md shows of the format; a test reads it.
     """
-
-    example: ClassVar[Example | None] = None
 
     def read(self, path: Path) -> Dataset:
         """Reads everything at `path` (a directory or a file); the first defect raises InputError."""
@@ -47,6 +45,24 @@ class Format(ABC):
     @abstractmethod
     def read_with(self, reading: Reading, path: Path) -> Dataset:
         """Reads through `reading`, which opens files, keeps notes, raises or collects defects."""
+
+    @property
+    def tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
+        """Of source and target, by the keys `source_language`, `target_language` and `tokenizer`."""
+        keys = vars(self)
+        kind = keys.get("tokenizer", "whitespace")
+        return Tokenizer(keys["source_language"], kind), Tokenizer(keys["target_language"], kind)
+
+    def split_files(self, path: Path) -> dict[str, Path]:
+        """The file of each split below `path`, by the key `splits`; without it `path` itself is `train`."""
+        return {name: path / file for name, file in vars(self)["splits"].items()} or {"train": path}
+
+    def dataset(
+        self, reading: Reading, path: Path | str, splits: Mapping[str, Split], scale: LabelScale
+    ) -> Dataset:
+        """The dataset of splits that were read; its name is `path`, or the last part of it."""
+        name = path if isinstance(path, str) else path.resolve().name
+        return Dataset(name, splits, scale, reading.provenance, tuple(reading.notes))
 
     def check_options(self) -> None:  # noqa: B027  (many have nothing more to check)
         """Raises InputError for keys of the right types that are wrong together; nothing is read."""
@@ -58,6 +74,13 @@ class Format(ABC):
         A format without a distinctive sign always says no.
         """
         return False
+
+
+@cache
+def examples() -> Mapping[str, Example]:
+    """Name of a format -> its example; some have none."""
+    content = yaml.safe_load(resources.files("qe.data.formats").joinpath("examples.yaml").read_text("utf-8"))
+    return {name: Example(**entry) for name, entry in content.items()}
 
 
 FORMATS: Catalogue[Format] = Catalogue("qe.data.formats", Format, "format")

@@ -8,7 +8,7 @@ from typing import Any, get_type_hints
 import yaml
 
 from features.basics.hints import described
-from qe.data.format import FORMATS, Example, Format
+from qe.data.format import FORMATS, Example, Format, examples
 
 
 def page(names: Iterable[str] = FORMATS.names) -> str:
@@ -23,7 +23,7 @@ def _section(name: str, kind: type[Format]) -> str:
         f"### `{name}`",
         _code(inspect.getdoc(kind) or "", "text"),
         "\n".join(["| key | value | default |", "| --- | --- | --- |", *rows]),
-        *(_example(kind.example) if kind.example else ()),
+        *(_example(examples()[name]) if name in examples() else ()),
     ]
     return "\n\n".join(paragraphs)
 

@@ -19,6 +19,7 @@ from qe.data.delimited import not_of
 from qe.data.sgm import is_sgm, segments
 
 T = TypeVar("T")
+P = TypeVar("P")
 
 BOM = b"\xef\xbb\xbf"
 BLANKS = " \t"
@@ -80,11 +81,10 @@ class Reading:
             self.unreadable.append(error)
             return None
 
-    def splits(self, path: Path, files: Mapping[str, str], read: Callable[[str, Path], T]) -> dict[str, T]:
-        """What `read` makes of the file of every split below `path`, or of `path`, as `train`."""
-        named = {name: path / file for name, file in files.items()} or {"train": path}
-        made = {name: self.attempt(partial(read, name, file)) for name, file in named.items()}
-        return {name: split for name, split in made.items() if split is not None}
+    def splits(self, files: Mapping[str, P], read: Callable[[str, P], T | None]) -> dict[str, T]:
+        """The splits that `read` makes of their names and files; without those that cannot be read."""
+        results = {name: self.attempt(partial(read, name, file)) for name, file in files.items()}
+        return {name: split for name, split in results.items() if split is not None}
 
     def defect(self, what: str, *, location: object = None, remedy: str = "") -> None:
         """Something wrong with one place of the data."""

@@ -7,12 +7,11 @@ import pytest
 import yaml
 
 from qe.cli import main
-from qe.data.format import FORMATS, make_format
+from qe.data.format import FORMATS, examples, make_format
 from qe.data.format_page import page
 from qe.data.headers import HEADERS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "init.md"
-WITH_EXAMPLE = [name for name in FORMATS.names if FORMATS.get(name).example]
 
 
 def test_the_page_has_every_format_with_its_keys() -> None:
@@ -23,10 +22,9 @@ def test_the_page_has_every_format_with_its_keys() -> None:
             assert f"| `{entry.name}` |" in text
 
 
-@pytest.mark.parametrize("name", WITH_EXAMPLE)
+@pytest.mark.parametrize("name", examples())
 def test_the_example_can_be_read(name: str, tmp_path: Path) -> None:
-    example = FORMATS.get(name).example
-    assert example is not None
+    example = examples()[name]
     for file, content in example.files.items():
         path = tmp_path / file
         path.parent.mkdir(parents=True, exist_ok=True)

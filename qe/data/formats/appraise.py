@@ -4,16 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
 from features.basics.errors import InputError
-from features.text.tokenizer import Tokenizer
 from qe.data.appraise import judgements, standardised
 from qe.data.columns import make_split
 from qe.data.dataset import Dataset, LabelScale, Split
-from qe.data.format import Example, Format
+from qe.data.format import Format
 from qe.data.formats._judged_texts import JudgedTexts, OfBatches, OfLines
 from qe.data.labelled import labelled_rows
 from qe.data.reading import Column, Reading
@@ -48,24 +47,6 @@ class Appraise(Format):
         `moses`, or `whitespace` for text that is tokenised already.
     """
 
-    example: ClassVar[Example] = Example(
-        section="""dataset:
-  format: appraise
-  path: scores.csv
-  source: source.txt
-  systems: {A: A.txt}
-  label: raw
-  source_language: en
-  target_language: de
-""",
-        files={
-            "scores.csv": "annotator1,A,1,TGT,eng,deu,80\nannotator2,A,1,TGT,eng,deu,90\n"
-            "annotator1,A,2,TGT,eng,deu,35\n",
-            "source.txt": "it rains\nthe red house\n",
-            "A.txt": "es regnet\ndas rot Haus\n",
-        },
-    )
-
     source_language: str
     target_language: str
     label: Literal["z", "raw"] = "z"
@@ -85,14 +66,8 @@ class Appraise(Format):
 
     def read_with(self, reading: Reading, path: Path) -> Dataset:
         self._check_texts()
-        files = {name: path / file for name, file in self.splits.items()} or {"train": path}
-        splits = {}
-        for name, file in files.items():
-            split = reading.attempt(partial(self._split, reading, name, file))
-            if split is not None:
-                splits[name] = split
-        scale = _SCALES[self.label]
-        return Dataset(path.resolve().name, splits, scale, reading.provenance, tuple(reading.notes))
+        splits = reading.splits(self.split_files(path), partial(self._split, reading))
+        return self.dataset(reading, path, splits, _SCALES[self.label])
 
     def _split(self, reading: Reading, name: str, file: Path) -> Split:
         reading.content(file)  # what is read has its checksum
@@ -116,12 +91,8 @@ class Appraise(Format):
         if all(one.document for one in found.values()):
             columns["doc_id"] = [one.document for one in found.values()]
         whole = {column: Column(cells, file, [*lines.values()]) for column, cells in columns.items()}
-        tokenizers = (
-            Tokenizer(self.source_language, self.tokenizer),
-            Tokenizer(self.target_language, self.tokenizer),
-        )
         rows_kept = labelled_rows(reading, whole, "scores")
-        return make_split(reading, name, rows_kept, _SCALES[self.label], tokenizers)
+        return make_split(reading, name, rows_kept, _SCALES[self.label], self.tokenizers)
 
     def _texts(self, reading: Reading, folder: Path) -> JudgedTexts:
         if self.batches:

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Literal
 
 from features.basics.errors import InputError
 from features.text.tokenizer import Tokenizer
 from qe.data.columns import make_split
 from qe.data.dataset import Dataset, LabelScale, Split
-from qe.data.format import Example, Format
+from qe.data.format import Format
 from qe.data.reading import Column, Reading
 
 SCALE = LabelScale("catastrophic_error", 0.0, 1.0, higher_is_better=False, classes=("NOT", "ERR"))
@@ -38,19 +38,6 @@ class CatastrophicErrors(Format):
         `moses`, or `whitespace` for text that is tokenised already.
     """
 
-    example: ClassVar[Example] = Example(
-        section="""dataset:
-  format: catastrophic_errors
-  path: catastrophic_errors
-  pair: en-de
-""",
-        files={
-            "catastrophic_errors/ende_majority_train.tsv": "8004\tit rains\tes regnet\t[0, 0, 0]\tNOT\n"
-            "6862\tdo not go\tgehen Sie\t[1, 0, 1]\tERR\n",
-            "catastrophic_errors/ende_majority_test_blind.tsv": "1987\tthe dog sleeps\tder Hund schläft\n",
-        },
-    )
-
     pair: str
     tokenizer: Literal["moses", "whitespace"] = "moses"
 
@@ -65,17 +52,16 @@ class CatastrophicErrors(Format):
 
     def read_with(self, reading: Reading, path: Path) -> Dataset:
         self.check_options()
-        splits = {}
+        files: dict[str, Path] = {}
         for name, endings in _SPLITS.items():
-            files = [path / f"{self.pair.replace('-', '')}_majority_{ending}.tsv" for ending in endings]
-            file = next((file for file in files if file.is_file()), None)
-            if file is None and name == "train":
-                raise InputError("no such file", location=files[0], remedy="check `pair`")
-            split = None if file is None else reading.attempt(partial(self._split, reading, name, file))
-            if split is not None:
-                splits[name] = split
-        name = f"mlqe-pe/catastrophic-errors/{self.pair}"
-        return Dataset(name, splits, SCALE, reading.provenance, tuple(reading.notes))
+            named = [path / f"{self.pair.replace('-', '')}_majority_{ending}.tsv" for ending in endings]
+            file = next((file for file in named if file.is_file()), None)
+            if file is not None:
+                files[name] = file
+            elif name == "train":
+                raise InputError("no such file", location=named[0], remedy="check `pair`")
+        splits = reading.splits(files, partial(self._split, reading))
+        return self.dataset(reading, f"mlqe-pe/catastrophic-errors/{self.pair}", splits, SCALE)
 
     def _split(self, reading: Reading, name: str, file: Path) -> Split:
         rows = _rows(reading.lines(file), (_BLIND, _LABELLED) if name == "test" else (_LABELLED,))

@@ -5,16 +5,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from features.basics.errors import InputError, unknown_name
-from features.text.tokenizer import Tokenizer
 from qe.data.classes import numbers_of
 from qe.data.columns import Label, label_scale, make_split
 from qe.data.dataset import Dataset, LabelScale, Split
-from qe.data.format import Example, Format
+from qe.data.format import Format
 from qe.data.headers import header_of
 from qe.data.labelled import labelled_rows
 from qe.data.language_pairs import rows_of_pair
@@ -56,22 +55,6 @@ class LabelStudio(Format):
         `moses`, or `whitespace` for text that is tokenised already.
     """
 
-    example: ClassVar[Example] = Example(
-        section="""dataset:
-  format: label_studio
-  path: project.json
-  source_language: en
-  target_language: de
-  label: {name: quality, low: 1, high: 5, higher_is_better: true}
-""",
-        files={
-            "project.json": '[{"id": 7, "data": {"source": "it rains", "mt": "es regnet"}, "annotations": [\n'
-            '  {"result": [{"from_name": "quality", "type": "rating", "value": {"rating": 4}}]},\n'
-            '  {"result": [{"from_name": "quality", "type": "rating", "value": {"rating": 5}}]}]}\n'
-            "]\n",
-        },
-    )
-
     label: Label
     source_language: str
     target_language: str
@@ -87,8 +70,8 @@ class LabelStudio(Format):
     def read_with(self, reading: Reading, path: Path) -> Dataset:
         self.check_options()
         scale = label_scale(self.label)
-        splits = reading.splits(path, self.splits, partial(self._split, reading, scale))
-        return Dataset(path.resolve().name, splits, scale, reading.provenance, tuple(reading.notes))
+        splits = reading.splits(self.split_files(path), partial(self._split, reading, scale))
+        return self.dataset(reading, path, splits, scale)
 
     def _split(self, reading: Reading, scale: LabelScale, name: str, file: Path) -> Split:
         tasks = self._of_pair(reading, _tasks(_json_list(reading, file), file), file)
@@ -102,12 +85,8 @@ class LabelStudio(Format):
             columns[ours] = reading.stripped(Column(texts, file, places, "task "))
         ours = "post_edit" if edits else "scores"
         columns[ours] = Column(label, file, places, "task ")
-        tokenizers = (
-            Tokenizer(self.source_language, self.tokenizer),
-            Tokenizer(self.target_language, self.tokenizer),
-        )
         rows = labelled_rows(reading, columns, ours, scale.classes)
-        return make_split(reading, name, rows, scale, tokenizers, compute_hter=edits)
+        return make_split(reading, name, rows, scale, self.tokenizers, compute_hter=edits)
 
     def _of_pair(self, reading: Reading, tasks: Mapping[str, _Task], file: Path) -> Mapping[str, _Task]:
         keys = dict.fromkeys(key for task in tasks.values() for key in task.data)

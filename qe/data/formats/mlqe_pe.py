@@ -3,20 +3,18 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.text.tokenizer import Tokenizer
-from qe.data.columns import make_split
+from qe.data.columns import check_tags, make_split
 from qe.data.dataset import Dataset, LabelScale, Split
 from qe.data.delimited import Wanted
-from qe.data.format import Example, Format
-from qe.data.formats._tags import check_tags
+from qe.data.format import Format
 from qe.data.reading import Column, Reading
 from qe.data.table_files import Layout, read_table
 
@@ -57,23 +55,6 @@ class MlqePe(Format):
         text they are left out, and a note says so.
     """
 
-    example: ClassVar[Example] = Example(
-        section="""dataset:
-  format: mlqe_pe
-  path: mlqe-pe
-  pair: en-de
-  label: da
-""",
-        files={
-            f"{_DA}/train.ende.df.short.tsv": "index\toriginal\ttranslation\tscores\tmean\tz_scores\tz_mean\t"
-            "model_scores\n0\tIt rains.\tEr regnet.\t[41, 60, 52]\t51.0\t[-1.5, -0.5, -1.0]\t-1.0\t-0.5\n",
-            f"{_DA}/train.doc_ids": "doc_id\nWeather\n",
-            f"{_DA}/word-probas/mt.train.ende": "Er reg@@ net .\n",
-            f"{_DA}/word-probas/word_probas.train.ende": "-1.1 -0.7 -0.2 -0.3 -0.2\n",
-            f"{_PE}/train.pe": "Es regnet .\n",
-        },
-    )
-
     pair: str = ""
     label: Literal["da", "da_mean", "hter"] = "da"
     text: Literal["raw", "tokenised"] | None = None
@@ -95,16 +76,13 @@ class MlqePe(Format):
         kind: Literal["moses", "whitespace"] = "whitespace" if tokenised else "moses"
         source, _, target = files.pair.partition("-")
         tokenizers = Tokenizer(source, kind), Tokenizer(target, kind)
-        splits = {}
-        for name in SPLITS:
-            if files.direct(name) is not None or files.later(name) is not None:
-                split = reading.attempt(partial(self._split, reading, files, name, tokenised, tokenizers))
-                if split is not None:
-                    splits[name] = split
+        names = {name: name for name in SPLITS if files.direct(name) or files.later(name)}
+        splits = reading.splits(
+            names, lambda name, _: self._split(reading, files, name, tokenised, tokenizers)
+        )
         if not tokenised:
             reading.notes.append("raw text: alignments and word tags are left out (they count other tokens)")
-        name = f"mlqe-pe/{files.pair}"
-        return Dataset(name, splits, SCALES[self.label], reading.provenance, tuple(reading.notes))
+        return self.dataset(reading, f"mlqe-pe/{files.pair}", splits, SCALES[self.label])
 
     def _split(
         self,
@@ -279,9 +257,7 @@ def _post_editing(reading: Reading, files: _Files, split: str, tokenised: bool) 
         path = base / f"{split}.{end}"
         if split in LABELLED or path.is_file():
             columns[ours] = reading.lines(path)
-    for tags, text, gaps in (("word_tags", "target", True), ("source_tags", "source", False)):
-        if tags in columns and len(columns[tags]) == len(columns[text]):
-            check_tags(reading, columns[tags], columns[text], gaps)
+    check_tags(reading, columns)
     return columns
 
 

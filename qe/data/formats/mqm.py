@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from features.text.tokenizer import Tokenizer
 from qe.data.columns import make_split
 from qe.data.dataset import Dataset, LabelScale, Split
 from qe.data.delimited import Wanted
-from qe.data.format import Example, Format
+from qe.data.format import Format
 from qe.data.reading import Column, Reading
 from qe.data.table_files import Layout, read_table
 
@@ -66,20 +66,6 @@ class Mqm(Format):
         `moses`, or `whitespace` for text that is tokenised already.
     """
 
-    example: ClassVar[Example] = Example(
-        section="""dataset:
-  format: mqm
-  path: mqm.tsv
-  source_language: en
-  target_language: de
-""",
-        files={
-            "mqm.tsv": "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity\n"
-            "A\tnews\t1\t1\trater1\tthe red house\tdas <v>rot</v> Haus\tFluency/Grammar\tMinor\n"
-            "A\tnews\t2\t2\trater1\tit rains\tes regnet\tNo-error\tNo-error\n",
-        },
-    )
-
     source_language: str
     target_language: str
     splits: Mapping[str, str] = field(default_factory=dict)
@@ -87,15 +73,11 @@ class Mqm(Format):
     tokenizer: Literal["moses", "whitespace"] = "moses"
 
     def read_with(self, reading: Reading, path: Path) -> Dataset:
-        splits = reading.splits(path, self.splits, partial(self._split, reading))
-        return Dataset(path.resolve().name, splits, SCALE, reading.provenance, tuple(reading.notes))
+        splits = reading.splits(self.split_files(path), partial(self._split, reading))
+        return self.dataset(reading, path, splits, SCALE)
 
     def _split(self, reading: Reading, name: str, file: Path) -> Split:
         found = self._segments(reading, file)
-        tokenizers = (
-            Tokenizer(self.source_language, self.tokenizer),
-            Tokenizer(self.target_language, self.tokenizer),
-        )
         rows, lines = list(found.values()), [one.line for one in found.values()]
         texts = {
             "id": ["/".join(key) for key in found],
@@ -104,11 +86,11 @@ class Mqm(Format):
             "target": [one.target for one in rows],
             "scores": [repr(_score(one)) for one in rows],
         }
-        tags = [_tags(one, tokenizers[1]) for one in rows]
+        tags = [_tags(one, self.tokenizers[1]) for one in rows]
         if None not in tags and any(one.marked for one in rows):
             texts["word_tags"] = [tag or "" for tag in tags]
         columns = {column: Column(cells, file, lines) for column, cells in texts.items()}
-        return make_split(reading, name, columns, SCALE, tokenizers)
+        return make_split(reading, name, columns, SCALE, self.tokenizers)
 
     def _segments(self, reading: Reading, file: Path) -> dict[tuple[str, str, str], _Segment]:
         table = read_table(

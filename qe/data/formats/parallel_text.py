@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Literal
 
 from features.basics.errors import InputError
-from features.text.tokenizer import Tokenizer
 from qe.data.columns import COLUMNS, Label, label_scale, make_split
 from qe.data.dataset import Dataset, LabelScale, Split
-from qe.data.format import Example, Format
+from qe.data.format import Format
 from qe.data.reading import Column, Reading, known_keys
 from qe.data.sgm import is_sgm, segments
 
@@ -38,26 +37,6 @@ class ParallelText(Format):
         `moses`, or `whitespace` for text that is tokenised already.
     """
 
-    example: ClassVar[Example] = Example(
-        section="""dataset:
-  format: parallel_text
-  path: mine
-  splits:
-    train: {source: train.en, target: train.de, post_edit: train.pe}
-    test: {source: test.en, target: test.de}
-  source_language: en
-  target_language: de
-  label: hter
-""",
-        files={
-            "mine/train.en": "the red house\nit rains\n",
-            "mine/train.de": "das rote Haus\ner regnet\n",
-            "mine/train.pe": "das rote Haus\nes regnet\n",
-            "mine/test.en": "the dog sleeps\n",
-            "mine/test.de": "der Hund schläft\n",
-        },
-    )
-
     splits: Mapping[str, Mapping[str, str]]
     label: Label
     source_language: str
@@ -74,20 +53,13 @@ class ParallelText(Format):
     def read_with(self, reading: Reading, path: Path) -> Dataset:
         self.check_options()
         scale = label_scale(self.label)
-        splits = {}
-        for name, files in self.splits.items():
-            split = self._split(reading, name, {column: path / file for column, file in files.items()}, scale)
-            if split is not None:
-                splits[name] = split
-        return Dataset(path.resolve().name, splits, scale, reading.provenance, tuple(reading.notes))
+        splits = reading.splits(self.splits, partial(self._split, reading, path, scale))
+        return self.dataset(reading, path, splits, scale)
 
     def _split(
-        self, reading: Reading, name: str, files: Mapping[str, Path], scale: LabelScale
+        self, reading: Reading, path: Path, scale: LabelScale, name: str, texts: Mapping[str, str]
     ) -> Split | None:
-        tokenizers = (
-            Tokenizer(self.source_language, self.tokenizer),
-            Tokenizer(self.target_language, self.tokenizer),
-        )
+        files = {column: path / file for column, file in texts.items()}
         read = {column: reading.attempt(partial(reading.lines, file)) for column, file in files.items()}
         columns = {column: lines for column, lines in read.items() if lines is not None}
         if len(columns) < len(files):
@@ -98,14 +70,12 @@ class ParallelText(Format):
             if all(documents):
                 columns["doc_id"] = Column(documents, files["source"], [one.line for one in found])
         hter = self.label == "hter"
-        return reading.attempt(
-            lambda: make_split(
-                reading,
-                name,
-                columns,
-                scale,
-                tokenizers,
-                judge_range=(None, None) if hter else (scale.low, scale.high),
-                compute_hter=hter,
-            )
+        return make_split(
+            reading,
+            name,
+            columns,
+            scale,
+            self.tokenizers,
+            judge_range=(None, None) if hter else (scale.low, scale.high),
+            compute_hter=hter,
         )

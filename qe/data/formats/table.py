@@ -4,14 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Literal
 
 from features.basics.errors import InputError
-from features.text.tokenizer import Tokenizer
 from qe.data.columns import COLUMNS, LABEL_COLUMNS, ROW_WEIGHTS, Label, label_scale, make_split
 from qe.data.dataset import Dataset, LabelScale, Split
 from qe.data.delimited import Wanted
-from qe.data.format import Example, Format
+from qe.data.format import Format
 from qe.data.labelled import labelled_rows
 from qe.data.reading import Column, Reading, known_keys
 from qe.data.table_files import Layout, is_table, read_table
@@ -58,23 +57,6 @@ class Table(Format):
         `moses`, or `whitespace` for text that is tokenised already.
     """
 
-    example: ClassVar[Example] = Example(
-        section="""dataset:
-  format: table
-  path: mine
-  splits: {train: train.tsv, test: new.tsv}
-  blind: [test]
-  source_language: en
-  target_language: de
-  label: {name: da, low: 0, high: 100, higher_is_better: true}
-  columns: {source: original, target: mt, scores: mean}
-""",
-        files={
-            "mine/train.tsv": "original\tmt\tmean\nred house\trotes Haus\t96.5\nit rains\ter regnet\t41\n",
-            "mine/new.tsv": "original\tmt\nthe dog sleeps\tder Hund schläft\n",
-        },
-    )
-
     label: Label
     source_language: str
     target_language: str
@@ -114,14 +96,10 @@ class Table(Format):
     def read_with(self, reading: Reading, path: Path) -> Dataset:
         self.check_options()
         scale = label_scale(self.label)
-        splits = reading.splits(path, self.splits, partial(self._split, reading, scale))
-        return Dataset(path.resolve().name, splits, scale, reading.provenance, tuple(reading.notes))
+        splits = reading.splits(self.split_files(path), partial(self._split, reading, scale))
+        return self.dataset(reading, path, splits, scale)
 
     def _split(self, reading: Reading, scale: LabelScale, name: str, file: Path) -> Split:
-        tokenizers = (
-            Tokenizer(self.source_language, self.tokenizer),
-            Tokenizer(self.target_language, self.tokenizer),
-        )
         hter = self.label == "hter"
         mapped = self._mapped(reading, file, blind=name in self.blind)
         return make_split(
@@ -131,7 +109,7 @@ class Table(Format):
                 reading, mapped, "scores" if "scores" in mapped or not hter else "post_edit", scale.classes
             ),
             scale,
-            tokenizers,
+            self.tokenizers,
             judge_range=(None, None) if hter else (scale.low, scale.high),
             compute_hter=hter,
         )

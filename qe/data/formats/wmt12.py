@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Literal
 
 from features.basics.errors import InputError
 from qe.data.dataset import Dataset
-from qe.data.format import Example, Format
+from qe.data.format import Format
 from qe.data.formats.parallel_text import ParallelText
 from qe.data.reading import Reading
 
@@ -36,25 +36,6 @@ class Wmt12(Format):
         `effort`: weighted mean of three judges, 1 (translate anew) .. 5 (leave it), higher is better;
         `hter`: computed from the post-edits, 0 .., lower is better (the judges keep their effort scores).
     """
-
-    example: ClassVar[Example] = Example(
-        section="""dataset:
-  format: wmt12
-  path: wmt12-qe
-  label: effort
-""",
-        files={
-            "wmt12-qe/training_set/source.eng": "the red house\n",
-            "wmt12-qe/training_set/target_system.spa": "la casa rojo\n",
-            f"wmt12-qe/{_ANNOTATIONS}/target_postedited.spa": "la casa roja\n",
-            f"wmt12-qe/{_ANNOTATIONS}/target_reference.spa": "la casa roja\n",
-            f"wmt12-qe/{_ANNOTATIONS}/target_system.effort": "4.17\n",
-            f"wmt12-qe/{_ANNOTATIONS}/target_system.effort3scores": "4\t4\t5\n",
-            f"wmt12-qe/{_ANNOTATIONS}/target_system.effort3weights": "2.5\t2.5\t1\n",
-            "wmt12-qe/test_set/source.eng": "the dog sleeps\n",
-            "wmt12-qe/test_set/target_system.spa": "el perro duerme\n",
-        },
-    )
 
     label: Literal["effort", "hter"] = "effort"
 

@@ -5,14 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
 
 from features.basics.errors import InputError
-from features.text.tokenizer import Tokenizer
-from qe.data.columns import HTER, make_split
+from qe.data.columns import HTER, check_tags, make_split
 from qe.data.dataset import Dataset, Split
-from qe.data.format import Example, Format
-from qe.data.formats._tags import check_tags
+from qe.data.format import Format
 from qe.data.reading import Column, Reading
 
 # Our column -> the ends of file names that it may have.
@@ -49,26 +46,6 @@ class WmtQe(Format):
     Source: Specia et al. 2018, "Findings of the WMT 2018 Shared Task on Quality Estimation".
     """
 
-    example: ClassVar[Example] = Example(
-        section="""dataset:
-  format: wmt_qe
-  path: wmt18/en-de.smt
-  source_language: en
-  target_language: de
-""",
-        files={
-            "wmt18/en-de.smt/train.src": "the red house\n",
-            "wmt18/en-de.smt/train.mt": "das rot Haus\n",
-            "wmt18/en-de.smt/train.pe": "das rote Haus\n",
-            "wmt18/en-de.smt/train.hter": "0.333333\n",
-            "wmt18/en-de.smt/train.tags": "OK OK OK BAD OK OK OK\n",
-            "wmt18/en-de.smt/train.src_tags": "OK BAD OK\n",
-            "wmt18/en-de.smt/train.src-mt.alignments": "0-0 1-1 2-2\n",
-            "wmt18/en-de.smt/test.src": "it rains\n",
-            "wmt18/en-de.smt/test.mt": "es regnet\n",
-        },
-    )
-
     source_language: str
     target_language: str
 
@@ -84,30 +61,20 @@ class WmtQe(Format):
                 location=path,
                 remedy="give the folder of one language pair",
             )
-        splits = {}
-        for name, folder in sorted(sources.items()):
-            split = reading.attempt(partial(self._split, reading, folder, name))
-            if split is not None:
-                splits[name] = split
-        return Dataset(path.resolve().name, splits, HTER, reading.provenance, tuple(reading.notes))
+        splits = reading.splits(dict(sorted(sources.items())), partial(self._split, reading))
+        return self.dataset(reading, path, splits, HTER)
 
-    def _split(self, reading: Reading, folder: Path, name: str) -> Split:
+    def _split(self, reading: Reading, name: str, folder: Path) -> Split:
         columns: dict[str, Column] = {}
         for ours, ends in _ENDS.items():
             file = _one(folder, name, ends)
             if file is not None:
                 columns[ours] = reading.lines(file)
-        for tags, text, gaps in (("word_tags", "target", True), ("source_tags", "source", False)):
-            if tags in columns and len(columns[tags]) == len(columns[text]):
-                if gaps and _of_words_alone(columns[tags], columns[text]):
-                    reading.note(columns.pop(tags).path, 1, "tags of words without gaps (left out)")
-                else:
-                    check_tags(reading, columns[tags], columns[text], gaps)
-        tokenizers = (
-            Tokenizer(self.source_language, "whitespace"),
-            Tokenizer(self.target_language, "whitespace"),
-        )
-        return make_split(reading, name, columns, HTER, tokenizers, compute_hter=True)
+        tags = columns.get("word_tags")
+        if tags is not None and _of_words_alone(tags, columns["target"]):
+            reading.note(columns.pop("word_tags").path, 1, "tags of words without gaps (left out)")
+        check_tags(reading, columns)
+        return make_split(reading, name, columns, HTER, self.tokenizers, compute_hter=True)
 
 
 def _sources(path: Path) -> dict[str, Path]:
@@ -150,5 +117,5 @@ def _one(folder: Path, split: str, ends: tuple[str, ...]) -> Path | None:
 
 
 def _of_words_alone(tags: Column, text: Column) -> bool:
-    pairs = zip(tags.texts, text.texts, strict=True)
-    return all(len(line.split()) == len(words.split()) for line, words in pairs)
+    pairs = zip(tags.texts, text.texts, strict=False)
+    return len(tags) == len(text) and all(len(line.split()) == len(words.split()) for line, words in pairs)

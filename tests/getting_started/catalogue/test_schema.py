@@ -8,7 +8,7 @@ import pytest
 
 from features.storage.strict_yaml import parse, read_mapping
 from qe.cli import main
-from qe.data.format import FORMATS
+from qe.data.format import FORMATS, examples
 from qe.getting_started.catalogue.schema import experiment_schema
 from qe.getting_started.demo.run import EXPERIMENT
 from tests.conftest import ROOT
@@ -44,10 +44,9 @@ def test_experiments_name_the_schema(path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in FORMATS.names if FORMATS.get(name).example])
+@pytest.mark.parametrize("name", examples())
 def test_it_accepts_the_examples_of_formats(validator: Any, name: str) -> None:
-    example = FORMATS.get(name).example
-    assert example is not None
+    example = examples()[name]
     rest = "name: a\nfeatures: [surface]\nlearner: {kind: ridge}\n"
     assert mistakes(validator, parse(example.section + rest, name)) == []
 
