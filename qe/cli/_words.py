@@ -11,8 +11,16 @@ from features.basics.array_types import BoolArray
 from features.basics.assignments import named_files
 from features.basics.errors import InputError
 from qe.cli._progress import progress_bar
-from qe.data.tag_files import Layout, TagFile, is_scored, read_scored, read_tags, same_tags
-from qe.data.word_submissions import is_word_submission, read_word_submission
+from qe.data.tag_files import (
+    Layout,
+    TagFile,
+    is_scored,
+    is_word_submission,
+    read_scored,
+    read_tags,
+    read_word_submission,
+    same_tags,
+)
 from qe.evaluation.word_level import (
     WordReport,
     best_threshold,

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from qe.data.perturbation import Perturbation as Perturbation
     from qe.data.public import PublicDataset as PublicDataset
     from qe.data.score_files import ScoreFile as ScoreFile
+    from qe.data.score_files import Submission as Submission
     from qe.data.score_files import read_scores as read_scores
+    from qe.data.score_files import read_submission as read_submission
+    from qe.data.score_files import write_submission as write_submission
     from qe.data.splits import make_folds as make_folds
-    from qe.data.submission import Submission as Submission
-    from qe.data.submission import read_submission as read_submission
-    from qe.data.submission import write_submission as write_submission
     from qe.data.tag_files import TagFile as TagFile
     from qe.data.tag_files import read_tags as read_tags
 

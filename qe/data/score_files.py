@@ -1,27 +1,78 @@
 """Score files: one number per segment, as lines, a table column, or a program's output.
 
-A submission to a WMT task is read too.
+A program's output is a submission to a WMT task, or what `comet-score` prints or writes as JSON.
 """
 
+import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
-from features.basics.array_types import FloatArray
+from features.basics.array_types import FloatArray, IntArray
 from features.basics.errors import InputError
-from features.basics.numerals import is_real
-from features.storage.files import read_lines
+from features.basics.numerals import integer, is_real, real
+from features.storage.files import atomic_file, read_lines
 from qe.data.classes import Pair, classes_of, numbers_of
 from qe.data.headers import known_headers
-from qe.data.printed_scores import is_printed, read_printed
 from qe.data.reading import Column, Reading
-from qe.data.submission import Submission, is_submission, ranks_of, read_submission
+from qe.data.records import (
+    MAX_NUMBER,
+    Record,
+    check_one_system,
+    first_record_line,
+    places,
+    record_lines,
+    record_of,
+)
 from qe.data.table_files import KINDS, read_table
 from qe.display.summary import summarised
 
 DEFAULT_COLUMNS = ("score", "prediction", "predicted", "label")
+_TASK = (("pair", "method", "segment", "score"),)  # submissions to WMT QE tasks since 2020
+_PAIR = re.compile(r"[A-Za-z]{2,3}-[A-Za-z]{2,3}|multilingual", re.IGNORECASE)
+# The name of the file since version 1.1, the variance with --mc_dropout.
+_COMET = re.compile(r"((?P<name>[^\t]*)\t)?Segment (?P<segment>\d+)\tscore: (?P<score>\S+)(\tvariance: \S+)?")
+_COMET_TOTAL = re.compile(r"[^\t]*\t(system-)?score: \S+|System score: \S+|Predictions saved in: .+")
+
+
+@dataclass(frozen=True)
+class _Row:
+    system: str
+    segment: int
+    score: str
+    line: int
+
+
+@summarised
+@dataclass(frozen=True, eq=False)
+class Submission:
+    """One method's scores (n,) and ranks (n,), by segment; None for what was not submitted."""
+
+    method: str
+    scores: FloatArray | None
+    ranks: IntArray | None
+
+    @property
+    def segments(self) -> int:
+        given = self.ranks if self.scores is None else self.scores
+        return 0 if given is None else len(given)
+
+
+def ranks_of(quality: FloatArray) -> IntArray:
+    """(n,) ranks by falling quality, 1 the best.
+
+    Equal values are ranked in the order of the segments.
+
+    >>> ranks_of(np.array([2.0, 3.0, 2.0]))
+    array([2, 1, 3])
+    """
+    ranks = np.empty(len(quality), np.int64)
+    ranks[np.argsort(-quality, kind="stable")] = np.arange(1, len(quality) + 1)
+    return ranks
 
 
 @summarised
@@ -75,7 +126,7 @@ def read_scores(
 ) -> ScoreFile:
     """Reads a label file, a TSV, CSV, JSONL or Parquet table, or a submission; plain or gzip.
 
-    Submissions to later tasks and what `comet-score` prints are read, too (`qe.data.printed_scores`).
+    Submissions to later tasks and what `comet-score` prints are read, too; their segments count from 0 or 1.
     A file is a table where its name says so (.tsv, .csv, .jsonl, .parquet) and its first line is neither
     one number nor a submission.
     Raises InputError, with file and line, for values that are missing, no numbers or off the scale; and for a
@@ -106,8 +157,8 @@ def read_scores(
             raise InputError("the submission holds ranks only, but scores are needed", location=path)
         scores = (len(submitted.ranks) + 1 - submitted.ranks).astype(np.float64)
         return ScoreFile(path, submitted.method, scores, submitted)
-    if first and is_printed(path):
-        method, scores = read_printed(path)
+    if first and (is_comet(path) or _is_task_record(record_of(first_record_line(path), _TASK))):
+        method, scores = _read_printed(path)
         _check_scale(scores, path, low, high)
         return ScoreFile(path, method, scores)
     if table_like and not is_real(first):
@@ -179,3 +230,188 @@ def _check_scale(scores: FloatArray, path: Path, low: float | None, high: float 
             f"the score of segment {segment + 1} is {scores[segment]:g}, off the declared scale",
             location=path,
         )
+
+
+def read_comet(path: Path) -> tuple[str, dict[str, FloatArray]]:
+    """The metric (empty if the file does not name it), and system -> (n,) scores in order.
+
+    Raises InputError, with the place, for another form and scores that are no finite numbers.
+    """
+    if _is_json(path):
+        return _json_scores(path)
+    rows = _printed_rows(path)
+    names = dict.fromkeys(row.system for row in rows)
+    return "", {name: _in_order([row for row in rows if row.system == name], path) for name in names}
+
+
+def is_comet(path: Path) -> bool:
+    """Whether a file is what `comet-score` prints, or what it writes with `--to_json` (.json)."""
+    return _is_json(path) or any(_COMET.fullmatch(line) for line in islice(read_lines(path), 1))
+
+
+def _is_json(path: Path) -> bool:
+    return path.name.removesuffix(".gz").lower().endswith(".json")
+
+
+def _is_task_record(record: Record | None) -> bool:
+    return record is not None and bool(_PAIR.fullmatch(record["pair"]))
+
+
+def _read_printed(path: Path) -> tuple[str, FloatArray]:
+    if _is_json(path):
+        _, systems = _json_scores(path)
+        check_one_system(systems, path)
+        return next(iter(systems.items()))
+    rows = _printed_rows(path)
+    check_one_system([row.system for row in rows], path)
+    return rows[0].system.rpartition(" ")[2], _in_order(rows, path)
+
+
+def _printed_rows(path: Path) -> list[_Row]:
+    rows = []
+    for number, line in record_lines(path):
+        comet, record = _COMET.fullmatch(line), record_of(line, _TASK)
+        if comet:
+            system = Path(comet["name"] or path.stem).name.replace(" ", "_")
+            rows.append(_Row(system, int(comet["segment"]), comet["score"], number))
+        elif record is not None and _is_task_record(record):
+            system = f"{record['pair']} {record['method'].replace(' ', '_')}"
+            rows.append(_Row(system, int(record["segment"]), record["score"], number))
+        elif not _COMET_TOTAL.fullmatch(line):
+            raise InputError(
+                "expected PAIR, METHOD, SEGMENT, SCORE, or a line of comet-score",
+                location=f"{path}:{number}",
+                remedy="separate fields by one tab",
+            )
+    return rows
+
+
+def _in_order(rows: Sequence[_Row], path: Path) -> FloatArray:
+    scores = np.empty(len(rows))
+    order = places([row.segment for row in rows], [row.line for row in rows], "segment", path)
+    scores[order] = [_finite(row.score, f"{path}:{row.line}") for row in rows]
+    return scores
+
+
+def _finite(value: object, location: str) -> float:
+    try:
+        number = real(value) if isinstance(value, str) else value
+    except ValueError:
+        number = None
+    if _is_number(number) and np.isfinite(float(number)):  # type: ignore[arg-type]
+        return float(number)  # type: ignore[arg-type]
+    raise InputError(f"the score is {value!r}, not a finite number", location=location)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _json_scores(path: Path) -> tuple[str, dict[str, FloatArray]]:
+    try:
+        content = json.loads("\n".join(read_lines(path)))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"not JSON ({error})", location=path) from None
+    systems = content if isinstance(content, dict) else {path.stem: content}
+    if not systems or not all(isinstance(rows, list) and rows for rows in systems.values()):
+        raise InputError(
+            "is no JSON of comet-score",
+            location=path,
+            remedy="it holds a list of scored segments for each system",
+        )
+    segments = {f"{path}:{name}:{i}": row for name, rows in systems.items() for i, row in enumerate(rows)}
+    for location, segment in segments.items():
+        if not isinstance(segment, dict):
+            raise InputError("must be a JSON object", location=location)
+    first = next(iter(segments.values()))
+    numbers = [key for key, value in first.items() if _is_number(value) and key != "variance"]
+    metrics = [key for key in numbers if all(key in row for row in segments.values())]
+    if len(metrics) != 1:
+        raise InputError(
+            f"{len(metrics)} scores of a segment ({', '.join(metrics) or 'none'})",
+            location=path,
+            remedy="each segment has one, such as COMET",
+        )
+    return metrics[0], {
+        Path(name).name.replace(" ", "_"): np.array(
+            [_finite(row.get(metrics[0]), f"{path}:{name}:{i}") for i, row in enumerate(rows)]
+        )
+        for name, rows in systems.items()
+    }
+
+
+def is_submission(line: str) -> bool:
+    """Whether the first line of a file looks like a submission to WMT12.
+
+    >>> is_submission("SYS\\t1\\t3.5\\t2"), is_submission("id\\tsource\\ttarget\\tscore")
+    (True, False)
+    """
+    fields = line.split("\t")
+    return len(fields) == 4 and fields[1].strip().isdigit() and fields[3].strip().isdigit()
+
+
+def read_submission(path: Path) -> Submission:
+    """Reads one method's file: METHOD, SEGMENT, SCORE, RANK, separated by tabs, in any order, no header.
+
+    Segments count from 0 or from 1; rank 1 is the best segment, and no rank is given twice. A submission to
+    one subtask alone has 0 in the other's column throughout (Callison-Burch et al. 2012, 6.1).
+
+    Raises InputError, with file and line, for another number of fields, a second method, scores that are no
+    numbers, a segment given twice or missing, ranks that are not 1 .. n each once, and neither scores nor
+    ranks.
+    """
+    rows = [_submitted(line, f"{path}:{number}") for number, line in enumerate(read_lines(path), start=1)]
+    if not rows:
+        raise InputError("the file is empty", location=path)
+    methods, numbers, values, given_ranks = (list(column) for column in zip(*rows, strict=True))
+    check_one_system(methods, path)
+    lines = range(1, len(rows) + 1)
+    order = places(numbers, lines, "segment", path)
+    scores, ranks = np.empty(len(rows)), np.empty(len(rows), np.int64)
+    scores[order], ranks[order] = values, given_ranks
+    if not ranks.any():
+        if not scores.any():
+            raise InputError("neither scores nor ranks: both columns are 0 throughout", location=path)
+        return Submission(methods[0], scores, None)
+    places(given_ranks, lines, "rank", path, starts=(1,))
+    return Submission(methods[0], scores if scores.any() else None, ranks)
+
+
+def _submitted(line: str, location: str) -> tuple[str, int, float, int]:
+    fields = line.split("\t")
+    if len(fields) != 4:
+        raise InputError(
+            f"expected METHOD, SEGMENT, SCORE, RANK, found {len(fields)} fields",
+            location=location,
+            remedy="separate fields by one tab",
+        )
+    try:
+        row = fields[0], integer(fields[1]), real(fields[2]), integer(fields[3])
+    except ValueError as error:
+        raise InputError(f"not a submission line ({error})", location=location) from None
+    if max(abs(row[1]), abs(row[3])) > MAX_NUMBER:
+        raise InputError(f"segments and ranks are numbers up to {MAX_NUMBER:,}", location=location)
+    _finite(row[2], location)
+    return row
+
+
+def write_submission(path: Path, method: str, scores: FloatArray, quality: FloatArray | None = None) -> None:
+    """Writes scores (n,) with their ranks as a submission to WMT12, atomically.
+
+    Raises InputError for a method with tabs or line feeds and for scores that are not finite.
+
+    Parameters
+    ----------
+    quality : array of float or None, default=None
+        What is ranked, higher is better; default the scores (pass `scale.sign * scores` if lower scores are
+        better).
+    """
+    if not method or any(c in method for c in "\t\n\r"):
+        raise InputError(f"a method name must be text without tabs and line ends, but got {method!r}")
+    if not np.isfinite(scores).all():
+        row = int(np.flatnonzero(~np.isfinite(scores))[0])
+        raise InputError(f"the score of segment {row + 1} is {scores[row]}", location=path)
+    ranks = ranks_of(scores if quality is None else quality)
+    with atomic_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
+        for segment, (score, rank) in enumerate(zip(scores.tolist(), ranks.tolist(), strict=True), start=1):
+            stream.write(f"{method}\t{segment}\t{score!r}\t{rank}\n")

@@ -1,4 +1,7 @@
-"""Tag files of word-level quality estimation: OK and BAD, or P(BAD), one line per segment."""
+"""Tag files of word-level quality estimation.
+
+OK and BAD, or P(BAD), one line per segment; rows of `qe score --tokens`; submissions to WMT tasks.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -12,6 +15,7 @@ from features.basics.array_types import BoolArray, FloatArray, IntArray
 from features.basics.errors import InputError, unknown_name
 from features.basics.numerals import real
 from features.storage.files import read_lines
+from qe.data.records import check_one_system, first_record_line, places, record_lines, record_of
 from qe.display.summary import summarised
 
 Layout = Literal["tags", "words", "gaps", "source"]
@@ -88,23 +92,17 @@ def read_tags(path: Path) -> TagFile:
 
     Raises InputError for an empty file, other words, numbers outside 0 .. 1, and tags mixed with numbers.
     """
-    values: list[float] = []
-    sizes: list[int] = []
+    rows: list[list[float]] = []
     kinds: set[bool] = set()
     for number, line in enumerate(read_lines(path), start=1):
         words = line.split()
-        read = [_value(word, path, number) for word in words]
+        rows.append([_value(word, path, number) for word in words])
         kinds |= {word not in TAGS for word in words}
         if len(kinds) > 1:
             raise InputError(
                 "tags and numbers in one file", location=f"{path}:{number}", remedy="OK and BAD, or P(BAD)"
             )
-        values += read
-        sizes.append(len(words))
-    if not values:
-        raise InputError("no tags", location=path)
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return TagFile(path, np.array(values), offsets, kinds == {True})
+    return _tag_file(rows, path, probabilities=kinds == {True})
 
 
 # Layout -> the columns of scored rows that hold its probabilities, and its tags.
@@ -128,10 +126,15 @@ def read_scored(path: Path, layout: Layout) -> TagFile:
     rows = [_scored(line, path, number) for number, line in enumerate(read_lines(path), start=1)]
     if not rows:
         raise InputError("no rows", location=path)
-    if layout != "tags":
-        return _of_rows([_column(row, layout) for row in rows], path)
-    pairs = zip((_column(row, "gaps") for row in rows), (_column(row, "words") for row in rows), strict=True)
-    return _of_rows([[*_woven(gaps, words)] for gaps, words in pairs], path)
+    if layout == "tags":
+        sides = ([_column(row, kind) for row in rows] for kind in ("gaps", "words"))
+        columns = _interleaved(*sides)
+    else:
+        columns = [_column(row, layout) for row in rows]
+    tags = [tag for row in columns for _, tag in row]
+    bad = [[value for value, _ in row] for row in columns]
+    known = None if "" in tags else np.array([tag == "BAD" for tag in tags], bool)
+    return _tag_file(bad, path, probabilities=True, tags=known)
 
 
 _Cell = tuple[float, str]  # P(BAD), and the tag, or nothing
@@ -167,19 +170,6 @@ def _is_probability(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
 
 
-def _woven(gaps: Sequence[_Cell], words: Sequence[_Cell]) -> list[_Cell]:
-    return [cell for pair in zip(gaps, words, strict=False) for cell in pair] + list(gaps[len(words) :])
-
-
-def _of_rows(rows: Sequence[Sequence[_Cell]], path: Path) -> TagFile:
-    cells = [cell for row in rows for cell in row]
-    if not cells:
-        raise InputError("no tags", location=path)
-    tags = None if any(tag == "" for _, tag in cells) else np.array([tag == "BAD" for _, tag in cells], bool)
-    offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
-    return TagFile(path, np.array([bad for bad, _ in cells], np.float64), offsets, True, tags)
-
-
 def _value(word: str, path: Path, line: int) -> float:
     if word in TAGS:
         return TAGS[word]
@@ -202,3 +192,120 @@ def same_tags(gold: TagFile, other: TagFile) -> None:
         raise InputError(
             f"{sizes[0]} tags, but {sizes[1]} in {gold.path}", location=f"{other.path}:{line + 1}"
         )
+
+
+# Words that name a kind of place in submissions -> the layout of its tags.
+_KINDS: Mapping[str, str] = {
+    "mt": "words", "target": "words", "word": "words", "words": "words", "gap": "gaps", "gaps": "gaps",
+    "source": "source", "src": "source",
+}  # fmt: skip
+# The fields of a line: since 2020; 2018 and 2019; before, with or without a number for the word.
+_FORMS: Sequence[Sequence[str]] = (
+    ("pair", "method", "kind", "segment", "index", "word", "tag"),
+    ("method", "kind", "segment", "index", "word", "tag"),
+    ("method", "segment", "index", "word", "score", "tag"),
+    ("method", "segment", "index", "word", "tag"),
+)
+
+
+@dataclass(frozen=True)
+class _Tagged:
+    system: str
+    kind: str
+    segment: int
+    index: int
+    bad: float
+    line: int
+
+
+def is_word_submission(path: Path) -> bool:
+    """Whether the first line of several fields looks like one of a submission to a word-level WMT QE task."""
+    return _tagged(first_record_line(path), 0) is not None
+
+
+def read_word_submission(path: Path, layout: Layout) -> TagFile:
+    """Tags of a submission's words, gaps or source words; for the layout `tags` gaps and words in turn.
+
+    Each line is of one word, gap or source word. Segments and words count from 0 or from 1.
+
+    Raises InputError, with file and line, for lines of another form, a second system, tags that are missing
+    or given twice, and a file without tags of the kinds that the layout needs.
+    """
+    rows = []
+    for number, line in record_lines(path):
+        row = _tagged(line, number)
+        if row is None:
+            raise InputError(
+                "expected PAIR, METHOD, TYPE, SEGMENT, INDEX, WORD and OK or BAD",
+                location=f"{path}:{number}",
+                remedy="separate fields by one tab; TYPE is mt, gap or source",
+            )
+        rows.append(row)
+    check_one_system([row.system for row in rows], path)
+    lines: dict[int, int] = {}
+    for row in rows:
+        lines.setdefault(row.segment, row.line)
+    segments = dict(zip(lines, places(list(lines), list(lines.values()), "segment", path), strict=True))
+    parts = {
+        kind: _by_segment([row for row in rows if row.kind == kind], segments, path)
+        for kind in (("gaps", "words") if layout == "tags" else (layout,))
+    }
+    for kind, tags in parts.items():
+        if not any(tags):
+            raise InputError(
+                f"no tags of {kind}", location=path, remedy="--layout words, gaps or source names what it has"
+            )
+    if layout != "tags":
+        return _tag_file(parts[layout], path, probabilities=False)
+    for number, (gaps, words) in enumerate(zip(parts["gaps"], parts["words"], strict=True)):
+        if len(gaps) != len(words) + 1:
+            raise InputError(
+                f"{len(gaps)} gaps around {len(words)} words in segment {number} (counted from 0)",
+                location=path,
+            )
+    return _tag_file(_interleaved(parts["gaps"], parts["words"]), path, probabilities=False)
+
+
+def _tagged(line: str, number: int) -> _Tagged | None:
+    for form in _FORMS:
+        record = record_of(line, [form])
+        if record is None:
+            continue
+        kind, tag = _KINDS.get(record.get("kind", "mt").lower()), TAGS.get(record["tag"].upper())
+        if kind is not None and tag is not None:
+            system = f"{record.get('pair', '')} {record['method']}".strip()
+            return _Tagged(system, kind, int(record["segment"]), int(record["index"]), tag, number)
+    return None
+
+
+def _by_segment(rows: Sequence[_Tagged], segments: Mapping[int, int], path: Path) -> list[list[float]]:
+    start = min((row.index for row in rows), default=0)
+    grouped: list[list[_Tagged]] = [[] for _ in segments]
+    for row in rows:
+        grouped[segments[row.segment]].append(row)
+    tags = []
+    for group in grouped:
+        noun = f"segment {group[0].segment}: index" if group else ""
+        numbers, lines = [row.index for row in group], [row.line for row in group]
+        order = places(numbers, lines, noun, path, starts=(min(start, 1),))
+        ordered = dict(zip(order.tolist(), group, strict=True))
+        tags.append([ordered[place].bad for place in range(len(group))])
+    return tags
+
+
+def _interleaved(gaps: Sequence[Sequence[Any]], words: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    rows = zip(gaps, words, strict=True)
+    return [
+        [tag for pair in zip(around, inside, strict=False) for tag in pair] + list(around[len(inside) :])
+        for around, inside in rows
+    ]
+
+
+def _tag_file(
+    rows: Sequence[Sequence[float]], path: Path, probabilities: bool, tags: BoolArray | None = None
+) -> TagFile:
+    offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
+    if not offsets[-1]:
+        raise InputError("no tags", location=path)
+    bad = np.array([tag for row in rows for tag in row], np.float64)
+    return TagFile(path, bad, offsets, probabilities, tags)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from qe.data.submission import Submission
+from qe.data.score_files import Submission
 from qe.statistics.metrics.delta_avg import delta_avg_by_n
 
 

@@ -18,8 +18,7 @@ from features.decoder_output.nbest import hypotheses
 from features.syntax.trees import Trees
 from qe.data.formats.table import read_table
 from qe.data.reading import Reading
-from qe.data.score_files import read_scores
-from qe.data.submission import read_submission
+from qe.data.score_files import read_scores, read_submission
 
 HUGE, DEEP = "9" * 5000, "[" * 100_000
 TASK = "source_language\ttarget_language\tsegment\tjudge\tsystem\trank\nCzech\tEnglish\t1\tj1\tx\t1\n"

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from features.basics.errors import InputError
-from qe.data.tag_files import Layout
-from qe.data.word_submissions import is_word_submission, read_word_submission
+from qe.data.tag_files import Layout, is_word_submission, read_word_submission
 
 TASK_2020 = (
     "123456\n560000000\n3\n"
@@ -26,12 +25,12 @@ CASES: dict[str, tuple[str, Layout, list[list[int]] | str]] = {
     ),
     "before, blanks between": ("M 0 0 a OK\nM 0 1 b bad\n", "words", [[0, 1]]),
     "any order": ("M\t1\t1\tb\tBAD\nM\t0\t0\tx\tOK\nM\t1\t0\ta\tOK\n", "words", [[0], [0, 1]]),
-    "a word twice": ("M\t0\t0\ta\tOK\nM\t0\t0\ta\tOK\n", "words", r":2: index 0 of segment 0 is given twice"),
-    "a word is missing": ("M\t0\t0\ta\tOK\nM\t0\t2\ta\tOK\n", "words", r":2: index 2 of segment 0, but 1 is"),
-    "a segment is missing": ("M\t0\t0\ta\tOK\nM\t7\t0\ta\tOK\n", "words", "segment 1 is missing"),
-    "a number beyond all": (f"M\t0\t0\ta\tOK\nM\t{10**17}\t0\ta\tOK\n", "words", "segment 1 is missing"),
-    "from 2": ("M\t2\t0\ta\tOK\n", "words", "the first segment is 2"),
-    "two systems": ("M\t0\t0\ta\tOK\nN\t0\t0\ta\tOK\n", "words", r"tags of 2 systems .M, N"),
+    "a word twice": ("M\t0\t0\ta\tOK\nM\t0\t0\ta\tOK\n", "words", r":2: segment 0: index 0 is given twice"),
+    "a word is missing": ("M\t0\t0\ta\tOK\nM\t0\t2\ta\tOK\n", "words", ":2: .*index 2 is there, but 1"),
+    "a segment is missing": ("M\t0\t0\ta\tOK\nM\t7\t0\ta\tOK\n", "words", "but 1 is missing"),
+    "a number beyond all": (f"M\t0\t0\ta\tOK\nM\t{10**17}\t0\ta\tOK\n", "words", "but 1 is missing"),
+    "from 2": ("M\t2\t0\ta\tOK\n", "words", "segment 2 is there, but 1"),
+    "two systems": ("M\t0\t0\ta\tOK\nN\t0\t0\ta\tOK\n", "words", r"records of 2 systems .M, N"),
     "no gaps": ("M\t0\t0\ta\tOK\n", "tags", "no tags of gaps; --layout words, gaps or source"),
     "gaps that do not fit": (
         "M\tmt\t0\t0\ta\tOK\nM\tgap\t0\t0\t_\tOK\n", "tags", "1 gaps around 1 words in segment 0",

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from features.basics.errors import InputError
 from qe.cli import main
 from qe.data.dataset import LabelScale
-from qe.data.score_files import read_scores
-from qe.data.submission import read_submission, write_submission
+from qe.data.score_files import read_scores, read_submission, write_submission
 from qe.evaluation.evaluate import evaluate
 from qe.evaluation.official_scorer import official_lines, official_scores
 from qe.evaluation.pairs import Comparison
@@ -246,9 +245,9 @@ def test_submission_round_trip(values: list[float]) -> None:
     ("text", "message"),
     [
         ("S\t1\t2.0\n", ":1: expected METHOD, SEGMENT, SCORE, RANK, found 3 fields"),
-        ("S\t1\t2.0\t1\nT\t2\t2.0\t2\n", ":2: method 'T' after 'S'"),
+        ("S\t1\t2.0\t1\nT\t2\t2.0\t2\n", "records of 2 systems"),
         ("S\t1\t2.0\t1\nS\t1\t2.0\t2\n", ":2: segment 1 is given twice, first in line 1"),
-        ("S\t1\t2.0\t1\nS\t3\t2.0\t2\n", ":2: segment 3 in a file of 2 segments"),
+        ("S\t1\t2.0\t1\nS\t3\t2.0\t2\n", ":2: segment 3 is there, but 2 is missing"),
         ("S\t1\t2.0\t1\nS\t2\t2.0\t1\n", ":2: rank 1 is given twice"),
         ("S\t1\tnan\t1\n", ":1: the score is nan"),
         ("S\t1\t2,5\t1\n", ":1: not a submission line"),

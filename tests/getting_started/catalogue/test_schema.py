@@ -8,7 +8,7 @@ import pytest
 
 from features.storage.strict_yaml import parse, read_mapping
 from qe.cli import main
-from qe.data.format import FORMATS, examples
+from qe.data.format import examples
 from qe.getting_started.catalogue.schema import experiment_schema
 from qe.getting_started.demo.run import EXPERIMENT
 from tests.conftest import ROOT

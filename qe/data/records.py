@@ -1,0 +1,96 @@
+"""Files with one record per line: submissions to shared tasks, and what programs print.
+
+A form names the fields of a line. Lines may come in any order; their numbers say which segment they are of.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from features.basics.array_types import IntArray
+from features.basics.errors import InputError
+from features.basics.naturals import natural
+from features.storage.files import read_lines
+
+HEADERS = 3  # lines before the records: bytes on disk, parameters, models of an ensemble; one number each
+MAX_NUMBER = 10**9
+Forms = Sequence[Sequence[str]]
+Record = Mapping[str, str]
+
+
+def fields_of(line: str) -> list[str]:
+    """Fields separated by tabs; without a tab, by blanks."""
+    return [field.strip() for field in line.split("\t")] if "\t" in line else line.split()
+
+
+def record_of(line: str, forms: Forms) -> Record | None:
+    """The fields of a line by name, by the first form with as many fields and whole `segment` and `index`.
+
+    >>> record_of("en-de\\tSYS\\t0\\t1.5", [("pair", "method", "segment", "score")])["score"]
+    '1.5'
+    """
+    fields = fields_of(line)
+    for form in forms:
+        record = dict(zip(form, fields, strict=False))
+        numbers = [record[name] for name in ("segment", "index") if name in record]
+        if len(form) == len(fields) and None not in map(natural, numbers):
+            return record
+    return None
+
+
+def first_record_line(path: Path) -> str:
+    """The first line of several fields at the beginning of a file; empty if there is none."""
+    return next((line for line in islice(read_lines(path), HEADERS + 1) if len(fields_of(line)) > 1), "")
+
+
+def record_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Numbers and texts of the lines that are neither empty nor headers."""
+    for number, line in enumerate(read_lines(path), start=1):
+        if line.strip() and not (number <= HEADERS and len(fields_of(line)) == 1):
+            yield number, line
+
+
+def check_one_system(names: Mapping[str, object] | Sequence[str], path: Path) -> None:
+    """Raises InputError unless all records are of one system."""
+    distinct = dict.fromkeys(names)
+    if len(distinct) != 1:
+        raise InputError(
+            f"records of {len(distinct)} systems ({', '.join(distinct)})",
+            location=path,
+            remedy="give one file per system",
+        )
+
+
+def places(
+    numbers: Sequence[int], lines: Sequence[int], noun: str, path: Path, starts: Sequence[int] = (0, 1)
+) -> IntArray:
+    """(n,) places from 0 of records whose numbers count from 0 or from 1, in any order.
+
+    noun    what is numbered, for messages
+    starts  the numbers from which may be counted
+
+    >>> places([3, 1, 2], [1, 2, 3], "segment", Path("a")).tolist()
+    [2, 0, 1]
+
+    Raises InputError, with file and line, for a number given twice or out of range, so that one is missing.
+    """
+    start = min(numbers, default=0)
+    start = start if start in starts else starts[-1]
+    first_lines: dict[int, int] = {}
+    for number, line in zip(numbers, lines, strict=True):
+        if number in first_lines:
+            raise InputError(
+                f"{noun} {number} is given twice, first in line {first_lines[number]}",
+                location=f"{path}:{line}",
+            )
+        if not start <= number < start + len(numbers):
+            missing = next(n for n in range(start, start + len(numbers)) if n not in set(numbers))
+            raise InputError(
+                f"{noun} {number} is there, but {missing} is missing, among {len(numbers)}",
+                location=f"{path}:{line}",
+                remedy=f"numbers count from {' or from '.join(map(str, starts))}, none missing",
+            )
+        first_lines[number] = line
+    return np.asarray(numbers, np.int64) - start
