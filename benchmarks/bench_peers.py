@@ -25,7 +25,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 import sacrebleu
 from bench_significance import multiplied_bootstrap
-from qe_papers.resources.topic_model import TopicModel, bags_of, joined
 from scipy.sparse import csr_matrix
 from sklearn.decomposition import LatentDirichletAllocation
 
@@ -44,6 +43,7 @@ from qe.systems.mt_metrics.chrf import Chrf
 from qe.systems.mt_metrics.ter import Ter
 from qe.systems.text_metric import TextMetric
 from qe.systems.texts import Texts
+from qe_papers.resources.topic_model import TopicModel, bags_of, joined
 
 ROOT = Path(__file__).resolve().parent.parent
 WORDS = Tokenizer("en", "whitespace", normalise=False)

@@ -25,12 +25,11 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
-from qe_treebanks.annotator_folder import AnnotatorFolder
-from qe_treebanks.annotators._brackets import read_trees
-
 from features.storage.files import read_lines
 from features.text.tokenizer import Tokenizer
 from qe.language import annotator_folder as _folder
+from qe_treebanks.annotator_folder import AnnotatorFolder
+from qe_treebanks.annotators._brackets import read_trees
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 CORPUS = 315_831

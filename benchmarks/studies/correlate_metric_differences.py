@@ -14,12 +14,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+from features.basics.options import configured
 from qe_human.correlation import CORRELATIONS
 from qe_human.human import Human
 from qe_human.metric_evaluation.comparison import Settings, compare
 from qe_human.metric_evaluation.scores import Evaluation, Metric
-
-from features.basics.options import configured
 
 Array = np.ndarray[Any, Any]
 NAMES = (

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from qe_papers.learners.mlp_ensemble import MlpEnsemble
 from threadpoolctl import threadpool_limits
+
+from qe_papers.learners.mlp_ensemble import MlpEnsemble
 
 Array = NDArray[Any]
 

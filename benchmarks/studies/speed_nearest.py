@@ -14,10 +14,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from qe_papers.resources.corpus_index import CorpusIndex
 
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
+from qe_papers.resources.corpus_index import CorpusIndex
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from qe_human.feedback_arcs import least_cost_order
 from qe_human.judgements.bootstrap import resampled_tables
 from qe_human.judgements.comparisons import Comparisons

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from qe_papers.selectors.subset_search import SubsetSearch
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.preprocessing import StandardScaler
 
@@ -19,6 +18,7 @@ from qe.learning.selectors.backward_elimination import BackwardElimination
 from qe.learning.selectors.forward import ForwardSelection
 from qe.learning.selectors.held_out import splits
 from qe.statistics.metric import METRICS
+from qe_papers.selectors.subset_search import SubsetSearch
 
 
 def main() -> None:

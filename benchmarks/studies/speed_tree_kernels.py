@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from qe_papers.tree_kernels import PartialTreeKernel, SubsetTreeKernel, TreeKernel
 
 from features.syntax.trees import Trees
+from qe_papers.tree_kernels import PartialTreeKernel, SubsetTreeKernel, TreeKernel
 
 ROOT = Path(__file__).resolve().parents[2]
 PAIRS = 60  # of trees whose kernel is computed by plain recursion too

@@ -22,8 +22,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from qe_papers.selection.bleu_model import BleuModel, segment_bleu, without_reference
-from qe_papers.selection.selection import Translations, make_extraction
 
 from features.basics.array_types import FloatArray
 from features.storage.files import read_lines
@@ -41,6 +39,8 @@ from qe.systems.documents import (
     evaluate_documents,
 )
 from qe.systems.mt_metrics.bleu import Bleu
+from qe_papers.selection.bleu_model import BleuModel, segment_bleu, without_reference
+from qe_papers.selection.selection import Translations, make_extraction
 
 ROOT = Path(__file__).resolve().parents[2]
 WAYS = ("statistics", "means", "segments", "documents")

@@ -12,15 +12,15 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from qe_papers.extractors.similarity import WEIGHTINGS, Similarity
-from qe_papers.extractors.skip_grams import SkipGrams
-from qe_papers.resources.ngram_documents import NgramDocuments
 from scipy.stats import spearmanr
 
 from features.core.segments import Segments
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
 from qe.statistics.metrics.delta_avg import DeltaAvg
+from qe_papers.extractors.similarity import WEIGHTINGS, Similarity
+from qe_papers.extractors.skip_grams import SkipGrams
+from qe_papers.resources.ngram_documents import NgramDocuments
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 ORDER = 5

@@ -29,6 +29,8 @@ def is_foreign(name: object) -> bool:
 @cache
 def own_entries(group: str) -> Mapping[str, "EntryPoint"]:
     """Name -> entry point in `mtqe.GROUP` of this project's plugin packages, installed or removed."""
+    if not group:
+        return {}
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:

@@ -12,7 +12,7 @@ from features.basics.catalogue import Catalogue
 _WIDEST = 100  # columns: longer lines are hard to read
 _NAMES = 26  # columns of names of options; a longer one has a line to itself
 _LAST = "output"
-_PACKAGE = re.compile(r"\{((?:qe|features)\.[\w.]+)\}")
+_PACKAGE = re.compile(r"\{((?:qe\w*|features)\.[\w.]+)\}")
 _TYPES = {int: "N", float: "X", str: "TEXT", Path: "PATH"}
 
 

@@ -10,8 +10,6 @@ from typing import Any
 
 import optuna
 import pandas as pd
-from qe_treebanks.annotator_folder import MANIFEST as ANNOTATORS
-from qe_treebanks.annotator_folder import AnnotatorFolder, train
 
 from features.core.bundle import Bundle, build
 from features.core.configured import Configured
@@ -33,6 +31,8 @@ from qe.tracking.logged_models import model_directory
 from qe.training.run_state import JOURNAL, RunState
 from qe.training.space import Space
 from qe.training.study import earlier_trials, journal
+from qe_treebanks.annotator_folder import MANIFEST as ANNOTATORS
+from qe_treebanks.annotator_folder import AnnotatorFolder, train
 from tests.attacks.fuzzing import Target
 from tests.attacks.models import Workshop, bundle_sealed_again, copy_of, sealed_again
 from tests.attacks.test_signatures import write_keys

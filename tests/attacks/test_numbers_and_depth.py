@@ -7,9 +7,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from qe_human.judgements.reading import read_judgements
-from qe_human.metric_evaluation.reading import from_tables
-from qe_papers.moses import nbest_column, trace_column
 
 import qe
 from features.basics.errors import InputError
@@ -19,6 +16,9 @@ from features.syntax.trees import Trees
 from qe.data.formats.table import read_table
 from qe.data.reading import Reading
 from qe.data.score_files import read_scores, read_submission
+from qe_human.judgements.reading import read_judgements
+from qe_human.metric_evaluation.reading import from_tables
+from qe_papers.moses import nbest_column, trace_column
 
 HUGE, DEEP = "9" * 5000, "[" * 100_000
 TASK = "source_language\ttarget_language\tsegment\tjudge\tsystem\trank\nCzech\tEnglish\t1\tj1\tx\t1\n"

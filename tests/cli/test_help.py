@@ -5,10 +5,6 @@ import shlex
 from typing import get_args
 
 import pytest
-from qe_human.correlation import CORRELATIONS
-from qe_human.ranking_method import RANKINGS
-from qe_papers.selection.chooser import CHOOSERS
-from qe_treebanks.annotator import ANNOTATORS
 
 from qe.cli import main
 from qe.cli._help import described
@@ -23,6 +19,10 @@ from qe.statistics.metric import METRICS
 from qe.statistics.result import TAILS
 from qe.systems import settings
 from qe.systems.text_metric import MT_METRICS
+from qe_human.correlation import CORRELATIONS
+from qe_human.ranking_method import RANKINGS
+from qe_papers.selection.chooser import CHOOSERS
+from qe_treebanks.annotator import ANNOTATORS
 
 LONGEST = 100  # lines, at 80 columns
 

@@ -9,9 +9,17 @@ import pytest
 
 from qe.cli import main
 from qe.getting_started.demo.generation import generate
+from tests.test_architecture import PLUGINS
 
 ROOT = Path(__file__).resolve().parents[2]
 LABELS = ["labels", "--target", "t", "--post-edit", "p", "--target-language", "es"]
+
+
+VERBS = [
+    path
+    for folder in ("qe/cli", *(f"plugins/{name}/cli" for name in PLUGINS))
+    for path in (ROOT / folder).glob("[a-z]*.py")
+]
 
 
 @pytest.fixture
@@ -44,7 +52,7 @@ def test_the_help_names_every_verb_and_imports_none(capsys: pytest.CaptureFixtur
     """A verb is a file in qe/cli, and its first line says what it is for."""
     main(["--help"])
     lines = capsys.readouterr().out.splitlines()
-    verbs = sorted(path.stem for path in (ROOT / "qe" / "cli").glob("[a-z]*.py"))
+    verbs = sorted(path.stem for path in VERBS)
     purposes = dict(line.strip().split(maxsplit=1) for line in lines if line.startswith("  "))
     assert sorted(purposes) == verbs and "train" in verbs
     assert purposes["train"] == "run experiments: search, selection, fit, evaluation, tracking"
@@ -215,11 +223,7 @@ def test_settings_of_features(
         assert not (tmp_path / "cache" / "resources").exists()
 
 
-SEEDED = sorted(
-    path.stem
-    for path in (ROOT / "qe" / "cli").glob("[a-z]*.py")
-    if "    seed: Annotated[" in path.read_text()
-)
+SEEDED = sorted(path.stem for path in VERBS if "    seed: Annotated[" in path.read_text())
 
 
 @pytest.mark.parametrize("verb", SEEDED)

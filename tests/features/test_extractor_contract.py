@@ -13,7 +13,6 @@ from zlib import crc32
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from qe_treebanks.annotators._brackets import escaped
 
 from features.basics.array_types import FloatArray
 from features.basics.progress import Progress
@@ -38,6 +37,7 @@ from qe.data.dataset import Split
 from qe.data.splits import make_folds
 from qe.getting_started.demo.generation import DemoData, generate
 from qe.training.extraction import Extraction
+from qe_treebanks.annotators._brackets import escaped
 
 PAIRS, LABELLED, BATCH = 300, 120, 24
 TOKENIZERS = Tokenizer("en"), Tokenizer("es")

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from qe_papers.extractors.example_precision import ExamplePrecision
-from qe_papers.extractors.token_counts import COLUMNS
 
 import features
 from features.basics.errors import InputError
@@ -20,6 +18,8 @@ from features.machine_lm import COLUMNS_OF_CORPUS as OF_TRANSLATED_TEXT
 from features.text.corpus import ParallelCorpus
 from qe.getting_started.catalogue.features import describe
 from qe.getting_started.demo.generation import DemoData, generate
+from qe_papers.extractors.example_precision import ExamplePrecision
+from qe_papers.extractors.token_counts import COLUMNS
 from tests.features.test_extractor_contract import LABELLED, PAIRS, TOKENIZERS, World
 
 FOLDER = Path(features.__file__).parent / "sets"

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from qe_papers.moses import nbest_column, trace_column, with_search
 
 from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.nbest import NBest
 from features.text.tokenizer import Tokenizer
+from qe_papers.moses import nbest_column, trace_column, with_search
 
 # The example of the Moses manual, "n-best lists".
 MANUAL = """\

@@ -6,17 +6,18 @@ import inspect
 import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from features.basics.doors import door
 from tests.shown import ROOT
-from tests.test_architecture import MODULES
+from tests.test_architecture import MODULES, PLUGINS, module_name
 
 DOORS = sorted(
-    ".".join(path.parent.relative_to(ROOT).parts)
-    for package in ("features", "qe")
+    module_name(path)
+    for package in ("features", "qe", "plugins")
     for path in (ROOT / package).rglob("__init__.py")
     if "doors import door" in path.read_text("utf-8")
 )
@@ -24,15 +25,17 @@ NAMES = [(package, name) for package in DOORS for name in importlib.import_modul
 
 
 def test_packages_that_users_touch_have_doors() -> None:
-    asked = {"statistics", "data", "learning", "models", "evaluation", "systems", "people", "scoring"}
-    assert {"features", "qe", *(f"qe.{name}" for name in asked)} <= {*DOORS}
+    asked = {"statistics", "data", "learning", "models", "evaluation", "systems", "scoring"}
+    assert {"features", "qe", *PLUGINS, *(f"qe.{name}" for name in asked)} <= {*DOORS}
 
 
 @pytest.mark.parametrize(("package", "name"), NAMES)
 def test_a_public_name_is_there_and_says_what_it_is(package: str, name: str) -> None:
     module: Any = importlib.import_module(package)
     value = getattr(module, name)
-    assert value.__name__ == name and value.__module__.startswith(("qe.", "features."))
+    assert value.__name__ == name and value.__module__.startswith(
+        ("qe.", "features.", *(f"{plugin}." for plugin in PLUGINS))
+    )
     assert f"{package}.{name}" not in MODULES, "a module of this name would hide it"
     own = value.__module__.startswith(f"{package}.") or package == "qe"
     assert own, f"{value.__module__} lies in another room"
@@ -89,7 +92,7 @@ def test_a_door_without_names_is_a_package_all_the_same() -> None:
 
 @pytest.mark.parametrize("package", DOORS)
 def test_a_door_is_no_list_twice_and_loads_nothing(package: str) -> None:
-    path = ROOT.joinpath(*package.split(".")) / "__init__.py"
+    path = Path(str(importlib.import_module(package).__file__))
     ifs = (node for node in ast.parse(path.read_text("utf-8")).body if isinstance(node, ast.If))
     (block,) = (node for node in ifs if "TYPE_CHECKING" in ast.unparse(node.test))
     names = [alias.asname for node in block.body for alias in node.names if isinstance(node, ast.ImportFrom)]

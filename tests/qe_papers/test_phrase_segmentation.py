@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from qe_papers.phrase_segmentation import force
 
+from qe_papers.phrase_segmentation import force
 from tests.qe_papers.extractors.test_decoder_imitation import Pairs, Phrase, table, tokens
 
 PAIRS: Pairs = {

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from qe_papers.tree_kernels import PartialTreeKernel, SubsetTreeKernel, TreeKernel
 
 from features.basics.errors import InputError
 from features.syntax.trees import Trees
+from qe_papers.tree_kernels import PartialTreeKernel, SubsetTreeKernel, TreeKernel
 
 Nested = tuple[str, tuple["Nested", ...]]  # type: ignore[misc]
 KERNELS = [

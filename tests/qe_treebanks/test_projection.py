@@ -6,10 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from qe_treebanks.annotators._entities import read_entities
-from qe_treebanks.projected_entities import project_entities
-from qe_treebanks.projection import Projected
-from qe_treebanks.treebanks import annotators_for, projection_mistakes
 
 from features.basics.errors import InputError
 from features.core.bundle import Bundle, build
@@ -18,7 +14,11 @@ from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
 from qe.cli import main
 from qe.config.experiment import made
-from qe.language import annotator_folder as _folder
+from qe_treebanks import annotator_folder as _folder
+from qe_treebanks.annotators._entities import read_entities
+from qe_treebanks.projected_entities import project_entities
+from qe_treebanks.projection import Projected
+from qe_treebanks.treebanks import annotators_for, projection_mistakes
 from tests.qe_treebanks.annotators.made import NAMES, sentences, write_entities
 
 ENGLISH = {

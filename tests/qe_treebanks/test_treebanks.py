@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from qe_treebanks.annotator_folder import AnnotatorFolder, train
-from qe_treebanks.treebanks import annotators_for, treebank_mistakes
 
 from features.basics.errors import InputError
 from qe.config.experiment import Experiment, made
+from qe_treebanks.annotator_folder import AnnotatorFolder, train
+from qe_treebanks.treebanks import annotators_for, treebank_mistakes
 from tests.qe_treebanks.annotators.made import write_conllu, write_entities
 
 LANGUAGES = {"source": "en", "target": "es"}

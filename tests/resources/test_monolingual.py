@@ -10,7 +10,6 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from qe_papers.resources.truecaser import Truecaser
 
 from features.basics.errors import InputError
 from features.basics.progress import silent
@@ -25,6 +24,7 @@ from qe.resources.cache import resources_for
 from qe.resources.files import PartFiles
 from qe.resources.inputs import Inputs
 from qe.resources.monolingual import Monolingual
+from qe_papers.resources.truecaser import Truecaser
 from tests.resources.building import build_bundle
 
 SOURCE = ["the red house", "It's a cat", "the house"] * 2

@@ -11,14 +11,6 @@ import pytest
 import sacrebleu
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from qe_papers.selection.bleu_model import (
-    MATCHED,
-    REFERENCE_LENGTH,
-    BleuModel,
-    segment_bleu,
-    targets,
-    without_reference,
-)
 
 from features.basics.errors import InputError
 from qe.statistics.metrics.delta_avg import delta_avg_by_n
@@ -34,6 +26,14 @@ from qe.systems.documents import (
 )
 from qe.systems.mt_metrics.bleu import Bleu
 from qe.systems.texts import Texts
+from qe_papers.selection.bleu_model import (
+    MATCHED,
+    REFERENCE_LENGTH,
+    BleuModel,
+    segment_bleu,
+    targets,
+    without_reference,
+)
 
 WORDS = ("the", "cat", "sat", "on", "a", "mat", "and", "dog", "ran", "to", "it")
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from qe_papers.resources.ngram_documents import NgramDocuments
 
 from features.basics.errors import InputError
 from features.core.resource import Resource
@@ -20,6 +19,7 @@ from features.storage.compact import coded, length
 from features.storage.damage import Damaged
 from features.text.tokens import Tokens
 from features.word_level.columns import columns_in
+from qe_papers.resources.ngram_documents import NgramDocuments
 
 TEXTS = Tokens.from_lists([["a", "house"], ["the", "red", "house"]])
 

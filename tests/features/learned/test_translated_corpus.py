@@ -9,11 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from qe_papers.comparisons.projected_edges import counted, projections
-from qe_papers.comparisons.sequences import SEQUENCES, aligned_tags, sequences
-from qe_papers.learned.edge_counts import EdgeCounts
-from qe_papers.learned.sequence_models import SequenceModels
-from qe_papers.syntax import parsed
 
 from features.basics.errors import InputError
 from features.core.bundle import Bundle, build
@@ -33,6 +28,11 @@ from features.text.held_out import held_out_in_turn
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from qe.resources.annotations import Annotations, from_column
+from qe_papers.comparisons.projected_edges import counted, projections
+from qe_papers.comparisons.sequences import SEQUENCES, aligned_tags, sequences
+from qe_papers.learned.edge_counts import EdgeCounts
+from qe_papers.learned.sequence_models import SequenceModels
+from qe_papers.syntax import parsed
 
 PAIRS, TRANSLATED = 3000, 301
 TOKENIZERS = Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace")

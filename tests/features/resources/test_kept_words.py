@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from qe_papers.resources.word_prediction import WordPrediction
 
 from features.basics.errors import InputError
 from features.basics.progress import silent
@@ -12,6 +11,7 @@ from features.resources.kept_words import KeptWords
 from features.text.corpus import ParallelCorpus
 from qe.resources.files import PartFiles
 from qe.resources.inputs import Inputs
+from qe_papers.resources.word_prediction import WordPrediction
 from tests.resources.building import build_bundle
 
 SOURCE = ["the house", "the red house", "a dog in 1990"]

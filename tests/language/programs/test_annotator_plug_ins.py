@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from qe_treebanks.annotator_folder import train
 
 from features.basics.errors import InputError
 from features.core.segments import Segments
@@ -15,6 +14,7 @@ from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from qe.language.programs.made_columns import keep_annotators, kept_annotators
 from qe.language.programs.taggers import tagger, with_annotations
+from qe_treebanks.annotator_folder import train
 from tests.qe_treebanks.annotators.made import write_conllu
 
 TEXTS = [["Ana", "miraaa", "el", "gato", "."], [], ["la", "casa"]]

@@ -11,9 +11,6 @@ import optuna
 import pandas as pd
 import pytest
 import skops.io
-from qe_papers.learners._discretised import DiscretisedRegressor
-from qe_papers.learners.importance_weighted_svr import ImportanceWeightedSvr
-from qe_papers.learners.pls import PlsRegressor
 from sklearn.base import BaseEstimator, clone
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
@@ -35,6 +32,9 @@ from qe.learning.learners.logistic import LogisticRegressor, best_threshold
 from qe.learning.learners.polynomial import PolynomialRegressor
 from qe.learning.learners.precomputed_kernel import KernelSumSvr
 from qe.learning.learners.unsupervised_mean import FeatureMean
+from qe_papers.learners._discretised import DiscretisedRegressor
+from qe_papers.learners.importance_weighted_svr import ImportanceWeightedSvr
+from qe_papers.learners.pls import PlsRegressor
 
 # Smaller settings where the defaults would take seconds; the questions are the same.
 QUICK: dict[str, dict[str, Any]] = {

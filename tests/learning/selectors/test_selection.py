@@ -11,11 +11,6 @@ import pytest
 import skops.io
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from qe_papers.selectors._subsets import position_weights
-from qe_papers.selectors.cfs import CorrelationBased
-from qe_papers.selectors.fold_frequency import FoldFrequency
-from qe_papers.selectors.greedy_individual import GreedyIndividual
-from qe_papers.selectors.subset_search import SubsetSearch
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LinearRegression, Ridge
@@ -37,6 +32,11 @@ from qe.learning.selectors.held_out import splits
 from qe.learning.selectors.paths import Path, backward_path, forward_path
 from qe.learning.selectors.pca import PrincipalComponents
 from qe.statistics.metric import METRICS
+from qe_papers.selectors._subsets import position_weights
+from qe_papers.selectors.cfs import CorrelationBased
+from qe_papers.selectors.fold_frequency import FoldFrequency
+from qe_papers.selectors.greedy_individual import GreedyIndividual
+from qe_papers.selectors.subset_search import SubsetSearch
 
 
 def make(name: str) -> Selector:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from qe_human.correlation import CORRELATIONS
 
 from qe.cli import main
+from qe_human.correlation import CORRELATIONS
 
 QUICK = ["--samples", "50", "--permutations", "50"]
 

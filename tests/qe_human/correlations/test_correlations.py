@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
+
+from features.basics.errors import InputError
+from features.basics.options import configured
 from qe_human.correlation import CORRELATIONS
 from qe_human.correlations._all_pairs import calibrated_on_all_pairs
 from qe_human.correlations.acc_eq import best_threshold
 from qe_human.human import Human, Preferences
 from qe_human.rankings.expected_wins import ExpectedWins
-from scipy import stats
-
-from features.basics.errors import InputError
-from features.basics.options import configured
 
 NAN = float("nan")
 TEXTS = [*CORRELATIONS.names, "acc_eq:group=none", "pearson:group=item", "spearman:group=system"]

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from qe_human.effort.texts import AnnotatedTexts
 
 from features.text.lemmas import base_form_tokens
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from features.text.word_classes import UNKNOWN, word_class_tokens
 from qe.data.format import FORMATS
+from qe_human.effort.texts import AnnotatedTexts
 
 Annotated = Callable[[Sequence[str]], AnnotatedTexts]
 

@@ -4,10 +4,10 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from qe_human.effort.sets import Limits, four_sets
 
 from features.basics.errors import InputError
 from features.edits.ter import ter
+from qe_human.effort.sets import Limits, four_sets
 from tests.qe_human.effort.conftest import Training
 
 

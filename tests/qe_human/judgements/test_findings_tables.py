@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from qe_human.judgements.collection import JudgedPair
 from qe_human.judgements.pairwise import PairwiseCounts
 from qe_human.judgements.reading import read_judgements

@@ -7,6 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.stats import binomtest, kendalltau, spearmanr
+from sklearn.metrics import cohen_kappa_score
+
+from features.basics.errors import InputError
+from qe.statistics.sums import bootstrap_counts
 from qe_human.judgements.agreement import agreement
 from qe_human.judgements.bootstrap import resampled_ranks, resampled_tables
 from qe_human.judgements.circles import circles, knots
@@ -19,11 +24,6 @@ from qe_human.judgements.sign_tests import corrected, sign_tests, stars, winners
 from qe_human.judgements.violations import Violation, violations
 from qe_human.rankings.expected_wins import ExpectedWins
 from qe_human.rankings.feedback_arc_set import FeedbackArcSet
-from scipy.stats import binomtest, kendalltau, spearmanr
-from sklearn.metrics import cohen_kappa_score
-
-from features.basics.errors import InputError
-from qe.statistics.sums import bootstrap_counts
 
 
 def judged(

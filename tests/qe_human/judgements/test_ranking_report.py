@@ -8,6 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+from features.basics.errors import InputError
+from qe.display.files import folder_name
 from qe_human import feedback_arcs as _feedback_arcs
 from qe_human.judgements.bootstrap import resampled_tables
 from qe_human.judgements.collection import JudgedPair
@@ -20,9 +23,6 @@ from qe_human.judgements.ranking_tables import methods_table, range_text, sign_t
 from qe_human.judgements.ranking_text import text
 from qe_human.judgements.report_files import latex, markdown, write_reports
 from qe_human.ranking_method import RANKINGS
-
-from features.basics.errors import InputError
-from qe.display.files import folder_name
 
 SYSTEMS = ("_ref", "best", "good_one", "poor", "worst")
 METHODS = ("expected_wins", "official", "feedback_arc_set", "most_probable", "trueskill")

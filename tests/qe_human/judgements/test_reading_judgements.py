@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from features.basics.errors import InputError
 from qe_human.judgements.collection import JudgedPair
 from qe_human.judgements.format import JUDGEMENT_FORMATS
 from qe_human.judgements.reading import chosen_pairs, read_judgements
-
-from features.basics.errors import InputError
 
 PLACES = range(1, 6)
 HEADER = ",".join(

@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from qe_human.correlation import CORRELATIONS
-from qe_human.human import Human
-from qe_human.metric_evaluation.comparison import CorrelationResult, Settings, compare
-from qe_human.metric_evaluation.scores import Evaluation, Metric
 from scipy import stats
 
 from features.basics.errors import InputError
 from features.basics.options import configured
+from qe_human.correlation import CORRELATIONS
+from qe_human.human import Human
+from qe_human.metric_evaluation.comparison import CorrelationResult, Settings, compare
+from qe_human.metric_evaluation.scores import Evaluation, Metric
 
 Array = np.ndarray[Any, Any]
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from qe_human.metric_evaluation.reading import from_metrics_eval, from_rankings, from_tables
-from qe_human.metric_evaluation.scores import ScoreTable, human_of, made_metrics
 
 from features.basics.errors import InputError
+from qe_human.metric_evaluation.reading import from_metrics_eval, from_rankings, from_tables
+from qe_human.metric_evaluation.scores import ScoreTable, human_of, made_metrics
 
 NAN = float("nan")
 

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+
+from features.basics.errors import InputError
 from qe_human import feedback_arcs as _feedback_arcs
 from qe_human.feedback_arcs import circles_in_order, cost_of, least_cost_order, least_cost_ranks
 from qe_human.rankings.feedback_arc_set import FeedbackArcSet
 from qe_human.rankings.feedback_arc_set_net_wins import FeedbackArcSetNetWins
 from qe_human.rankings.most_probable import MostProbable
-
-from features.basics.errors import InputError
 
 Counts = NDArray[np.float64]
 Cost = Callable[[tuple[int, ...], Counts, Counts], float]

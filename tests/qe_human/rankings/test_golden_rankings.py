@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from qe_human.judgements.method_correlations import method_correlations
 from qe_human.judgements.pairwise import PairwiseCounts
 from qe_human.judgements.reading import read_judgements

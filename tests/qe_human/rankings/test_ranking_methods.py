@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from qe_human.ranking_method import RANKINGS, PreferenceMethod, RankingMethod, ScoreMethod
 
 from features.basics.errors import InputError
 from features.basics.options import configured
+from qe_human.ranking_method import RANKINGS, PreferenceMethod, RankingMethod, ScoreMethod
 
 Table = tuple[NDArray[np.float64], NDArray[np.float64]]
 QUICK = {"monte_carlo_playoffs": "monte_carlo_playoffs:tournaments=2000"}

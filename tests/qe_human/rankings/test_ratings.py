@@ -5,6 +5,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+
 from qe_human.rankings.bradley_terry import BradleyTerry
 from qe_human.rankings.monte_carlo_playoffs import MonteCarloPlayoffs
 from qe_human.rankings.trueskill import TrueSkill

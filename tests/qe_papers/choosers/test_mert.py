@@ -3,13 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+
+from qe.systems.mt_metrics.bleu import Bleu
+from qe.systems.texts import Texts
 from qe_papers.choosers._mert import line_search, mert
 from qe_papers.choosers.log_linear import LogLinear
 from qe_papers.selection.chooser import Outputs
 from qe_papers.selection.selection import Translations
-
-from qe.systems.mt_metrics.bleu import Bleu
-from qe.systems.texts import Texts
 
 
 def total(sums: np.ndarray) -> np.ndarray:

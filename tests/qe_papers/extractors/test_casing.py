@@ -1,12 +1,12 @@
 """Features of case, by hand."""
 
 import numpy as np
-from qe_papers.extractors.casing import Casing
-from qe_papers.resources.truecaser import Truecaser
 
 from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
+from qe_papers.extractors.casing import Casing
+from qe_papers.resources.truecaser import Truecaser
 
 PLAIN = Tokenizer(kind="whitespace", normalise=False)
 TEXT = Tokens.from_lists(

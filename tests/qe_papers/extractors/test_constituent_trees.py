@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from qe_papers.extractors.constituent_trees import ConstituentTrees
 
 from features.basics.errors import InputError
 from features.core.segments import Segments
+from qe_papers.extractors.constituent_trees import ConstituentTrees
 from tests.features.parsed import ENGLISH, SPANISH, row
 
 # The Penn Treebank's notation, and that of CESS.

@@ -1,8 +1,8 @@
 """Determiners with and without a noun."""
 
 import numpy as np
-from qe_papers.extractors.dangling_determiners import DanglingDeterminers
 
+from qe_papers.extractors.dangling_determiners import DanglingDeterminers
 from tests.features.parsed import row, translations
 
 

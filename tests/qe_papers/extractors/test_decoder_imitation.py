@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from qe_papers.extractors.decoder_imitation import DecoderImitation
 
 from features.core.segments import Segments
 from features.phrase_decoding import beam_search
@@ -23,6 +22,7 @@ from features.text.corpus import ParallelCorpus
 from features.text.links import Links
 from features.text.tokens import Tokens
 from features.text.vocabulary import Vocabulary
+from qe_papers.extractors.decoder_imitation import DecoderImitation
 
 Phrase = tuple[str, ...]
 Pairs = dict[tuple[Phrase, Phrase], float]

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from qe_papers.extractors.decoder_residual import DecoderResidual
 
 from features.core.segments import Segments
 from features.decoder_output.means import PRIOR, SubwordMeans
 from features.decoder_output.tokens import DecoderTokens
 from features.storage.damage import Damaged
+from qe_papers.extractors.decoder_residual import DecoderResidual
 
 SPOKEN = (("a b a", "-1 -4 -3 -0.1"), ("a c@@ b", "-2 -5 -3 -0.1"))
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from qe_papers.extractors.deictics import WORDS, Deictics
 
 from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
+from qe_papers.extractors.deictics import WORDS, Deictics
 from tests.features.parsed import ENGLISH, SPANISH, row
 
 

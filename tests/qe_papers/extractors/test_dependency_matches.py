@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from qe_papers.extractors.dependency_matches import DependencyMatches, edges, matches
-from qe_papers.syntax import Word
 
 from features.core.segments import Segments
 from features.resources.lexicon import Lexicon
 from features.text.corpus import ParallelCorpus
+from qe_papers.extractors.dependency_matches import DependencyMatches, edges, matches
+from qe_papers.syntax import Word
 from tests.features.parsed import ENGLISH, SPANISH, block, forms, row
 
 PAIRS = [("loves", "ama"), ("loves", "quiere"), ("john", "john"), ("bread", "pan")] * 20

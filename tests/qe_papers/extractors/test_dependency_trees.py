@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from qe_papers.extractors.dependency_trees import DependencyTrees, depths_of
 
 from features.basics.errors import InputError
+from qe_papers.extractors.dependency_trees import DependencyTrees, depths_of
 from tests.features.parsed import row, translations
 
 TARGET = DependencyTrees(sides="target")

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from qe_papers.extractors.edit_distance import EditDistance
-from qe_papers.resources.corpus_index import CorpusIndex
 
 from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
+from qe_papers.extractors.edit_distance import EditDistance
+from qe_papers.resources.corpus_index import CorpusIndex
 
 PLAIN = Tokenizer(kind="whitespace", normalise=False)
 

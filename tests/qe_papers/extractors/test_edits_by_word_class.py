@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from qe_papers.extractors.edits_by_word_class import EditsByWordClass
 
 from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.text.annotation import block_of
 from features.text.tokenizer import Tokenizer
+from qe_papers.extractors.edits_by_word_class import EditsByWordClass
 
 WHITESPACE = Tokenizer("es", "whitespace")
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from qe_papers.extractors.entities import Entities
 
 from features.basics.errors import InputError
 from features.core.segments import Segments
+from qe_papers.extractors.entities import Entities
 from tests.features.parsed import ENGLISH, SPANISH, row
 
 

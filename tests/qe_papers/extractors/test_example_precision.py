@@ -4,12 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from qe_papers.extractors.example_precision import ExamplePrecision, ranked
 from sacrebleu.metrics.bleu import BLEU
 
 from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
+from qe_papers.extractors.example_precision import ExamplePrecision, ranked
 
 PLAIN = Tokenizer(kind="whitespace", normalise=False)
 ROWS = [

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from qe_papers.extractors.forced_decoding import ForcedDecoding
 
 from features.core.segments import Segments
 from features.resources.language_model import LanguageModel
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
+from qe_papers.extractors.forced_decoding import ForcedDecoding
 from tests.features.parsed import row
 from tests.qe_papers.extractors.test_decoder_imitation import table
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from qe_papers.extractors.function_words import FunctionWords
 
 from features.core.segments import Segments
 from features.resources.stop_words import StopWords
 from features.text.tokenizer import Tokenizer
+from qe_papers.extractors.function_words import FunctionWords
 
 PLAIN = Tokenizer(kind="whitespace")
 

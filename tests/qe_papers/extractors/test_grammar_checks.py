@@ -1,11 +1,11 @@
 """Rules of neighbouring words: each finds its mistake, and nothing in what is right."""
 
 import pytest
-from qe_papers.extractors.grammar_checks import RULES, GrammarChecks
 
 from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
+from qe_papers.extractors.grammar_checks import RULES, GrammarChecks
 from tests.features.parsed import SPANISH, block, forms, row, translations
 
 MASC, FEM = "Gender=Masc,Number=Sing", "Gender=Fem,Number=Sing"

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from qe_papers.extractors.inverted_scores import InvertedScores
 
 from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.resources.ngrams import NgramCounts
 from features.text.tokenizer import Tokenizer
+from qe_papers.extractors.inverted_scores import InvertedScores
 from tests.features.text.test_synonyms import small_wordnet
 
 PLAIN = Tokenizer(kind="whitespace", normalise=False)

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from qe_papers.extractors.link_grammar import LinkGrammar
 
 from features.basics.errors import InputError
 from features.core.segments import Segments
 from qe.language.programs.taggers import tagger
+from qe_papers.extractors.link_grammar import LinkGrammar
 from tests.features.parsed import ENGLISH, SPANISH, block, row
 
 

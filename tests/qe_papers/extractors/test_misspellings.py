@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from qe_papers.extractors.misspellings import Misspellings
 
 from features.basics.errors import InputError
 from features.core.segments import Segments
 from qe.language.programs.taggers import tagger
+from qe_papers.extractors.misspellings import Misspellings
 from tests.features.parsed import ENGLISH, SPANISH, row
 
 ROWS = [("Osama", "NER=B-PER|Spell=no"), ("vive", "NER=O"), ("enla", "NER=O|Spell=no"), ("casa", "NER=O")]

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from qe_papers.extractors.morphemes import MorphemeFeatures
 
 from features.basics.errors import InputError
 from features.core.segments import Segments
@@ -22,6 +21,7 @@ from features.resources.lexicon import Lexicon
 from features.resources.morphemes import Morphemes, frequent_words
 from features.text.corpus import ParallelCorpus
 from features.text.tokens import Tokens
+from qe_papers.extractors.morphemes import MorphemeFeatures
 
 installed = pytest.mark.skipif(
     importlib.util.find_spec("morfessor") is None, reason="morfessor is not installed (extra `morphemes`)"

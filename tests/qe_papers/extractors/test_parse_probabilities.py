@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from qe_papers.extractors.parse_probabilities import ParseProbabilities
 
 from features.basics.errors import InputError
 from features.core.segments import Segments
+from qe_papers.extractors.parse_probabilities import ParseProbabilities
 from tests.features.parsed import ENGLISH, SPANISH, block, row
 
 TREE = "constituency = (S (NP (N a)) (VP (V b)))"

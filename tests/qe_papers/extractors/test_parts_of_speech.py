@@ -3,12 +3,12 @@
 import math
 
 import pytest
-from qe_papers.extractors.parts_of_speech import COLUMNS, GROUPS, UPOS, PartsOfSpeech
 
 from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.text.annotation import block_of
 from features.text.tokenizer import Tokenizer
+from qe_papers.extractors.parts_of_speech import COLUMNS, GROUPS, UPOS, PartsOfSpeech
 
 WHITESPACE = Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace")
 

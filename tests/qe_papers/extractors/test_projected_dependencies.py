@@ -4,14 +4,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from qe_papers.comparisons.projected_edges import VARIANTS, counted, measures, projection
-from qe_papers.extractors.projected_dependencies import ProjectedDependencies
-from qe_papers.syntax import Word
 
 from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.resources.aligner import AlignerBuilder
 from features.text.corpus import ParallelCorpus
+from qe_papers.comparisons.projected_edges import VARIANTS, counted, measures, projection
+from qe_papers.extractors.projected_dependencies import ProjectedDependencies
+from qe_papers.syntax import Word
 from tests.features.parsed import ENGLISH, SPANISH, block, forms, row
 
 PAIRS = [("the houses", "las casas"), ("the red", "la roja"), ("red houses", "rojas casas"), ("the", "la")]

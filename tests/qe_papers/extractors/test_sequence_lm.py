@@ -4,8 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from qe_papers.comparisons.sequences import SEQUENCES
-from qe_papers.extractors.sequence_lm import SequenceLanguageModels
 
 from features.core.segments import Segments
 from features.resources.aligner import AlignerBuilder
@@ -15,6 +13,8 @@ from features.text.annotation import block_of
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
+from qe_papers.comparisons.sequences import SEQUENCES
+from qe_papers.extractors.sequence_lm import SequenceLanguageModels
 
 SOURCE, TARGET = Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace")
 PAIRS = [("the houses", "las casas"), ("of the house", "de la casa"), ("the red", "la roja"), ("of", "de")]

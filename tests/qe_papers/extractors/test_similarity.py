@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from qe_papers.extractors.similarity import WEIGHTINGS, Similarity
-from qe_papers.resources.ngram_documents import K1, K3, B, NgramDocuments
 
 from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
+from qe_papers.extractors.similarity import WEIGHTINGS, Similarity
+from qe_papers.resources.ngram_documents import K1, K3, B, NgramDocuments
 
 PLAIN = Tokenizer(kind="whitespace", normalise=False)
 CORPUS = [line.split() for line in ("a b c d", "a b a b", "c d e", "a", "b c d e f")]

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from qe_papers.extractors.similarity import Similarity
-from qe_papers.extractors.skip_grams import SkipGrams
-from qe_papers.resources.ngram_documents import NgramDocuments
 
 from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
+from qe_papers.extractors.similarity import Similarity
+from qe_papers.extractors.skip_grams import SkipGrams
+from qe_papers.resources.ngram_documents import NgramDocuments
 
 PLAIN = Tokenizer(kind="whitespace", normalise=False)
 CORPUS = [line.split() for line in ("a b c d", "a b a b", "c d e", "a", "b c d e f")]

@@ -1,9 +1,9 @@
 """Subjects of Spanish clauses, by hand; footnote 1 of the paper has the first."""
 
 import numpy as np
-from qe_papers.extractors.subjects import Subjects
 
 from features.core.segments import Segments
+from qe_papers.extractors.subjects import Subjects
 from tests.features.parsed import ENGLISH, SPANISH, block, row, translations
 
 FIN = "VerbForm=Fin,Mood=Ind"

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from qe_papers.extractors.token_counts import TokenCounts, diversity, genitives, inner_capitals
 
 from features.core.segments import Segments
 from features.surface import Surface
 from features.text.tokenizer import Tokenizer
+from qe_papers.extractors.token_counts import TokenCounts, diversity, genitives, inner_capitals
 
 PLAIN = Tokenizer(kind="whitespace", normalise=False)
 

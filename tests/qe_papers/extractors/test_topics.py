@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from qe_papers.extractors.topics import DISTANCES
 from scipy.spatial.distance import jensenshannon
+
+from qe_papers.extractors.topics import DISTANCES
 
 LEFT = np.array([[0.5, 0.3, 0.2], [0.9, 0.05, 0.05]])
 RIGHT = np.array([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]])

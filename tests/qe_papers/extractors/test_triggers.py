@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from qe_papers.extractors.triggers import TriggerScores
-from qe_papers.resources.triggers import Triggers, mutual_information
 from sklearn.metrics import mutual_info_score
 
 from features.core.segments import Segments
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
+from qe_papers.extractors.triggers import TriggerScores
+from qe_papers.resources.triggers import Triggers, mutual_information
 
 PLAIN = Tokenizer(kind="whitespace", normalise=False)
 Pairs = list[tuple[str, str]]

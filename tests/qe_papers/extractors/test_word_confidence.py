@@ -4,7 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from qe_papers.extractors.word_confidence import CRITERIA, WordConfidence, _right
 
 from features.basics.errors import InputError
 from features.core.segments import Segments
@@ -12,6 +11,7 @@ from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
 from features.text.corpus import ParallelCorpus
 from features.text.tokens import Tokens
+from qe_papers.extractors.word_confidence import CRITERIA, WordConfidence, _right
 from tests.features.parsed import ENGLISH, SPANISH, row
 
 PAIRS = [("the house", "la casa"), ("the red house", "la casa roja"), ("red", "roja"), ("the", "la")] * 10

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from qe_papers.extractors.word_lexicon import WordLexiconScores
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 
@@ -14,6 +13,7 @@ from features.resources.word_lexicon import NUMBER, Training, WordLexicon, plain
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
+from qe_papers.extractors.word_lexicon import WordLexiconScores
 
 PLAIN = Tokenizer(kind="whitespace", normalise=False)
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from qe_papers.extractors.word_moves import WordMoves
 
 from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
+from qe_papers.extractors.word_moves import WordMoves
 
 
 def segments(rows: list[tuple[str, str]], language: str = "es") -> Segments:

@@ -5,9 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from qe_papers.extractors.word_prediction import WordPredictionScores
-from qe_papers.resources._sentence_network import Training, distance, mean_log
-from qe_papers.resources.word_prediction import WordPrediction, _vectors, hashes
 from scipy.sparse import csr_matrix
 
 from features.core.segments import Segments
@@ -16,6 +13,9 @@ from features.storage.damage import Damaged
 from features.text.corpus import ParallelCorpus
 from features.text.tokens import Tokens
 from features.text.vocabulary import Vocabulary
+from qe_papers.extractors.word_prediction import WordPredictionScores
+from qe_papers.resources._sentence_network import Training, distance, mean_log
+from qe_papers.resources.word_prediction import WordPrediction, _vectors, hashes
 from tests.features.parsed import ENGLISH, SPANISH, row
 
 WORDS = {"red": "rojo", "cat": "gato", "dog": "perro", "big": "grande", "house": "casa", "sun": "sol"}

@@ -8,10 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from qe_papers.extractors.example_precision import ORDER, ranked
-from qe_papers.extractors.word_confidence import SMOOTHINGS
-from qe_papers.learned.development_set import DevelopmentSet
-from qe_papers.naive_bayes import NaiveBayes, error_rate
 
 from features.basics.errors import InputError
 from features.core.bundle import Bundle, build
@@ -28,6 +24,10 @@ from features.text.corpus import ParallelCorpus
 from features.text.held_out import held_out_lines
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
+from qe_papers.extractors.example_precision import ORDER, ranked
+from qe_papers.extractors.word_confidence import SMOOTHINGS
+from qe_papers.learned.development_set import DevelopmentSet
+from qe_papers.naive_bayes import NaiveBayes, error_rate
 
 PAIRS, FIRST, LAST = 1500, 1001, 1200
 TOKENIZERS = Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace")

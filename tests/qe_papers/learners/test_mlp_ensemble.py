@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import skops.io
 from numpy.typing import NDArray
-from qe_papers.learners._network_lanes import LabelledRows, Lanes, _tanh, batch_gradients, begun
-from qe_papers.learners.mlp_ensemble import Mlp, MlpEnsemble
 
 from features.basics import threads
+from qe_papers.learners._network_lanes import LabelledRows, Lanes, _tanh, batch_gradients, begun
+from qe_papers.learners.mlp_ensemble import Mlp, MlpEnsemble
 
 Array = NDArray[Any]
 

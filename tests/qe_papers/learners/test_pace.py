@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from qe_papers.learners.pace import PaceRegressor, contributions, expectations, mixture
 from scipy.stats import norm
 from sklearn.linear_model import LinearRegression
+
+from qe_papers.learners.pace import PaceRegressor, contributions, expectations, mixture
 
 
 def data(effects: Any, n: int = 300, seed: int = 0) -> tuple[Any, Any]:

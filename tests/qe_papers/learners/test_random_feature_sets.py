@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from qe_papers.learners.random_feature_sets import RandomFeatureSets
 
 from features.basics.errors import InputError
+from qe_papers.learners.random_feature_sets import RandomFeatureSets
 
 RIDGE = {"kind": "ridge", "alpha": 1.0}
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from qe_papers.learners.svr_by_support import Setting, SvrChosenBySupport, chosen
 from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.svm import SVR
 
@@ -14,6 +13,7 @@ from features.basics.errors import InputError
 from qe.learning.learner import LEARNERS
 from qe.learning.parameters import strategy_mistakes
 from qe.statistics.metrics.delta_avg import DeltaAvg
+from qe_papers.learners.svr_by_support import Setting, SvrChosenBySupport, chosen
 
 SMALL: dict[str, Any] = {
     "C": (1.0, 8.0), "gamma": (0.01, 0.2), "epsilon": (0.05, 0.6), "steps": (2.0, 1.5), "folds": 4,

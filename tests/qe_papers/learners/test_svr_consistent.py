@@ -1,6 +1,7 @@
 """What is dropped, by data whose inconsistent rows are known."""
 
 import numpy as np
+
 from qe_papers.learners.svr_consistent import ConsistentSVR
 
 

@@ -7,8 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import skops.io
-from qe_papers.learners.svr_tree_kernels import SvrTreeKernels, TreeKernelSvr
-from qe_papers.tree_kernels import PartialTreeKernel, SubsetTreeKernel
 from sklearn.metrics.pairwise import polynomial_kernel
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVR
@@ -18,6 +16,8 @@ from features.basics.errors import InputError
 from features.syntax.trees import Trees, column
 from qe.learning.tree_columns import BesideTrees
 from qe.models.pipeline import Candidate, fit, imputer
+from qe_papers.learners.svr_tree_kernels import SvrTreeKernels, TreeKernelSvr
+from qe_papers.tree_kernels import PartialTreeKernel, SubsetTreeKernel
 
 PARAMS: dict[str, Any] = {"tree_weight": 0.3, "degree": 3, "C": 4.0, "epsilon": 0.05}
 

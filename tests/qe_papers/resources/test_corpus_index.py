@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from qe_papers.resources.corpus_index import CorpusIndex
 from rapidfuzz.distance import Levenshtein
 
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
+from qe_papers.resources.corpus_index import CorpusIndex
 
 PLAIN = Tokenizer(kind="whitespace", normalise=False)
 

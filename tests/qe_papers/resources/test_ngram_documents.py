@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from qe_papers.resources.ngram_documents import K3, NgramDocuments
 
 from features.basics.errors import InputError
 from features.text.tokens import Tokens
+from qe_papers.resources.ngram_documents import K3, NgramDocuments
 
 ORDER = 3
 texts = st.lists(st.lists(st.sampled_from(["a", "A", "b", "c", "."]), max_size=7), min_size=1, max_size=6)

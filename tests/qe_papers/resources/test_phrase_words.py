@@ -5,13 +5,13 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from qe_papers.resources.phrase_words import Phrase, PhraseWords, PhraseWordsBuilder
 
 from features.resources.phrase_table import PhraseTable
 from features.storage.damage import Damaged
 from features.text.corpus import ParallelCorpus
 from features.text.links import Links
 from features.text.tokenizer import Tokenizer
+from qe_papers.resources.phrase_words import Phrase, PhraseWords, PhraseWordsBuilder
 
 PLAIN = Tokenizer(kind="whitespace", normalise=False)
 

@@ -6,9 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from qe_papers.extractors.topics import Topics
-from qe_papers.resources._lda import Bags, _digamma, expected_words, infer
-from qe_papers.resources.topic_model import TopicModel
 from scipy import sparse
 from scipy.special import psi
 from sklearn.decomposition import LatentDirichletAllocation
@@ -18,6 +15,9 @@ from features.core.segments import Segments
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
+from qe_papers.extractors.topics import Topics
+from qe_papers.resources._lda import Bags, _digamma, expected_words, infer
+from qe_papers.resources.topic_model import TopicModel
 
 PLAIN = Tokenizer(kind="whitespace", normalise=False)
 SEA = (["ship", "wave", "fish", "sail", "port"], ["barco", "ola", "pez", "vela", "puerto"])

@@ -4,11 +4,11 @@ import pickle
 from pathlib import Path
 
 import numpy as np
-from qe_papers.resources.truecaser import Truecaser, begins
 
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
+from qe_papers.resources.truecaser import Truecaser, begins
 
 PLAIN = Tokenizer(kind="whitespace", normalise=False)
 

@@ -7,6 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+from features.basics.errors import InputError
+from features.text.tokenizer import Tokenizer
+from qe.cli import main
+from qe.data.splits import make_folds
+from qe.systems.documents import blocks
+from qe.systems.mt_metrics.bleu import Bleu
 from qe_papers.choosers.gain import contributions
 from qe_papers.selection.chooser import CHOOSERS, Chooser
 from qe_papers.selection.selection import (
@@ -22,13 +29,6 @@ from qe_papers.selection.selection import (
     oracle,
     select,
 )
-
-from features.basics.errors import InputError
-from features.text.tokenizer import Tokenizer
-from qe.cli import main
-from qe.data.splits import make_folds
-from qe.systems.documents import blocks
-from qe.systems.mt_metrics.bleu import Bleu
 
 WORDS = [f"{a}{b}" for a in "bcdfglmnprst" for b in ("ano", "era", "ito", "osa", "ul")]
 SURFACE = [{"kind": "surface", "only": ["tokens_*", "punctuation_target", "punctuation_share_target"]}]

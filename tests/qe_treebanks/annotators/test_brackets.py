@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from qe_treebanks.annotators._brackets import Node, category, read_trees
-from qe_treebanks.annotators._evalb import scores
 
 from features.basics.errors import InputError
+from qe_treebanks.annotators._brackets import Node, category, read_trees
+from qe_treebanks.annotators._evalb import scores
 
 PENN = """
 ( (S

@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+
 from qe_treebanks.annotators._brackets import ROOT, Node
 from qe_treebanks.annotators._chart_parser import SPREAD, ChartParser, Level, exhaustive
 from qe_treebanks.annotators._cky import NEVER, inside, outside, span

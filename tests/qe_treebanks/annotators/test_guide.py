@@ -4,14 +4,14 @@ from itertools import product
 
 import numpy as np
 import pytest
+
+from features.text.tokens import Tokens
 from qe_treebanks.annotators import _sequence
 from qe_treebanks.annotators._brackets import ROOT, Node
 from qe_treebanks.annotators._chart_parser import ChartParser
 from qe_treebanks.annotators._grammar import counted
 from qe_treebanks.annotators._guide import Guide
 from qe_treebanks.words import templates
-
-from features.text.tokens import Tokens
 
 
 def noun_phrase(noun: str) -> Node:

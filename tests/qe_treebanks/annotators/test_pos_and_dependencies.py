@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from features.basics.errors import InputError
+from features.text.annotation import heads, layer_tokens
+from features.text.tokens import Tokens
+from qe.language.conllu import read_conllu, versions
 from qe_treebanks.annotator_folder import AnnotatorFolder, train
 from qe_treebanks.annotators._lemmas import Lemmas
 from qe_treebanks.annotators._projective import projective
 from qe_treebanks.annotators._sequence import _viterbi
 from qe_treebanks.annotators._transitions import LEFT, RIGHT, SHIFT, oracle
 from qe_treebanks.annotators.dependencies import Dependencies
-
-from features.basics.errors import InputError
-from features.text.annotation import heads, layer_tokens
-from features.text.tokens import Tokens
-from qe.language.conllu import read_conllu, versions
 from tests.qe_treebanks.annotators.made import sentences, write_conllu
 
 RANDOM = np.random.default_rng(3)

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from qe_treebanks.annotators._entities import read_entities
-from qe_treebanks.projection import Projected, projected, write_projected
 
 from features.basics.errors import InputError
 from features.text.annotation import spans
 from features.text.links import Links
 from features.text.tokens import Tokens
+from qe_treebanks.annotators._entities import read_entities
+from qe_treebanks.projection import Projected, projected, write_projected
 
 
 def test_a_word_without_links_inside_an_entity_belongs_to_it() -> None:
