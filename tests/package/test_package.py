@@ -20,7 +20,7 @@ import features
 from features.basics.packages import DISTRIBUTION, missing, version
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKED = ("qe", "features", "pyproject.toml", "README.md", "LICENSE")
+PACKED = ("qe", "features", "plugins", "pyproject.toml", "README.md", "LICENSE")
 LOCKS = [f"requirements{name}.lock" for name in ("", "-container", "-dev", "-docs", "-extras")]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
