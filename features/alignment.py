@@ -40,12 +40,10 @@ class AlignmentFeatures(Extractor):
                     `coarse` classes of SDLLW, nouns with names and verbs with auxiliaries; others are equal
 
     The posteriors are those of single links, of each token its best one, and means over them: that of the
-    best alignment as a whole is not among them.
-
-    Everything is NaN if the source or the target has no tokens. Part-of-speech agreement is NaN if an
-    annotation is missing, is not CoNLL-U, or has another number of words than the segment has tokens.
-
-    Raises InputError for an unknown setting, and for links outside a segment.
+    best alignment as a whole is not among them. Everything is NaN if the source or the target has no tokens.
+    Part-of-speech agreement is NaN if an annotation is missing, is not CoNLL-U, or has another number of
+    words than the segment has tokens. Raises InputError for an unknown setting, and for links outside a
+    segment.
     """
 
     plain: ClassVar[str] = "how the words of source and translation pair up"
@@ -350,7 +348,7 @@ def _columns_of_side(side: str) -> list[Column[_Batch]]:
             lambda g: segment_mean(np.log10(np.maximum(g.best[side], 1e-6)), g.side(side).tokens.offsets),
         ),
         _column(
-            f"{side}_posterior_lowest", f"lowest of these posteriors of a {side} token", _OWN, "probability",
+            f"{side}_posterior_lowest", f"lowest of the posteriors of a {side} token", _OWN, "probability",
             lambda g: segment_min(g.best[side], g.side(side).tokens.offsets),
         ),
         _column(
@@ -398,7 +396,7 @@ COLUMNS = (
         _WLV, "probability", lambda g: segment_mean(g.link_probability, g.links.offsets),
     ),
     _column(
-        "link_probability_lowest", "lowest of these; NaN without links", _OWN, "probability",
+        "link_probability_lowest", "lowest of the probabilities; NaN without links", _OWN, "probability",
         lambda g: segment_min(g.link_probability, g.links.offsets),
     ),
     _column(

@@ -28,7 +28,7 @@ class Baseline17(Extractor):
 
     compat  `none`: as the features are described. `quest`: as the original program counts, where that
             differs:
-            1036 looks words up as they are written, so that words with a capital count 0;
+            1036 looks words up in natural case, so that words with a capital count 0;
             1046-1057 take n-grams seen once or twice for unseen, and are 0 (not NaN) if there is none;
             1058 is the share of distinct words (as written), and seen means at least three times;
             1074 and 1075 ignore full stops and question marks, and count for every other mark the pieces
@@ -36,10 +36,9 @@ class Baseline17(Extractor):
             For values comparable with the official ones tokenize with `moses-2012`.
 
     Words are looked up lower-cased, unless said otherwise. Quartiles part the n-gram types that the corpus
-    has three times or more (QuEst's rule, which the description leaves open); they are NaN if there is
-    none. A text without tokens has NaN in everything that is divided by its length.
-
-    Raises InputError for an unknown `compat`.
+    has three times or more (QuEst's rule, which the description leaves open); they are NaN if there is none.
+    A text without tokens has NaN in everything that is divided by its length. Raises InputError for an
+    unknown `compat`.
     """
 
     plain: ClassVar[str] = "how frequent the words of the source are"
@@ -171,10 +170,7 @@ def _marks(tokens: Tokens, quest: bool) -> FloatArray:
 
 
 def quest_punctuation(text: str) -> int:
-    """Punctuation marks as QuEst counts them.
-
-    For each mark that occurs, Java's `text.split(mark).length`.
-
+    """Punctuation marks as QuEst counts them. For each mark that occurs, Java's `text.split(mark).length`.
     That is one more than the marks, fewer where the text ends with them; `.` and `?` are taken for regular
     expressions and count 0.
 

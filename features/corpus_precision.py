@@ -34,7 +34,6 @@ class CorpusPrecision(Extractor):
     """BLEU without brevity penalty, with corpus segments as references.
 
     The geometric mean of the shares of 1- to 4-grams that occur in them, smoothed by one from bigrams on.
-
     N-grams that a segment repeats count each time, as some corpus segment repeats them too where they are
     frequent. NaN for an empty text.
     """

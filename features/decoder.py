@@ -287,10 +287,9 @@ class Decoder(Extractor):
     marker  how subwords join: `bpe` (`@@` at the end of what goes on) or `sentencepiece` (`▁` at the
             beginning of a word; texts without spaces are one word)
 
-    Everything but counts is NaN if the decoder said nothing; statistics of subwords and words are NaN for
-    an empty translation.
-
-    Raises InputError if a line has not one number more than subwords, or numbers are not finite.
+    Everything but counts is NaN if the decoder said nothing; statistics of subwords and words are NaN for an
+    empty translation. Raises InputError if a line has not one number more than subwords, or numbers are not
+    finite.
     """
 
     plain: ClassVar[str] = "how sure the MT system was of its words"

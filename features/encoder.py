@@ -75,7 +75,7 @@ class Encoder(FittedExtractor):
     second     second translations that are compared too: `pseudo_reference` with the target,
                `back_translation` with the source
     prediction of the label by a ridge on source, target, |difference| and product (of centred vectors)
-    layers     inner layers, counted from 1, each with a ridge of its own: the prediction is the mean of these
+    layers     inner layers, counted from 1, each with its own ridge: the prediction is the mean of the ridges
                and of the last one's (of an encoder in ONNX that is built as BERT and XLM-R)
     pca        principal components of the same
     pls        components of partial least squares of the same, learned from the label
@@ -83,12 +83,12 @@ class Encoder(FittedExtractor):
     longest    tokens that it reads at once: a longer text is read in pieces; null: what its tokenizer says
     threads    on which it runs
     batch      texts of equal length that are read together, at most
-    normalise  typographic quotes are made plain, letters composed, and no blank stands before a full stop, at
-               the end or twice, so that none of these moves a score
+    normalise  typographic quotes are made plain, letters composed; blanks are removed before a full stop, at
+               the end, or if doubled, so that none of them moves a score
     prefix     goes before every name, for two encoders in one experiment
     seed       of the search for principal components
 
-    Everything about a text without a token that the encoder knows is NaN. Cosines are told twice: as they
+    Everything about a text without a token that the encoder knows is NaN. Cosines are reported twice: as they
     are, and of vectors centred: less the mean of the training texts of their language. A saved model holds a
     copy of the encoder. Needs the packages of `mtqe[encoder]`.
     """
@@ -188,10 +188,7 @@ class Encoder(FittedExtractor):
         return self._loaded.encoder
 
     def content_fingerprint(self) -> str:
-        """Fingerprint of the encoder's files, whatever their folder.
-
-        Raises InputError if there are none.
-        """
+        """Fingerprint of the encoder's files in any folder. Raises InputError if there are none."""
         return digest(*sorted(self._folder.checksums().values()))
 
     def checksums(self) -> Mapping[str, str]:
@@ -206,7 +203,7 @@ class Encoder(FittedExtractor):
             raise InputError(
                 "no training segment has a token that the encoder knows",
                 location=self._folder.path,
-                remedy="take an encoder of these languages",
+                remedy="take an encoder of both languages",
             )
         rows, projections, predictors = joint[defined], {}, list[_Predictor]()
         if self.pca:

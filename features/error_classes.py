@@ -33,10 +33,9 @@ _ORIGIN = "Popovic 2012, Class error rates for evaluation of machine translation
 class ErrorClasses(Extractor):
     """Class error rates, on words and on blocks, against a second translation.
 
-    Text is compared lower-cased; base forms come from simplemma for the target language. A rate is NaN
-    where the side it is divided by is empty, a sum where one of its rates is.
-
-    Raises InputError for a target language without base forms.
+    Text is compared lower-cased; base forms come from simplemma for the target language. A rate is NaN where
+    the side it is divided by is empty, a sum where one of its rates is. Raises InputError for a target
+    language without base forms.
     """
 
     plain: ClassVar[str] = "how far it is from another translation"

@@ -31,8 +31,8 @@ _OF_ONE_SIDE = {_UU: "source", _QUEST: "source", _LORIA: "target", _PRHLT: "targ
 class IBM1Features(Extractor):
     """IBM Model 1 scores and lexicon statistics, for both directions and sides.
 
-    Everything is NaN if the source or the target has no tokens. Word confidence is the largest
-    translation probability that a word has from any word of the other side, or NULL.
+    Everything is NaN if the source or the target has no tokens. Word confidence is the largest translation
+    probability that a word has from any word of the other side, or NULL.
     """
 
     plain: ClassVar[str] = "whether the words translate each other"

@@ -23,7 +23,7 @@ _PRHLT = "PRHLT-UPV at WMT12, section 2.2"
 _DCU = "DCU-SYMC at WMT12, section 2.1 (after Duchateau et al. 2002)"
 _LORIA = "LORIA at WMT12, section 4"
 _UU = "Uppsala at WMT12, section 2.1"
-_SLOR = "Lau et al. 2020, table 2 (SLOR, after Pauls and Klein 2012; there with a unigram model of its own)"
+_SLOR = "Lau et al. 2020, table 2 (SLOR, after Pauls and Klein 2012; there with a separate unigram model)"
 _OWN = "this project: spread of the LM score over the words"
 _BACKWARD = "this project: the forward measure, read from the end"
 
@@ -206,9 +206,7 @@ class LanguageModelScores(Extractor):
     Orders below 5 are the 5-gram models cut to that order, not models built at that order: their n-grams
     count by how many words they follow (Kneser-Ney), not by how often they occur, so they find text like the
     corpus less likely. What a backward model has for the end of a sentence is its beginning. Everything is
-    NaN for an empty text.
-
-    Raises InputError for an unknown setting, and where a model's order is below 5.
+    NaN for an empty text. Raises InputError for an unknown setting, and where a model's order is below 5.
     """
 
     plain: ClassVar[str] = "how usual the wording of the {text} is"

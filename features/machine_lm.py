@@ -78,9 +78,7 @@ COLUMNS: tuple[Column[Compared], ...] = (
 class MachineLanguageModel(FittedExtractor):
     """A language model of machine translations against one of human text.
 
-    The first is learned from the training rows.
-
-    It is fitted inside each fold, though it needs no label.
+    The first is learned from the training rows. It is fitted inside each fold, though it needs no label.
 
     corpus  whose translations: the training rows' (`training`), or those of `translated_corpus`:
            then nothing is learned, models of the same sentences, as our own decoder translates them and as
@@ -91,9 +89,8 @@ class MachineLanguageModel(FittedExtractor):
            follow, not by how often they occur, and finds text less likely than a model built at that order,
            so that the zero of the differences is not where both are equally likely.
 
-    Everything is NaN for an empty translation.
-
-    Raises InputError if the training translations hold no words, or `order` is above the target model's.
+    Everything is NaN for an empty translation. Raises InputError if the training translations hold no words,
+    or `order` is above the target model's.
     """
 
     plain: ClassVar[str] = "whether it reads as if a machine had written it"

@@ -245,10 +245,9 @@ COLUMNS: Final = (*DISPERSION, *MODELS, *SEGMENTATION, *SEARCH)
 class NBest(Extractor):
     """How the hypotheses of a decoder differ, and what it says of the best: `COLUMNS`.
 
-    Reads the column `nbest`; `qe_papers.moses` makes it from files of Moses. What an entry
-    does not say (scores, phrases, search) is NaN; everything is NaN for an empty list.
-
-    Raises InputError for entries that are not JSON lists of texts or hypotheses.
+    Reads the column `nbest`; `qe_papers.moses` makes it from files of Moses. What an entry does not say
+    (scores, phrases, search) is NaN; everything is NaN for an empty list. Raises InputError for entries that
+    are not JSON lists of texts or hypotheses.
     """
 
     plain: ClassVar[str] = "how far the MT system's alternatives differ"

@@ -128,8 +128,8 @@ class NgramFrequency(Extractor):
              that the corpus lacks, seen those that it has `minimum` times, as QuEst counts; those between are
              neither
 
-    Shares, means and minima are NaN if the text has no n-gram of that order.
-    Raises InputError if the counts do not reach `orders`.
+    Shares, means and minima are NaN if the text has no n-gram of that order. Raises InputError if the counts
+    do not reach `orders`.
     """
 
     plain: ClassVar[str] = "how usual the wording of the {text} is"

@@ -78,7 +78,7 @@ class PhraseTableFeatures(Extractor):
             raise InputError(
                 f"units are `{self.units}`, but the phrases of the table are of `{self.phrase_table.units}`",
                 location="extractor 'phrase_table'",
-                remedy="leave out `phrase_table`, or name a part with phrases of these units",
+                remedy="leave out `phrase_table`, or name a part with phrases of such units",
             )
         if self.options and self.units != "word":
             raise InputError(
@@ -213,7 +213,7 @@ OF_OPTIONS = (
     ),
     _column(
         "options_size",
-        "mean words of these translations; NaN without any",
+        "mean words of the translations; NaN without any",
         _PRHLT,
         "words",
         lambda g: ratio(g.options[1], g.options[0]),

@@ -1,4 +1,4 @@
-"""Features that another program computed, read from files as they are."""
+"""Features that another program computed, read from files."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,10 +26,10 @@ class Precomputed(Extractor):
              does no harm), plain or gzip; `NaN` is undefined
     columns  their names: `baseline17` (the official files), `header` (the first line of every file has
              them), or a list
-    prefix   goes before every name, for files beside own features of the same names
+    prefix   put before every name, for files used together with features of the same names
 
-    Raises InputError, with file and line, for a wrong number of values, values that are not finite numbers
-    or NaN, and headers that differ; for names that repeat; and for a segment that no row belongs to.
+    Raises InputError, with file and line, for a wrong number of values, values that are not finite numbers or
+    NaN, and headers that differ; for names that repeat; and for a segment that no row belongs to.
     """
 
     plain: ClassVar[str] = "figures that you have given"
@@ -116,7 +116,7 @@ class Precomputed(Extractor):
         return self._tables[split]
 
     def content_fingerprint(self) -> str:
-        """The files' content, whatever their names."""
+        """Fingerprint of the files' content."""
         return digest(*self.checksums().items())
 
     def checksums(self) -> Mapping[str, str]:

@@ -42,7 +42,7 @@ class PredictorScores(Extractor):
             "mean_rank": ("mean of log(1 + words that are more probable)", "log count"),
             **{f"first_{r}": (f"share of words among the {r} most probable", "share") for r in _RANKS},
             "mean_margin": ("mean of the best word's log-probability less the word's", "nats"),
-            "highest_margin": ("highest of these", "nats"),
+            "highest_margin": ("highest of them", "nats"),
             "mean_entropy": ("mean entropy of the predictions", "nats"),
             "surprise": ("mean log-probability plus mean entropy", "nats"),
         }

@@ -12,10 +12,8 @@ from features.text.tokens import Tokens
 class PseudoReference(SecondTranslation):
     """Compares the target with the column `pseudo_reference`.
 
-    It is another engine's translation of the source.
-
-    Where two different systems agree, both are probably right (Albrecht and Hwa 2008; Soricut and Narsale
-    2012). `qe data translate` makes the column.
+    It is another engine's translation of the source. Where two different systems agree, both are probably
+    right (Albrecht and Hwa 2008; Soricut and Narsale 2012). `qe data translate` makes the column.
     """
 
     plain: ClassVar[str] = "how far it is from another translation"

@@ -26,9 +26,9 @@ _ORIGIN = "this project: feasibility study on MLQE-PE (source tags as in WMT20 t
 class SourceWordQuality(TwoSides, WordLevelExtractor):
     """P(BAD) of every source token, 16 aggregates per segment.
 
-    knowledge  what words have beside the text, as for `word_network`
+    knowledge  additional knowledge of words, as for `word_network`
     labels  `source_tags`: given tags, one per source token; `post_edit`: a source token is BAD where a target
-            token it is linked with is, by a cheapest edit; `word_tags`: likewise by tags of the translation,
+            token it is linked with is, by a cheapest edit; `word_tags`: the same by tags of the translation,
             where the training data has no tags of the source
     marker  how subwords join, as for `decoder`
     texts   of the training segments, as for `word_quality`
@@ -60,9 +60,8 @@ class SourceWordQuality(TwoSides, WordLevelExtractor):
         return tuple(dict.fromkeys((self.labels, *self.texts)))
 
     def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
-        """Learns from source tokens that are OK or BAD.
-
-        Raises InputError if there is no token, or tags do not fit the tokens.
+        """Learns from source tokens that are OK or BAD. Raises InputError if there is no token, or tags do
+        not fit the tokens.
         """
         if not len(segments.source_tokens.ids):
             raise InputError("quality of source words is learned from source words, but there are none")

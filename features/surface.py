@@ -48,9 +48,7 @@ _LETTER_OR_MARK: Final = regex.compile(r"[\p{L}\p{M}]")
 class Surface(Extractor):
     """Lengths, token patterns, punctuation, type/token ratios, brackets, copies, numbers.
 
-    `COLUMNS` lists them.
-
-    Everything is counted on tokens. A ratio without anything to divide by is NaN.
+    `COLUMNS` lists them. Everything is counted on tokens. A ratio without anything to divide by is NaN.
     """
 
     plain: ClassVar[str] = "lengths, punctuation and capitals"
@@ -138,10 +136,7 @@ class Pair:
         return self.source if name == "source" else self.target
 
     def overlap(self, key: Key) -> "Overlap":
-        """What the sides share, by `key` of a token (computed once).
-
-        None leaves a token out.
-        """
+        """What the sides share, by `key` of a token (computed once). None leaves a token out."""
         if key not in self._overlaps:
             self._overlaps[key] = _overlap(self.source.tokens, self.target.tokens, key)
         return self._overlaps[key]
@@ -615,7 +610,7 @@ def _copies() -> Columns:
         NOTES,
         "tokens",
         lambda pair: pair.overlap(_long_word).shared,
-        plain="words that stand in both texts as they are {}",
+        plain="words that are the same in both texts {}",
     )
     yield Column(
         "copied_share",

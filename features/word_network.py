@@ -40,11 +40,11 @@ class WordNetwork(TwoSides):
     Every word is what `word_quality` (of the target) and `source_word_quality` know of it; networks pool the
     words of a text by attention and learn from the labels of texts and of words together.
 
-    knowledge what words have beside the text, as for `word_quality`, but for `synthetic`. By `pretrained`,
+    knowledge additional knowledge of words, as for `word_quality`, but for `synthetic`. By `pretrained`,
               networks begin as parallel text taught them; log-probabilities of the decoder are used wherever
-              the training segments have them, and `decoder` says that they must
+              the training segments have them, and `decoder` requires them
     labels    of target words, as for `word_quality`: `post_edit` or `word_tags`; source words follow them
-              over the links, or have tags of their own beside `word_tags`
+              over the links, or have their own tags in addition to `word_tags`
     marker    how subwords join, as for `decoder`
     texts     of the training segments, as for `word_quality`
     predict   as for `word_quality`
@@ -104,9 +104,8 @@ class WordNetwork(TwoSides):
         return tuple(dict.fromkeys(("scores", self.labels, *self.texts)))
 
     def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
-        """Learns from texts and their words.
-
-        Raises InputError if one side has no word at all, or tags do not fit the tokens.
+        """Learns from texts and their words. Raises InputError if one side has no word at all, or tags do not
+        fit the tokens.
         """
         if not (len(segments.target_tokens.ids) and len(segments.source_tokens.ids)):
             raise InputError("word_network learns from words of both sides, but one side has none")

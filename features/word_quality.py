@@ -45,7 +45,7 @@ class TokenQuality:
     """P(BAD) of the tokens of n translations and of the gaps between them.
 
     words, offsets      (n_tokens,) probabilities; the tokens of text i are offsets[i]:offsets[i + 1]
-    gaps, gap_offsets   (n_tokens + n,) likewise: the gap before each token, and the one after the last
+    gaps, gap_offsets   (n_tokens + n,) the same for gaps: before each token, and after the last
     """
 
     words: FloatArray
@@ -58,11 +58,10 @@ class TokenQuality:
 class WordQuality(Knowing, ResourceLookup, WordLevelExtractor):
     """P(BAD) of every target token and gap, and 16 + 16 aggregates per segment.
 
-    knowledge  what the models see beside the text (features/knowledge): `pretrained`, the log-odds that
+    knowledge  additional knowledge (features/knowledge): `pretrained`, the log-odds that
             parallel text alone teaches; `predictor`, how well words are predicted; `vectors`, what the units
-            of that network say; `decoder`, how sure the system was; `encoder`,
-            how near words lie to the other side for an encoder. `synthetic` stands alone: parallel text alone
-            judges, and no label is read
+            of that network say; `decoder`, how sure the system was; `encoder`, how similar words are to the
+            other side. `synthetic` excludes the others: it learns from parallel text and reads no label
     labels  `post_edit`: a token is BAD where a cheapest edit of the translation into its post-edit replaces
             or deletes it (letters alike), a gap where it inserts there; `word_tags`: 2 n + 1 given tags
     use     optional columns of the segments that are read: names, or `auto`: those of `OPTIONAL` that the
@@ -75,7 +74,7 @@ class WordQuality(Knowing, ResourceLookup, WordLevelExtractor):
     rounds  of boosting
     leaves  of every tree
     rate    of learning, of the trees
-    networks  beside the trees, whose mean with these is P(BAD); 0: trees alone, which score sooner
+    networks  number of networks whose mean with the trees is P(BAD); 0: trees alone, which score faster
     decode  whether words are compared with what our own decoder makes of the source, which takes half of the
             time of looking words up
     seed    of boosting, and of the first network
@@ -159,9 +158,8 @@ class WordQuality(Knowing, ResourceLookup, WordLevelExtractor):
         return tuple(dict.fromkeys((self.labels, *self.texts)))
 
     def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
-        """Learns from tokens and gaps that are OK or BAD.
-
-        Raises InputError if there is no token, or tags do not fit the tokens.
+        """Learns from tokens and gaps that are OK or BAD. Raises InputError if there is no token, or tags do
+        not fit the tokens.
         """
         if not len(segments.target_tokens.ids):
             raise InputError("word-level quality is learned from translated words, but there are none")

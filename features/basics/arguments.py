@@ -66,9 +66,8 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def accepts(hint: Any, value: Any) -> bool:
-    """Whether a value has the hinted type.
-
-    Numbers of NumPy count as numbers, and any collection as a sequence.
+    """Whether a value has the hinted type. Numbers of NumPy count as numbers, and any collection as a
+    sequence.
 
     >>> import numpy as np
     >>> accepts(int, np.int64(3)), accepts(Sequence[str], "mae"), accepts(str | None, 3)

@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def assigned(text: str, form: str, location: object, *, empty: bool = False) -> tuple[str, str]:
-    """Name and value of a text such as `NAME=VALUE`; the value may be empty if that is said.
+    """Name and value of a text such as `NAME=VALUE`; the value may be empty only if `empty` is set.
 
     >>> assigned("length.most=100", "RULE.key=value", "--set")
     ('length.most', '100')
@@ -29,9 +29,8 @@ def assigned(text: str, form: str, location: object, *, empty: bool = False) -> 
 
 
 def assignments(texts: Iterable[str], form: str, location: object, *, empty: bool = False) -> dict[str, str]:
-    """The assignments in texts, as name -> value.
-
-    Raises InputError for a text of another form, and for a name that is given twice.
+    """The assignments in texts, as name -> value. Raises InputError for a text of another form, and for a
+    name that is given twice.
     """
     return once((assigned(text, form, location, empty=empty) for text in texts), location)
 
@@ -62,9 +61,8 @@ def _number(text: str, form: str, location: object, above: float) -> tuple[str, 
 
 
 def named_file(text: str) -> tuple[str, Path]:
-    """Name and file of `[NAME=]FILE`; the name is empty if none is given.
-
-    A file that is there under the whole text has no name: paths may hold `=`.
+    """Name and file of `[NAME=]FILE`; the name is empty if none is given. A file that is there under the
+    whole text has no name: paths may hold `=`.
 
     >>> named_file("svr=scores/svr.tsv")
     ('svr', PosixPath('scores/svr.tsv'))

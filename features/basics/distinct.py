@@ -1,6 +1,5 @@
-"""Distinct integers by sorting.
-
-This is several times as fast as NumPy's `unique`, which hashes, where most differ.
+"""Distinct integers by sorting. This is several times as fast as NumPy's `unique`, which hashes, where most
+differ.
 """
 
 from typing import Any
@@ -22,9 +21,8 @@ def distinct(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def numbered(codes: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The distinct of small whole numbers, ascending, and each one's place among them (n,).
-
-    Takes a byte and a number for every value up to the largest: for code points, not for hashes.
+    """The distinct of small whole numbers, ascending, and each one's place among them (n,). Takes a byte and
+    a number for every value up to the largest: for code points, not for hashes.
 
     >>> [each.tolist() for each in numbered(np.array([7, 5, 7]))]
     [[5, 7], [1, 0, 1]]

@@ -36,14 +36,13 @@ class Check(Protocol):
     """A note in `Annotated[...]` that looks at values of the right type more closely."""
 
     def mistakes(self, value: Any, place: str) -> Iterator[Mistake]:
-        """What is wrong with a value that stands at `place`."""
+        """Mistakes in a value at `place`."""
 
 
 def fits(value: Any, hint: Any) -> bool:
-    """Whether a value from YAML is of the hinted type; true of types that YAML does not know.
-
-    No text is a number, no number infinite, and no truth value a whole number; a list may stand for any
-    sequence. For `Annotated` types, bounds (`Ge`, `Gt`, `Le`, `Lt`, `MinLen`) and every `Check` hold too.
+    """Whether a value from YAML has the hinted type; true for types that YAML does not know. No text is a
+    number, no number infinite, and no truth value a whole number; a list is accepted for any sequence. For
+    `Annotated` types, bounds (`Ge`, `Gt`, `Le`, `Lt`, `MinLen`) and every `Check` hold too.
 
     >>> fits([1, 2], Sequence[int]), fits("12", Sequence[int]), fits(["a"], Sequence[int]), fits(True, int)
     (True, False, False, False)

@@ -1,6 +1,5 @@
-"""What the system lets this process use (Linux): limits of control groups, and memory.
-
-Containers and job schedulers set control groups.
+"""What the system lets this process use (Linux): limits of control groups, and memory. Containers and job
+schedulers set control groups.
 """
 
 from collections.abc import Iterator
@@ -30,9 +29,8 @@ def _version_1(folder: Path) -> tuple[float, float]:
 
 
 def memory_left(root: Path = ROOT) -> int | None:
-    """Bytes that this process and its children may still take; None if the system does not say.
-
-    Files that are cached can go, and count as free.
+    """Bytes that this process and its children may still take; None if the system does not say. Files that
+    are cached can go, and count as free.
     """
     known = [_available(root)]
     for folder in _groups("memory", root):

@@ -1,7 +1,5 @@
-"""The longest text that is worked on.
-
-Alignment, edit rates and kernels compare every word with every other one: ten times the words take a hundred
-times the work and memory. A segment is a sentence or a few.
+"""The longest text that is worked on. Alignment, edit rates and kernels compare every word with every other
+one: ten times the words take a hundred times the work and memory. A segment is a sentence or a few.
 """
 
 import re
@@ -30,10 +28,7 @@ def too_long(text: str) -> str:
 
 
 def refuse_long(texts: Iterable[str], noun: str) -> None:
-    """Raises InputError for the first text that is too long.
-
-    `noun` and its number, from 1, name it.
-    """
+    """Raises InputError for the first text that is too long. `noun` and its number, from 1, name it."""
     for number, text in enumerate(texts, start=1):
         reason = too_long(text)
         if reason:

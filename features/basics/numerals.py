@@ -6,9 +6,7 @@ LARGEST: Final = 1e100  # labels and scores: the squares of what is larger, summ
 
 
 def real(text: str) -> float:
-    """Number by `float`, of ASCII digits without underscores.
-
-    The caller refuses NaN and infinities.
+    """Number by `float`, of ASCII digits without underscores. The caller refuses NaN and infinities.
 
     >>> real(" -1.5e3 "), real("nan")
     (-1500.0, nan)
@@ -25,7 +23,7 @@ def real(text: str) -> float:
 
 
 def is_real(text: str) -> bool:
-    """Whether `real` reads it, of any size: what is too large is told where it is used.
+    """Whether `real` reads it, of any size: the user of the number checks its size.
 
     >>> is_real("1e999"), is_real("1_0")
     (True, False)

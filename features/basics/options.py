@@ -13,11 +13,8 @@ _TRUTH = {"true": True, "false": False, "1": True, "0": False}
 
 
 def configured(catalogue: Catalogue[T], text: str, defaults: Mapping[str, Any] | None = None) -> T:
-    """The strategy that `text` names.
-
-    `defaults` hold for options that the strategy has and `text` leaves open.
-
-    Raises InputError for unknown names, options or values, with the known ones.
+    """The strategy that `text` names. `defaults` hold for options that the strategy has and `text` leaves
+    open. Raises InputError for unknown names, options or values, with the known ones.
     """
     name, _, tail = text.partition(":")
     kind: Any = catalogue.get(name)

@@ -1,4 +1,4 @@
-"""Products of rows that do not depend on the rows beside them, to the last bit."""
+"""Products of rows that do not depend on the other rows, to the last bit."""
 
 from functools import lru_cache
 from typing import Any
@@ -20,9 +20,7 @@ _TOGETHER = 8
 def row_products(
     matrix: NDArray[Any], right: NDArray[Any], result: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    """(n, m) product of (n, k) and (k, m) in double precision.
-
-    A row's result is the same in every batch.
+    """(n, m) product of (n, k) and (k, m) in double precision. A row's result is the same in every batch.
 
     result  (n, m) where it is put; None: into a new array
 
@@ -52,12 +50,9 @@ def row_products(
 
 
 def single_row_products(matrix: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float32]:
-    """(n, m) product of (n, k) and (k, m), k <= 256, in single precision.
-
-    A row's result is the same in every batch.
-
-    Half as long as `row_products`, where the processor rounds a row alike at every place; else rounded from
-    those.
+    """(n, m) product of (n, k) and (k, m), k <= 256, in single precision. A row's result is the same in every
+    batch. Half as long as `row_products`, where the processor rounds a row alike at every place; else rounded
+    from those.
 
     >>> rng = np.random.default_rng(0)
     >>> matrix, right = rng.normal(size=(1000, 96)), rng.normal(size=(96, 64))

@@ -1,7 +1,4 @@
-"""Work on all cores that a process may use, by threads.
-
-For kernels that release the interpreter.
-"""
+"""Work on all cores that a process may use, by threads. For kernels that release the interpreter."""
 
 import math
 import os
@@ -25,9 +22,8 @@ _AHEAD = 4  # items a thread that are worked on, or done and waiting
 
 
 def cores() -> int:
-    """Number of parallel threads: QE_THREADS, else the processors this process may use.
-
-    Raises InputError if QE_THREADS is no whole number from 1.
+    """Number of parallel threads: QE_THREADS, else the processors this process may use. Raises InputError if
+    QE_THREADS is no whole number from 1.
     """
     asked = os.environ.get(THREADS)
     if asked is None:
@@ -45,18 +41,15 @@ def usable() -> int:
 
 
 def processes(memory: int) -> int:
-    """Number of parallel processes that take `memory` bytes each: one a core, if all fit.
-
-    Raises InputError as `cores` does.
+    """Number of parallel processes that take `memory` bytes each: one a core, if all fit. Raises InputError
+    as `cores` does.
     """
     left = memory_left()
     return cores() if left is None else max(1, min(cores(), left // max(memory, 1)))
 
 
 def side_by_side(function: Callable[..., Result], *columns: Sequence[Any]) -> Iterator[Result]:
-    """Results of `function` over items, in their order.
-
-    Threads keep only a few items ahead of the consumer.
+    """Results of `function` over items, in their order. Threads keep only a few items ahead of the consumer.
 
     columns  the arguments, as `map` takes them, equally many of each
 
@@ -80,9 +73,8 @@ def apply_to_each(function: Callable[..., object], *columns: Sequence[Any]) -> N
 
 
 def even_ranges(work: "ArrayLike", smallest: int = 1, per_core: int = 4) -> list[tuple[int, int]]:
-    """Ranges of neighbouring items with about equal work, several for each core.
-
-    Few ranges hold less work than `smallest`.
+    """Ranges of neighbouring items with about equal work, several for each core. Few ranges hold less work
+    than `smallest`.
 
     work  (n,) what each item takes, in any unit
 

@@ -1,7 +1,6 @@
-"""Worker processes that end with the process that started them, however that ends.
-
-Each is an interpreter of its own, no fork: threads that a library has started (OpenMP's, Arrow's) are not
-there after a fork, and whoever waits for them waits for ever.
+"""Worker processes that end with the process that started them, however that ends. Each is an interpreter of
+its own, no fork: threads that a library has started (OpenMP's, Arrow's) are not there after a fork, and
+whoever waits for them waits for ever.
 """
 
 import multiprocessing as mp
@@ -28,9 +27,8 @@ class WorkerDied(Exception):
 
 
 class WorkerPool:
-    """Processes that call functions of modules; each calls `initializer(*arguments)` first.
-
-    A process is started when a call finds none idle. An exception that leaves the block ends them at once.
+    """Processes that call functions of modules; each calls `initializer(*arguments)` first. A process is
+    started when a call finds none idle. An exception that leaves the block ends them at once.
     """
 
     def __init__(self, workers: int, initializer: Callable[..., None], arguments: tuple[Any, ...]) -> None:

@@ -32,9 +32,8 @@ Computed = TypeVar("Computed", bound=Table)
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """Divides the rows that gave texts to the resources into `count` parts.
-
-    Rows of equal sources are in the same part.
+    """Divides the rows that gave texts to the resources into `count` parts. Rows of equal sources are in the
+    same part.
 
     rows  (id, source, target) -> part
     """
@@ -73,17 +72,15 @@ class OutOfFold(Generic[Which]):
 
 
 class ResourceLookup(FittedExtractor):
-    """A fitted extractor that looks each row up in resources.
-
-    The resources are its own, or those of another extractor of its kind.
+    """A fitted extractor that looks each row up in resources. The resources are its own, or those of another
+    extractor of its kind.
     """
 
     _out_of_fold: ClassVar[Any] = None  # of a copy: the argument of `with_out_of_fold`
 
     def with_out_of_fold(self, resources: "OutOfFold[Self] | None") -> Self:
-        """A copy that looks rows up in the resources of the extractors of `resources`.
-
-        These have its settings. None: it looks all rows up in its own resources.
+        """A copy that looks rows up in the resources of the extractors of `resources`. These have its
+        settings. None: it looks all rows up in its own resources.
         """
         return self.with_learned(_out_of_fold=resources)
 

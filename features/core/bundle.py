@@ -43,10 +43,8 @@ Builders = Mapping[str, Callable[..., Resource]]
 @brief
 @dataclass(eq=False)
 class Bundle:
-    """Parts by name, loaded on first use and kept.
-
-    Raises InputError if `path` holds no manifest, or a damaged one, and if a part is asked for that was
-    not built or is damaged.
+    """Parts by name, loaded on first use and kept. Raises InputError if `path` holds no manifest, or a
+    damaged one, and if a requested part was not built or is damaged.
 
     Attributes
     ----------
@@ -67,9 +65,8 @@ class Bundle:
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """Settings, corpus fingerprint and sizes; details of each part.
-
-        Per part: kind, settings, fingerprint, seconds, bytes.
+        """Settings, corpus fingerprint and sizes; details of each part. Per part: kind, settings,
+        fingerprint, seconds, bytes.
         """
         return _read_manifest(self.path)
 
@@ -118,9 +115,8 @@ class Bundle:
         return load_part(self.path / name, kind, entry["files"]).built_by(entry["version"])
 
     def export(self, names: Iterable[str], directory: Path) -> None:
-        """A bundle of its own with copies of the named parts: damage here does not reach it.
-
-        The encoded corpus and text exports (ARPA) stay behind: loading a part needs neither.
+        """A separate bundle with copies of the named parts: damage here does not reach it. The encoded corpus
+        and text exports (ARPA) stay behind: loading a part needs neither.
         """
         manifest = self.manifest
         chosen = {name: manifest["parts"][name] for name in names}
@@ -197,10 +193,7 @@ def plain_parts(kind: type[Resource]) -> Parts:
 
 
 def optional_resources(function: Callable[..., Any]) -> tuple[str, ...]:
-    """Parameters annotated with a Resource class or None.
-
-    Only some settings name these parts.
-    """
+    """Parameters annotated with a Resource class or None. Only some settings name these parts."""
     hints = get_type_hints(declaration(function))
     inside = {name: get_args(hint) for name, hint in hints.items() if NoneType in get_args(hint)}
     return tuple(
@@ -211,9 +204,8 @@ def optional_resources(function: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def with_needs(names: Iterable[str], builders: Builders | None = None) -> list[str]:
-    """The named parts and all parts they are built from, in building order.
-
-    Raises InputError for a name that no resource kind declares.
+    """The named parts and all parts they are built from, in building order. Raises InputError for a name that
+    no resource kind declares.
     """
     parts = known_parts(builders)
     order: list[str] = []
@@ -242,22 +234,17 @@ def build(
     wanted: Mapping[str, Mapping[str, Any]] | None = None,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Bundle:
-    """Builds the named parts, and parts they need, that `directory` lacks.
-
-    Each is written atomically.
-
+    """Builds the named parts, and parts they need, that `directory` lacks. Each is written atomically.
     `builders` (kind or part -> function) take the place of the kinds' own `build`, with its arguments; parts
-    that only `build` needs, and they do not take, are not built for them.
-    `settings` (part -> arguments of `build`) go before the part's own, and are recorded as `set`.
-    `wanted` (part -> settings that the built part must have).
+    that only `build` needs, and they do not take, are not built for them. `settings` (part -> arguments of
+    `build`) go before the part's own, and are recorded as `set`. `wanted` (part -> settings that the built
+    part must have).
 
     A part that has other settings than are wanted, or was built with other `settings`, also with some where
-    there are none now, is built again, and so is what was built from it.
-
-    `corpus` is called at most once, and only if something is missing; the encoded corpus is kept in
-    `directory/corpus`, so that a build that was killed goes on with the first missing part.
-
-    Raises InputError if `directory` was built from another corpus, or cannot be made.
+    there are none now, is built again, and so is what was built from it. `corpus` is called at most once, and
+    only if something is missing; the encoded corpus is kept in `directory/corpus`, so that a build that was
+    killed continues with the first missing part. Raises InputError if `directory` was built from another
+    corpus, or cannot be made.
     """
     order = with_needs(names, builders)
     new = not directory.exists()
@@ -397,11 +384,9 @@ def _possible(settings: Mapping[str, Any]) -> Iterator[None]:
 
 
 def unexpected_file(directory: Path) -> str | None:
-    """The name of something in a folder that no build left there, if any.
-
-    Such a folder is no place for a new bundle.
-
-    None for a bundle, for a folder in which a build was killed before it had a manifest, and for no folder.
+    """The name of something in a folder that no build left there, if any. Such a folder is no place for a new
+    bundle. None for a bundle, for a folder in which a build was killed before it had a manifest, and for no
+    folder.
     """
     if not directory.is_dir() or (directory / MANIFEST).is_file():
         return None
@@ -464,9 +449,8 @@ def _corpus(folder: Path, recorded: Mapping[str, str]) -> ParallelCorpus:
 
 
 def _difference(recorded: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """Entries in which two provenances differ, and their values; long values are cut.
-
-    Checksums are long values.
+    """Entries in which two provenances differ, and their values; long values are cut. Checksums are long
+    values.
 
     >>> _difference({"source": "0123456789abcdef", "target": "1"}, {"source": "2", "target": "1"})
     'source: 0123456789ab there, 2 here'

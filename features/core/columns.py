@@ -66,9 +66,7 @@ _LEFT_OUT: ContextVar[Collection[str]] = ContextVar("columns left out", default=
 
 @contextmanager
 def leaving_out(names: Collection[str]) -> Iterator[None]:
-    """Features of these names need not be computed in the block.
-
-    Nobody reads their columns.
+    """Features with the given names need not be computed in the block: their columns are not read.
 
     >>> with leaving_out({"a"}):
     ...     wanted(["a"]), wanted(["a", "b"])
@@ -82,13 +80,13 @@ def leaving_out(names: Collection[str]) -> Iterator[None]:
 
 
 def wanted(names: Iterable[str]) -> bool:
-    """Whether any feature of these names is to be computed."""
+    """Whether any feature with the given names is to be computed."""
     left_out = _LEFT_OUT.get()
     return not left_out or any(name not in left_out for name in names)
 
 
 def unwanted(n: int, columns: int) -> FloatArray:
-    """(n, columns) what stands for features that nobody wants."""
+    """(n, columns) NaN for features that are not computed."""
     return np.full((n, columns), np.nan)
 
 

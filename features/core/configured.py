@@ -1,8 +1,7 @@
-"""Classes with settings: mistakes in settings, the parts they need, making objects.
-
-Such a class is a dataclass. A field annotated with a Resource class is filled with a part of a bundle. A
-field `Annotated[Sequence[X], CATALOGUE]` takes names of the catalogue, or mappings with a `kind` and its
-settings, and is filled with objects that are made in the same way.
+"""Classes with settings: mistakes in settings, the parts they need, making objects. Such a class is a
+dataclass. A field annotated with a Resource class is filled with a part of a bundle. A field
+`Annotated[Sequence[X], CATALOGUE]` takes names of the catalogue, or mappings with a `kind` and its settings,
+and is filled with objects that are made in the same way.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -69,9 +68,8 @@ class Configured:
                 )
 
     def parts(self) -> Iterator[PartUse]:
-        """The parts that it takes, as they are named; settings must be right.
-
-        Raises InputError for a part of another kind.
+        """The parts that it takes, by name; settings must be valid. Raises InputError for a part of another
+        kind.
         """
         for name in self._resources:
             part = self._part(name)
@@ -96,9 +94,8 @@ class Configured:
         return unmade
 
     def make(self, bundle: Bundle | None) -> Any:
-        """The object, with its parts from the bundle; settings must be right.
-
-        Raises InputError where parts are needed and there is no bundle, or one with other kinds of resources.
+        """The object, with its parts from the bundle; settings must be right. Raises InputError where parts
+        are needed and there is no bundle, or one with other kinds of resources.
         """
         arguments = dict(self.settings)
         arguments |= {name: self._loaded(name, bundle) for name in self._resources}

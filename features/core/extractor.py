@@ -1,4 +1,4 @@
-"""Extractor: names + extract(segments) -> float64 array. Think twice before adding here."""
+"""Extractor: names + extract(segments) -> float64 array."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -39,10 +39,9 @@ class Feature:
 
 
 class Extractor(ABC):
-    """Turns segments into features; subclasses are dataclasses of parameters and resources.
-
-    A field annotated with a Resource class is filled with the loaded part of that name from the bundle.
-    A feature that is undefined for a segment is NaN; its description says when.
+    """Turns segments into features; subclasses are dataclasses of parameters and resources. A field annotated
+    with a Resource class is filled with the loaded part of that name from the bundle. A feature that is
+    undefined for a segment is NaN; its description says when.
 
     Attributes
     ----------
@@ -50,9 +49,9 @@ class Extractor(ABC):
         Whether values come from files that its parameters name, and not from the segments: a saved model
         cannot have it.
     variants : sequence of mapping of str to Any
-        Settings, of those in `VARYING`, that it is listed with beside its defaults.
+        Settings, out of `VARYING`, that it is listed with in addition to its defaults.
     plain : str
-        What its features are about, in words of translators; `{text}` stands for the text (source or
+        What its features are about, in words of translators; `{text}` is replaced by the text (source or
         translation) that a feature has in its name. Explanations add up features of one phrase.
     """
 
@@ -62,9 +61,8 @@ class Extractor(ABC):
 
     @classmethod
     def for_settings(cls, settings: Mapping[str, Any]) -> "type[Extractor]":
-        """The class that extracts with these settings, which may be wrong.
-
-        Raises InputError for settings that exclude each other.
+        """The class that extracts with these settings, which may be wrong. Raises InputError for settings
+        that exclude each other.
         """
         return cls
 
@@ -86,9 +84,8 @@ class Extractor(ABC):
         return ()
 
     def content_fingerprint(self) -> str:
-        """Fingerprint of what values depend on beside parameters and resources.
-
-        For example files that the extractor reads itself.
+        """Fingerprint of inputs other than parameters and resources. For example files that the extractor
+        reads itself.
         """
         return ""
 
@@ -98,17 +95,13 @@ class Extractor(ABC):
 
 
 class FittedExtractor(Extractor):
-    """An extractor that learns from labels.
-
-    It is fitted inside each fold, and cross-fitted on the training rows.
+    """An extractor that learns from labels. It is fitted inside each fold, and cross-fitted on the training
+    rows.
     """
 
     @abstractmethod
     def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
-        """A fitted copy.
-
-        `labels` holds label columns (`scores`, `post_edit`, ...), one entry per segment.
-        """
+        """A fitted copy. `labels` holds label columns (`scores`, `post_edit`, ...), one entry per segment."""
 
     @abstractmethod
     def labels_used(self) -> tuple[str, ...]:

@@ -33,9 +33,8 @@ EXTRACTORS: Catalogue[Extractor] = Catalogue("features", Extractor, "extractor",
 
 
 def configured(config: Mapping[str, Any]) -> Configured:
-    """The class of extractors for `{kind: NAME, parameter: value, ...}`, with its settings.
-
-    Raises InputError for an unknown kind, and for settings that exclude each other.
+    """The class of extractors for `{kind: NAME, parameter: value, ...}`, with its settings. Raises InputError
+    for an unknown kind, and for settings that exclude each other.
     """
     settings = {key: value for key, value in config.items() if key not in ("kind", "only")}
     what = f"extractor '{config['kind']}'"
@@ -53,9 +52,8 @@ def variant(config: Mapping[str, Any]) -> str:
 
 
 def from_variant(name: str) -> dict[str, Any]:
-    """The config of a family that `variant` has named so.
-
-    Raises InputError for an unknown family, and settings that it does not take.
+    """The config of a family that `variant` has named so. Raises InputError for an unknown family, and
+    settings that it does not take.
 
     >>> from_variant("word_quality:knowledge=pretrained+predictor")
     {'kind': 'word_quality', 'knowledge': ['pretrained', 'predictor']}
@@ -78,9 +76,8 @@ def _as_text(value: Any) -> str:
 
 
 def parts_needed(configs: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The bundle parts that the configured extractors take, in order, each once.
-
-    Raises InputError for settings that no extractor takes: before anything is built for it.
+    """The bundle parts that the configured extractors take, in order, each once. Raises InputError for
+    settings that no extractor takes: before anything is built for it.
     """
     needed: dict[str, None] = {}
     for config in expand(configs):
@@ -89,10 +86,7 @@ def parts_needed(configs: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def check_files(configs: Sequence[Mapping[str, Any]]) -> None:
-    """Checks the files that extractors, and what their lists name, read themselves.
-
-    No resource is loaded.
-
+    """Checks the files that extractors, and what their lists name, read themselves. No resource is loaded.
     Raises InputError for files that are not there, before resources are built for the others.
     """
     for config in expand(configs):
@@ -103,10 +97,9 @@ def check_files(configs: Sequence[Mapping[str, Any]]) -> None:
 
 
 def make_extractor(config: Mapping[str, Any], bundle: Bundle | None) -> Extractor:
-    """One extractor from `{kind: NAME, parameter: value, ...}`; resources come from the bundle.
-
-    Raises InputError for an unknown kind or parameter, a value of another type, or where resources are needed
-    and there is no bundle, or one with other kinds of resources.
+    """One extractor from `{kind: NAME, parameter: value, ...}`; resources come from the bundle. Raises
+    InputError for an unknown kind or parameter, a value of another type, or where resources are needed and
+    there is no bundle, or one with other kinds of resources.
     """
     made: Extractor = _right(config).make(bundle)
     return made
@@ -138,14 +131,10 @@ def _check_type(value: Any, hint: Any, name: str, location: str) -> None:
 @brief
 @dataclass(frozen=True, eq=False)
 class FeatureSet:
-    """Extractors in order: `configs[i]` made `extractors[i]`.
-
-    `trees` stand in columns beside the features.
-
-    A config's `only` keeps the columns of that extractor that match one of its patterns (`*` and `?` as in
-    file names), in the extractor's order.
-
-    Raises InputError if two extractors give the same column, or a pattern matches none.
+    """Extractors in order: `configs[i]` made `extractors[i]`. Columns of `trees` follow the features. A
+    config's `only` keeps the columns of that extractor that match one of its patterns (`*` and `?` as in file
+    names), in the extractor's order. Raises InputError if two extractors give the same column, or a pattern
+    matches none.
     """
 
     configs: tuple[Mapping[str, Any], ...]
@@ -213,7 +202,7 @@ class FeatureSet:
     def keeping(self, names: Collection[str], complete: Collection[int] = ()) -> "FeatureSet":
         """The same without other columns, and without extractors that only gave such.
 
-        complete  extractors that stay all the same, for what else they say; they are not asked for columns
+        complete  extractors that stay in any case, for other results than columns
         """
         own = [
             [f.name for f in self.kept_features(i) if f.name in names] for i in range(len(self.extractors))
@@ -246,7 +235,7 @@ class FeatureSet:
         }
 
     def plain(self) -> list[str]:
-        """Each column's topic in words of translators; `{}` stands for a feature's value."""
+        """Each column's topic in words of translators; `{}` is replaced by a feature's value."""
         said = [
             phrase(feature, extractor.plain)
             for i, extractor in enumerate(self.extractors)
@@ -260,13 +249,9 @@ class FeatureSet:
         return tuple(e for e in self.extractors if isinstance(e, FittedExtractor))
 
     def extract(self, segments: Segments, report: Callable[[str], None] | None = None) -> "pd.DataFrame":
-        """(n_segments, n_features) float64, indexed by segment id.
-
-        NaN is "undefined here"; no value is infinite.
-
-        Columns of trees come after the features.
-
-        Raises InputError if the segments lack a column that an extractor requires.
+        """(n_segments, n_features) float64, indexed by segment id. NaN is "undefined here"; no value is
+        infinite. Columns of trees come after the features. Raises InputError if the segments lack a column
+        that an extractor requires.
         """
         import pandas as pd  # listing features needs none
 
@@ -320,9 +305,8 @@ def _set_files() -> Mapping[str, Path]:
 
 
 def set_content(name: str) -> dict[str, Any]:
-    """What features/sets/NAME.yaml says: `description`, `origin`, `absent`, `features`.
-
-    Raises InputError for an unknown set, with the known ones and the nearest.
+    """What features/sets/NAME.yaml says: `description`, `origin`, `absent`, `features`. Raises InputError for
+    an unknown set, with the known ones and the nearest.
     """
     if name not in set_names():
         raise unknown_name("feature set", name, set_names())
@@ -331,12 +315,10 @@ def set_content(name: str) -> dict[str, Any]:
 
 
 def expand(configs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Configs with every `{set: NAME}` replaced by the extractors of features/sets/NAME.yaml.
-
-    `{set: NAME, without: [KIND, ...]}` leaves extractors of the set out, whose columns come from elsewhere.
-
-    Raises InputError for an unknown set, other keys beside one, kinds that it does not have, or a `kind` that
-    is no name.
+    """Configs with every `{set: NAME}` replaced by the extractors of features/sets/NAME.yaml. `{set: NAME,
+    without: [KIND, ...]}` leaves extractors of the set out, whose columns come from elsewhere. Raises
+    InputError for an unknown set, other keys next to one, kinds that it does not have, or a `kind` that is no
+    name.
     """
     expanded: list[dict[str, Any]] = []
     for config in configs:

@@ -7,9 +7,8 @@ TEXTS = {"source": "source", "target": "translation"}  # how translators call th
 
 
 def phrase(feature: Feature, family: str) -> str:
-    """What a feature is about, in words.
-
-    Its own phrase, else its family's, else its description with the value.
+    """What a feature is about, in words. Its own phrase, else its family's, else its description with the
+    value.
 
     family  `Extractor.plain`: `{text}` becomes the text that the feature's name has
 
@@ -21,9 +20,8 @@ def phrase(feature: Feature, family: str) -> str:
 
 
 def in_words(name: str, family: str) -> str:
-    """The family's phrase for the text that the name mentions.
-
-    It is about the segment if the name mentions both texts, or neither.
+    """The family's phrase for the text that the name mentions. It is about the segment if the name mentions
+    both texts, or neither.
     """
     texts = [text for side, text in TEXTS.items() if side in name]
     return family.replace("{text}", texts[0] if len(texts) == 1 else "segment")

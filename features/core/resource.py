@@ -19,7 +19,7 @@ Parts = Mapping[str, Mapping[str, Any]]  # name of a part -> its settings
 
 
 class OnlyForParts:
-    """A note on a builder's setting: it counts only for parts built from one of these."""
+    """A note on a builder's setting: it applies only to parts built from one of the named parts."""
 
     def __init__(self, *parts: str) -> None:
         self.parts = parts
@@ -27,11 +27,10 @@ class OnlyForParts:
 
 @dataclass(frozen=True, kw_only=True)
 class Builder(ABC):
-    """How a kind of resource is built: its fields are settings, and parts of the same bundle.
-
-    A field annotated with a Resource class is another part, passed loaded; `parts` of the kind may name it.
-    One annotated with a Resource class or None is passed for those of the kind's `parts` that name it.
-    A field `scratch: Path | None` is given an empty folder that lives as long as the build.
+    """How a kind of resource is built: its fields are settings, and parts of the same bundle. A field
+    annotated with a Resource class is another part, passed loaded; `parts` of the kind may name it. One
+    annotated with a Resource class or None is passed for those of the kind's `parts` that name it. A field
+    `scratch: Path | None` is given an empty folder that lives as long as the build.
     """
 
     @abstractmethod
@@ -55,11 +54,9 @@ class Builder(ABC):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Resource(ABC):
-    """One part of a bundle; its module's name is its kind, its fields are its content.
-
-    `parts` names the parts of this kind that a bundle has, with the settings that `builder` takes for each.
-
-    `settings` (how it was built, JSON values) and `corpus_fingerprint` (from what) identify it.
+    """One part of a bundle; its module's name is its kind, its fields are its content. `parts` names the
+    parts of this kind that a bundle has, with the settings that `builder` takes for each. `settings` (how it
+    was built, JSON values) and `corpus_fingerprint` (from what) identify it.
     """
 
     version: ClassVar[int] = 1  # of content and layout: a part built by another version is built again
@@ -95,9 +92,8 @@ class Resource(ABC):
         return load_fields(path, cls)
 
     def for_scoring(self) -> Self:
-        """What a loaded model scores with: this part, or an equally good and faster one.
-
-        Training computes with the resource itself, so that figures do not depend on what is thought of later.
+        """What a loaded model scores with: this part, or an equally good and faster one. Training computes
+        with the resource itself, so that figures do not depend on what is thought of later.
         """
         return self
 
@@ -116,10 +112,7 @@ class Resource(ABC):
                     raise Damaged(f"its setting `{place}` {mistake}")
 
     def check_arrays(self) -> None:  # noqa: B027  (a kind without compiled code has nothing to check)
-        """Raises Damaged if compiled code would read outside of an array.
-
-        Asked once after loading.
-        """
+        """Raises Damaged if compiled code would read outside of an array. Asked once after loading."""
 
     @property
     def fingerprint(self) -> str:

@@ -1,10 +1,10 @@
-"""How the fields of a resource lie in its directory: one kind of file per type of field.
+"""How a resource is stored in its directory: one kind of file per type of field.
 
 an array           NAME.npy, memory-mapped when it is loaded
 a Vocabulary       NAME.txt
 Tokens             NAME.txt (the types), NAME_ids.npy and NAME_offsets.npy
 tuple[str, ...]    NAME.txt, one text per line
-another dataclass  its own fields, beside the others
+another dataclass  its own fields, next to the others
 anything else      an entry of meta.json, which must be able to hold it
 
 NAME is the field's, or `stored` in its metadata. Fields whose names begin with `_` are caches, and are not
@@ -32,7 +32,7 @@ _META = "meta.json"
 
 
 class Recorded(dict[str, Any]):
-    """What a resource was built with; raises InputError if it is asked for what is not recorded."""
+    """What a resource was built with; raises InputError for a key that is not recorded."""
 
     def __missing__(self, key: str) -> Any:
         raise InputError(f"a resource is damaged: its {_META} does not say '{key}'", remedy=REBUILD)

@@ -41,17 +41,14 @@ _TEXTS: Final = ("source", "target", "pseudo_reference", "back_translation")
 @brief
 @dataclass(frozen=True, eq=False)
 class Segments:
-    """n segments as columns of strings, immutable.
+    """n segments as columns of strings, immutable. Tokens are computed once per column and shared. Texts are
+    kept in Unicode's composed form (NFC).
 
-    Tokens are computed once per column and shared.
-
-    Texts are kept in Unicode's composed form (NFC).
-
-    Every column has n entries; an optional column is None if the data lacks it.
-    `alignment` is Pharaoh text (`0-0 1-2`); annotations are one CoNLL-U block or bracketed parse each;
-    `subwords` / `token_log_probabilities` are space-separated system output and natural logarithms (the
-    latter with one more entry: end of sentence); `model_score` a number per segment as text; `nbest` one
-    JSON list per segment.
+    Every column has n entries; an optional column is None if the data lacks it. `alignment` is Pharaoh text
+    (`0-0 1-2`); annotations are one CoNLL-U block or bracketed parse each; `subwords` /
+    `token_log_probabilities` are space-separated system output and natural logarithms (the latter with one
+    more entry: end of sentence); `model_score` a number per segment as text; `nbest` one JSON list per
+    segment.
 
     Raises InputError if columns differ in length or ids repeat.
     """
@@ -124,9 +121,8 @@ class Segments:
 
     @classmethod
     def concatenate(cls, batches: Sequence["Segments"]) -> "Segments":
-        """Batches one after the other; an optional column stays only where every batch has it.
-
-        Raises InputError if tokenizers differ or an id occurs twice.
+        """Batches one after the other; an optional column stays only where every batch has it. Raises
+        InputError if tokenizers differ or an id occurs twice.
         """
         first = batches[0]
         tokenizers = (first.source_tokenizer, first.target_tokenizer)
@@ -159,9 +155,8 @@ class Segments:
 
     @cached_property
     def source_annotated(self) -> Annotated:
-        """Annotation of the sources: tags, heads, relations, trees, entities.
-
-        Raises InputError if this batch lacks it.
+        """Annotation of the sources: tags, heads, relations, trees, entities. Raises InputError if this batch
+        lacks it.
         """
         return Annotated(self.require("annotation_source"), self.source_tokens, "annotation_source")
 

@@ -1,4 +1,4 @@
-"""Translations of training segments beside the system's own: label columns with text."""
+"""Translations of training segments other than the system's: label columns with text."""
 
 from collections.abc import Sequence
 from typing import Final

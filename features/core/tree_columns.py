@@ -1,4 +1,4 @@
-"""TreeColumn: which trees of a segment a learner gets. Think twice before adding here."""
+"""TreeColumn: which trees of a segment a learner gets."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -23,11 +23,8 @@ Side = Literal["source", "target"]
 
 @dataclass(frozen=True)
 class TreeColumn(ABC):
-    """A column of trees in a feature table, from a column of segments.
-
-    The fields of subclasses are their parameters.
-
-    A segment without a parse has a tree without nodes.
+    """A column of trees in a feature table, from a column of segments. The fields of subclasses are their
+    parameters. A segment without a parse has a tree without nodes.
     """
 
     side: Side
@@ -70,15 +67,14 @@ TREES: Catalogue[TreeColumn] = Catalogue("", TreeColumn, "kind of trees", group=
 
 
 def make_trees(configs: Sequence[Mapping[str, Any]]) -> tuple[TreeColumn, ...]:
-    """Columns of trees from `{kind: NAME, side: source, ...}`.
-
-    Raises InputError for an unknown kind or key, a value of another type, or two columns of the same name.
+    """Columns of trees from `{kind: NAME, side: source, ...}`. Raises InputError for an unknown kind or key,
+    a value of another type, or two columns of the same name.
     """
     made = tuple(_make_tree(config) for config in configs)
     names = [tree.name for tree in made]
     for name in names:
         if names.count(name) > 1:
-            raise InputError(f"the trees '{name}' are asked for {names.count(name)} times", location="trees")
+            raise InputError(f"the trees '{name}' are requested {names.count(name)} times", location="trees")
     return made
 
 

@@ -34,10 +34,9 @@ class SubwordMeans:
         return cls(decoder.subwords.types, sums, np.bincount(ids, minlength=size).astype(np.float64))
 
     def residuals(self, decoder: DecoderTokens, *, leave_one_out: bool = False) -> FloatArray:
-        """(n_subwords,) log-probability minus the smoothed mean of the type, in nats.
-
-        `leave_one_out`: for training translations; each is excluded from its own means.
-        The mean of an unknown type is the overall mean.
+        """(n_subwords,) log-probability minus the smoothed mean of the type, in nats. `leave_one_out`: for
+        training translations; each is excluded from its own means. The mean of an unknown type is the overall
+        mean.
         """
         return decoder.log_probability - self._expected(decoder, leave_one_out)
 

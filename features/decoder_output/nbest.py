@@ -30,11 +30,9 @@ class Hypothesis:
 
 
 def hypotheses(segments: Segments) -> list[list[Hypothesis]]:
-    """Per segment its hypotheses, best first; an empty list where the entry is empty.
-
-    An entry is a JSON list of texts, or of objects with the keys of `Hypothesis` (only `text` is needed).
-
-    Raises InputError, naming the segment, for anything else.
+    """Per segment its hypotheses, best first; an empty list where the entry is empty. An entry is a JSON list
+    of texts, or of objects with the keys of `Hypothesis` (only `text` is needed). Raises InputError, naming
+    the segment, for anything else.
     """
     column = segments.require("nbest")
     return [_entry(text, f"segment '{i}', nbest") for text, i in zip(column, segments.id, strict=True)]

@@ -1,9 +1,6 @@
-"""Order statistics of each text's token values: quantiles, windows, runs, trend.
-
-Sums alone do not give these.
-
-Every function takes (n_tokens,) values and (n + 1,) offsets and gives (n,) numbers, NaN for an empty text,
-the same whatever else is in the batch.
+"""Order statistics of each text's token values: quantiles, windows, runs, trend. Sums alone do not give
+these. Every function takes (n_tokens,) values and (n + 1,) offsets and gives (n,) numbers, NaN for an empty
+text, independent of the rest of the batch.
 """
 
 from typing import Any
@@ -35,9 +32,7 @@ def ascending(values: FloatArray, offsets: Longs) -> FloatArray:
 
 
 def quantile(rising: FloatArray, offsets: Longs, level: float) -> FloatArray:
-    """Quantile of values sorted by `ascending`.
-
-    The rule of `np.quantile`: linear between neighbours.
+    """Quantile of values sorted by `ascending`. The rule of `np.quantile`: linear between neighbours.
 
     >>> quantile(np.array([1.0, 2.0, 4.0]), np.array([0, 3, 3]), 0.75)
     array([ 3., nan])
@@ -86,9 +81,7 @@ def longest_run(flags: NDArray[np.bool_], offsets: Longs) -> FloatArray:
 
 
 def trend(values: FloatArray, offsets: Longs) -> FloatArray:
-    """Slope of the least-squares line through the values; places run from 0 to 1.
-
-    0 for a single value.
+    """Slope of the least-squares line through the values; places run from 0 to 1. 0 for a single value.
 
     >>> trend(np.array([1.0, 2.0, 3.0, 7.0]), np.array([0, 3, 4]))
     array([2., 0.])

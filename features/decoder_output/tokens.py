@@ -30,7 +30,7 @@ class DecoderTokens:
     subwords          the system's output as it came
     log_probability   (n_subwords,) natural logarithms
     end               (n,) of the end of the sentence; NaN if the decoder said nothing at all
-    marker            how subwords say that they belong together
+    marker            how subwords of a word are marked
     """
 
     subwords: Tokens
@@ -40,10 +40,8 @@ class DecoderTokens:
 
     @classmethod
     def from_segments(cls, segments: Segments, marker: Marker = "bpe") -> "DecoderTokens":
-        """From the columns `subwords` and `token_log_probabilities`.
-
-        Raises InputError if a line has not one number more than subwords (or neither), or numbers that
-        are not finite.
+        """From the columns `subwords` and `token_log_probabilities`. Raises InputError if a line has not one
+        number more than subwords (or neither), or numbers that are not finite.
         """
         subwords = Tokens.from_lists(text.split() for text in segments.require("subwords"))
         lines = [text.split() for text in segments.require("token_log_probabilities")]
@@ -97,12 +95,10 @@ class DecoderTokens:
         return segment_sum(self.log_probability, self.word_offsets)
 
     def token_index(self, tokens: Tokens) -> Longs:
-        """(n_subwords,) the token of `tokens` that each subword belongs to.
-
-        `tokens` are the same translations, tokenized.
-
-        By character: exact where both spell the same text, else by a cheapest edit (`<unk>`, typographic
-        marks). -1 where the texts leave nothing to belong to. Indices run over the whole batch.
+        """(n_subwords,) the token of `tokens` that each subword belongs to. `tokens` are the same
+        translations, tokenized. By character: exact where both spell the same text, else by a cheapest edit
+        (`<unk>`, typographic marks). -1 where the texts leave nothing to belong to. Indices run over the
+        whole batch.
         """
         plain = [_plain(t, self.marker) for t in self.subwords.types]
         result = np.full(len(self.subwords.ids), -1, np.int64)
@@ -132,7 +128,7 @@ def _numbers(segments: Segments, lines: list[list[str]]) -> FloatArray:
 
 
 def _plain(subword: str, marker: Marker) -> str:
-    """The characters that a subword stands for.
+    """The characters that a subword represents.
 
     >>> _plain("Tageb@@", "bpe"), _plain("&quot;", "bpe"), _plain("▁Tage", "sentencepiece")
     ('Tageb', '"', 'Tage')

@@ -1,8 +1,5 @@
 # mypy: allow-untyped-decorators
-"""Class errors of words as in Hjerson.
-
-Inflection, reordering, missing, extra and lexical errors.
-"""
+"""Class errors of words as in Hjerson. Inflection, reordering, missing, extra and lexical errors."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,10 +29,9 @@ _FROM_ENGLISH = (71.7, 51.1, 54.4, 12.2, 58.3, 75.6, 60.0, 53.9, 10.0, 62.8)
 
 @dataclass(frozen=True, eq=False)
 class ClassErrors:
-    """Label of each word of n hypotheses and references: 0 correct, k + 1 for CLASSES[k].
-
-    Missing words are labelled in references only, extra words in hypotheses only; the other classes in
-    both, where their numbers may differ.
+    """Label of each word of n hypotheses and references: 0 correct, k + 1 for CLASSES[k]. Missing words are
+    labelled in references only, extra words in hypotheses only; the other classes in both, where their
+    numbers may differ.
     """
 
     hypothesis: Labels
@@ -65,12 +61,9 @@ class ClassErrors:
         return np.asarray(_count(getattr(self, side), getattr(self, f"{side}_offsets"), blocks))
 
     def rates(self) -> FloatArray:
-        """(n, 10) errors per word: INFER, RER, MISER, EXTER, LEXER, then the same in blocks.
-
-        Missing words per reference word, the others (counted in the hypothesis) per hypothesis word; NaN
-        where that side is empty.
-
-        Source: Popovic 2012, "Class error rates for evaluation of machine translation output", 2.1.
+        """(n, 10) errors per word: INFER, RER, MISER, EXTER, LEXER, then the same in blocks. Missing words
+        per reference word, the others (counted in the hypothesis) per hypothesis word; NaN where that side is
+        empty. Source: Popovic 2012, "Class error rates for evaluation of machine translation output", 2.1.
         """
         return self._rates(self._rate_counts(), self.hypothesis_lengths, self.reference_lengths)
 
@@ -98,13 +91,10 @@ SUMS = ("wsumer", "bsumer", "wbsumer", "xensumer", "enxsumer")
 
 
 def rate_sums(rates: FloatArray) -> FloatArray:
-    """(n, 5) WSumER, BSumER, WBSumER, XENSumER, ENXSumER from (n, 10) rates; NaN if a rate is.
-
-    The sum of the word rates, of the block rates, the mean of the two; then the linear interpolations of
-    all ten whose weights, which add up to 1, are proportional to the rank>= values of Table 2 for
-    translation into English and from English.
-
-    Source: Popovic 2012, 2.2 and 3.3.
+    """(n, 5) WSumER, BSumER, WBSumER, XENSumER, ENXSumER from (n, 10) rates; NaN if a rate is. The sum of the
+    word rates, of the block rates, the mean of the two; then the linear interpolations of all ten whose
+    weights, which add up to 1, are proportional to the rank>= values of Table 2 for translation into English
+    and from English. Source: Popovic 2012, 2.2 and 3.3.
     """
     words, blocks = rates[:, :5].sum(axis=1), rates[:, 5:].sum(axis=1)
     # Not a matrix product: BLAS adds up in an order that depends on the number of rows.
@@ -119,8 +109,8 @@ def class_errors(
 
     A word that is wrong by the word error rate (edit distance) and has its double among the wrong words of
     the other side is a reordering error. Otherwise a word without double anywhere on the other side is an
-    inflection error if its base form has one, lexical if the edit distance substitutes it, else missing
-    or extra. Equally good alignments: from the end, match or substitution before deletion before insertion.
+    inflection error if its base form has one, lexical if the edit distance substitutes it, else missing or
+    extra. Equally good alignments: from the end, match or substitution before deletion before insertion.
     Doubles are paired from left to right. Case counts.
 
     >>> texts = ("he go home", "he go home", "he went home now", "he go home now")
@@ -128,10 +118,8 @@ def class_errors(
     >>> errors.hypothesis.tolist(), errors.reference.tolist()
     ([0, 1, 0], [0, 1, 0, 3])
 
-    Raises ValueError if the texts differ in number, or base forms and words in length.
-
-    Source: Popovic 2011, "Hjerson: An Open Source Tool for Automatic Error Classification of Machine
-    Translation Output".
+    Raises ValueError if the texts differ in number, or base forms and words in length. Source: Popovic 2011,
+    "Hjerson: An Open Source Tool for Automatic Error Classification of Machine Translation Output".
     """
     sides = ((hypothesis, hypothesis_base), (reference, reference_base))
     if len(hypothesis) != len(reference) or any((a.offsets != b.offsets).any() for a, b in sides):

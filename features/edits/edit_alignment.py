@@ -1,7 +1,6 @@
 # mypy: allow-untyped-decorators
-"""Alignment of translations and post-edits.
-
-Equal words first, then equal base forms, then TER's substitutions.
+"""Alignment of translations and post-edits. Equal words first, then equal base forms, then TER's
+substitutions.
 """
 
 from typing import Any
@@ -23,24 +22,21 @@ def edit_alignment(
     lemmas: tuple[Tokens, Tokens],
     classes: tuple[Tokens, Tokens] | None = None,
 ) -> Positions:
-    """(n_words,) position of the word that each word of the first side became; -1: none.
-
-    The position is in the other side's text.
+    """(n_words,) position of the word that each word of the first side became; -1: none. The position is in
+    the other side's text.
 
     words    the two sides of n pairs of texts, such as translations and post-edits
     lemmas   the base form of every word
     classes  the word class of every word, if it is known
 
     1. Equal words are paired; 2. then words with equal base forms. Each time the pair goes first that is
-    closest by TER's alignment (after its shifts), then the one furthest left. 3. What is left between
-    two pairs, in TER's order, is substituted: if one side has more words there, those of the same word
-    class are paired, as many as possible, otherwise the first ones. All other words stay without partner.
+    closest by TER's alignment (after its shifts), then the one furthest left. 3. What is left between two
+    pairs, in TER's order, is substituted: if one side has more words there, those of the same word class are
+    paired, as many as possible, otherwise the first ones. All other words stay without partner.
 
-    Case does not count. Raises ValueError if the sides differ in their number of texts, or words, lemmas
-    and classes in length.
-
-    Source: Koponen 2012, "Comparing human perceptions of post-editing effort with post-editing operations",
-    section 3, where people aligned; alignment with the source is replaced by TER's.
+    Case does not count. Raises ValueError if the sides differ in their number of texts, or words, lemmas and
+    classes in length. Source: Koponen 2012, "Comparing human perceptions of post-editing effort with
+    post-editing operations", section 3, where people aligned; alignment with the source is replaced by TER's.
 
     >>> words = Tokens.from_lists(["la casa blanca".split()]), Tokens.from_lists(["las casas azules".split()])
     >>> lemmas = Tokens.from_lists(["el casa blanco".split()]), Tokens.from_lists(["el casa azul".split()])

@@ -35,9 +35,8 @@ class EditCounts:
     post_edit: Counts
 
     def sums(self, rows: Sequence[int] | NDArray[np.int64]) -> FloatArray:
-        """(7, 11) shares of some segments together: by word class, last all classes.
-
-        Edits are per word (pairs, deleted, inserted), orders per pair; NaN if there is none.
+        """(7, 11) shares of some segments together: by word class, last all classes. Edits are per word
+        (pairs, deleted, inserted), orders per pair; NaN if there is none.
         """
         counts = self.counts[np.asarray(rows, np.int64)].sum(axis=0)
         return _shares(np.vstack([counts, counts.sum(axis=0)]))
@@ -54,10 +53,9 @@ class EditCounts:
 
 
 def edit_counts(labels: EditLabels, classes: tuple[Tokens, Tokens]) -> EditCounts:
-    """Counts the words of n segments.
-
-    A pair and an inserted word have the word class that the post-edit gives them, a deleted word that of
-    the translation; adverbs, pronouns, numbers, ... and words of unknown class are `other`.
+    """Counts the words of n segments. A pair and an inserted word have the word class that the post-edit
+    gives them, a deleted word that of the translation; adverbs, pronouns, numbers, ... and words of unknown
+    class are `other`.
     """
     post_edit = np.diff(labels.post_edit_offsets)
     text = np.repeat(np.arange(len(post_edit)), post_edit)
@@ -77,10 +75,7 @@ def edit_counts(labels: EditLabels, classes: tuple[Tokens, Tokens]) -> EditCount
 
 
 def word_groups(classes: Tokens) -> NDArray[np.int64]:
-    """(n_words,) index into WORD_CLASSES of words given by class.
-
-    Classes that it lacks are `other`.
-    """
+    """(n_words,) index into WORD_CLASSES of words given by class. Classes that it lacks are `other`."""
     by_type = [WORD_CLASSES.index(name if name in WORD_CLASSES else OTHER) for name in classes.types]
     return np.array(by_type, np.int64)[classes.ids]
 

@@ -65,12 +65,11 @@ def edit_labels(
     lemmas: tuple[Tokens, Tokens],
     classes: tuple[Tokens, Tokens] | None = None,
 ) -> EditLabels:
-    """Labels the words of n translations and post-edits, aligned by `edit_alignment`.
-
-    A pair is a match if the words are equal, a changed form if only their lemmas are, or the words but for
-    case; a changed part of speech if their word classes are known and differ, and else a changed word.
-    Target words without partner are deleted, those of the post-edit inserted. Without `classes` no part of
-    speech counts as changed. Case does not count in lemmas.
+    """Labels the words of n translations and post-edits, aligned by `edit_alignment`. A pair is a match if
+    the words are equal, a changed form if only their lemmas are, or the words but for case; a changed part of
+    speech if their word classes are known and differ, and else a changed word. Target words without partner
+    are deleted, those of the post-edit inserted. Without `classes` no part of speech counts as changed. Case
+    does not count in lemmas.
 
     Source: Koponen 2012, section 3.
 

@@ -15,10 +15,9 @@ Offsets = NDArray[np.int64]
 def matched_ngrams(
     hypothesis: tuple[Ids, Offsets], references: Sequence[tuple[Ids, Offsets]], order: int
 ) -> NDArray[np.uint8]:
-    """(order, n_tokens) 1 where the n-gram that starts at a hypothesis token is credited.
-
-    An n-gram is credited as often as the reference that has it most often has it (clipping: Papineni et
-    al. 2002, section 2.1); its first occurrences get the credit. All ids are of one vocabulary.
+    """(order, n_tokens) 1 where the n-gram that starts at a hypothesis token is credited. An n-gram is
+    credited as often as the reference that has it most often has it (clipping: Papineni et al. 2002, section
+    2.1); its first occurrences get the credit. All ids are of one vocabulary.
     """
     ids = np.concatenate([column for column, _ in references])
     bases = np.cumsum([0, *(len(column) for column, _ in references)])
@@ -29,7 +28,7 @@ def matched_ngrams(
 
 
 def ngram_counts(lengths: NDArray[np.int64], order: int) -> NDArray[np.int64]:
-    """(n, order) n-grams in texts of these lengths."""
+    """(n, order) number of n-grams in texts of the given lengths."""
     counts: NDArray[np.int64] = np.maximum(lengths[:, None] - np.arange(order), 0)
     return counts
 

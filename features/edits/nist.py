@@ -17,9 +17,8 @@ _BETA: Final = np.log(0.5) / np.log(1.5) ** 2  # the penalty is 0.5 at 2/3 of th
 def nist(
     information: FloatArray, ngrams: NDArray[np.generic], hypothesis: FloatArray, reference: FloatArray
 ) -> FloatArray:
-    """(...) NIST score: mean information of matched n-grams, summed over orders.
-
-    It is multiplied by a brevity penalty.
+    """(...) NIST score: mean information of matched n-grams, summed over orders. It is multiplied by a
+    brevity penalty.
 
     information            (..., order) bits of the matched n-grams
     ngrams                 (..., order) n-grams of the hypothesis; an order without any adds 0
@@ -35,10 +34,9 @@ def nist(
 
 
 def information(ids: Sequence[Ids], tokens: Sequence[Tokens], order: int) -> FloatArray:
-    """(order, n_tokens) bits of the n-gram from each token of the first text; 0 if unseen.
-
-    They are log2(count of the first n - 1 words / count of the n-gram) in all other texts (Doddington 2002,
-    equation 2). `ids` are of one vocabulary.
+    """(order, n_tokens) bits of the n-gram from each token of the first text; 0 if unseen. They are
+    log2(count of the first n - 1 words / count of the n-gram) in all other texts (Doddington 2002, equation
+    2). `ids` are of one vocabulary.
     """
     words = np.concatenate([ids[0], *ids[1:]]).astype(np.int64)
     remaining = np.concatenate([remaining_lengths(column) for column in tokens])

@@ -72,9 +72,8 @@ def common_ids(*columns: Tokens) -> list[Ids]:
 
 
 def ter(hypothesis: Tokens, reference: Tokens, **limits: int) -> TerEdits:
-    """Edits of n pairs of texts; `limits` as in `ter_edits`.
-
-    Case counts: lower-case the texts for tercom's default.
+    """Edits of n pairs of texts; `limits` as in `ter_edits`. Case counts: lower-case the texts for tercom's
+    default.
 
     >>> hypothesis = Tokens.from_lists(["this week the saudis denied information".split()])
     >>> reference = Tokens.from_lists(["saudi arabia denied this week information".split()])
@@ -97,21 +96,19 @@ def ter_edits(
     shift_size: int = SHIFT_SIZE,
     shift_candidates: int = SHIFT_CANDIDATES,
 ) -> TerEdits:
-    """Edits of n pairs of texts, given as ids with (n + 1,) offsets.
-
-    The ids are of one vocabulary (`common_ids`).
+    """Edits of n pairs of texts, given as ids with (n + 1,) offsets. The ids are of one vocabulary
+    (`common_ids`).
 
     The greedy search of tercom 0.8.0: repeat the shift that lowers the edit distance most (longest first,
-    then leftmost, then by target in the reference) while it lowers it by at least the shift's cost, 1.
-    The edit distance keeps, in each column, the cells within `beam_width` of the best diagonal step.
-    With `shift_candidates` (sacreBLEU: 1,000) no shift is made once so many have been looked at, counted as
-    sacreBLEU counts them; 0: no limit, as tercom.
-    An empty hypothesis costs one deletion per reference word, an empty reference one insertion per word.
+    then leftmost, then by target in the reference) while it lowers it by at least the shift's cost, 1. The
+    edit distance keeps, in each column, the cells within `beam_width` of the best diagonal step. With
+    `shift_candidates` (sacreBLEU: 1,000) no shift is made once so many have been looked at, counted as
+    sacreBLEU counts them; 0: no limit, as tercom. An empty hypothesis costs one deletion per reference word,
+    an empty reference one insertion per word.
 
     Raises ValueError if the two sides have different numbers of texts, InputError for texts longer than
-    `features.basics.longest` allows.
-
-    Source: Snover et al. 2006, "A Study of Translation Edit Rate with Targeted Human Annotation".
+    `features.basics.longest` allows. Source: Snover et al. 2006, "A Study of Translation Edit Rate with
+    Targeted Human Annotation".
     """
     if len(hypothesis_offsets) != len(reference_offsets):
         raise ValueError(
@@ -167,11 +164,11 @@ def _score_pair(original: Any, ref: Any, limits: Any, counts: Any) -> None:
 def shifted(original: Any, ref: Any, limits: Any) -> Any:
     """The greedy search: (shifts made, order, back), the path of the edit distance after them.
 
-    order  (H,) which word of `original` stands at each position after the shifts
+    order  (H,) which word of `original` is at each position after the shifts
     back   (R + 1, H + 1) how each cell was reached, see `_beam_distance`
     """
     hyp, best = original.copy(), original.copy()
-    # order[p]: which original word stands at p; its row of `masks` marks the equal reference words.
+    # order[p]: which original word is at p; its row of `masks` marks the equal reference words.
     order, best_order = np.arange(len(hyp)), np.arange(len(hyp))
     masks = _equality_masks(hyp, ref)
     back = np.empty((len(ref) + 1, len(hyp) + 1), np.uint8)

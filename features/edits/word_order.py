@@ -30,10 +30,8 @@ def word_order(partners: Positions, offsets: NDArray[np.int64]) -> WordOrder:
     offsets   (n + 1,) where the left texts begin
 
     Places are counted among paired words only, so that insertions and deletions move nothing. Words form a
-    group if they are neighbours on both sides, in the same order.
-
-    Source: Koponen 2012, "Comparing human perceptions of post-editing effort with post-editing operations",
-    section 3.
+    group if they are neighbours on both sides, in the same order. Source: Koponen 2012, "Comparing human
+    perceptions of post-editing effort with post-editing operations", section 3.
 
     >>> order = word_order(np.array([3, 0, -1, 1, 4], np.int32), np.array([0, 5]))
     >>> order.distances.tolist(), order.group_sizes.tolist()

@@ -1,6 +1,4 @@
-"""The beam search of the phrase-based decoder, compiled.
-
-Arguments that many functions have:
+"""The beam search of the phrase-based decoder, compiled. Arguments that many functions have:
 
 entries  of a phrase table: offsets, target, forward, backward, forward weight, backward weight, starts of
          target phrases, language model ids of their words
@@ -96,10 +94,9 @@ def _span_options(
 
 @numba.njit(cache=True, nogil=True)
 def options_of(rows: Any, entries: Any, model: Any) -> Any:
-    """(rows + 1, options) entries tried for distinct source phrases, and for a copied word.
-
-    Entry -1: none; -2: the copied word, which is last. For each option what it adds to a score beside the
-    language model of its first two words, log10 p(second|first), and the node of its last two words.
+    """(rows + 1, options) entries tried for distinct source phrases, and for a copied word. Entry -1: none;
+    -2: the copied word, which is last. For each option what it adds to a score in addition to the language
+    model of its first two words, log10 p(second|first), and the node of its last two words.
     """
     shape = len(rows) + 1, _OPTIONS
     best, gain = np.full(shape, -1, np.int64), np.full(shape, -np.inf)
@@ -271,10 +268,7 @@ def translate(
     rows: Any, options: Any, copied: Any, source_offsets: Any, entries: Any, model: Any, table_words: Any,
     result: Any, offsets: Any, score: Any,
 ) -> bool:  # fmt: skip
-    """Writes (word of the table, copied source token) of all translations.
-
-    False if there is no room.
-    """
+    """Writes (word of the table, copied source token) of all translations. False if there is no room."""
     end = 0
     for text in range(len(source_offsets) - 1):
         first, last = source_offsets[text], source_offsets[text + 1]

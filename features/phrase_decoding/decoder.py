@@ -27,10 +27,8 @@ class Decoded:
 
 
 def decode(source: Tokens, table: PhraseTable, model: LanguageModel) -> Decoded:
-    """Translates every source text; the language model is cut to trigrams.
-
-    Source: Koehn et al. 2003, section 2, without a future cost (all hypotheses that compete have translated
-    the same words).
+    """Translates every source text; the language model is cut to trigrams. Source: Koehn et al. 2003, section
+    2, without a future cost (all hypotheses that compete have translated the same words).
     """
     words = _lm_words(table, model)
     copied = source.lower().ids_in(model.vocabulary)

@@ -12,7 +12,7 @@ _BLOCK = 1 << 22  # values looked at at a time
 
 
 def typed(name: str, array: NDArray[Any], dtype: DTypeLike, *shape: int | None) -> None:
-    """Raises Damaged if an array is not of that type and shape; None stands for any length.
+    """Raises Damaged if an array is not of that type and shape; None allows any length.
 
     >>> typed("ids", np.zeros(3, np.int32), np.int32, 3)
     >>> typed("ids", np.zeros((2, 3)), np.float64, None, 4)
@@ -33,13 +33,13 @@ def within(name: str, array: NDArray[Any], low: int, high: int) -> None:
 
     >>> within("columns", np.array([0, 7]), 0, 7)
     Traceback (most recent call last):
-    features.storage.damage.Damaged: `columns` must lie in 0 .. 6, but has 7
+    features.storage.damage.Damaged: `columns` must be in 0 .. 6, but has 7
     """
     for block in _blocks(array):
         least, most = block.min(), block.max()
         if least < low or most >= high:
             wrong = least if least < low else most
-            raise Damaged(f"`{name}` must lie in {low} .. {high - 1}, but has {wrong}")
+            raise Damaged(f"`{name}` must be in {low} .. {high - 1}, but has {wrong}")
 
 
 def finite(name: str, array: NDArray[Any], low: float = -np.inf, high: float = np.inf) -> None:
@@ -56,9 +56,7 @@ def finite(name: str, array: NDArray[Any], low: float = -np.inf, high: float = n
 
 
 def number(name: str, array: NDArray[Any], low: float = -np.inf, high: float = np.inf) -> float:
-    """The number that an array without axes holds.
-
-    Raises Damaged for another array, or as `finite` does.
+    """The number that an array without axes holds. Raises Damaged for another array, or as `finite` does.
 
     >>> number("share", np.array(0.25), 0, 1)
     0.25
@@ -74,9 +72,8 @@ def number(name: str, array: NDArray[Any], low: float = -np.inf, high: float = n
 def rising(
     name: str, array: NDArray[Any], first: int | None, last: int | None, *, strictly: bool = False
 ) -> None:
-    """Raises Damaged if numbers fall, or do not begin and end as they must.
-
-    `strictly`: also if they stay equal.
+    """Raises Damaged if numbers fall, or do not begin and end as they must. `strictly`: also if they stay
+    equal.
 
     >>> rising("offsets", np.array([0, 2, 1, 3]), 0, 3)
     Traceback (most recent call last):
@@ -104,9 +101,8 @@ def rows(
     width: int,
     **values: tuple[NDArray[Any], DTypeLike],
 ) -> None:
-    """Checks a sparse table: `size` rows, entries offsets[r]:offsets[r + 1], and values.
-
-    Entries are of `columns` below `width`.
+    """Checks a sparse table: `size` rows, entries offsets[r]:offsets[r + 1], and values. Entries are of
+    `columns` below `width`.
 
     values  name -> (array, type), one per entry
 

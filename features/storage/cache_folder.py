@@ -41,15 +41,14 @@ def check_tagged(folder: Path) -> None:
         raise InputError(
             f"is no cache of qe: it has no {CACHE_TAG} that qe wrote",
             location=folder,
-            remedy="if an earlier version of qe made it and nothing else lies there, tag it: "
+            remedy="if an earlier version of qe made it and it holds nothing else, tag it: "
             f"printf '{_SIGNATURE}\\n{_MAKER}\\n' > {shlex.quote(str(tag))}",
         )
 
 
 def default_cache() -> Path:
-    """QE_CACHE_DIR, else `qe` in XDG_CACHE_HOME, else in ~/.cache.
-
-    Raises InputError if none is named and the user has no home.
+    """QE_CACHE_DIR, else `qe` in XDG_CACHE_HOME, else in ~/.cache. Raises InputError if none is named and the
+    user has no home.
     """
     given = os.environ.get("QE_CACHE_DIR")
     folder = Path(given) if given else user_cache()
@@ -68,10 +67,7 @@ def user_cache() -> Path | None:
 
 
 def user_data() -> Path | None:
-    """`qe` in XDG_DATA_HOME if that is an absolute path, else in ~/.local/share.
-
-    None without a home.
-    """
+    """`qe` in XDG_DATA_HOME if that is an absolute path, else in ~/.local/share. None without a home."""
     base = Path(os.environ.get("XDG_DATA_HOME", ""))
     with suppress(RuntimeError):  # nobody knows this user
         base = base if base.is_absolute() else Path("~/.local/share").expanduser()
@@ -79,9 +75,8 @@ def user_data() -> Path | None:
 
 
 def of_user_alone(folder: Path) -> bool:
-    """Makes the folder if possible; whether only the user can write it.
-
-    It is not the user's alone if others can rename what leads to it.
+    """Makes the folder if possible; whether only the user can write it. It is not the user's alone if others
+    can rename what leads to it.
     """
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

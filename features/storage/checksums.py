@@ -22,10 +22,8 @@ _SETTLED = 2 * 10**9  # nanoseconds after a change, within which another one mig
 
 
 def checksum(path: Path, *, recompute: bool = False) -> str:
-    """SHA-256 of a file, in hex.
-
-    That of a large file is computed once, and remembered by its device, inode, size and times of change;
-    `recompute` computes it again, whatever is remembered.
+    """SHA-256 of a file, in hex. That of a large file is computed once, and remembered by its device, inode,
+    size and times of change; `recompute` ignores the cached checksum.
     """
     before = path.stat()
     if recompute or before.st_size < _LARGE:
@@ -43,9 +41,8 @@ def checksum(path: Path, *, recompute: bool = False) -> str:
 
 
 def identity_of(status: os.stat_result) -> tuple[str, ...]:
-    """Device, inode (both in hex), size, times of change: identity and state of a file.
-
-    They tell a file from others, and whether it changes.
+    """Device, inode (both in hex), size, times of change: identity and state of a file. They tell a file from
+    others, and whether it changes.
     """
     times = (str(number) for number in (status.st_size, status.st_mtime_ns, status.st_ctime_ns))
     return f"{status.st_dev:x}", f"{status.st_ino:x}", *times
@@ -54,9 +51,8 @@ def identity_of(status: os.stat_result) -> tuple[str, ...]:
 def checksums(
     folder: Path, names: Collection[str] | None = None, *, recompute: bool = False
 ) -> dict[str, str]:
-    """Relative path (with `/`) -> checksum of the files in a folder, or of those named.
-
-    Raises InputError for links and devices, as `regular_files` does.
+    """Relative path (with `/`) -> checksum of the files in a folder, or of those named. Raises InputError for
+    links and devices, as `regular_files` does.
     """
     chosen = sorted(regular_files(folder) if names is None else names)
     digests = side_by_side(partial(checksum, recompute=recompute), [folder / name for name in chosen])
@@ -64,9 +60,8 @@ def checksums(
 
 
 def regular_files(folder: Path) -> list[str]:
-    """The files below a folder, as relative paths with `/`, sorted.
-
-    Raises InputError for a symbolic link, device or pipe: what is loaded lies in the folder itself.
+    """The files below a folder, as relative paths with `/`, sorted. Raises InputError for a symbolic link,
+    device or pipe: everything that is loaded is in the folder itself.
     """
     return sorted(path.relative_to(folder).as_posix() for path in _walk(folder))
 
@@ -91,11 +86,8 @@ def _walk(folder: Path) -> Iterator[Path]:
 def verify(
     folder: Path, recorded: Mapping[str, str], ignored: Collection[str] = (), *, recompute: bool = False
 ) -> None:
-    """Compares a folder with its recorded checksums.
-
-    `ignored` names files that have none.
-
-    Raises Damaged with the names of files that are gone, changed, or new; InputError as `regular_files`.
+    """Compares a folder with its recorded checksums. `ignored` names files that have none. Raises Damaged
+    with the names of files that are gone, changed, or new; InputError as `regular_files`.
     """
     there = set(regular_files(folder)) - set(ignored)
     actual = checksums(folder, there & recorded.keys(), recompute=recompute)

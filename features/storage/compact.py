@@ -1,10 +1,9 @@
-"""Arrays in few bytes that compiled code reads where they lie, in a file mapped into memory.
-
-The type of an array says how its numbers are stored:
+"""Arrays in few bytes that compiled code reads where they lie, in a file mapped into memory. The type of an
+array tells the form of storage:
 
 uint64       whole numbers in as few bits as the largest needs: their number, the width, the bits
 uint32       whole numbers that never fall: their number, then 9 words for every 32 of them, the first number
-             and what each is larger by, in a byte; blocks that rise by more than 255 lie behind, as they are
+             and what each is larger by, in a byte; blocks that rise by more than 255 follow, unpacked
 uint16       decimals as places in a list of at most 65,536: the length of the list, the list, the places
 uint8        whole numbers, most of them below 255: how many are not, their places, they; a byte for each
 any other    the numbers themselves, as parts were stored before
@@ -106,13 +105,12 @@ def _aside(stored: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.int
 def coded(
     values: NDArray[np.float32], *, relative: bool = False, edges: Sequence[float] = ()
 ) -> NDArray[np.uint16]:
-    """Decimals as places in a list of them: as they are if at most 65,536 differ.
-
-    Else neighbours share the middle of the span that they lie in. All spans have the same width, the smallest
-    for which 65,536 are enough; if `relative`, that of their logarithms.
+    """Decimals as indices into a list of values: exact if at most 65,536 differ. Else neighbours share the
+    middle of their span. All spans have the same width, the smallest for which 65,536 are enough; if
+    `relative`, that of their logarithms.
 
     values  (n,) finite if more than 65,536 differ, and from 0 on if `relative`
-    edges   a value that is above one of these stays above it, and one that is not does not rise above it
+    edges   a value above an edge stays above it, and one that is not does not rise above it
 
     >>> decoded(coded(np.array([0.5, -3, 0.5], np.float32))).tolist()
     [0.5, -3.0, 0.5]
@@ -278,7 +276,7 @@ def _take_counts(small: Any, wide: Any, large: Any, places: Any, result: Any) ->
 
 
 def unpacked(stored: Stored, start: int = 0, stop: int | None = None) -> NDArray[Any]:
-    """The numbers start:stop as they are."""
+    """The numbers start:stop, unpacked."""
     stop = length(stored) if stop is None else stop
     if stored.dtype == np.uint16:
         codes, values = readable(stored)
@@ -303,7 +301,7 @@ def _unpack(stored: Any, start: int, result: Any) -> None:
 
 
 def decoded(stored: Stored) -> NDArray[np.float32]:
-    """All decimals, as they are read."""
+    """All decimals, unpacked."""
     return np.asarray(unpacked(stored), np.float32)
 
 
@@ -313,9 +311,8 @@ def listed(stored: Stored) -> NDArray[Any]:
 
 
 def check(name: str, stored: Stored, dtype: Any, size: int | None) -> None:
-    """Raises Damaged unless `size` numbers are stored, in `dtype` or in fewer bytes.
-
-    Compiled code reads nothing outside of an array that passes. None stands for any number.
+    """Raises Damaged unless `size` numbers are stored, in `dtype` or in fewer bytes. Compiled code reads
+    nothing outside of an array that passes. None allows any number.
 
     >>> check("words", packed(np.array([1, 2], np.int32)), np.int32, 3)
     Traceback (most recent call last):

@@ -39,9 +39,8 @@ def _short(reason: str) -> str:
 
 
 def read_json(noun: str, path: Path, remedy: str = REBUILD) -> dict[str, Any]:
-    """The JSON object in a file.
-
-    Raises InputError if the file is absent or cannot be read, or holds something else.
+    """The JSON object in a file. Raises InputError if the file is absent or cannot be read, or holds
+    something else.
     """
     with damage_reported(noun, path, remedy):
         content = json.loads(path.read_text("utf-8"))

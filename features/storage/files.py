@@ -29,9 +29,8 @@ MAX_LINE: Final = 1 << 24  # bytes of a line or cell
 
 
 def resolved(path: Path) -> Path:
-    """The absolute path without symbolic links; parts that do not exist stay unchanged.
-
-    Raises InputError for a loop of symbolic links.
+    """The absolute path without symbolic links; parts that do not exist stay unchanged. Raises InputError for
+    a loop of symbolic links.
     """
     try:
         path.stat()
@@ -52,9 +51,8 @@ def refuse_device(path: Path) -> None:
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[Path]:
-    """Yields a temporary path beside `path`; it becomes `path` only if the block succeeds.
-
-    Raises InputError if `path` cannot be written, or is no regular file.
+    """Yields a temporary path next to `path`; it becomes `path` only if the block succeeds. Raises InputError
+    if `path` cannot be written, or is no regular file.
     """
     with _refusals(path):
         _check_kind(path)
@@ -74,11 +72,9 @@ def atomic_file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def atomic_directory(path: Path) -> Iterator[Path]:
-    """Yields a temporary directory beside `path`; it replaces `path` only if the block succeeds.
-
-    A process killed between the two renames leaves none; the next run puts the old one back (`tidy`).
-
-    Raises InputError if `path` cannot be written, or is a file.
+    """Yields a temporary directory next to `path`; it replaces `path` only if the block succeeds. A process
+    killed between the two renames leaves none; the next run puts the old one back (`tidy`). Raises InputError
+    if `path` cannot be written, or is a file.
     """
     with _refusals(path):
         resolved(path)
@@ -119,9 +115,8 @@ def _in_use(handle: int) -> Iterator[None]:
 
 
 def tidy(path: Path) -> None:
-    """Removes temporary files and folders that killed processes left beside `path`.
-
-    An old directory that a kill took away from its name gets it back.
+    """Removes temporary files and folders that killed processes left next to `path`. An old directory that a
+    kill took away from its name gets it back.
     """
     own = f".{path.name}."
     with suppress(OSError):  # it is not there, or not ours to tidy
@@ -151,9 +146,8 @@ def _is_abandoned(leftover: Path) -> bool:
 
 
 def check_writable(path: Path) -> None:
-    """Raises InputError if `atomic_file` could not write `path`; asked before long work.
-
-    What an earlier run left unfinished goes.
+    """Raises InputError if `atomic_file` could not write `path`; asked before long work. What an earlier run
+    left unfinished goes.
     """
     with _refusals(path):
         _check_kind(path)
@@ -199,11 +193,8 @@ def unwritable(path: Path, error: OSError) -> InputError:
 
 
 def link_or_copy(source: Path, target: Path) -> None:
-    """`target` as another name of the file `source`, which takes no space.
-
-    A copy on another file system.
-
-    For files that are never changed in place, of two folders that are one thing.
+    """`target` as another name of the file `source`, which takes no space. A copy on another file system. For
+    files that are never changed in place, of two folders that are one thing.
     """
     try:
         target.hardlink_to(source)
@@ -242,7 +233,7 @@ _ZSTD = b"\x28\xb5\x2f\xfd"
 
 
 def damage_of(error: Exception) -> str:
-    """What is said of a compressed file that cannot be read."""
+    """The message for a compressed file that cannot be read."""
     kind = "zstd" if isinstance(error, _DamagedZstd) else "gzip"
     return f"damaged {kind} file ({error})"
 
@@ -274,9 +265,8 @@ class _Zstd(io.RawIOBase):
 
 
 def open_binary(path: Path) -> IO[bytes]:
-    """Opens a plain, gzip or zstd file (recognised by its first bytes) for reading; a pipe, too.
-
-    Raises InputError if the file does not exist, or cannot be read.
+    """Opens a plain, gzip or zstd file (recognised by its first bytes) for reading; a pipe, too. Raises
+    InputError if the file does not exist, or cannot be read.
     """
     file = rewindable(path)
     try:
@@ -298,11 +288,8 @@ def open_binary(path: Path) -> IO[bytes]:
 
 
 def line_form(path: Path) -> tuple[bytes, bytes]:
-    """The byte order mark of a text, or nothing, and how its first line ends.
-
-    Plain or gzip, in UTF-8.
-
-    Raises InputError as `open_binary` does.
+    """The byte order mark of a text, or nothing, and how its first line ends. Plain or gzip, in UTF-8. Raises
+    InputError as `open_binary` does.
     """
     with open_binary(path) as stream, suppress(*DAMAGED_GZIP):  # whoever reads the lines tells of damage
         first = stream.readline(MAX_LINE)
@@ -323,14 +310,9 @@ def check_line_ends(first: bytes, path: Path) -> None:
 
 
 def read_lines(path: Path) -> Iterator[str]:
-    """Lines of a UTF-8 file, plain or gzip, without line ends.
-
-    CRLF and a byte-order mark are dropped.
-
-    Only LF ends a line (not the other characters that `str.splitlines` splits at).
-
-    Raises InputError with file and line for bytes that are not UTF-8, for lines longer than 16 MiB, and for
-    a damaged gzip or zstd file.
+    """Lines of a UTF-8 file, plain or gzip, without line ends. CRLF and a byte-order mark are dropped. Only
+    LF ends a line (not the other characters that `str.splitlines` splits at). Raises InputError with file and
+    line for bytes that are not UTF-8, for lines longer than 16 MiB, and for a damaged gzip or zstd file.
     """
     with open_binary(path) as stream:
         number = 0
@@ -351,9 +333,8 @@ def read_lines(path: Path) -> Iterator[str]:
 
 
 def byte_lines(stream: IO[bytes], path: Path) -> Iterator[bytes]:
-    """Lines of a binary stream with their ends.
-
-    Raises InputError with file and line for a line longer than 16 MiB.
+    """Lines of a binary stream with their ends. Raises InputError with file and line for a line longer than
+    16 MiB.
     """
     for number, line in enumerate(iter(partial(stream.readline, MAX_LINE + 1), b""), start=1):
         if len(line) > MAX_LINE:

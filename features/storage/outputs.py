@@ -21,19 +21,15 @@ def check_output(path: Path, inputs: Iterable[Path] = ()) -> None:
 
 
 def check_outside(output: Path, folder: Path) -> None:
-    """Raises InputError for an output within a folder that holds nothing else.
-
-    A model's folder is one.
-    """
+    """Raises InputError for an output within a folder that holds nothing else. A model's folder is one."""
     if any(_is_same_file(folder, above) for above in resolved(output).parents):
         raise InputError(f"would be a part of {folder}", location=output, remedy=_ELSEWHERE)
 
 
 def check_apart(output: Path, inputs: Iterable[Path]) -> None:
-    """Raises InputError if to write `output` would replace an input, or a part of one.
-
-    Files are compared by what they are (device and inode), not by name: links, and names that differ in case
-    where the file system ignores case, are the same file.
+    """Raises InputError if to write `output` would replace an input, or a part of one. Files are compared by
+    what they are (device and inode), not by name: links, and names that differ in case where the file system
+    ignores case, are the same file.
     """
     for given in inputs:
         if _is_same_file(output, given):
@@ -53,10 +49,9 @@ def _is_same_file(first: Path, second: Path) -> bool:
 
 @contextmanager
 def locked_file(path: Path, patience: float = _PATIENCE) -> Iterator[None]:
-    """Keeps other processes that ask for the same lock from writing the file `path`.
-
-    The lock is `.NAME.lock` beside the file itself (not beside a link to it), and is gone afterwards.
-    Raises InputError if another process holds it for `patience` seconds, or the folder cannot be written.
+    """Keeps other processes that ask for the same lock from writing the file `path`. The lock is `.NAME.lock`
+    next to the file itself (not next to a link to it), and is removed afterwards. Raises InputError if
+    another process holds it for `patience` seconds, or the folder cannot be written.
     """
     path = resolved(path)
     with _created_folder(path.parent, path), _locked(path.with_name(f".{path.name}.lock"), path, patience):
@@ -73,9 +68,8 @@ def locked_folder(
     earlier_files: Iterable[str] = (),
     allowed_verbs: Iterable[str] = (),
 ) -> Iterator[None]:
-    """Locks `path` as the output folder of a verb.
-
-    It is new, empty, or marked as an earlier output of the verb.
+    """Locks `path` as the output folder of a verb. It is new, empty, or marked as an earlier output of the
+    verb.
 
     inputs  must lie elsewhere
     earlier_files  patterns (of `Path.glob`) of files that show an earlier output that has no mark
@@ -133,10 +127,7 @@ def owner_of(path: Path) -> str | None:
 
 
 def unexpected_file(path: Path) -> str | None:
-    """The first name in a folder that is no verb's lock.
-
-    None for an empty folder, and for none.
-    """
+    """The first name in a folder that is no verb's lock. None for an empty folder, and for none."""
     if not path.is_dir():
         return None
     names = sorted(left.name for left in path.iterdir())

@@ -15,13 +15,10 @@ _BLOCK = 1 << 20
 
 
 def rewindable(path: Path) -> Path:
-    """The path, or a temporary copy of the whole content if the path is a pipe or a terminal.
-
-    Every function that opens an input opens this path, and names the first one in its messages. Pipes are
-    named pipes, `/dev/stdin` and what a shell makes of `<(command)`. The copy is made at the first call and
-    is used by all later ones of the process.
-
-    Raises InputError if the content cannot be read or copied.
+    """The path, or a temporary copy of the whole content if the path is a pipe or a terminal. Every function
+    that opens an input opens this path, and names the first one in its messages. Pipes are named pipes,
+    `/dev/stdin` and what a shell makes of `<(command)`. The copy is made at the first call and is used by all
+    later ones of the process. Raises InputError if the content cannot be read or copied.
     """
     status = _status(path)
     if status is None or not _is_single_use(path, status):

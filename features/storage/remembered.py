@@ -1,6 +1,5 @@
-"""Results on large files, kept in the user's cache folder to save time.
-
-Only in a folder that nobody else can write or exchange: what is kept there is believed.
+"""Results on large files, kept in the user's cache folder to save time. Only in a folder that nobody else can
+write or exchange: what is kept there is believed.
 """
 
 import contextlib

@@ -64,7 +64,7 @@ def _scalar(noun: str, make: Any) -> Any:
         except (ValueError, KeyError, IndexError, OverflowError):
             raise _refused(f"'{node.value[:40]}' is not {noun}", node) from None
         if not isinstance(value, bool) and not _AS_WRITTEN.fullmatch(node.value):
-            raise _refused(f"'{node.value}' is no plain number; text stands in quotes", node)
+            raise _refused(f"'{node.value}' is no plain number; put text in quotes", node)
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
             raise _refused("a whole number of more than 64 bits", node)
         return value
@@ -84,10 +84,8 @@ for _name, _make in (
 
 
 def parse(text: str, location: object) -> Any:
-    """The value that a YAML text writes down.
-
-    Raises InputError, naming the line, for what is not YAML, has a key twice, or holds other than plain
-    values; and for more than 256 KiB.
+    """The value that a YAML text writes down. Raises InputError, naming the line, for what is not YAML, has a
+    key twice, or holds other than plain values; and for more than 256 KiB.
 
     >>> parse("{a: [1, 2012-05-01], b: yes}", "x.yaml")
     {'a': [1, '2012-05-01'], 'b': True}
@@ -112,9 +110,8 @@ def parse(text: str, location: object) -> Any:
 
 
 def read(path: Path, noun: str) -> Any:
-    """The content of a YAML file; `noun` names the kind of file in messages.
-
-    Raises InputError as `parse` does, and if there is no such file.
+    """The content of a YAML file; `noun` names the kind of file in messages. Raises InputError as `parse`
+    does, and if there is no such file.
     """
     try:
         with rewindable(path).open("rb") as file:

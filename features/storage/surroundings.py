@@ -1,7 +1,6 @@
-"""Keeps settings and compiled code of others out of the libraries that would load them.
-
-Numba and Matplotlib read settings in the working directory, which may be a folder from elsewhere. Numba's
-name the folder of what it has compiled, and its index files there are pickles: reading one runs code.
+"""Keeps settings and compiled code of others out of the libraries that would load them. Numba and Matplotlib
+read settings in the working directory, which may be a folder from elsewhere. Numba's name the folder of what
+it has compiled, and its index files there are pickles: reading one runs code.
 """
 
 import atexit
@@ -24,9 +23,8 @@ _FOLDER: Final = "NUMBA_CACHE_DIR"
 
 
 def keep_out() -> None:
-    """From now on Numba and Matplotlib are loaded without the settings of the working directory.
-
-    A Numba that is already loaded forgets what it has read there.
+    """From now on Numba and Matplotlib are loaded without the settings of the working directory. A Numba that
+    is already loaded forgets what it has read there.
     """
     if any(isinstance(finder, _IsolatedFinder) for finder in sys.meta_path):
         return
@@ -86,11 +84,8 @@ def _own_cache() -> None:
 
 
 def compile_cache() -> Path:
-    """The user's folder of compiled code.
-
-    A temporary one if others could write there, or nobody can.
-
-    An empty one gets what was compiled when the program was installed, as containers have it.
+    """The user's folder of compiled code. A temporary one if others could write there, or nobody can. An
+    empty one gets what was compiled when the program was installed, as containers have it.
     """
     folder = user_cache()
     if folder is not None and of_user_alone(folder / "numba"):

@@ -29,7 +29,7 @@ def labelled(tokens: Tokens, labels: NDArray[np.int64], names: Sequence[str]) ->
     """Replaces words by their labels, and makes labels of one kind in a row one token.
 
     labels  (n_words,) index in `names`, or NONE
-    names   lower-cased, no word of which is a label of its own: `<person>`
+    names   lower-cased, no word of which is itself a label: `<person>`
 
     >>> tokens = Tokens.from_lists([["Ana", "Gil", "saw", "Oslo"], ["Oslo"]])
     >>> made = labelled(tokens, np.array([0, 0, NONE, 1, 1]), ["<person>", "<location>"])

@@ -49,9 +49,8 @@ def in_units(tokens: Tokens, units: Units, language: str, tags: Tokens | None = 
 
 
 def with_names(tokens: Tokens) -> Labelled:
-    """Texts with `<name>` for capitalised words, and `<number>` for words with a digit.
-
-    A text's first word is no name.
+    """Texts with `<name>` for capitalised words, and `<number>` for words with a digit. A text's first word
+    is no name.
 
     >>> with_names(Tokens.from_lists([["Yesterday", "Ana", "Gil", "paid", "1,200", "euros"]])).tokens.words(0)
     ['Yesterday', '<name>', 'paid', '<number>', 'euros']
@@ -63,9 +62,7 @@ def with_names(tokens: Tokens) -> Labelled:
 
 
 def with_entities(tokens: Tokens, tags: Tokens) -> Labelled:
-    """Texts with entity types in place of entities.
-
-    Words with a digit in no entity are numbers.
+    """Texts with entity types in place of entities. Words with a digit in no entity are numbers.
 
     tags  (as tokens) `B-PER`, `I-PER`, `O`
 

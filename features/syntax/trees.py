@@ -1,7 +1,4 @@
-"""Trees: a batch of labelled ordered trees as arrays.
-
-From bracketed parses and from dependencies.
-"""
+"""Trees: a batch of labelled ordered trees as arrays. From bracketed parses and from dependencies."""
 
 import re
 import threading
@@ -86,10 +83,9 @@ class Trees:
         plain: bool = False,
         numbers: Iterable[int] | None = None,
     ) -> "Trees":
-        """One tree per text in Penn Treebank notation, `(S (NP (N Mary)) (VP (V slept)))`.
-
-        Brackets without a label around a tree are passed over; where they hold several trees, or a text has
-        several, these get a root with the label `""`. A text without any node has a tree without nodes.
+        """One tree per text in Penn Treebank notation, `(S (NP (N Mary)) (VP (V slept)))`. Brackets without a
+        label around a tree are passed over; where they hold several trees, or a text has several, these get a
+        root with the label `""`. A text without any node has a tree without nodes.
 
         plain    drops traces (`-NONE-`) with what they leave empty, and functions (`NP-SBJ-1` -> `NP`)
         location  what the texts are called in errors; `numbers` (n,) are those of the texts, from 1 if None
@@ -108,17 +104,15 @@ class Trees:
         tag: Tag = "upos",
         numbers: Iterable[int] | None = None,
     ) -> "Trees":
-        """One tree per CoNLL-U block; every word is `[tag [relation dependants ...] word]`.
-
-        Dependants are in the order of the text. Where a block has several roots, or several sentences, these
-        get a root with the label `""`.
+        """One tree per CoNLL-U block; every word is `[tag [relation dependants ...] word]`. Dependants are in
+        the order of the text. Where a block has several roots, or several sentences, these get a root with
+        the label `""`.
 
         tag      which part of speech: universal, or the language's own, `_` where a word has none
         location  what the blocks are called in errors; `numbers` (n,) are those of the texts, from 1 if None
 
-        Raises InputError for a block without heads, or whose heads make no tree.
-
-        Source: WMT12 UU, Section 2.2, Figure 1; Johansson and Moschitti 2010.
+        Raises InputError for a block without heads, or whose heads make no tree. Source: WMT12 UU, Section
+        2.2, Figure 1; Johansson and Moschitti 2010.
 
         >>> rows = [("Nicole", "NNP", 3, "NMOD"), ("'s", "POS", 1, "SUFFIX"), ("dad", "NN", 0, "ROOT")]
         >>> block = "\\n".join(
@@ -221,9 +215,8 @@ class Trees:
         return " ".join(parts)
 
     def cached(self, key: Hashable, compute: Callable[[], Any]) -> Any:
-        """Result of `compute` for these trees, remembered by `key` as long as they live.
-
-        Threads that ask at the same time wait for one of them.
+        """Result of `compute` for these trees, remembered by `key` as long as they live. Threads that ask at
+        the same time wait for one of them.
         """
         with self._lock:
             if key not in self._cache:
@@ -231,7 +224,7 @@ class Trees:
             return self._cache[key]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Arrays alone: no label holds a line end, whatever the trees were read from."""
+        """Arrays alone: no label holds a line end."""
         text = "\n".join(self.types).encode("utf-8", "surrogatepass")
         arrays = {name: getattr(self, name) for name in ("labels", "arities", "offsets")}
         return {"types": np.frombuffer(text, np.uint8).copy(), **arrays}
@@ -245,7 +238,7 @@ class Trees:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """One tree of a batch: what stands in a column of trees."""
+    """One tree of a batch: the value in a column of trees."""
 
     batch: Trees
     row: int
@@ -263,9 +256,8 @@ def column(trees: Trees) -> NDArray[np.object_]:
 
 
 def gathered(column: Sequence[Tree]) -> tuple[Trees, NDArray[np.int64]]:
-    """The batch that a column's trees are of, and (n,) which of its trees each is.
-
-    Trees of several batches get a common one, in which each stands once.
+    """The batch that a column's trees are of, and (n,) which of its trees each is. Trees of several batches
+    get a common one, in which each stands once.
     """
     batches = {id(tree.batch): tree.batch for tree in column}
     if len(batches) == 1:

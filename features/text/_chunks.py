@@ -19,12 +19,12 @@ Longs = NDArray[np.int64]
 class ChunkTokenizer:
     """Moses tokens of whole batches, equal to `split` of every line.
 
-    Every rule looks at one chunk and the blanks beside it, with these exceptions: a comma or apostrophe
-    that begins a chunk wants to know whether the chunk is the first of its line; a full stop or apostrophe
-    that ends it wants to know what follows (nothing, a lower-case letter, a digit, something else). So a
-    chunk has at most 8 variants. Two patterns reach further and are left to `split`: an apostrophe or
-    comma that ends a chunk before one that begins with the same (they share the blank that the rule
-    consumes), and a chunk of control characters only (it vanishes).
+    Every rule looks at one chunk and the blanks around it, with these exceptions: a comma or apostrophe that
+    begins a chunk wants to know whether the chunk is the first of its line; a full stop or apostrophe that
+    ends it wants to know what follows (nothing, a lower-case letter, a digit, something else). So a chunk has
+    at most 8 variants. Two patterns reach further and are left to `split`: an apostrophe or comma that ends a
+    chunk before one that begins with the same (they share the blank that the rule consumes), and a chunk of
+    control characters only (it vanishes).
     """
 
     rules: MosesRules

@@ -1,7 +1,4 @@
-"""Moses tokenization rules on one line.
-
-Character classes and prefix lists are those of sacremoses.
-"""
+"""Moses tokenization rules on one line. Character classes and prefix lists are those of sacremoses."""
 
 import re
 from collections.abc import Callable
@@ -81,9 +78,8 @@ class MosesRules:
         return prefix in self.numeric_prefixes and following[:1] in tuple("0123456789")
 
     def chunk(self, chunk: str, first: bool, following: int) -> tuple[str, ...]:
-        """The tokens of a chunk (text between blanks) in its place in a line.
-
-        `first` says that no chunk goes before; `following` is OTHER, LOWER, DIGIT or END.
+        """The tokens of a chunk (text between blanks) in its place in a line. `first` is set if no chunk goes
+        before; `following` is OTHER, LOWER, DIGIT or END.
         """
         if self.word.fullmatch(chunk) and "MULTI" not in chunk:  # a mark of `multidots`
             return (chunk,)
@@ -140,12 +136,10 @@ _MONTHS = frozenset(["Jan", "Feb", "Mar", "Apr", "Jun", "Jul", "Aug", "Sep", "Se
 
 @lru_cache(maxsize=16)
 def moses_2012_rules(language: str) -> MosesRules:
-    """The rules of `tokenizer.perl` as the organisers of WMT 2012 ran it.
-
-    What differs today: a line was worked on between blanks; commas and apostrophes share the blank that one
-    rule consumes; two apostrophes are a quotation mark; a hyphen before a capital letter stands alone, and
-    before other signs but digits ends its token; Spanish had no abbreviations of its own and took the
-    English ones.
+    """The rules of `tokenizer.perl` as the organisers of WMT 2012 ran it. What differs today: a line was
+    worked on between blanks; commas and apostrophes share the blank that one rule consumes; two apostrophes
+    are a quotation mark; a hyphen before a capital letter is a token, and before other signs but digits ends
+    its token; Spanish had no list of abbreviations and used the English one.
     """
     today = moses_rules(language)
     prefixes = moses_rules("en") if language == "es" else today

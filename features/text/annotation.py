@@ -1,8 +1,7 @@
-"""Annotation: tags, base forms, dependencies, trees and entities of the tokens of a batch.
-
-A text's annotation is a CoNLL-U block or a bracketed parse. In a block, heads and relations stand in columns
-7 and 8, entities in MISC (`NER=B-PER`, or `ner=S-PER` as Stanza writes it), the constituents in a comment:
-`# constituency = (S (NP ...) (VP ...))`; further comments hold numbers (`# tree_log_probability = -81.2`).
+"""Annotation: tags, base forms, dependencies, trees and entities of the tokens of a batch. A text's
+annotation is a CoNLL-U block or a bracketed parse. In a block, heads and relations are in columns 7 and 8,
+entities in MISC (`NER=B-PER`, or `ner=S-PER` as Stanza writes it), the constituents in a comment: `#
+constituency = (S (NP ...) (VP ...))`; further comments hold numbers (`# tree_log_probability = -81.2`).
 """
 
 import re
@@ -83,9 +82,8 @@ def layers(
 
 
 def heads(blocks: Sequence[str], tokens: Tokens, location: str) -> NDArray[np.int32]:
-    """(n_tokens,) the place of every token's head in its text, from 0; -1: a root.
-
-    Raises InputError as `layer_tokens` does, and where a word has no head.
+    """(n_tokens,) the place of every token's head in its text, from 0; -1: a root. Raises InputError as
+    `layer_tokens` does, and where a word has no head.
     """
     result: list[int] = []
     for number, rows in enumerate(_rows(blocks, tokens, location, None), start=1):
@@ -129,9 +127,8 @@ def value_lists(blocks: Sequence[str], name: str) -> list[NDArray[np.float64]]:
 
 
 def spans(tags: Sequence[str]) -> list[tuple[int, int, str]]:
-    """(start, end, type) of the entities that `B-`, `I-` and `O` tags mark.
-
-    The rules are those of the script conlleval: an `I-` that continues nothing begins an entity.
+    """(start, end, type) of the entities that `B-`, `I-` and `O` tags mark. The rules are those of the script
+    conlleval: an `I-` that continues nothing begins an entity.
 
     >>> spans(["B-PER", "I-PER", "O", "I-LOC", "B-LOC"])
     [(0, 2, 'PER'), (3, 4, 'LOC'), (4, 5, 'LOC')]
@@ -150,7 +147,7 @@ def spans(tags: Sequence[str]) -> list[tuple[int, int, str]]:
 
 @dataclass(frozen=True, eq=False)
 class Annotated:
-    """The annotation of one side of n segments, read when it is asked for.
+    """The annotation of one side of n segments, read on first use.
 
     blocks   (n,) CoNLL-U or bracketed parses
     tokens   of the side
@@ -182,9 +179,8 @@ class Annotated:
 
     @cached_property
     def parses(self) -> tuple[str, ...]:
-        """Trees; a text lacks one only if a parser says that it has none, or if it has no words.
-
-        Raises InputError if a text was not parsed.
+        """Trees; a text lacks one only if a parser found none, or if it has no words. Raises InputError if a
+        text was not parsed.
         """
         lengths = self.tokens.lengths.tolist()
         for number, (block, tree, length) in enumerate(
@@ -207,9 +203,8 @@ class Annotated:
 
     @cached_property
     def entities(self) -> tuple[tuple[tuple[int, int, str], ...], ...]:
-        """(n,) the (start, end, type) of every text's entities, in tokens.
-
-        Raises InputError if a text's annotation has no entity tags.
+        """(n,) the (start, end, type) of every text's entities, in tokens. Raises InputError if a text's
+        annotation has no entity tags.
         """
         tags = self.layer("entity")
         entities = []
@@ -226,9 +221,8 @@ class Annotated:
 
     @cached_property
     def misspelled(self) -> NDArray[np.bool_]:
-        """(n_tokens,) whether the speller does not know the word (`Spell=no` in MISC).
-
-        Raises InputError if a text's annotation names no speller.
+        """(n_tokens,) whether the speller does not know the word (`Spell=no` in MISC). Raises InputError if a
+        text's annotation names no speller.
         """
         result: list[bool] = []
         for number, (block, rows) in enumerate(
@@ -273,12 +267,11 @@ def block_of(words: Sequence[tuple[str, str, str, str]]) -> str:
 
 
 def collapsed(rows: Sequence[list[str]]) -> list[list[str]]:
-    """The words of a sentence as its text has them.
-
-    A range (`1-2`) is one word, with the annotation of its head.
+    """The words of a sentence as its text has them. A range (`1-2`) is one word, with the annotation of its
+    head.
 
     rows     those of a block, ranges before their words, ids from 1
-    Returns  rows with ids and heads counted anew; the head of a range is the first word whose head lies
+    Returns  rows with new ids and heads; the head of a range is the first word whose head lies
              outside.
 
     >>> def row(number, form, head, relation):

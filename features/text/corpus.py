@@ -28,10 +28,9 @@ _BATCH = 5000  # pairs encoded, and reported, at a time
 @brief
 @dataclass(frozen=True, eq=False)
 class ParallelCorpus:
-    """Sentence pairs; `source` and `target` are Tokens of equal length, in natural case.
-
-    `empty_pairs` counts the pairs that were skipped because a side was empty; then `lines` has, for each pair
-    left, its place among all that were read, from 0 (None if none was skipped).
+    """Sentence pairs; `source` and `target` are Tokens of equal length, in natural case. `empty_pairs` counts
+    the pairs that were skipped because a side was empty; then `lines` has, for each pair left, its place
+    among all that were read, from 0 (None if none was skipped).
 
     >>> corpus = ParallelCorpus.from_lines([("a house", "una casa"), ("", "x")])
     >>> len(corpus), corpus.target.words(0), corpus.empty_pairs
@@ -104,9 +103,8 @@ class ParallelCorpus:
         total: int | None = None,
         progress: Progress = silent,
     ) -> Self:
-        """Tokenizes and encodes pairs as they come; memory grows with 4 bytes per token.
-
-        Raises InputError if no pair is left, and for a pair that is too long.
+        """Tokenizes and encodes a stream of pairs; memory grows with 4 bytes per token. Raises InputError if
+        no pair is left, and for a pair that is too long.
         """
         source_tokenizer = source_tokenizer or Tokenizer()
         target_tokenizer = target_tokenizer or Tokenizer()
@@ -143,9 +141,8 @@ class ParallelCorpus:
     def of_tokens(
         cls, sides: Sequence[tuple[Tokens, Tokens]], source_tokenizer: Tokenizer, target_tokenizer: Tokenizer
     ) -> Self:
-        """The pairs of several texts, one after the other, those that have words on both sides.
-
-        Raises InputError if no pair is left, and for a pair that is too long.
+        """The pairs of several texts, one after the other, those that have words on both sides. Raises
+        InputError if no pair is left, and for a pair that is too long.
         """
         source, target = TokensBuilder(), TokensBuilder()
         full_rows: list[NDArray[np.int64]] = []
@@ -165,10 +162,8 @@ class ParallelCorpus:
         *,
         progress: Progress = silent,
     ) -> Self:
-        """Two files, one sentence per line, plain or gzip.
-
-        Raises InputError for files of different length, empty files, damaged gzip members, bytes that
-        are not UTF-8.
+        """Two files, one sentence per line, plain or gzip. Raises InputError for files of different length,
+        empty files, damaged gzip members, bytes that are not UTF-8.
         """
         return cls.from_lines(
             read_pairs(source, target), source_tokenizer, target_tokenizer, progress=progress

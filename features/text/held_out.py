@@ -15,11 +15,9 @@ _LENGTHS = {"source": (5, 45), "target": (4, 55)}  # tokens
 
 
 def split_pairs(corpus: ParallelCorpus, pairs: int, share: int, seed: int) -> tuple[Rows, Rows]:
-    """(rows left, rows held out), ascending: of the blocks drawn, at most `pairs` that fit.
-
-    One block of `share` is drawn, of a small corpus more, up to one of 3.
-    Held-out pairs have 5 to 45 source and 4 to 55 target tokens, and no pair that is left has the same source
-    or the same target (letters alike).
+    """(rows left, rows held out), ascending: of the blocks drawn, at most `pairs` that fit. One block of
+    `share` is drawn, of a small corpus more, up to one of 3. Held-out pairs have 5 to 45 source and 4 to 55
+    target tokens, and no pair that is left has the same source or the same target (letters alike).
     """
     share = min(share, max(len(corpus) // _ENOUGH, 3))
     rng = np.random.default_rng(seed)
@@ -36,11 +34,8 @@ def split_pairs(corpus: ParallelCorpus, pairs: int, share: int, seed: int) -> tu
 
 
 def held_out_in_turn(corpus: ParallelCorpus, pairs: int, groups: int, seed: int) -> list[tuple[Rows, Rows]]:
-    """(rows left, rows held out) of `groups` random groups, each held out once.
-
-    Groups consist of blocks of the corpus.
-
-    At most `pairs` in all, as many of each group; which pairs fit, `split_pairs` says.
+    """(rows left, rows held out) of `groups` random groups, each held out once. Groups consist of blocks of
+    the corpus. At most `pairs` in all, as many of each group; which pairs fit, `split_pairs` says.
     """
     rng = np.random.default_rng(seed)
     block = max(min(_BLOCK, len(corpus) // _BLOCKS), 1)
@@ -57,10 +52,7 @@ def held_out_in_turn(corpus: ParallelCorpus, pairs: int, groups: int, seed: int)
 
 
 def held_out_lines(corpus: ParallelCorpus, first: int, last: int) -> tuple[Rows, Rows]:
-    """(rows left, rows held out): the pairs of these lines are held out.
-
-    Lines of the corpus's files, from 1.
-
+    """(rows left, rows held out): the pairs at the given lines (of the corpus's files, from 1) are held out.
     Nothing that is left has the same source or the same target (letters alike) as a pair that is held out.
 
     >>> corpus = ParallelCorpus.from_lines([("a", "x"), ("b", "y"), ("A", "z"), ("c", "z")])

@@ -18,12 +18,9 @@ _SAME: Final = 4  # of `tag_distance`, in hundredths: no and nb (1); hr and bs h
 
 
 def check_language(code: str) -> None:
-    """Refuses what is no code by which rules, dictionaries and programs know a language.
-
-    Codes are those of languages alone in the IANA registry, in lower case: of ISO 639, with two letters
-    where there are two.
-
-    Raises InputError with the code of the language that was meant, where that can be told.
+    """Refuses what is no code by which rules, dictionaries and programs know a language. Codes are those of
+    languages alone in the IANA registry, in lower case: of ISO 639, with two letters where there are two.
+    Raises InputError with the code of the language that was probably meant, if there is one.
 
     >>> check_language("en"), check_language("ast")
     (None, None)
@@ -46,10 +43,7 @@ def check_language(code: str) -> None:
 
 
 def is_language_tag(tag: str) -> bool:
-    """Whether a tag of a file names a language of the IANA registry.
-
-    `en_US`, `zh-Hant-TW` and `eng` do.
-    """
+    """Whether a tag of a file names a language of the IANA registry. `en_US`, `zh-Hant-TW` and `eng` do."""
     return _language(tag) is not None
 
 

@@ -11,16 +11,14 @@ from features.text.tokens import Tokens
 
 
 def base_forms(words: Iterable[str], language: str) -> list[str]:
-    """The lower-cased base form of each word; unknown words stand for themselves.
-
-    The dictionary knows the others.
+    """The lower-cased base form of each word; unknown words are returned unchanged. The dictionary knows the
+    others.
 
     >>> base_forms(["convierte", "las", "horas", "xyz"], "es")
     ['convertir', 'el', 'hora', 'xyz']
 
-    Tokens of languages without blanks are characters, which have no other forms.
-
-    Raises InputError for a language without a dictionary.
+    Tokens of languages without blanks are characters, which have no other forms. Raises InputError for a
+    language without a dictionary.
     """
     if without_blanks(language):
         return [word.lower() for word in words]
@@ -41,10 +39,8 @@ def _languages() -> Collection[str]:
 
 
 def annotated_lemmas(words: Tokens, lemmas: Tokens, language: str) -> Tokens:
-    """The lemmas of an annotation, lower-cased and without gaps, one per word.
-
-    Where the annotation has none, the base form by simplemma; in a language that simplemma does not know, the
-    word itself.
+    """The lemmas of an annotation, lower-cased and without gaps, one per word. Where the annotation has none,
+    the base form by simplemma; in a language that simplemma does not know, the word itself.
     """
     lemmas, lower = lemmas.lower(), words.lower()
     known = language in _languages()

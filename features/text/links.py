@@ -45,9 +45,8 @@ class Links:
 
     @classmethod
     def from_pharaoh(cls, lines: Iterable[str], location: object = None) -> "Links":
-        """Reads lines of `i-j` links; a link given twice counts once.
-
-        Raises InputError with the line for anything else.
+        """Reads lines of `i-j` links; a link given twice counts once. Raises InputError with the line for
+        anything else.
         """
         offsets, pairs = array("q", [0]), array("i")
         for number, line in enumerate(lines, start=1):
@@ -128,9 +127,7 @@ class Links:
 def symmetrised(
     forward: Links, backward: Links, lengths: NDArray[np.int64], widths: NDArray[np.int64], method: str
 ) -> Links:
-    """Links of two directions, combined by `symmetrised_mask`.
-
-    Segments of (l, m) words.
+    """Links of two directions, combined by `symmetrised_mask`. Segments of (l, m) words.
 
     >>> one, other = Links.from_pharaoh(["0-0 1-1"]), Links.from_pharaoh(["0-0 0-1"])
     >>> list(symmetrised(one, other, np.array([2]), np.array([2]), "union").pharaoh())
@@ -175,10 +172,7 @@ def grow_diagonal(
     widths: NDArray[np.int64],
     final_and: bool = True,
 ) -> NDArray[np.bool_]:
-    """grow-diag-final-and (or grow-diag) of two directions' (l, m) masks, flattened.
-
-    Koehn et al. 2003.
-    """
+    """grow-diag-final-and (or grow-diag) of two directions' (l, m) masks, flattened. Koehn et al. 2003."""
     grown = forward & backward
     _grow(forward, backward, lengths, widths, final_and, grown)
     return grown

@@ -1,9 +1,8 @@
-"""N-gram tables: n-grams of an encoded text, counted and numbered by order, and a trie.
-
-The places where an n-gram ends lie together, n-gram by n-gram. Those of the next order are the same places
-one word on, each group sorted by that word: linear in the length of the text. N-grams that begin with
-different words never meet, so that ranges of first words are counted side by side, on all cores; the tables
-do not depend on how many there are.
+"""N-gram tables: n-grams of an encoded text, counted and numbered by order, and a trie. The places where an
+n-gram ends lie together, n-gram by n-gram. Those of the next order are the same places one word on, each
+group sorted by that word: linear in the length of the text. N-grams that begin with different words never
+meet, so that ranges of first words are counted side by side, on all cores; the tables do not depend on how
+many there are.
 """
 
 from collections.abc import Iterator
@@ -41,9 +40,8 @@ def cased(tokens: Tokens, case: Case) -> Tokens:
 
 
 def encode(tokens: Tokens, minimum: int = 1) -> tuple[Vocabulary, Ints]:
-    """The vocabulary of words seen at least `minimum` times, and the text in its ids.
-
-    A literal `<s>`, `</s>` or `<unk>` in the text is an unknown word, as `Vocabulary.lookup` has it.
+    """The vocabulary of words seen at least `minimum` times, and the text in its ids. A literal `<s>`, `</s>`
+    or `<unk>` in the text is an unknown word, as `Vocabulary.lookup` has it.
     """
     marker = np.array([word in MARKERS for word in tokens.types], bool)
     ids = np.asarray(tokens.ids)
@@ -55,11 +53,8 @@ def encode(tokens: Tokens, minimum: int = 1) -> tuple[Vocabulary, Ints]:
 def with_markers(
     ids: Ints, offsets: Offsets, *, times: int = 1, backward: bool = False
 ) -> tuple[Ints, Offsets]:
-    """`<s> w1 ... wn </s>` for each text, and the new offsets.
-
-    Words are in reverse if `backward`.
-
-    `times` markers stand before and after each text.
+    """`<s> w1 ... wn </s>` for each text, and the new offsets. Words are in reverse if `backward`. `times`
+    markers precede and follow each text.
     """
     grown = np.asarray(offsets + 2 * times * np.arange(len(offsets)), np.int64)
     return _marked(ids, np.asarray(offsets, np.int64), grown, times, backward), grown
@@ -94,11 +89,9 @@ class OrderTable:
 
 
 def ngram_tables(ids: Ints, offsets: Offsets, vocabulary: int, order: int) -> Iterator[OrderTable]:
-    """The tables of orders 1 .. order, in turn; n-grams do not cross texts.
-
-    The table of order 1 lists the whole vocabulary, so that its numbers are word ids.
-
-    Raises InputError for an order below 1, or a text of 2^31 tokens or more.
+    """The tables of orders 1 .. order, in turn; n-grams do not cross texts. The table of order 1 lists the
+    whole vocabulary, so that its numbers are word ids. Raises InputError for an order below 1, or a text of
+    2^31 tokens or more.
     """
     if order < 1:
         raise InputError(f"the order of n-grams must be at least 1, but got {order}")
@@ -243,7 +236,7 @@ class Trie:
     words  (nodes,) last word of each n-gram
     first  (nodes below order N + 1,) the children of node c are first[c]:first[c + 1]
 
-    `words` and `first` are plain arrays, or lie in fewer bytes (`features.storage.compact`).
+    `words` and `first` are plain arrays, or compact ones (`features.storage.compact`).
     """
 
     sizes: tuple[int, ...]
@@ -252,9 +245,8 @@ class Trie:
 
     @classmethod
     def from_levels(cls, levels: list[tuple[Ints, Ints]]) -> "Trie":
-        """From (words, first) per order, numbered within the order; order 1 lists the vocabulary.
-
-        Raises InputError if there are 2^31 n-grams or more.
+        """From (words, first) per order, numbered within the order; order 1 lists the vocabulary. Raises
+        InputError if there are 2^31 n-grams or more.
         """
         sizes = tuple(len(words) for words, _ in levels)
         if sum(sizes) > _LARGEST:

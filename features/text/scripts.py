@@ -1,7 +1,4 @@
-"""Scripts without blanks between words.
-
-Their tokens are characters, or words by a segmenter.
-"""
+"""Scripts without blanks between words. Their tokens are characters, or words by a segmenter."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Segmenter: words of texts that are written without blanks. Think twice before adding here."""
+"""Segmenter: words of texts that are written without blanks."""
 
 from abc import ABC, abstractmethod
 from typing import ClassVar

@@ -21,9 +21,8 @@ def edited(text: str, right: str) -> NDArray[np.int64]:
 
 
 def overlaps(pieces: list[str], tokens: list[str]) -> NDArray[np.int64]:
-    """(n, 2) each piece with each token that it shares a character with; both spell one text.
-
-    By character: exact where both spell the same, else by a cheapest edit.
+    """(n, 2) each piece with each token that it shares a character with; both spell one text. By character:
+    exact where both spell the same, else by a cheapest edit.
 
     >>> overlaps(["can", "'t"], ["ca", "n't"]).tolist()
     [[0, 0], [0, 1], [1, 1]]

@@ -21,11 +21,8 @@ SNOWBALL: Final[Mapping[str, str]] = MappingProxyType({
 
 
 def stemmed(tokens: Tokens, language: str) -> Tokens:
-    """The texts with each token replaced by its stem, lower-cased.
-
-    Truncated without a stemmer.
-
-    Source: Porter 2001, Snowball: a language for stemming algorithms; the package `snowballstemmer`.
+    """The texts with each token replaced by its stem, lower-cased. Truncated without a stemmer. Source:
+    Porter 2001, Snowball: a language for stemming algorithms; the package `snowballstemmer`.
 
     >>> stemmed(Tokens.from_lists([["Parks", "park"]]), "en").types
     ('park',)
@@ -43,10 +40,9 @@ def stems(words: Iterable[str], language: str) -> list[str]:
 
 
 def truncated(tokens: Tokens, letters: int = LETTERS) -> Tokens:
-    """The same texts with every token replaced by its first letters, lower-cased.
-
-    For languages without a stemmer: the first five letters are a stem in any alphabetic language. Source:
-    McNamee, Nicholas and Mayfield 2009, Addressing morphological variation in alphabetic languages (trunc-5).
+    """The same texts with every token replaced by its first letters, lower-cased. For languages without a
+    stemmer: the first five letters are a stem in any alphabetic language. Source: McNamee, Nicholas and
+    Mayfield 2009, Addressing morphological variation in alphabetic languages (trunc-5).
 
     >>> truncated(Tokens.from_lists([["Traducciones", "traducidas", "de", "1234567"]])).types
     ('tradu', 'de', '1234567')

@@ -26,9 +26,8 @@ Senses = frozenset[str]
 
 @dataclass(frozen=True, eq=False)
 class WordNet:
-    """Sets of synonyms by word, and irregular forms, of each part of speech.
-
-    Source: Fellbaum 1998, WordNet: an electronic lexical database; its files are described in wndb(5).
+    """Sets of synonyms by word, and irregular forms, of each part of speech. Source: Fellbaum 1998, WordNet:
+    an electronic lexical database; its files are described in wndb(5).
     """
 
     sets: Mapping[str, Mapping[str, Sequence[str]]]

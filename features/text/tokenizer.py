@@ -72,7 +72,7 @@ class Tokenizer:
         Apply `normalise` first.
     segmenter : str, default=''
         What splits a language without blanks (zh, ja, th, ...) into words, such as `jieba`; by default
-        its tokens are characters. `whitespace` splits at blanks, whatever the language.
+        its tokens are characters. `whitespace` splits at whitespace in any language.
     """
 
     language: str = "en"

@@ -22,8 +22,7 @@ class Tokens:
     ids      (n_tokens,) int32, index into `types`
     offsets  (n + 1,) int64; text i is ids[offsets[i]:offsets[i + 1]]
 
-    A property of a word is computed once per type and spread by `ids`; a sum over each text is
-    `segment_sum`.
+    A property of a word is computed once per type and spread by `ids`; a sum over each text is `segment_sum`.
 
     >>> tokens = Tokens.from_lists([["a", "b", "a"], [], ["B"]])
     >>> tokens.types, tokens.ids.tolist(), tokens.offsets.tolist()
@@ -83,10 +82,8 @@ class Tokens:
         return Tokens(tuple(index), ids, self.offsets)
 
     def take(self, rows: NDArray[np.int64]) -> "Tokens":
-        """The texts at `rows`, in that order.
-
-        The types stay the same, unless these are less than half of the tokens: then only their types
-        are left, since much is computed once a type.
+        """The texts at `rows`, in that order. The types stay the same, unless these are less than half of the
+        tokens: then only their types are left, since much is computed once a type.
         """
         offsets, index = rows_of(self.offsets, rows)
         ids = self.ids[index]

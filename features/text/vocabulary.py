@@ -17,9 +17,8 @@ MARKERS = ("<unk>", "<s>", "</s>")
 
 
 class Vocabulary:
-    """Words with ids 0 .. size - 1; ids 0, 1, 2 are `<unk>`, `<s>`, `</s>`, the rest as given.
-
-    Builders give the words by falling frequency, so that small ids are frequent words.
+    """Words with ids 0 .. size - 1; ids 0, 1, 2 are `<unk>`, `<s>`, `</s>`, the rest as given. Builders give
+    the words by falling frequency, so that small ids are frequent words.
 
     >>> v = Vocabulary(["the", "cat"])
     >>> len(v), v.lookup(["cat", "dog", "the"]).tolist(), v.word(3)

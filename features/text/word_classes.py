@@ -1,6 +1,5 @@
-"""Word classes: universal parts of speech as wider classes.
-
-The classes are those of the EAGLES tags of FreeLing.
+"""Word classes: universal parts of speech as wider classes. The classes are those of the EAGLES tags of
+FreeLing.
 """
 
 from collections.abc import Mapping
@@ -23,11 +22,10 @@ _CLASSES: Final[Mapping[str, str]] = {
 
 
 def word_class(word: str, part_of_speech: str) -> str:
-    """The class of a word by its universal part of speech; `unknown` for X, and for none.
-
-    Common and proper nouns are one class, so are full and auxiliary verbs, and both kinds of conjunction,
-    as in the first letter of an EAGLES tag. Signs are punctuation, and so is a word without letters or
-    digits whose part of speech is unknown.
+    """The class of a word by its universal part of speech; `unknown` for X, and for none. Common and proper
+    nouns are one class, so are full and auxiliary verbs, and both kinds of conjunction, as in the first
+    letter of an EAGLES tag. Signs are punctuation, and so is a word without letters or digits whose part of
+    speech is unknown.
 
     >>> word_class("Madrid", "PROPN"), word_class("»", "X"), word_class("bzw", "X")
     ('noun', 'punctuation', 'unknown')
@@ -39,11 +37,8 @@ def word_class(word: str, part_of_speech: str) -> str:
 
 
 def word_class_tokens(words: Tokens, parts_of_speech: Tokens) -> Tokens:
-    """The texts with classes in place of words.
-
-    Each pair of word and tag is looked up once.
-
-    Raises ValueError if the two differ in length.
+    """The texts with classes in place of words. Each pair of word and tag is looked up once. Raises
+    ValueError if the two differ in length.
     """
     if words.offsets.tolist() != parts_of_speech.offsets.tolist():
         raise ValueError("every word must have one part of speech")

@@ -227,7 +227,7 @@ def test_every_taxonomy_is_saved_and_loaded(by: str, tmp_path: Path) -> None:
         np.testing.assert_array_equal(first, second)
     groups = np.load(tmp_path / "interval_groups.npy")
     np.save(tmp_path / "interval_groups.npy", groups + 50)
-    with pytest.raises(InputError, match="interval_groups.npy. must lie in"):
+    with pytest.raises(InputError, match="interval_groups.npy. must be in"):
         Intervals.load(tmp_path)
 
 

@@ -280,7 +280,7 @@ def test_a_killed_build_goes_on(tmp_path: Path, at: str) -> None:
     folder = tmp_path / "b"
     root = Path(__file__).resolve().parents[3]
     done = subprocess.run([sys.executable, "-c", KILLED, str(folder), at], cwd=root, check=False)
-    assert done.returncode == -9 and bundles.stranger(folder) is None
+    assert done.returncode == -9 and bundles.unexpected_file(folder) is None
     assert (folder / "manifest.json").is_file() == (at != "corpus")
     meta = folder / "source_ngrams" / "meta.json"
     before = meta.stat().st_mtime_ns if at != "corpus" else 0
@@ -294,12 +294,12 @@ def test_a_killed_build_goes_on(tmp_path: Path, at: str) -> None:
 
 
 def test_files_of_others_are_told_from_what_builds_leave(tmp_path: Path) -> None:
-    assert bundles.stranger(tmp_path / "none") is None and bundles.stranger(tmp_path) is None
+    assert bundles.unexpected_file(tmp_path / "none") is None and bundles.unexpected_file(tmp_path) is None
     (tmp_path / ".corpus.ab12cd34").mkdir()
     (tmp_path / ".manifest.json.x").write_text("")
-    assert bundles.stranger(tmp_path) is None
+    assert bundles.unexpected_file(tmp_path) is None
     (tmp_path / "thesis.tex").write_text("")
-    assert bundles.stranger(tmp_path) == "thesis.tex"
+    assert bundles.unexpected_file(tmp_path) == "thesis.tex"
 
 
 @pytest.mark.slow

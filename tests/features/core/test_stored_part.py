@@ -94,10 +94,10 @@ def wrong_backoff() -> Resource:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (wrong_counts, "`occurrences` must lie in 0 .. 2147483647, but has -1"),
+        (wrong_counts, "`occurrences` must be in 0 .. 2147483647, but has -1"),
         (wrong_probabilities, "`log10` must hold numbers from -100 to 1"),
         (wrong_backoff, "`backoff` must hold numbers from -30 to 30"),
-        (lambda: replace(morphemes(), counts=np.array([1, 0])), "`counts` must lie in 1 .. "),
+        (lambda: replace(morphemes(), counts=np.array([1, 0])), "`counts` must be in 1 .. "),
         (lambda: replace(morphemes(), words=-5), "`words` must be a whole number from 0, but is -5"),
     ],
 )

@@ -110,5 +110,5 @@ def test_what_cannot_be_made(config: dict[str, str], message: str) -> None:
 
 
 def test_two_columns_of_one_name() -> None:
-    with pytest.raises(InputError, match="the trees 'constituents_source' are asked for 2 times"):
+    with pytest.raises(InputError, match="the trees 'constituents_source' are requested 2 times"):
         make_trees([CONFIGS[0], CONFIGS[0]])

@@ -19,7 +19,7 @@ REFUSED = {
     "a bad truth value": ("a: !!bool maybe", "'maybe' is not true or false"),
     "a huge whole number": ("a: 1" + "0" * 25, "more than 64 bits"),
     "5,000 digits": ("a: " + "9" * 5000, "is not a whole number"),
-    "underscores": ("a: 1_0", "x.yaml:1: not valid YAML: '1_0' is no plain number; text stands in quotes"),
+    "underscores": ("a: 1_0", "x.yaml:1: not valid YAML: '1_0' is no plain number; put text in quotes"),
     "underscores in a fraction": ("a: 1_0.5", "'1_0.5' is no plain number"),
     "octal digits": ("a: 010", "'010' is no plain number"),
     "minutes": ("a: 1:30", "'1:30' is no plain number"),
