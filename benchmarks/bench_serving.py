@@ -20,7 +20,7 @@ import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
-from qe.scoring.input import read_rows
+from qe.data.table_rows import read_rows
 from qe.scoring.scorer import Options, Scorer
 
 Record = dict[str, str]

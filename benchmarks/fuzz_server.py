@@ -25,7 +25,7 @@ import psutil
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from qe.scoring.input import read_rows
+from qe.data.table_rows import read_rows
 from tests.attacks.requests import hostile
 from tests.attacks.servers import Answer, Served, honest_request, read_answer, served
 

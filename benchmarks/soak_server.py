@@ -31,7 +31,7 @@ import psutil
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from qe.scoring.input import read_rows
+from qe.data.table_rows import read_rows
 from tests.attacks.requests import hostile as mutated
 from tests.attacks.servers import Served, honest_request, read_answer, served
 

@@ -11,8 +11,8 @@ from features.basics.progress import Progress, silent
 from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
 from qe.data.frames import AnyTable, as_pandas
+from qe.data.table_rows import unusable
 from qe.resources.cache import default_cache
-from qe.scoring.rows import unusable
 from qe.training.check import check
 from qe.training.without_labels import Unlabelled
 from qe.training.without_labels import train_without_labels as made

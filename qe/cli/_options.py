@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from qe.data.table_files import Layout
+    from qe.data.table_rows import Layout
 
 INPUT, TESTS, OUTPUT = "input", "tests", "output"
 input_option = partial(typer.Option, rich_help_panel=INPUT)
@@ -95,7 +95,7 @@ def table_layout(
 ) -> "Layout":
     """What the options say of a table. Raises InputError for what no table can have."""
     from qe.data.delimited import Wanted
-    from qe.data.table_files import Layout
+    from qe.data.table_rows import Layout
     from qe.data.translation_files.opened import Asked, Where
     from qe.scoring.naming import name_pairs
 

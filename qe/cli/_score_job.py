@@ -19,7 +19,7 @@ from qe.cli._common import chosen_routes, on_spark, registered
 from qe.cli._log import JsonLog, Log, log_of
 from qe.cli._options import table_layout
 from qe.cli._score_output import show_actions, show_scored, summary_json, tell_input, write_drift
-from qe.data.table_files import Layout
+from qe.data.table_rows import Layout
 from qe.models import description
 from qe.models.model import Model
 from qe.production.thresholds import Thresholds

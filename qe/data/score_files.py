@@ -28,7 +28,8 @@ from qe.data.records import (
     record_lines,
     record_of,
 )
-from qe.data.table_files import KINDS, read_table
+from qe.data.table_files import read_table
+from qe.data.table_rows import KINDS
 from qe.display.summary import summarised
 
 DEFAULT_COLUMNS = ("score", "prediction", "predicted", "label")

@@ -16,13 +16,12 @@ from features.basics.undefined import finite_or_none
 from features.storage.files import digest
 from qe.config.experiment import Experiment
 from qe.data.dataset import LabelScale
+from qe.data.table_rows import Row, read_rows
 from qe.display.numbers import p_value, signed
 from qe.display.summary import summarised
 from qe.evaluation.predictions import Predictions
 from qe.models.learned import Learned
 from qe.models.model import Model
-from qe.scoring.input import read_rows
-from qe.scoring.rows import Row
 from qe.scoring.scorer import Options, Scorer
 from qe.statistics.comparisons import Comparisons, Procedure
 from qe.statistics.levels import Levels

@@ -16,6 +16,7 @@ from features.basics.errors import InputError
 from features.core.plain_words import VALUE
 from features.core.segments import Segments
 from features.storage.damage import read_json
+from qe.data.table_rows import read_rows
 from qe.display.numbers import count, general, interval, number, percent
 from qe.display.page import figures, render
 from qe.display.table import Column, Table
@@ -29,7 +30,6 @@ from qe.production.triage import ACTIONS, ActionCosts, cost_table, read_costs
 from qe.reports.score_plots import png, score_distributions
 from qe.reports.segments import ShownSegment, words_of
 from qe.scoring.flags import kinds_of
-from qe.scoring.input import read_rows
 from qe.scoring.job_summary import check_model, summary_of, told_of
 from qe.scoring.naming import Names
 from qe.scoring.scorer import Options, Scorer, remembered

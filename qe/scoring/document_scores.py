@@ -11,10 +11,8 @@ from features.storage.files import atomic_file, read_lines
 from features.storage.pipes import is_input_file
 from qe.data.delimited import Wanted
 from qe.data.headers import header_of
-from qe.data.table_files import Layout
+from qe.data.table_rows import Input, Layout, Unreadable, open_input
 from qe.scoring import row_formats
-from qe.scoring.input import Input, open_input
-from qe.scoring.rows import Unreadable
 
 COLUMNS = ("document", "score", "segments", "scored")
 _TYPES = {"document": "string", "score": "double", "segments": "int64", "scored": "int64"}

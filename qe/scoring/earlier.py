@@ -16,13 +16,11 @@ from typing import Any
 from features.basics.errors import InputError
 from features.basics.numerals import real
 from features.storage.checksums import checksum
-from qe.data.table_files import Layout
+from qe.data.table_rows import Input, Layout, ParallelInput, Row, chunks, open_input, unusable
 from qe.scoring import row_formats
-from qe.scoring.input import Input, ParallelInput, open_input
 from qe.scoring.job_summary import told_of
 from qe.scoring.many import ManyInput
 from qe.scoring.naming import Names
-from qe.scoring.rows import Row, chunks, unusable
 from qe.scoring.scorer import Output, Scorer, key_of
 
 _REMEDY = "give what `qe score` wrote: a table with its summary beside it, or Parquet"

@@ -12,14 +12,12 @@ import pyarrow.parquet as pq
 from features.basics.progress import Progress, silent
 from features.storage.files import atomic_file, line_form
 from features.storage.outputs import check_output
-from qe.data.table_files import Layout
+from qe.data.table_rows import Input, Layout, ParallelInput, ParquetInput, Row, chunks, open_input, unusable
 from qe.scoring import row_formats
 from qe.scoring.check import Checks
 from qe.scoring.filter_threshold import Threshold
-from qe.scoring.input import Input, ParallelInput, ParquetInput, open_input
 from qe.scoring.kept import Kept
 from qe.scoring.naming import Names
-from qe.scoring.rows import Row, chunks, unusable
 
 CHUNK = 5000
 _TEXTS = ("source", "target")

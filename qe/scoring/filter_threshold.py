@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from features.basics.errors import InputError
 from features.basics.numerals import real
+from qe.data.table_rows import Row
 from qe.display.numbers import number
-from qe.scoring.rows import Row
 from qe.scoring.scorer import Scorer
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from features.basics.errors import InputError, quoted
 from features.storage.files import atomic_file
 from features.storage.outputs import check_output, check_outside
-from qe.data.table_files import Layout
+from qe.data.table_rows import FileInput, Layout
 from qe.data.translation_files.kinds import translation_kind
 from qe.data.translation_files.opened import Opened, opened
 from qe.data.translation_files.row import FileRow
@@ -18,7 +18,6 @@ from qe.data.translation_files.xlsx import NO_VALUE, Sheet
 from qe.display.numbers import number
 from qe.scoring import row_formats
 from qe.scoring.flags import kinds_of
-from qe.scoring.input import FileInput
 from qe.scoring.job_summary import JobSummary
 from qe.scoring.jobs import finished_output
 from qe.scoring.naming import Names, added_headers

@@ -24,20 +24,18 @@ from features.storage.checksums import checksum
 from features.storage.damage import damage_reported, read_json
 from features.storage.files import atomic_file, digest
 from features.storage.outputs import check_output, check_outside, locked_file
-from qe.data.table_files import Layout
+from qe.data.table_rows import Input, Layout, Row, chunks
 from qe.models.drift import Counts, DriftReport, Profile
 from qe.models.model import Model
 from qe.scoring import row_formats
 from qe.scoring.earlier import Earlier, Previous
 from qe.scoring.finished import Finished
 from qe.scoring.flags import kinds_of
-from qe.scoring.input import Input
 from qe.scoring.job_summary import METADATA, JobSummary, table_metadata
 from qe.scoring.kept import Kept
 from qe.scoring.many import check_unread, files_of, open_all
 from qe.scoring.naming import Names
 from qe.scoring.router import Router, Routes
-from qe.scoring.rows import Row, chunks
 from qe.scoring.scored_file import RouteDone, ScoredFile
 from qe.scoring.scorer import Options, Routed, Scorer, remembered
 from qe.scoring.scoring_model import ScoringModel

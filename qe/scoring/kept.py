@@ -10,10 +10,10 @@ from typing import Any, Protocol, Self
 import pyarrow as pa
 
 from features.basics.errors import InputError
+from qe.data.table_rows import Unreadable
 from qe.scoring import row_formats
 from qe.scoring.naming import added_headers
 from qe.scoring.row_formats import Kind, Types
-from qe.scoring.rows import Unreadable
 
 
 class Source(Protocol):

@@ -11,10 +11,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from features.basics.errors import InputError
-from qe.data.table_files import Layout
-from qe.scoring.input import Input, open_input
+from qe.data.table_rows import Input, Layout, Row, open_input
 from qe.scoring.row_formats import Types, kind_of
-from qe.scoring.rows import Row
 
 _PATTERN = frozenset("*?[")
 _ONE_BY_ONE = "give a pattern, such as FOLDER/*.parquet"

@@ -8,7 +8,7 @@ from features.basics.assignments import assignments
 from features.basics.errors import InputError, unknown_name
 from qe.data.headers import header_of, known_headers
 from qe.data.reading import with_points
-from qe.scoring.rows import Row, unusable_id
+from qe.data.table_rows import Row, unusable_id
 
 _NUMBER = "model_score"  # the only column of segments that is a number
 

@@ -6,10 +6,8 @@ from pathlib import Path
 
 from features.basics.errors import InputError
 from features.core.segments import Segments
-from qe.data.table_files import Layout
-from qe.scoring.input import open_input
+from qe.data.table_rows import Layout, open_input, unusable
 from qe.scoring.naming import Names
-from qe.scoring.rows import unusable
 
 
 @dataclass(frozen=True, eq=False)

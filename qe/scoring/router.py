@@ -7,9 +7,9 @@ from typing import Any
 
 from features.basics.errors import InputError
 from features.storage.files import digest
+from qe.data.table_rows import Row
 from qe.models.drift import Profile
 from qe.scoring.routes import Route, columns_of, fingerprint_of
-from qe.scoring.rows import Row
 from qe.scoring.scorer import Batch, Options, Output, Routed, Scorer
 from qe.scoring.scoring_model import ScoringModel
 

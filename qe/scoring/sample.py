@@ -5,10 +5,9 @@ from pathlib import Path
 
 from features.basics.errors import InputError
 from features.core.segments import Segments
+from qe.data.table_rows import open_input, unusable
 from qe.models.model import Model
-from qe.scoring.input import open_input
 from qe.scoring.naming import Names
-from qe.scoring.rows import unusable
 from qe.scoring.scorer import remembered
 
 

@@ -21,6 +21,7 @@ from features.core.tree_columns import numbers
 from features.storage.files import digest
 from features.word_level import memory
 from features.word_level.places import judges
+from qe.data.table_rows import Row, unusable
 from qe.display.summary import summarised
 from qe.models.description import one_model
 from qe.models.drift import Counts, Profile, Rows
@@ -30,7 +31,6 @@ from qe.models.model import Model
 from qe.models.word_tags import WordTags
 from qe.scoring import row_formats
 from qe.scoring.flags import Flags
-from qe.scoring.rows import Row, unusable
 from qe.scoring.word_level import WordLevel
 
 CACHE = 100_000

@@ -158,8 +158,8 @@ def test_text_key_keeps_combining_marks() -> None:
     ("source", "message"),
     [
         (r'"\ud800"', "new.jsonl:2: half a surrogate pair"),
-        ("9" * 5000, "new.jsonl:2: JSON that is nested too deeply, or has a number of too many digits"),
-        ("[" * 100_000, "new.jsonl:2: JSON that is nested too deeply"),
+        ("9" * 5000, "new.jsonl:2: not valid JSON (a whole number"),
+        ("[" * 100_000, "new.jsonl:2: not valid JSON (nested too deeply)"),
     ],
 )
 def test_text_that_is_none_is_seen(tmp_path: Path, source: str, message: str) -> None:

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from features.basics.errors import InputError
 from qe.data.delimited import Dialect, Wanted, check_encoding, dialect_of, seen
 from qe.data.reading import Reading, with_points
-from qe.data.table_files import Layout, read_table
+from qe.data.table_files import read_table
+from qe.data.table_rows import Layout
 
 PLAIN = {"source": ["a", "c"], "target": ["b", "d"]}
 SEMICOLONS = "source;target;score\na, b;c;0,5\nd;e, f;1\n"

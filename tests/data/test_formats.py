@@ -433,11 +433,11 @@ def test_missing_column_names_those_that_exist(tmp_path: Path) -> None:
         ("a.tsv", "source\ttarget\tsource\na\tb\tc\n", r"a\.tsv:1: the column 'source' occurs twice"),
         ("a.tsv", "source\ttarget\tscore\na\tb\t6\n", r"a\.tsv:2: the label 'score' is 6, off"),
         ("a.csv", 'source,target,score\n"x\ny",b,1\na,b,\n', r"a\.csv:4: the label 'score' is missing"),
-        ("a.jsonl", '{"source": "a", "target": "b", "score": 1}\nno\n', r"a\.jsonl:2: not JSON"),
+        ("a.jsonl", '{"source": "a", "target": "b", "score": 1}\nno\n', r"a\.jsonl:2: not valid JSON"),
         (
             "a.jsonl",
             '{"source": "a", "target": "b", "score": 1}\n[1]\n',
-            r"a\.jsonl:2: must be a JSON object",
+            r"a\.jsonl:2: not a JSON object",
         ),
         ("a.jsonl", '{"source": "a", "target": "b", "score": 1}\n{"source": "a"}\n', "2: the keys differ"),
         ("a.jsonl", '{"source": "a", "target": "b", "score": NaN}\n', r"a\.jsonl:1: .*not a number"),

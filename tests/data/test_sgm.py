@@ -8,7 +8,7 @@ import pytest
 from features.basics.errors import InputError
 from qe.data.format import FORMATS
 from qe.data.sgm import lines_of, segments
-from qe.scoring.input import open_input
+from qe.data.table_rows import open_input
 
 HEAD = '<srcset setid="newstest" srclang="any">\n<doc sysid="src" docid="bbc.1" genre="news" origlang="en">\n'
 WHOLE = HEAD + '<p>\n<seg id="1">It rains.</seg>\n<seg id="2">A &amp; b</seg>\n</p>\n</doc>\n</srcset>\n'

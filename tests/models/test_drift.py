@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from features.basics.errors import InputError
 from features.core.segments import Segments
 from qe.cli import main
+from qe.data.table_rows import read_rows
 from qe.models.drift import LENGTHS, SIGNS, Counts, Profile, Rows, stability_index
 from qe.models.language_profile import LanguageProfile
-from qe.scoring.input import read_rows
 from qe.scoring.jobs import score_file
 from qe.scoring.scorer import Options, Scorer
 

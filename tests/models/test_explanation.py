@@ -19,12 +19,12 @@ from features.core.feature_set import FeatureSet
 from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
 from qe.data.dataset import LabelScale
+from qe.data.table_rows import read_rows
 from qe.models.attribution import Sampling
 from qe.models.explanation import Background, Explainer
 from qe.models.model import Model
 from qe.models.pipeline import Candidate, fit
 from qe.models.product_kernel import Expansion, shapley_values
-from qe.scoring.input import read_rows
 from qe.scoring.scorer import Options, Scorer
 
 

@@ -17,11 +17,11 @@ from features.basics.errors import InputError
 from features.storage.files import digest
 from qe.data.dataset import LabelScale
 from qe.data.splits import make_folds
+from qe.data.table_rows import read_rows
 from qe.evaluation.coverage import Coverage, coverage
 from qe.models.difficulty import Difficulty
 from qe.models.intervals import Intervals, conformal_quantile, cross_conformal, split_conformal
 from qe.models.model import Model
-from qe.scoring.input import read_rows
 from qe.scoring.jobs import score_file
 from qe.scoring.scorer import Options
 

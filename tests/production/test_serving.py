@@ -23,6 +23,7 @@ from fastapi.openapi.models import OpenAPI
 from prometheus_client.parser import text_string_to_metric_families
 
 from features.basics.errors import InputError
+from qe.data.table_rows import read_rows
 from qe.models.explanation import Explainer
 from qe.models.intervals import Intervals
 from qe.models.model import Model
@@ -30,7 +31,6 @@ from qe.production.server import service
 from qe.production.server.app import App
 from qe.production.server.limits import Limits
 from qe.production.serving import application
-from qe.scoring.input import read_rows
 from qe.scoring.scorer import Batch, Scorer
 from tests.attacks.models import sealed_again
 from tests.patience import PATIENCE

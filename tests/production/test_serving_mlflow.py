@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from qe.data.table_rows import read_rows
 from qe.models.model import Model
-from qe.scoring.input import read_rows
 
 # Seconds: what is asked here is what the server answers, not how soon. On a busy machine the first request,
 # which compiles and loads, has taken longer than the minute that MLflow gives it.

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from qe.scoring.input import read_rows
+from qe.data.table_rows import read_rows
 from tests.attacks.servers import honest_request, served
 
 ROOT = Path(__file__).resolve().parents[2]

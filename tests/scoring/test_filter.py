@@ -12,11 +12,11 @@ import pytest
 from features.basics.errors import InputError
 from features.storage.files import read_lines
 from qe.cli import main
+from qe.data.table_rows import read_rows
 from qe.scoring.check import CHECKS, Checks, Knowledge
 from qe.scoring.filter_checks import filter_checks
 from qe.scoring.filter_files import filter_files
 from qe.scoring.filter_threshold import Threshold
-from qe.scoring.input import read_rows
 from qe.scoring.jobs import score_file
 
 EN_DE = ("en", "de")

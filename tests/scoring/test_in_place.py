@@ -12,13 +12,12 @@ from translate.storage import xliff as toolkit_xliff
 
 from features.basics.errors import InputError
 from qe.cli import main
-from qe.data.table_files import Layout
+from qe.data.table_rows import Layout, open_input, read_rows
 from qe.data.translation_files.opened import Asked, Where
 from qe.data.translation_files.segments import TranslationFile
 from qe.data.translation_files.xlsx import Sheet
 from qe.models.model import Model
 from qe.scoring.in_place import score_in_place
-from qe.scoring.input import open_input, read_rows
 from qe.scoring.jobs import score_file
 
 XLIFF = """<?xml version="1.0" encoding="UTF-8"?>

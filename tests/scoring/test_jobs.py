@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 
 from features.basics.errors import InputError
+from qe.data.table_rows import read_rows
 from qe.models.model import Model
-from qe.scoring.input import read_rows
 from qe.scoring.jobs import score_file, score_frame
 from qe.scoring.scorer import Scorer
 from tests.patience import PATIENCE

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from features.basics.errors import InputError
-from qe.scoring.input import open_input, read_rows
+from qe.data.table_rows import open_input, read_rows
 from qe.scoring.jobs import row_formats, score_file
 from qe.scoring.kept import Kept
 from qe.scoring.naming import Names

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from features.basics.errors import InputError
+from qe.data.table_rows import read_rows
 from qe.models.model import Model
 from qe.scoring import jobs, scorer
-from qe.scoring.input import read_rows
 from qe.scoring.jobs import score_file
 from qe.scoring.scorer import Options, Scorer
 

@@ -22,11 +22,11 @@ from features.text.corpus import ParallelCorpus
 from features.word_quality import WordQuality
 from qe.cli import main
 from qe.data.dataset import LabelScale
+from qe.data.table_rows import read_rows
 from qe.getting_started.demo.generation import generate
 from qe.models.model import Model
 from qe.models.pipeline import Candidate, fit
 from qe.models.word_tags import PlaceTags, WordTags
-from qe.scoring.input import read_rows
 from qe.scoring.jobs import row_formats, score_file
 from qe.scoring.scorer import Options, Scorer
 from qe.scoring.word_level import WordLevel

@@ -11,7 +11,8 @@ from qe.data.directions import key_of
 from qe.data.headers import HEADERS
 from qe.data.reading import Column, Reading, number_in, number_problem
 from qe.data.score_files import is_comet, read_comet, read_scores
-from qe.data.table_files import KINDS, read_table
+from qe.data.table_files import read_table
+from qe.data.table_rows import KINDS
 from qe_human.metric_evaluation.appraise import read_appraise
 from qe_human.metric_evaluation.scores import ONE_SYSTEM, ScoreTable, averages
 

@@ -16,7 +16,8 @@ from qe.data.dataset import Dataset, LabelScale, Split
 from qe.data.delimited import Wanted
 from qe.data.format import Format
 from qe.data.reading import Column, Reading
-from qe.data.table_files import Layout, read_table
+from qe.data.table_files import read_table
+from qe.data.table_rows import Layout
 
 SCALES: Mapping[str, LabelScale] = {
     "da": LabelScale("da", None, None, higher_is_better=True),

@@ -16,7 +16,8 @@ from qe.data.dataset import Dataset, LabelScale, Split
 from qe.data.delimited import Wanted
 from qe.data.format import Format
 from qe.data.reading import Column, Reading
-from qe.data.table_files import Layout, read_table
+from qe.data.table_files import read_table
+from qe.data.table_rows import Layout
 
 SCALE = LabelScale("mqm", -25.0, 0.0, higher_is_better=True)
 WEIGHTS: Mapping[str, float] = {

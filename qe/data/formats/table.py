@@ -13,7 +13,8 @@ from qe.data.delimited import Wanted
 from qe.data.format import Format
 from qe.data.labelled import labelled_rows
 from qe.data.reading import Column, Reading, known_keys
-from qe.data.table_files import Layout, is_table, read_table
+from qe.data.table_files import read_table
+from qe.data.table_rows import Layout, is_table
 from qe.data.translation_files.opened import Asked, Where
 
 _SEVERAL = ("judges", "weights")

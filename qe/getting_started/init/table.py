@@ -14,7 +14,8 @@ from qe.data.dataset import Dataset, Split
 from qe.data.directions import higher_is_better, is_rate
 from qe.data.format import make_format
 from qe.data.reading import Column, Reading
-from qe.data.table_files import Layout, read_table
+from qe.data.table_files import read_table
+from qe.data.table_rows import Layout
 from qe.getting_started.init.columns import recognised
 
 _DIRECTION = "say --higher-is-better (as direct assessments) or --lower-is-better (as error rates)"

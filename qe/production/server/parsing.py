@@ -12,9 +12,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NoReturn
 
+from qe.data.table_rows import Row, rows_of
 from qe.production.server.answers import Refused
 from qe.production.server.limits import Limits
-from qe.scoring.rows import Row, rows_of
 
 Kind = Literal["json", "csv"]
 _Columns = Collection[str]

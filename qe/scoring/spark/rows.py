@@ -10,8 +10,8 @@ from typing import Any, Final, Self
 import pyarrow as pa
 
 from features.basics.errors import InputError
+from qe.data.table_rows import Row, check_header, json_rows, rows_of
 from qe.scoring import row_formats
-from qe.scoring.rows import Row, check_header, json_rows, rows_of
 
 ID = "id"
 _FILE, _BLOCK, _LINE = "_qe_file", "_qe_block", "_qe_line"

@@ -10,13 +10,13 @@ from typing import Any
 import pyarrow as pa
 
 from features.basics.errors import InputError
+from qe.data.table_rows import Row
 from qe.models.description import one_model
 from qe.models.drift import Counts, DriftReport
 from qe.scoring import row_formats
 from qe.scoring.flags import kinds_of
 from qe.scoring.kept import Kept
 from qe.scoring.naming import Names
-from qe.scoring.rows import Row
 from qe.scoring.scorer import Options, Output, Scorer, remembered
 from qe.scoring.spark.output import written_folder
 from qe.scoring.spark.rows import ID, Numbered, Parser, Table, read_table

@@ -9,7 +9,7 @@ from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from qe.data.labels import from_post_edits
-from qe.scoring.rows import unusable
+from qe.data.table_rows import unusable
 
 TOKENIZERS = Tokenizer("en"), Tokenizer("es")
 LONG = "no " * (LONGEST + 1)

@@ -13,9 +13,9 @@ from features.basics.errors import InputError
 from features.resources.lexicon import Lexicon
 from features.storage.files import read_lines
 from features.text.tokenizer import Tokenizer
+from qe.data.table_rows import read_rows
 from qe.scoring.check import CHECKS, Checks, Knowledge, Pair
 from qe.scoring.flags import Flags, kinds_of
-from qe.scoring.input import read_rows
 from qe.scoring.jobs import score_file
 from qe.scoring.scorer import Options
 from tests.conftest import ROOT

@@ -22,10 +22,10 @@ from features.basics.errors import InputError
 from features.resources.ngrams import NgramCounts
 from features.text.tokens import Tokens
 from qe.cli import main
+from qe.data.table_rows import read_rows
 from qe.getting_started.demo.run import EXPERIMENT
 from qe.models.model import Model
 from qe.production.thresholds import Thresholds
-from qe.scoring.input import read_rows
 from qe.scoring.jobs import row_formats, score_file
 from qe.scoring.scorer import Options
 

@@ -1,30 +1,208 @@
-"""Input of a job: a table, or two parallel texts.
+"""Tables and parallel texts as streams of rows: one reader for files of every kind.
 
-Columns, types and rows come from one object.
+`open_input` gives columns, types and rows of a file; `qe.data.table_files.read_table` collects whole columns.
 """
 
+import io
+import json
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from features.basics.errors import InputError
-from features.storage.files import read_lines
+from features.basics.errors import InputError, unknown_name
+from features.basics.longest import too_long
+from features.storage.files import open_binary, read_lines
 from features.storage.pipes import rewindable
 from qe.data.delimited import Dialect, Record, Wanted, dialect_of
 from qe.data.sgm import lines_of
-from qe.data.table_files import Layout
 from qe.data.translation_files.kinds import translation_kind
-from qe.data.translation_files.opened import Opened, opened
-from qe.scoring.row_formats import Kind, Types, kind_of
-from qe.scoring.rows import Row, Unreadable, check_header, json_rows, rows_of
+from qe.data.translation_files.opened import Asked, Opened, opened
+
+Types = Mapping[str, pa.DataType]
+KINDS = {"tsv": "tsv", "csv": "csv", "jsonl": "jsonl", "ndjson": "jsonl", "parquet": "parquet"}
+ALL_KINDS = ("tsv", "csv", "jsonl", "parquet", "xlsx", "xliff", "tmx")
+DECIMALS = (".", ",")
+_NAMED = {**KINDS, "txt": "tsv", "tab": "tsv", "pq": "parquet"}  # Excel saves "Unicode text" and tabs as .txt
+_PACKED = (".gz", ".zst")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a table lies on disk; what is None or empty is seen in the file, or told by its name.
+
+    kind        tsv, csv, jsonl, parquet, xlsx, xliff or tmx
+    wanted      delimiter, quoting and encoding, of TSV and CSV
+    decimal     the decimal sign of numbers, a point or a comma
+    asked       sheet and row of the header, of XLSX; names of languages, of XLIFF and TMX
+    languages   of source and target: XLIFF and TMX must have them, and rows of a table with a column of
+                language pairs that are of another pair are left out
+    """
+
+    kind: str | None = None
+    wanted: Wanted = field(default_factory=Wanted)
+    decimal: str | None = None
+    asked: Asked = field(default_factory=Asked)
+    languages: tuple[str, str] | None = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The keys of the format `table` that say the same."""
+        location = self.asked.location
+        given = {"kind": self.kind, **vars(self.wanted), "decimal": self.decimal}
+        given |= {
+            "sheet": location.sheet or None,
+            "header_row": location.header if location.header > 1 else None,
+        }
+        return {key: value for key, value in given.items() if value is not None}
+
+    def check(self) -> None:
+        """Raises InputError for what no table can have."""
+        if self.kind is not None and self.kind not in ALL_KINDS:
+            raise unknown_name("kind of table", self.kind, ALL_KINDS)
+        if self.decimal is not None and self.decimal not in DECIMALS:
+            raise InputError(f"{self.decimal!r} is no decimal sign", remedy="a point or a comma")
+        self.wanted.check()
+
+
+def is_table(path: Path) -> bool:
+    """Whether a file's name says that it is a table."""
+    ending = path.name.removesuffix(".gz").rpartition(".")[2].lower()
+    return ending in KINDS or translation_kind(path) is not None
+
+
+def kind_of(path: Path) -> str:
+    """The kind by the file's name. Raises InputError for any other name, and for a folder."""
+    if path.is_dir():
+        raise InputError(
+            "is a folder, and a table is one file",
+            location=path,
+            remedy="name the file; files side by side become a table by `paste` (docs/own-data.md), or are "
+            "read as they are by a format of `qe data formats`",
+        )
+    suffixes = [suffix.lstrip(".").lower() for suffix in path.suffixes if suffix.lower() not in _PACKED]
+    ending = suffixes[-1] if suffixes else ""
+    kind = translation_kind(path) or _NAMED.get(ending)
+    if kind is None:
+        raise InputError(
+            f"cannot tell the kind of file from the ending '{ending}'",
+            location=path,
+            remedy=f"known: {', '.join(ALL_KINDS)}; for another name set `kind` (--kind)",
+        )
+    return kind
+
+
+def check_header(header: Sequence[str], location: object) -> None:
+    """Raises InputError if a header names a column twice."""
+    repeated = [name for name in header if list(header).count(name) > 1]
+    if repeated:
+        raise InputError(f"the column '{repeated[0]}' occurs twice in the header", location=location)
+
 
 _INT64 = range(-(2**63), 2**63)
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """In place of a value: why it cannot be read. Rows that need it say so as their reason."""
+
+    reason: str
+
+
+Item = TypeVar("Item")
+Row = tuple[dict[str, Any], str]  # (columns, reason why the row cannot be used or "")
+TEXTS = ("source", "target", "pseudo_reference", "back_translation")
+
+
+def chunks(rows: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    """Rows in lists of `size`, the last one shorter."""
+    batch: list[Item] = []
+    for row in rows:
+        batch.append(row)
+        if len(batch) == size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def rows_of(header: Sequence[str], records: Iterable[Sequence[str]]) -> Iterator[Row]:
+    """Records as rows; one with more or fewer fields than the header says so as its reason."""
+    for fields in records:
+        if len(fields) == len(header):
+            yield dict(zip(header, fields, strict=True)), ""
+        else:
+            there = dict(zip(header, fields, strict=False))
+            yield there, f"{len(fields)} fields where the header has {len(header)}"
+
+
+def json_rows(lines: Iterable[str]) -> Iterator[Row]:
+    """JSONL lines as rows; one that is no JSON object says so as its reason."""
+    for line in lines:
+        try:
+            value = json.loads(line, parse_float=Written)
+        except json.JSONDecodeError as error:
+            yield {}, f"not valid JSON ({error.msg})"
+        except RecursionError:
+            yield {}, "not valid JSON (nested too deeply)"
+        except ValueError:  # Python reads whole numbers of up to 4,300 digits
+            yield {}, "not valid JSON (a whole number of too many digits)"
+        else:
+            yield (value, unusable_id(value)) if isinstance(value, dict) else ({}, "not a JSON object")
+
+
+class Written(float):
+    """A number of JSON; its text is as it was written: `1e400` is no infinity, `1.10` not `1.1`."""
+
+    def __new__(cls, text: str) -> Self:
+        made = super().__new__(cls, text)
+        made.text = text
+        return made
+
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+    __str__ = __repr__
+
+
+def unusable_id(row: dict[str, Any]) -> str:
+    """Why a row's id cannot be written, or an empty string.
+
+    An id that cannot be written is taken from the row.
+    """
+    name = row.get("id")
+    if isinstance(name, dict | list) or (type(name) is float and not math.isfinite(name)):
+        row["id"] = None
+        return "the id is neither text nor a number"
+    if isinstance(name, str) and any("\ud800" <= letter <= "\udfff" for letter in name):
+        row["id"] = None
+        return "the id holds half a surrogate pair"
+    return ""
+
+
+def unusable(columns: Mapping[str, Any], needed: Sequence[str]) -> str:
+    """Why a row cannot be scored, or an empty string."""
+    for name in needed:
+        value = columns.get(name)
+        if isinstance(value, Unreadable):
+            return value.reason
+        if value is None:
+            return f"no {name}"
+        if not isinstance(value, str):
+            return f"{name} is not text"
+        if name in ("source", "target") and not value.strip():
+            return f"empty {name}"
+        if name in TEXTS and (reason := too_long(value)):
+            return f"{name} has {reason}"
+    return ""
 
 
 @dataclass(frozen=True)
@@ -130,7 +308,7 @@ class ParallelInput(Input):
 class DelimitedInput(Input):
     """TSV or CSV, as it is seen to be written."""
 
-    kind: Kind
+    kind: str
     wanted: Wanted
 
     @cached_property
@@ -160,7 +338,7 @@ class DelimitedInput(Input):
         _, header = next(records, (0, [""]))
         if header == [""]:
             raise InputError("is empty", location=self.path, remedy="the first line names the columns")
-        check_header(header, self.path)
+        check_header(header, f"{self.path}:1")
         return header, records
 
 
@@ -236,7 +414,7 @@ class ParquetInput(Input):
         return self._about[1]
 
     def rows(self, *, whole: bool = False) -> Iterator[Row]:
-        check_header(self._about[0].names, self.path)
+        check_header(self._about[0].names, f"{self.path}:1")
         with self._open() as file:
             batches = file.iter_batches(batch_size=4096)
             while (batch := self._next(batches)) is not None:
@@ -261,7 +439,9 @@ class ParquetInput(Input):
 
     def _open(self) -> pq.ParquetFile:
         try:
-            file = pq.ParquetFile(rewindable(self.path))
+            packed = self.path.suffix.lower() == ".gz"
+            content: Any = io.BytesIO(open_binary(self.path).read()) if packed else rewindable(self.path)
+            file = pq.ParquetFile(content)
             _ = file.schema_arrow.names
         except FileNotFoundError:
             raise InputError("no such file", location=self.path) from None
