@@ -1,16 +1,41 @@
-"""Addresses of tracking stores: their kind, the place of files, and if a server answers."""
+"""Addresses of tracking stores and artifacts: paths to URIs and back, checks, and stores that were moved."""
 
-import os
 import socket
+import sqlite3
+import time
+from contextlib import closing
 from pathlib import Path
-from urllib.parse import urlsplit
+from typing import Final
+from urllib.parse import unquote, urlsplit
 
 from features.basics.errors import InputError
 from features.storage.files import check_writable
 
-_PATIENCE = 5.0  # seconds for a server to answer
+_TIMEOUT = 5.0  # seconds for a server to answer
+_POLLING = 3.0  # seconds that another process may take to make the first tables of a store
 _PORTS = {"postgresql": 5432, "mysql": 3306, "mssql": 1433}
-_SQLITE = b"SQLite format 3\x00"
+_HEADER = b"SQLite format 3\x00"
+_TABLES: Final = {"experiments", "runs"}  # of every version of MLflow
+_REMEDY: Final = "check MLFLOW_TRACKING_URI, or tracking_uri in mlflow.yaml"
+# The columns in which MLflow stores locations of artifacts.
+_LOCATIONS: Final = (
+    ("experiments", "artifact_location"),
+    ("runs", "artifact_uri"),
+    ("logged_models", "artifact_location"),
+    ("model_versions", "source"),
+    ("model_versions", "storage_location"),
+)
+
+
+def check_text(text: str) -> str:
+    """A name or an address; raises InputError for half a surrogate pair, which no store can hold."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise InputError(
+            f"{text!r} holds half a surrogate pair", remedy="fix the name"
+        ) from None
+    return text
 
 
 def kind_of(uri: str) -> str:
@@ -23,23 +48,55 @@ def kind_of(uri: str) -> str:
 
 
 def is_database(uri: str) -> bool:
-    """Whether this process writes the database itself: no server says where artifacts go."""
+    """Whether this process writes the database itself, so that no server chooses the place of artifacts."""
     return kind_of(uri) in ("sqlite", *_PORTS)
 
 
-def database_file(uri: str) -> Path | None:
-    """The file of an SQLite address; None for any other, and for a database in memory."""
-    path = uri.partition(":///")[2].partition("?")[0]
-    return Path(path).absolute() if kind_of(uri) == "sqlite" and path not in ("", ":memory:") else None
+def database_uri(file: Path) -> str:
+    """The address of an SQLite file, as SQLAlchemy reads it.
+
+    >>> database_uri(Path("/data/mlflow.db")), database_uri(Path("/data/50%?/mlflow.db"))
+    ('sqlite:////data/mlflow.db', 'sqlite+pysqlite:////data/50%25%3F/mlflow.db')
+    """
+    path = str(file.absolute())
+    quoted = path.replace("%", "%25").replace("?", "%3F")
+    # MLflow makes the folder of a `sqlite:///` address, as it is written there, quotes and all.
+    return f"sqlite:///{path}" if quoted == path else f"sqlite+pysqlite:///{quoted}"
 
 
-def absolute(uri: str) -> str:
-    """The address that names the same SQLite file from every working directory."""
-    file = database_file(uri)
+def database_file(uri: str, folder: Path | None = None) -> Path | None:
+    """The absolute path of an SQLite address; None for any other, and for a database in memory.
+
+    >>> database_file("sqlite:////data/50%25%3F/mlflow.db")
+    PosixPath('/data/50%?/mlflow.db')
+    """
+    path = unquote(uri.partition(":///")[2].partition("?")[0])
+    if kind_of(uri) != "sqlite" or path in ("", ":memory:"):
+        return None
+    return (folder or Path()).joinpath(path).absolute()
+
+
+def local_path(location: str) -> Path | None:
+    """The path behind a location of artifacts, as MLflow reads it; None if they lie elsewhere.
+
+    >>> local_path("file:///data/50%25"), local_path("/data/50%25"), local_path("models:/m-1")
+    (PosixPath('/data/50%'), PosixPath('/data/50%'), None)
+    """
+    if location.startswith("file:"):
+        return Path(unquote(urlsplit(location).path))
+    return Path(unquote(location)) if location.startswith("/") else None
+
+
+def absolute(uri: str, folder: Path | None = None) -> str:
+    """The address with the absolute path of its SQLite file; a relative one starts from `folder`.
+
+    >>> absolute("sqlite:///mlflow.db?timeout=9", Path("/data/50%"))
+    'sqlite+pysqlite:////data/50%25/mlflow.db?timeout=9'
+    """
+    file = database_file(uri, folder)
     if file is None:
         return uri
-    scheme, _, rest = uri.partition(":///")
-    return f"{scheme}:///{file}" + "".join(rest.partition("?")[1:])
+    return database_uri(file) + "".join(uri.partition("?")[1:])
 
 
 def check_reachable(uri: str) -> None:
@@ -54,28 +111,47 @@ def check_reachable(uri: str) -> None:
 
 
 def _check_file(file: Path) -> None:
-    remedy = "check MLFLOW_TRACKING_URI, or tracking_uri in mlflow.yaml"
     if not file.exists():
         check_writable(file)
         return
     if not file.is_file():
-        raise InputError("is a directory, not a tracking database", location=file, remedy=remedy)
-    if not os.access(file, os.R_OK):
-        raise InputError("cannot be read (Permission denied)", location=file, remedy=remedy)
-    with file.open("rb") as stream:
-        start = stream.read(len(_SQLITE))
-    if start not in (b"", _SQLITE):  # empty: just made
-        raise InputError("is no SQLite database", location=file, remedy=remedy)
+        kind = "directory" if file.is_dir() else "device or a pipe"
+        raise InputError(f"is a {kind}, not a tracking database", location=file, remedy=_REMEDY)
+    try:
+        with file.open("rb") as stream:
+            header = stream.read(len(_HEADER))
+        if not header:  # a new file, without tables yet
+            return
+        if header != _HEADER:
+            raise InputError("is no SQLite database", location=file, remedy=_REMEDY)
+        if not _is_ours(file):
+            raise InputError("is a database of another program, not of MLflow", location=file, remedy=_REMEDY)
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", location=file, remedy=_REMEDY) from None
+    except sqlite3.Error as error:
+        raise InputError(f"is no SQLite database ({error})", location=file, remedy=_REMEDY) from None
+
+
+def _is_ours(file: Path) -> bool:
+    deadline = time.monotonic() + _POLLING
+    while True:
+        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+        if not tables or tables >= _TABLES:
+            return True
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.1)
 
 
 def _check_server(uri: str) -> None:
     import requests
 
     try:
-        requests.get(f"{uri.rstrip('/')}/health", timeout=_PATIENCE)
+        requests.get(f"{uri.rstrip('/')}/health", timeout=_TIMEOUT)
     except requests.RequestException as error:
         reason = "it did not answer in time" if isinstance(error, requests.Timeout) else "no connection"
-        raise _silent(uri, reason) from None
+        raise _unreachable(uri, reason) from None
 
 
 def _check_port(uri: str, port: int) -> None:
@@ -87,14 +163,63 @@ def _check_port(uri: str, port: int) -> None:
     if host is None:  # a local socket
         return
     try:
-        socket.create_connection((host, number), _PATIENCE).close()
+        socket.create_connection((host, number), _TIMEOUT).close()
     except OSError as error:
-        raise _silent(uri, error.strerror or str(error)) from None
+        raise _unreachable(uri, error.strerror or str(error)) from None
 
 
-def _silent(uri: str, reason: str) -> InputError:
+def _unreachable(uri: str, reason: str) -> InputError:
     return InputError(
         f"the tracking server cannot be reached ({reason})",
         location=uri,
         remedy="start it, or name another in MLFLOW_TRACKING_URI or mlflow.yaml",
     )
+
+
+def follow_moved(store: Path, root: Path) -> None:
+    """Updates the absolute locations in an SQLite store whose folder was moved or copied.
+
+    store  the SQLite file
+    root   its folder of artifacts; nothing is done unless it is below the store's own folder
+
+    Raises InputError if the store was moved and cannot be written.
+    """
+    folder, root = store.parent.resolve(), root.resolve()
+    if not root.is_relative_to(folder) or not store.exists():
+        return
+    with closing(sqlite3.connect(store)) as connection:
+        try:
+            rows = connection.execute("SELECT artifact_location FROM experiments").fetchall()
+        except sqlite3.OperationalError:  # a store without tables, that MLflow has not begun to use
+            return
+        paths = [local_path(location or "") for (location,) in rows]
+        moved = {old for path in paths if path and (old := _root_before(path, root, folder))}
+        if not moved:
+            return
+
+        def relocated(location: str) -> str:
+            path = local_path(location)
+            old = next((old for old in moved if path and path.is_relative_to(old)), None)
+            return location if path is None or old is None else (root / path.relative_to(old)).as_uri()
+
+        connection.create_function("relocated", 1, relocated)
+        try:
+            with connection:
+                for table, column in _LOCATIONS:
+                    connection.execute(
+                        f"UPDATE {table} SET {column} = relocated({column}) WHERE {column} IS NOT NULL"
+                    )
+        except sqlite3.OperationalError as error:
+            raise InputError(
+                f"was moved, and the paths in it cannot be updated ({error})", location=store
+            ) from None
+
+
+def _root_before(path: Path, root: Path, folder: Path) -> Path | None:
+    """The folder of artifacts that a location was below, if it is another than `root`."""
+    tail = root.relative_to(folder).parts
+    for old in path.parents if not tail else (path, *path.parents):
+        if old.parts[len(old.parts) - len(tail) :] == tail and len(old.parts) > len(tail) and old != root:
+            now = root / path.relative_to(old)
+            return old if not old.exists() or (now.exists() and not old.samefile(root)) else None
+    return None

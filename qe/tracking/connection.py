@@ -18,8 +18,8 @@ from features.basics.environment import restored
 from features.basics.errors import InputError
 from features.basics.passwords import without_passwords
 from features.storage.outputs import locked_file
-from qe.tracking import moved
-from qe.tracking.address import check_reachable, database_file
+from qe.tracking import address
+from qe.tracking.address import check_reachable, database_file, local_path
 from qe.tracking.settings import TrackingSettings, artifact_root, load_settings, tracking_uri
 
 _PATIENCE = 120.0  # seconds that another process may take to make the tables of a new store
@@ -56,8 +56,8 @@ def connected(path: Path | None = None, *, reading: bool = False) -> Iterator[Tr
     uri = mlflow.get_tracking_uri() if mlflow.active_run() else tracking_uri(path)
     if reading:
         _check_there(uri)
-    for address in (uri, os.environ.get(_REGISTRY) or uri):
-        check_reachable(address)
+    for store in (uri, os.environ.get(_REGISTRY) or uri):
+        check_reachable(store)
     with quiet(), _pointed_at(uri):
         _check_usable(uri, path)
         _log.info("tracking store: %s", without_passwords(uri))
@@ -122,9 +122,9 @@ def follow_moved(uri: str, path: Path | None = None) -> None:
 
     `path` is that of mlflow.yaml.
     """
-    file, root = database_file(uri), artifact_root(path)
-    if file is not None and file.exists() and "://" not in root:
-        moved.follow(file, Path(root))
+    file, root = database_file(uri), local_path(artifact_root(path))
+    if file is not None and root is not None:
+        address.follow_moved(file, root)
 
 
 @contextmanager

@@ -3,12 +3,13 @@
 import os
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import mlflow
 from mlflow.exceptions import MlflowException
 
 from features.basics.errors import InputError
-from qe.tracking.address import is_database
+from qe.tracking.address import is_database, local_path
 from qe.tracking.connection import one_at_a_time
 from qe.tracking.settings import TrackingSettings, artifact_root
 
@@ -63,5 +64,7 @@ def _named(name: str, path: Path | None) -> str:
         experiment = mlflow.get_experiment_by_name(name)
         if experiment is not None:
             return str(experiment.experiment_id)
-        location = f"{artifact_root(path)}/{name}" if is_database(uri) else None
+        root = artifact_root(path)
+        place = quote(name) if local_path(root) else name
+        location = f"{root}/{place}" if is_database(uri) else None
         return str(mlflow.create_experiment(name, artifact_location=location, tags=_KIND))

@@ -18,6 +18,7 @@ from features.basics.errors import InputError
 from features.storage import strict_yaml
 from features.storage.damage import Damaged, damage_reported
 from qe.tracking import pyfunc
+from qe.tracking.address import check_text
 from qe.tracking.connection import connected
 from qe.tracking.example import example
 from qe.tracking.large_files import bring, large_files, without
@@ -91,7 +92,7 @@ def model_directory(uri: str) -> Path:
 
     Raises InputError if there is no such model, or one that this project did not log.
     """
-    with connected(reading=uri.startswith(("models:", "runs:"))):
+    with connected(reading=check_text(uri).startswith(("models:", "runs:"))):
         return _model_directory(uri)
 
 
@@ -134,7 +135,7 @@ def registered_now(uri: str) -> tuple[str, str] | None:
 
     Raises InputError if the registry has no such name, version or alias.
     """
-    if not uri.startswith("models:/"):
+    if not check_text(uri).startswith("models:/"):
         return None
     try:
         named = get_model_name_and_version(mlflow.MlflowClient(), uri)  # type: ignore[no-untyped-call]
@@ -167,13 +168,14 @@ class _PyfuncOfFolder:
         store = _local_store(mlflow_model.model_id)
         large = [] if store is None else large_files(folder)
         with without(folder, large) as rest:
-            pyfunc.save(path, artifacts={"model": str(rest)}, mlflow_model=mlflow_model, **options)
+            artifacts = {"model": rest.absolute().as_uri()}
+            pyfunc.save(path, artifacts=artifacts, mlflow_model=mlflow_model, **options)
         if store is None:
             return
         # The large files lie in the store before MLflow brings the others: what looks whole is whole.
         entry = mlflow_model.flavors["python_function"]["artifacts"]["model"]
         bring(folder, large, store / entry["path"])
-        entry["uri"] = str(folder)
+        entry["uri"] = folder.absolute().as_uri()
         mlflow_model.model_size_bytes += sum((folder / file).stat().st_size for file in large)
         mlflow_model.save(str(Path(path) / "MLmodel"))
 

@@ -10,6 +10,7 @@ from mlflow.exceptions import MlflowException
 
 from features.basics.errors import InputError
 from qe.display.summary import summarised
+from qe.tracking.address import check_text
 from qe.tracking.connection import connected, store_is_there
 
 CHAMPION, CHALLENGER = "champion", "challenger"
@@ -60,7 +61,7 @@ def model_versions(name: str) -> list[Version]:
     Raises InputError for a name that is not registered.
     """
     names = model_names()
-    if name not in names:
+    if check_text(name) not in names:
         raise InputError(f"no registered model '{name}'", remedy=f"registered: {', '.join(names) or 'none'}")
     # Searching leaves the aliases out.
     client = mlflow.MlflowClient()
@@ -70,7 +71,9 @@ def model_versions(name: str) -> list[Version]:
 @connected(reading=True)
 def entries(name: str) -> dict[str, Any]:
     """Number -> entry, oldest first; none for a name that is not registered."""
-    versions = mlflow.MlflowClient().search_model_versions(f"name = {_quoted(name)}", max_results=10_000)
+    versions = mlflow.MlflowClient().search_model_versions(
+        f"name = {_quoted(check_text(name))}", max_results=10_000
+    )
     return {str(entry.version): entry for entry in sorted(versions, key=lambda entry: int(entry.version))}
 
 
@@ -120,7 +123,9 @@ def tag_version(name: str, version: str, tags: Mapping[str, str]) -> None:
 def aliased(name: str, alias: str) -> str | None:
     """The version with an alias; None if none has it."""
     try:
-        return str(mlflow.MlflowClient().get_model_version_by_alias(name, alias).version)
+        return str(
+            mlflow.MlflowClient().get_model_version_by_alias(check_text(name), check_text(alias)).version
+        )
     except MlflowException:
         return None
 

@@ -8,7 +8,7 @@ from features.basics.errors import InputError
 from features.storage import strict_yaml
 from features.storage.cache_folder import user_data
 from qe.config.schema import Section, validated
-from qe.tracking.address import database_file
+from qe.tracking.address import absolute, check_text, database_file
 
 
 class TrackingSettings(Section):
@@ -55,14 +55,11 @@ def tracking_uri(path: Path | None = None) -> str:
     given = os.environ.get("MLFLOW_TRACKING_URI")
     if given:
         return given
-    prefix, relative = "sqlite:///", settings.tracking_uri.removeprefix("sqlite:///")
-    if settings.tracking_uri.startswith(prefix) and not relative.startswith("/"):
-        return f"{prefix}{folder / relative}"
-    return settings.tracking_uri
+    return absolute(settings.tracking_uri, folder)
 
 
 def artifact_root(path: Path | None = None) -> str:
-    """Place of the artifacts of a database: an absolute path, or a URI as given.
+    """URI of the artifacts of a database; one in the settings is taken as it is.
 
     A relative path starts where the store does: at mlflow.yaml, or, where MLFLOW_TRACKING_URI names another
     store, beside its SQLite file, and in the working directory for other databases.
@@ -72,7 +69,8 @@ def artifact_root(path: Path | None = None) -> str:
     if given:
         file = database_file(given)
         folder = Path.cwd() if file is None else file.parent
-    return settings.artifact_root if "://" in settings.artifact_root else str(folder / settings.artifact_root)
+    root = settings.artifact_root
+    return root if "://" in root else (folder / root).absolute().as_uri()
 
 
 def registered_model(template: str, dataset: str, experiment: str) -> str:
@@ -81,7 +79,7 @@ def registered_model(template: str, dataset: str, experiment: str) -> str:
     `/` and `:` of a dataset become `-`.
     """
     _check_template(template)
-    name = template.format(dataset=dataset, experiment=experiment)
+    name = check_text(template.format(dataset=dataset, experiment=experiment))
     return name.replace("/", "-").replace(":", "-")  # MLflow's names cannot hold them
 
 

@@ -61,7 +61,7 @@ def test_logged_models_hold_large_files_once_and_outlive_the_folder(
         assert len({(path / name).stat().st_ino for path in (folder, first, second)}) == copies
     description = yaml.safe_load((first.parent.parent / "MLmodel").read_text())
     artifact = description["flavors"]["python_function"]["artifacts"]["model"]
-    assert artifact == {"path": "artifacts/model", "uri": str(folder)}
+    assert artifact == {"path": "artifacts/model", "uri": folder.as_uri()}
     files = [path.stat().st_size for path in first.parent.parent.rglob("*") if path.is_file()]
     assert large_files.LARGE < description["model_size_bytes"] <= sum(files)
     content = (folder / LARGE_FILE).read_bytes()

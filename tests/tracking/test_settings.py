@@ -13,7 +13,7 @@ def test_relative_paths_start_at_the_file(store: Path, monkeypatch: pytest.Monke
     below.mkdir(parents=True)
     monkeypatch.chdir(below)
     assert settings.tracking_uri() == f"sqlite:///{store.parent / 'runs.db'}"
-    assert settings.artifact_root() == str(store.parent / "files")
+    assert settings.artifact_root() == (store.parent / "files").as_uri()
 
 
 def test_artifacts_lie_beside_the_store(
@@ -21,15 +21,15 @@ def test_artifacts_lie_beside_the_store(
 ) -> None:
     other, bare = tmp_path_factory.mktemp("other"), tmp_path_factory.mktemp("bare")
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{other / 'runs.db'}")
-    assert settings.artifact_root() == str(other / "files")
+    assert settings.artifact_root() == (other / "files").as_uri()
     monkeypatch.chdir(bare)  # no mlflow.yaml here or above
-    assert settings.artifact_root() == str(other / "mlartifacts")
+    assert settings.artifact_root() == (other / "mlartifacts").as_uri()
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "postgresql://qe@host/runs")
-    assert settings.artifact_root() == str(bare / "mlartifacts")
+    assert settings.artifact_root() == (bare / "mlartifacts").as_uri()
     monkeypatch.delenv("MLFLOW_TRACKING_URI")
     monkeypatch.setenv("XDG_DATA_HOME", str(other))
     assert settings.tracking_uri() == f"sqlite:///{other / 'qe' / 'mlflow.db'}"
-    assert settings.artifact_root() == str(other / "qe" / "mlartifacts")
+    assert settings.artifact_root() == (other / "qe" / "mlartifacts").as_uri()
 
 
 def test_an_unknown_key_is_an_error(store: Path) -> None:
