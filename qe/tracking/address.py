@@ -32,9 +32,7 @@ def check_text(text: str) -> str:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        raise InputError(
-            f"{text!r} holds half a surrogate pair", remedy="fix the name"
-        ) from None
+        raise InputError(f"{text!r} holds half a surrogate pair", remedy="fix the name") from None
     return text
 
 

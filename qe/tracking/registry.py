@@ -71,9 +71,8 @@ def model_versions(name: str) -> list[Version]:
 @connected(reading=True)
 def entries(name: str) -> dict[str, Any]:
     """Number -> entry, oldest first; none for a name that is not registered."""
-    versions = mlflow.MlflowClient().search_model_versions(
-        f"name = {_quoted(check_text(name))}", max_results=10_000
-    )
+    query = f"name = {_quoted(check_text(name))}"
+    versions = mlflow.MlflowClient().search_model_versions(query, max_results=10_000)
     return {str(entry.version): entry for entry in sorted(versions, key=lambda entry: int(entry.version))}
 
 
@@ -122,10 +121,9 @@ def tag_version(name: str, version: str, tags: Mapping[str, str]) -> None:
 @connected(reading=True)
 def aliased(name: str, alias: str) -> str | None:
     """The version with an alias; None if none has it."""
+    check_text(name), check_text(alias)
     try:
-        return str(
-            mlflow.MlflowClient().get_model_version_by_alias(check_text(name), check_text(alias)).version
-        )
+        return str(mlflow.MlflowClient().get_model_version_by_alias(name, alias).version)
     except MlflowException:
         return None
 
