@@ -18,6 +18,7 @@ from packaging.utils import canonicalize_name
 
 import features
 from features.basics.packages import DISTRIBUTION, missing, version
+from tests.test_contributing import PLUGIN
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKED = ("qe", "features", "plugins", "pyproject.toml", "README.md", "LICENSE")
@@ -142,6 +143,43 @@ def test_the_wheel_is_what_runs_and_no_folder_shadows_it(installed: Path, tmp_pa
     assert "baseline17" in run(installed, tmp_path, "qe", "features", "list")
     location = run(installed, tmp_path, "python", "-I", "-c", "import features; print(features.__file__)")
     assert location.strip() != features.__file__ and "site-packages" in location
+
+
+@pytest.mark.slow
+def test_the_plugin_of_the_guide_is_installed_and_used(installed: Path, tmp_path: Path) -> None:
+    for name, content in PLUGIN.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content)
+    pip = [sys.executable, "-m", "pip", "--python", str(installed / "python"), "install", "--quiet"]
+    options = ["--no-deps", "--no-index", "--no-build-isolation"]
+    subprocess.run([*pip, *options, str(tmp_path / "plugin")], check=True, capture_output=True)
+    assert "  shout " in run(installed, tmp_path, "qe", "--help")
+    assert run(installed, tmp_path, "qe", "shout", "a!b!") == "2\n"
+    script = (
+        "from features.core.feature_set import FeatureSet; from features.core.segments import Segments\n"
+        "from features.text.tokenizer import Tokenizer; en = Tokenizer('en')\n"
+        "made = FeatureSet.make([{'kind': 'acme-qe:exclamations'}], None)\n"
+        "print(made.extract(Segments(('a',), ('b!',), en, en, ('1',))).to_dict('list'))"
+    )
+    assert run(installed, tmp_path, "python", "-c", script) == "{'exclamations_target': [1.0]}\n"
+
+
+@pytest.mark.slow
+def test_without_a_plugin_package_the_core_works(installed: Path, tmp_path: Path) -> None:
+    site = next((installed.parent / "lib").glob("python*")) / "site-packages"
+    for package in ("qe_human", "qe_papers"):
+        shutil.move(site / package, tmp_path / package)
+    try:
+        listed = run(installed, tmp_path, "qe", "--help")
+        assert "  train " in listed and "  rank " not in listed and "  annotate " in listed
+        assert "agreement" not in run(installed, tmp_path, "qe", "features", "list")
+        with pytest.raises(
+            AssertionError, match="'agreement' is part of the package qe_papers, which is not"
+        ):
+            run(installed, tmp_path, "qe", "features", "describe", "agreement")
+    finally:
+        for package in ("qe_human", "qe_papers"):
+            shutil.move(tmp_path / package, site / package)
 
 
 @pytest.mark.slow

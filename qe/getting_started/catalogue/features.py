@@ -6,6 +6,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from typing import Any
 
 from features.basics.errors import InputError, did_you_mean
+from features.basics.plugins import own_entries
 from features.core.bundle import resource_parameters
 from features.core.configured import Configured
 from features.core.extractor import Extractor, Feature
@@ -95,6 +96,8 @@ def describe(name: str, costs: FeatureCosts | None = None) -> tuple[Family | Set
         return family, [] if family.parameters else columns_of([from_variant(name)])
     if name in set_names():
         return _set(name, costs), columns_of(expand([{"set": name}]))
+    if name in own_entries(EXTRACTORS.group):
+        raise EXTRACTORS.unknown(name)
     hint = did_you_mean(name, [*EXTRACTORS.names, *set_names()])
     raise InputError(
         f"unknown family or set '{name}'",
