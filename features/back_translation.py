@@ -1,4 +1,4 @@
-"""How much of the source comes back when the translation is translated back."""
+"""Similarity of the source and the translation translated back."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

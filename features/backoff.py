@@ -1,4 +1,4 @@
-"""How far the language models had to back off in a segment."""
+"""Backoff steps of language models on both texts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -69,23 +69,14 @@ WINDOWS = (("left", 2, 0), ("centred", 1, 1), ("right", 0, 2))
 WORD_SCORES = (("score", "backoff score", "share"), ("probability", "probability", "probability"))
 
 COLUMNS: tuple[Column[_Words], ...] = (
-    Column(
-        "mean_matched",
+    Column("mean_matched",
         f"mean order of the longest n-gram (at most {LONGEST}) ending in each token; sentence start padded",
-        _UEDIN,
-        "tokens",
-        lambda words: words.mean(np.minimum(words.matched, LONGEST)),
-    ),
+        _UEDIN, "tokens", lambda words: words.mean(np.minimum(words.matched, LONGEST))),
     Column(
         "mean_steps", "mean number of backoff steps", _LORIA, "steps", lambda words: words.mean(words.steps)
     ),
-    Column(
-        "mean_score",
-        "mean backoff score: matched order as a share of the order possible there",
-        _LORIA,
-        "share",
-        lambda words: words.mean(words.score),
-    ),
+    Column("mean_score", "mean backoff score: matched order as a share of the order possible there", _LORIA,
+        "share", lambda words: words.mean(words.score)),
     *(
         Column(
             f"matched_{order}",
@@ -109,7 +100,7 @@ COLUMNS: tuple[Column[_Words], ...] = (
         for attribute, text, unit in WORD_SCORES
         for window, width_before, width_after in WINDOWS
     ),
-)
+)  # fmt: skip
 
 MODELS = (
     ("source_lm5", "source", "forward"),

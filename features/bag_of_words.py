@@ -48,15 +48,12 @@ class BagOfWords(FittedExtractor):
     @property
     def features(self) -> Sequence[Feature]:
         return [
-            Feature(
-                f"bag_of_words_{side}_{name}",
-                f"label predicted from the {side}'s {what}; undefined for an empty text",
-                _ORIGIN,
-                "as the label",
-            )
+            Feature(f"bag_of_words_{side}_{name}",
+                f"label predicted from the {side}'s {what}; undefined for an empty text", _ORIGIN,
+                "as the label")
             for side in _SIDES
             for name, what, _ in _VIEWS
-        ]
+        ]  # fmt: skip
 
     def labels_used(self) -> tuple[str, ...]:
         return ("scores",)

@@ -205,12 +205,8 @@ def _column(
 def _share(name: str, order: int, quartile: Literal[1, 4]) -> Column[_Batch]:
     noun = {1: "unigrams", 2: "bigrams", 3: "trigrams"}[order]
     kind = "the lowest frequency quartile (but seen)" if quartile == 1 else "the highest frequency quartile"
-    return _column(
-        name,
-        f"share of source {noun} in {kind} of the corpus; NaN without {noun}",
-        "ratio",
-        partial(_quartile_share, order, quartile),
-    )
+    return _column(name, f"share of source {noun} in {kind} of the corpus; NaN without {noun}", "ratio",
+        partial(_quartile_share, order, quartile))  # fmt: skip
 
 
 COLUMNS: Final = (
@@ -218,47 +214,20 @@ COLUMNS: Final = (
     _column(
         "1002_target_tokens", "tokens in the target", "tokens", _target_tokens, "words in the translation {}"
     ),
-    _column(
-        "1006_source_token_length",
-        "mean length of source tokens",
-        "characters",
-        _token_length,
-        "letters in a word of the source {}",
-    ),
-    _column(
-        "1009_source_lm",
-        "log-probability of the source, end included",
-        "log10",
-        _source_lm,
-        "how usual the wording of the source is",
-    ),
-    _column(
-        "1012_target_lm",
-        "log-probability of the target, end included",
-        "log10",
-        _target_lm,
-        "how usual the wording of the translation is",
-    ),
-    _column(
-        "1015_target_occurrences",
-        "target tokens by distinct target words",
-        "ratio",
-        _occurrences,
-        "times that the translation has each of its words {}",
-    ),
-    _column(
-        "1022_translations",
-        "mean number of translations per source token with IBM 1 probability above 0.2",
-        "words",
-        _translations,
-        "translations that a word of the source has {}",
-    ),
-    _column(
-        "1036_translations_by_rarity",
+    _column("1006_source_token_length", "mean length of source tokens", "characters", _token_length,
+        "letters in a word of the source {}"),
+    _column("1009_source_lm", "log-probability of the source, end included", "log10", _source_lm,
+        "how usual the wording of the source is"),
+    _column("1012_target_lm", "log-probability of the target, end included", "log10", _target_lm,
+        "how usual the wording of the translation is"),
+    _column("1015_target_occurrences", "target tokens by distinct target words", "ratio", _occurrences,
+        "times that the translation has each of its words {}"),
+    _column("1022_translations",
+        "mean number of translations per source token with IBM 1 probability above 0.2", "words",
+        _translations, "translations that a word of the source has {}"),
+    _column("1036_translations_by_rarity",
         "the same above 0.01, each token divided by its occurrences in the corpus (0 if it has none)",
-        "words per occurrence",
-        _translations_by_rarity,
-    ),
+        "words per occurrence", _translations_by_rarity),
     _share("1046_unigrams_quartile1", 1, 1),
     _share("1049_unigrams_quartile4", 1, 4),
     _share("1050_bigrams_quartile1", 2, 1),
@@ -266,18 +235,8 @@ COLUMNS: Final = (
     _share("1054_trigrams_quartile1", 3, 1),
     _share("1057_trigrams_quartile4", 3, 4),
     _column("1058_seen_unigrams", "share of source tokens that the corpus has", "ratio", _seen_share),
-    _column(
-        "1074_source_punctuation",
-        "punctuation marks in the source",
-        "tokens",
-        _source_marks,
-        "punctuation marks in the source {}",
-    ),
-    _column(
-        "1075_target_punctuation",
-        "punctuation marks in the target",
-        "tokens",
-        _target_marks,
-        "punctuation marks in the translation {}",
-    ),
-)
+    _column("1074_source_punctuation", "punctuation marks in the source", "tokens", _source_marks,
+        "punctuation marks in the source {}"),
+    _column("1075_target_punctuation", "punctuation marks in the target", "tokens", _target_marks,
+        "punctuation marks in the translation {}"),
+)  # fmt: skip

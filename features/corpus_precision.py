@@ -50,15 +50,12 @@ class CorpusPrecision(Extractor):
     @property
     def features(self) -> Sequence[Feature]:
         return [
-            Feature(
-                f"corpus_precision_{side}_{name}",
+            Feature(f"corpus_precision_{side}_{name}",
                 f"smoothed 1-4-gram precision of the {side} against {what}; NaN if empty",
-                f"SDL Language Weaver at WMT12, LF{number[side]}",
-                "share",
-            )
+                f"SDL Language Weaver at WMT12, LF{number[side]}", "share")
             for side in ("source", "target")
             for name, _, what, number in _REFERENCES
-        ]
+        ]  # fmt: skip
 
     def extract(self, segments: Segments) -> FloatArray:
         sides = {"source": segments.source_tokens, "target": segments.target_tokens}

@@ -127,12 +127,8 @@ class Encoder(FittedExtractor):
     def _features(self) -> Iterator[Feature]:
         stem, without = f"{self.prefix}encoder", "NaN if a text has no known token"
         for side in ("source", "target"):
-            yield Feature(
-                f"{stem}_{side}_norm",
-                f"Euclidean length of the {side}'s vector; {without}",
-                "this project",
-                "length",
-            )
+            yield Feature(f"{stem}_{side}_norm", f"Euclidean length of the {side}'s vector; {without}",
+                "this project", "length")  # fmt: skip
         for pair in self._pairs:
             what = _PAIRS[pair].subject
             for name, meaning in _COSINES:
@@ -146,20 +142,14 @@ class Encoder(FittedExtractor):
         if self.prediction:
             inner = ", ".join(map(str, self.layers))
             mean = f", mean of ridges on layers {inner} and the last" if inner else ""
-            yield Feature(
-                f"{stem}_prediction",
+            yield Feature(f"{stem}_prediction",
                 f"label predicted by a ridge on source, target, |difference| and product{mean}; {without}",
-                _OWN,
-                "label",
-            )
+                _OWN, "label")  # fmt: skip
         for kind, number in self._widths.items():
             for k in range(1, number + 1):
-                yield Feature(
-                    f"{stem}_{kind}_{k}",
+                yield Feature(f"{stem}_{kind}_{k}",
                     f"component {k} of {kind.upper()} of source, target, |difference| and product; {without}",
-                    _OWN,
-                    "component",
-                )
+                    _OWN, "component")  # fmt: skip
 
     @property
     def _pairs(self) -> tuple[str, ...]:
@@ -188,7 +178,6 @@ class Encoder(FittedExtractor):
         return self._loaded.encoder
 
     def content_fingerprint(self) -> str:
-        """Fingerprint of the encoder's files in any folder. Raises InputError if there are none."""
         return digest(*sorted(self._folder.checksums().values()))
 
     def checksums(self) -> Mapping[str, str]:

@@ -190,27 +190,12 @@ def _entropy_mean(batch: _Side) -> FloatArray:
 
 def _columns(side: str, condition: str) -> Iterator[Column[_Side]]:
     yield Column("log10", f"log10 p({side} | {condition})", _DFKI, "log10", lambda g: g.log10)
-    yield Column(
-        f"log10_per_{side}_token",
-        f"log10 p({side} | {condition}) / {side} tokens",
-        _LIMSI,
-        "log10 per token",
-        _per_word,
-    )
-    yield Column(
-        f"log10_per_{condition}_token",
-        f"log10 p({side} | {condition}) / {condition} tokens",
-        _LIMSI,
-        "log10 per token",
-        _per_other_word,
-    )
-    yield Column(
-        "mean_probability",
-        "mean over the words of 1 / (l + 1) sum_i t(word | word_i)",
-        _LORIA,
-        "probability",
-        _mean_probability,
-    )
+    yield Column(f"log10_per_{side}_token", f"log10 p({side} | {condition}) / {side} tokens", _LIMSI,
+        "log10 per token", _per_word)  # fmt: skip
+    yield Column(f"log10_per_{condition}_token", f"log10 p({side} | {condition}) / {condition} tokens",
+        _LIMSI, "log10 per token", _per_other_word)  # fmt: skip
+    yield Column("mean_probability", "mean over the words of 1 / (l + 1) sum_i t(word | word_i)", _LORIA,
+        "probability", _mean_probability)  # fmt: skip
     yield Column("confidence", "mean word confidence", _PRHLT, "probability", _mean_confidence)
     yield Column(
         "confidence_lowest", "log10 of the lowest word confidence", _OWN, "log10", _lowest_confidence
@@ -228,28 +213,14 @@ def _columns(side: str, condition: str) -> Iterator[Column[_Side]]:
             "share",
             partial(_share_in_quartile, quartile=quartile),
         )
-    yield Column(
-        "unexplained",
-        "share of words that no word of the other side translates to",
-        _OWN,
-        "share",
-        _unexplained,
-    )
+    yield Column("unexplained", "share of words that no word of the other side translates to", _OWN, "share",
+        _unexplained)  # fmt: skip
     yield from _translation_columns(condition)
-    yield Column(
-        "entropy_sum",
-        "sum of the translation entropies of the known words; NaN without known words",
-        _UU,
-        "bits",
-        _entropy_sum,
-    )
-    yield Column(
-        "entropy",
-        "mean translation entropy of the known words; NaN without known words",
-        _UU,
-        "bits per word",
-        _entropy_mean,
-    )
+    yield Column("entropy_sum",
+        "sum of the translation entropies of the known words; NaN without known words", _UU, "bits",
+        _entropy_sum)  # fmt: skip
+    yield Column("entropy", "mean translation entropy of the known words; NaN without known words", _UU,
+        "bits per word", _entropy_mean)  # fmt: skip
 
 
 def _translation_columns(condition: str) -> Iterator[Column[_Side]]:
@@ -259,27 +230,15 @@ def _translation_columns(condition: str) -> Iterator[Column[_Side]]:
         yield Column(
             stem, f"mean number of {what}", _QUEST, unit, partial(_translations, threshold=threshold)
         )
-        yield Column(
-            f"{stem}_by_frequency",
-            f"mean number of {what}, weighted by corpus frequency; NaN if no word is in the corpus",
-            _UU,
-            unit,
-            partial(_translations_by_frequency, threshold=threshold),
-        )
-        yield Column(
-            f"{stem}_by_rarity",
-            f"mean of the number of {what}, divided by corpus frequency",
-            _QUEST,
-            "words per occurrence",
-            partial(_translations_by_rarity, threshold=threshold),
-        )
-        yield Column(
-            f"generators_{threshold}",
-            f"mean number of {condition} words with t(word | {condition} word) > {threshold}",
-            _QUEST,
-            unit,
-            partial(_translations_of_generators, threshold=threshold),
-        )
+        yield Column(f"{stem}_by_frequency",
+            f"mean number of {what}, weighted by corpus frequency; NaN if no word is in the corpus", _UU,
+            unit, partial(_translations_by_frequency, threshold=threshold))  # fmt: skip
+        yield Column(f"{stem}_by_rarity", f"mean of the number of {what}, divided by corpus frequency",
+            _QUEST, "words per occurrence",
+            partial(_translations_by_rarity, threshold=threshold))  # fmt: skip
+        yield Column(f"generators_{threshold}",
+            f"mean number of {condition} words with t(word | {condition} word) > {threshold}", _QUEST, unit,
+            partial(_translations_of_generators, threshold=threshold))  # fmt: skip
 
 
 def _credit(origin: str, side: str) -> str:

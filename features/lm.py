@@ -1,4 +1,4 @@
-"""How likely the language models find a segment."""
+"""Probabilities of both texts by n-gram language models."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -25,7 +25,7 @@ _OWN = "UPC at WMT12, section 2.1, word by word"
 
 @dataclass(frozen=True)
 class Compared:
-    """What a model of human text and one of machine translations say of a batch of texts."""
+    """Scores of a batch of texts by a model of human text and one of machine translations."""
 
     tokens: Tokens
     human: LMScores
@@ -43,35 +43,18 @@ class Compared:
 
 
 COLUMNS: tuple[Column[Compared], ...] = (
-    Column(
-        "machine_lm_log10",
-        "log10 probability per word and sentence end under a model of machine translations",
-        _DCU,
-        "log10 per event",
-        lambda c: c.per_event(c.machine.log10),
-    ),
-    Column(
-        "machine_lm_human_advantage",
+    Column("machine_lm_log10",
+        "log10 probability per word and sentence end under a model of machine translations", _DCU,
+        "log10 per event", lambda c: c.per_event(c.machine.log10)),
+    Column("machine_lm_human_advantage",
         "log10 of the perplexity under machine translations over that under text, both of order `order`",
-        _UPC,
-        "log10 per event",
-        lambda c: c.per_event(c.human.log10 - c.machine.log10),
-    ),
-    Column(
-        "machine_lm_lowest_advantage",
-        "log10 of how much likelier text makes a token than machine translations do, at its lowest",
-        _OWN,
-        "log10",
-        lambda c: segment_min(c.advantage, c.tokens.offsets),
-    ),
-    Column(
-        "machine_lm_machine_like",
-        "share of tokens likelier in machine translations than in text",
-        _OWN,
-        "share",
-        lambda c: segment_mean(c.advantage < 0, c.tokens.offsets),
-    ),
-)
+        _UPC, "log10 per event", lambda c: c.per_event(c.human.log10 - c.machine.log10)),
+    Column("machine_lm_lowest_advantage",
+        "log10 of how much likelier text makes a token than machine translations do, at its lowest", _OWN,
+        "log10", lambda c: segment_min(c.advantage, c.tokens.offsets)),
+    Column("machine_lm_machine_like", "share of tokens likelier in machine translations than in text", _OWN,
+        "share", lambda c: segment_mean(c.advantage < 0, c.tokens.offsets)),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

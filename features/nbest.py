@@ -1,4 +1,4 @@
-"""What the hypotheses of a decoder tell: how they differ, model scores, phrases, the search."""
+"""N-best lists of a decoder: diversity, model scores, phrases, search statistics."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -243,7 +243,7 @@ COLUMNS: Final = (*DISPERSION, *MODELS, *SEGMENTATION, *SEARCH)
 
 @dataclass(frozen=True)
 class NBest(Extractor):
-    """How the hypotheses of a decoder differ, and what it says of the best: `COLUMNS`.
+    """Diversity of a decoder's hypotheses and its scores of the best one: `COLUMNS`.
 
     Reads the column `nbest`; `qe_papers.moses` makes it from files of Moses. What an entry does not say
     (scores, phrases, search) is NaN; everything is NaN for an empty list. Raises InputError for entries that

@@ -1,4 +1,4 @@
-"""How frequent the n-grams of a segment are in the corpus."""
+"""Corpus frequencies of the n-grams of both texts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -195,27 +195,13 @@ def _columns_of_side(side: str) -> list[Column[Matches]]:
 COLUMNS = (
     *_columns_of_side("source"),
     *_columns_of_side("target"),
-    _column(
-        "length_ratio",
-        "mean source phrase length / mean target phrase length",
-        _DCU,
-        "ratio",
-        lambda g: ratio(_phrase_length(g, "source"), _phrase_length(g, "target")),
-    ),
-)
+    _column("length_ratio", "mean source phrase length / mean target phrase length", _DCU, "ratio",
+        lambda g: ratio(_phrase_length(g, "source"), _phrase_length(g, "target"))),
+)  # fmt: skip
 OF_OPTIONS = (
-    _column(
-        "options",
-        "translations in the table of all n-grams of the source, at most the 20 likeliest of each",
-        _PRHLT,
-        "phrases",
-        lambda g: g.options[0],
-    ),
-    _column(
-        "options_size",
-        "mean words of the translations; NaN without any",
-        _PRHLT,
-        "words",
-        lambda g: ratio(g.options[1], g.options[0]),
-    ),
-)
+    _column("options",
+        "translations in the table of all n-grams of the source, at most the 20 likeliest of each", _PRHLT,
+        "phrases", lambda g: g.options[0]),
+    _column("options_size", "mean words of the translations; NaN without any", _PRHLT, "words",
+        lambda g: ratio(g.options[1], g.options[0])),
+)  # fmt: skip

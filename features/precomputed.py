@@ -116,11 +116,9 @@ class Precomputed(Extractor):
         return self._tables[split]
 
     def content_fingerprint(self) -> str:
-        """Fingerprint of the files' content."""
         return digest(*self.checksums().items())
 
     def checksums(self) -> Mapping[str, str]:
-        """Checksums of the files of all splits."""
         return {split: sha256(Path(path)) for split, path in sorted(self.files.items())}
 
 

@@ -1,4 +1,4 @@
-"""How well the words of the translation are predicted by its source and their neighbours."""
+"""Probabilities of target words given the source and their neighbours, by a neural predictor."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

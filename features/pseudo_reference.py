@@ -1,4 +1,4 @@
-"""How near the translation is to that of another system: its pseudo-reference."""
+"""Similarity of the translation and another system's (pseudo-reference)."""
 
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,4 +1,4 @@
-"""How probable it is that words of the source were translated wrongly: word-level quality."""
+"""P(BAD) of source words: the probability that they were translated wrongly."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

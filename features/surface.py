@@ -82,12 +82,10 @@ class Text:
 
     @cached_property
     def lengths(self) -> FloatArray:
-        """(n,) tokens."""
         return self.tokens.lengths.astype(np.float64)
 
     @cached_property
     def characters(self) -> FloatArray:
-        """(n,) characters of all tokens."""
         return self.sum(len)
 
     def sum(self, measure: Callable[[str], int]) -> FloatArray:
@@ -105,7 +103,6 @@ class Text:
 
     @cached_property
     def types(self) -> FloatArray:
-        """(n,) distinct words (lower-cased)."""
         return np.rint(segment_sum(1.0 / self.occurrences, self.tokens.offsets))
 
     @cached_property
@@ -136,7 +133,7 @@ class Pair:
         return self.source if name == "source" else self.target
 
     def overlap(self, key: Key) -> "Overlap":
-        """What the sides share, by `key` of a token (computed once). None leaves a token out."""
+        """Tokens that both sides share, by `key` of a token (None: ignored); computed once."""
         if key not in self._overlaps:
             self._overlaps[key] = _overlap(self.source.tokens, self.target.tokens, key)
         return self._overlaps[key]
@@ -267,7 +264,7 @@ def _of_side(side: Side, function: OfText) -> Callable[[Pair], FloatArray]:
 
 
 def counted(noun: str, side: Side) -> str:
-    """What a translator reads of a count.
+    """A count in the words of translators.
 
     >>> counted("full stops", "target")
     'full stops in the translation {}'
@@ -283,33 +280,18 @@ def _sides(name: str, description: str, origin: str, unit: str, function: OfText
 
 
 def _difference(name: str, description: str, origin: str, unit: str, function: OfText) -> Columns:
-    yield Column(
-        f"{name}_difference",
-        f"{description}, target minus source",
-        origin,
-        unit,
-        lambda pair: function(pair.target) - function(pair.source),
-    )
+    yield Column(f"{name}_difference", f"{description}, target minus source", origin, unit,
+        lambda pair: function(pair.target) - function(pair.source))  # fmt: skip
 
 
 def _squared(name: str, description: str, origin: str, unit: str, function: OfText) -> Columns:
-    yield Column(
-        f"{name}_squared_difference",
-        f"{description}, squared difference of target and source",
-        origin,
-        f"{unit}^2",
-        lambda pair: (function(pair.target) - function(pair.source)) ** 2,
-    )
+    yield Column(f"{name}_squared_difference", f"{description}, squared difference of target and source",
+        origin, f"{unit}^2", lambda pair: (function(pair.target) - function(pair.source)) ** 2)  # fmt: skip
 
 
 def _ratio(name: str, description: str, origin: str, function: OfText) -> Columns:
-    yield Column(
-        f"{name}_ratio",
-        f"{description}, target by source; NaN if the source has none",
-        origin,
-        "ratio",
-        lambda pair: ratio(function(pair.target), function(pair.source)),
-    )
+    yield Column(f"{name}_ratio", f"{description}, target by source; NaN if the source has none", origin,
+        "ratio", lambda pair: ratio(function(pair.target), function(pair.source)))  # fmt: skip
 
 
 def _tokens(text: Text) -> FloatArray:
@@ -344,20 +326,10 @@ def _lengths() -> Columns:
     yield from _sides(
         "token_length", "mean token length", QUEST.format("1006, of the source"), "characters", _token_length
     )
-    yield Column(
-        "tokens_inverse_ratio",
-        "tokens, source by target; NaN if the target has none",
-        DCU,
-        "ratio",
-        lambda pair: ratio(pair.source.lengths, pair.target.lengths),
-    )
-    yield Column(
-        "many_more_words",
-        "1 if the target has more than three times as many words as the source",
-        UU,
-        "0 or 1",
-        _many_more_words,
-    )
+    yield Column("tokens_inverse_ratio", "tokens, source by target; NaN if the target has none", DCU, "ratio",
+        lambda pair: ratio(pair.source.lengths, pair.target.lengths))  # fmt: skip
+    yield Column("many_more_words", "1 if the target has more than three times as many words as the source",
+        UU, "0 or 1", _many_more_words)  # fmt: skip
 
 
 def _patterns() -> Columns:
@@ -371,13 +343,8 @@ def _patterns() -> Columns:
         yield from _difference(name, what, origin, "tokens", function)
     for name, number in MARK_KINDS.items():
         what, rule, _ = OTHER_PATTERNS[name]
-        yield Column(
-            f"{name}_difference_per_token",
-            f"{what}, absolute difference by target tokens",
-            QUEST.format(number),
-            "ratio",
-            partial(_marks_per_token, rule),
-        )
+        yield Column(f"{name}_difference_per_token", f"{what}, absolute difference by target tokens",
+            QUEST.format(number), "ratio", partial(_marks_per_token, rule))  # fmt: skip
     for name in ("punctuation", "non_alphabetic"):
         what, rule, _ = OTHER_PATTERNS[name]
         yield from _sides(f"{name}_share", f"share of {what}", WLV, "ratio", partial(_share, rule))
@@ -388,13 +355,8 @@ def _patterns() -> Columns:
     )
     for name, rule in (("quotes", is_quote), ("hyphens", _has_hyphen), ("commas", _is_comma),
                        ("numbers", has_digit), ("upper_case", is_upper)):  # fmt: skip
-        yield Column(
-            f"has_{name}",
-            f"1 if the source has {name.replace('_', ' ')}",
-            UEDIN,
-            "0 or 1",
-            partial(_has, rule),
-        )
+        yield Column(f"has_{name}", f"1 if the source has {name.replace('_', ' ')}", UEDIN, "0 or 1",
+            partial(_has, rule))  # fmt: skip
 
 
 def _not_word(token: str) -> bool:
@@ -559,20 +521,11 @@ def _forms() -> Columns:
          OWN, "0 or 1", lambda t: t.edge(_starts_with_capital, "first")),
     ):  # fmt: skip
         yield from _sides(name, what, origin, unit, function)
-    yield Column(
-        "same_final_mark",
-        "1 if both texts end with the same mark, or with none; NaN if one is empty",
-        WLV,
-        "0 or 1",
-        _same_end,
-    )
-    yield Column(
-        "split_contractions",
-        "`a el` and `de el` in the target (in Spanish: al, del)",
-        WLV_LINGUISTIC,
-        "bigrams",
-        lambda pair: _split_contractions(pair.target),
-    )
+    yield Column("same_final_mark",
+        "1 if both texts end with the same mark, or with none; NaN if one is empty", WLV, "0 or 1",
+        _same_end)  # fmt: skip
+    yield Column("split_contractions", "`a el` and `de el` in the target (in Spanish: al, del)",
+        WLV_LINGUISTIC, "bigrams", lambda pair: _split_contractions(pair.target))  # fmt: skip
 
 
 def _digits(token: str) -> str | None:
@@ -588,44 +541,21 @@ def _copied_share(pair: Pair) -> FloatArray:
 
 
 def _copies() -> Columns:
-    yield Column(
-        "numbers_missing",
-        "source tokens with digits that the target lacks (separators do not count)",
-        WLV,
-        "tokens",
+    yield Column("numbers_missing",
+        "source tokens with digits that the target lacks (separators do not count)", WLV, "tokens",
         lambda pair: pair.overlap(_digits).missing,
-        plain="numbers of the source that the translation lacks {}",
-    )
-    yield Column(
-        "numbers_added",
-        "target tokens with digits that the source lacks (separators do not count)",
-        WLV,
-        "tokens",
-        lambda pair: pair.overlap(_digits).added,
-        plain="numbers of the translation that the source lacks {}",
-    )
-    yield Column(
-        "copied",
-        "words of 4 letters or more that occur in both texts",
-        NOTES,
-        "tokens",
+        plain="numbers of the source that the translation lacks {}")  # fmt: skip
+    yield Column("numbers_added", "target tokens with digits that the source lacks (separators do not count)",
+        WLV, "tokens", lambda pair: pair.overlap(_digits).added,
+        plain="numbers of the translation that the source lacks {}")  # fmt: skip
+    yield Column("copied", "words of 4 letters or more that occur in both texts", NOTES, "tokens",
         lambda pair: pair.overlap(_long_word).shared,
-        plain="words that are the same in both texts {}",
-    )
-    yield Column(
-        "copied_share",
-        "the same by target words of 4 letters or more; NaN if there is none",
-        NOTES,
+        plain="words that are the same in both texts {}")  # fmt: skip
+    yield Column("copied_share", "the same by target words of 4 letters or more; NaN if there is none", NOTES,
+        "ratio", _copied_share)  # fmt: skip
+    yield Column("punctuation_ratio", "punctuation marks, source by target; NaN if the target has none", DCU,
         "ratio",
-        _copied_share,
-    )
-    yield Column(
-        "punctuation_ratio",
-        "punctuation marks, source by target; NaN if the target has none",
-        DCU,
-        "ratio",
-        lambda pair: ratio(pair.source.count(is_punctuation), pair.target.count(is_punctuation)),
-    )
+        lambda pair: ratio(pair.source.count(is_punctuation), pair.target.count(is_punctuation)))  # fmt: skip
 
 
 COLUMNS: Final = (

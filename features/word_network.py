@@ -90,15 +90,12 @@ class WordNetwork(TwoSides):
     @property
     def features(self) -> Sequence[Feature]:
         return [
-            Feature(
-                f"{self.stem}_{side}_{name}",
-                f"{what} predicted from the words of the {side}; undefined for an empty text",
-                _ORIGIN,
-                unit,
-            )
+            Feature(f"{self.stem}_{side}_{name}",
+                f"{what} predicted from the words of the {side}; undefined for an empty text", _ORIGIN,
+                unit)
             for side in self._names
             for name, what, unit in _OUTCOMES
-        ]
+        ]  # fmt: skip
 
     def labels_used(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(("scores", self.labels, *self.texts)))

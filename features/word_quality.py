@@ -129,15 +129,11 @@ class WordQuality(Knowing, ResourceLookup, WordLevelExtractor):
     @property
     def features(self) -> Sequence[Feature]:
         return [
-            Feature(
-                f"{stem('word_quality', self.knowledge)}_{kind}_{a.name}",
-                f"{kind}s: {a.description}",
-                _ORIGIN,
-                a.unit,
-            )
+            Feature(f"{stem('word_quality', self.knowledge)}_{kind}_{a.name}", f"{kind}s: {a.description}",
+                _ORIGIN, a.unit)
             for kind in KINDS
             for a in AGGREGATES
-        ]
+        ]  # fmt: skip
 
     def requires(self) -> tuple[str, ...]:
         return (*sorted(self._reads), *(column for each in self.knowledge for column in each.requires()))

@@ -1,4 +1,4 @@
-"""How functions are compiled by Numba where its defaults cost time."""
+"""Options of Numba for small functions."""
 
 from typing import Any, Final
 

@@ -18,8 +18,8 @@ _FNV_PRIME = np.uint64(1099511628211)
 
 
 def intern_chunks(texts: Sequence[str]) -> tuple[list[str], Longs, Longs]:
-    """What `str.split` gives for every text, as ids. Returns the distinct chunks in order of first
-    occurrence; (n_chunks,) indices into them; (n_texts + 1,) offsets of the texts.
+    """`str.split` of every text, as ids. Returns the distinct chunks in order of first occurrence;
+    (n_chunks,) indices into them; (n_texts + 1,) offsets of the texts.
 
     >>> chunks, ids, offsets = intern_chunks(["a b a", "", " b "])
     >>> chunks, ids.tolist(), offsets.tolist()

@@ -1,5 +1,5 @@
-"""What the system lets this process use (Linux): limits of control groups, and memory. Containers and job
-schedulers set control groups.
+"""Limits of this process on Linux: control groups and free memory. Containers and job schedulers set control
+groups.
 """
 
 from collections.abc import Iterator

@@ -14,7 +14,7 @@ REMEDY = "split it into sentences, or leave it out"
 
 
 def too_long(text: str) -> str:
-    """How long a text is, and how long it may be; empty if it is short enough.
+    """The length and the limit if a text is too long; else empty.
 
     >>> too_long("a short text"), too_long("no " * 2001)
     ('', '2,001 words, but a text has at most 2,000')

@@ -32,7 +32,7 @@ def installed() -> dict[str, str]:
 
 
 def install(extra: str) -> str:
-    """How to install an extra.
+    """The command that installs an extra.
 
     >>> install("spark")
     "pip install 'mtqe[spark]'"

@@ -1,4 +1,4 @@
-"""How long work reports where it is: a callback, so that libraries print nothing."""
+"""Progress of long work as a callback, so that libraries print nothing."""
 
 from typing import Protocol
 

@@ -1,1 +1,1 @@
-"""What extractors and resources are made of."""
+"""Segments, extractors, resources, bundles and feature sets."""

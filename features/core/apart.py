@@ -1,4 +1,4 @@
-"""Apart: rows that resources hold texts of are looked up in resources without these texts."""
+"""Out-of-fold resources: rows whose texts a resource holds use a resource built without these texts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Table(Protocol):
     """Something computed of segments, that can be put together and in another order."""
 
     def take(self, rows: Longs) -> Self:
-        """What was computed of the segments at `rows`."""
+        """The results for the segments at `rows`."""
 
 
 Computed = TypeVar("Computed", bound=Table)
@@ -48,7 +48,6 @@ class Parts:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Identifies rows and parts."""
         return digest(self.count, *(f"{row} {part}" for row, part in self.rows.items()))
 
     def __call__(self, segments: Segments) -> Longs:
@@ -58,13 +57,13 @@ class Parts:
 
 @dataclass(frozen=True, eq=False)
 class OutOfFold(Generic[Which]):
-    """What to look rows up in: `new` for rows that gave no text, `others[k]` for part k."""
+    """Out-of-fold resources: rows of part k use `alternatives[k]`, which was built without their texts."""
 
     parts: Parts
     alternatives: Sequence[Which]
 
     def groups(self, new: Which, segments: Segments) -> list[tuple[Which, Longs]]:
-        """What to look up in, and the rows to look up there; ascending, none of them empty."""
+        """(resources, rows that use them); rows ascending, no group empty."""
         part = self.parts(segments)
         choices = [(new, NEW), *((other, k) for k, other in enumerate(self.alternatives))]
         groups = [(which, np.flatnonzero(part == k)) for which, k in choices]

@@ -91,7 +91,6 @@ class Bundle:
             )
 
     def part(self, name: str) -> Resource:
-        """The resource `name`, loaded."""
         if name not in self._loaded:
             self.require([name])
             parts = self.manifest["parts"]

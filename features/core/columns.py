@@ -17,10 +17,10 @@ Batch = TypeVar("Batch")
 
 @dataclass(frozen=True)
 class Column(Generic[Prepared]):
-    """What a feature is called and says, who describes it, its unit, and how it is computed.
+    """A feature (name, description, source, unit) and the function that computes it.
 
     compute  (n,) values from the prepared batch, or a number from one prepared segment
-    plain  what it is to a translator (`Feature.plain`)
+    plain  phrase for translators (`Feature.plain`)
 
     >>> length = Column[list[str]]("words", "words of each text", "this project", "words", lambda texts: (
     ...     np.array([float(len(text.split())) for text in texts])))
@@ -57,7 +57,7 @@ class Column(Generic[Prepared]):
 
 
 def features_of(columns: Iterable[Column[Prepared]]) -> tuple[Feature, ...]:
-    """What the columns say, in order."""
+    """The features of columns, in order."""
     return tuple(column.feature for column in columns)
 
 

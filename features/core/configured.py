@@ -46,7 +46,7 @@ class Configured:
     label: str
 
     def errors(self) -> Iterator[InputError]:
-        """Everything that is wrong with the settings: names, types, ranges, what is missing."""
+        """All mistakes in the settings: unknown names, types, ranges, missing ones."""
         known = [entry.name for entry in self._fields]
         for key, value in self.settings.items():
             if key not in known:
@@ -110,7 +110,6 @@ class Configured:
             raise InputError(f"{self.label}: {error}") from None
 
     def within(self) -> Iterator["Configured"]:
-        """What its lists name."""
         for name in self.lists:
             yield from self.inner(name)
 
@@ -214,7 +213,7 @@ def resources_in(instance: Any) -> list[Resource]:
 
 
 def type_errors(value: Any, hint: Any, name: str, location: str) -> Iterator[InputError]:
-    """What is wrong with the type or range of a setting."""
+    """Mistakes in the type or range of a setting."""
     for place, label in mistakes(value, hint, name):
         yield InputError(f"'{place}' {label}", location=location)
 

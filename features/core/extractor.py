@@ -122,7 +122,7 @@ class FittedExtractor(Extractor):
         return fitted
 
     def learned(self, value: Learned | None) -> Learned:
-        """What `fit` learned, which is None before. Raises InputError if it is None."""
+        """The learned value. Raises InputError if it is None: the extractor is not fitted."""
         if value is None:
             name = type(self).__module__.rpartition(".")[2]
             raise InputError(

@@ -178,12 +178,10 @@ class FeatureSet:
         return [frozenset(e.names) - names for e, names in zip(self.extractors, kept_features, strict=True)]
 
     def kept_features(self, i: int) -> list[Feature]:
-        """The features of extractor i that are kept."""
         features = self.extractors[i].features
         return [features[k] for k in self._indices[i]]
 
     def keep(self, i: int, block: FloatArray) -> FloatArray:
-        """The kept columns of what extractor i computed."""
         return block[:, self._indices[i]]
 
     @property
@@ -196,7 +194,6 @@ class FeatureSet:
 
     @property
     def columns(self) -> list[str]:
-        """The columns of its tables: features, then trees."""
         return [*self.names, *(tree.name for tree in self.trees)]
 
     def keeping(self, names: Collection[str], complete: Collection[int] = ()) -> "FeatureSet":
@@ -217,7 +214,6 @@ class FeatureSet:
         return replace(self, configs=configs, extractors=tuple(self.extractors[i] for i in stay))
 
     def requires(self) -> tuple[str, ...]:
-        """The optional columns of Segments that it cannot do without, each once."""
         needed = [column for extractor in self.extractors for column in extractor.requires()]
         return tuple(dict.fromkeys([*needed, *(tree.requires() for tree in self.trees)]))
 
@@ -245,7 +241,6 @@ class FeatureSet:
 
     @property
     def fitted(self) -> tuple[FittedExtractor, ...]:
-        """The extractors that learn from labels."""
         return tuple(e for e in self.extractors if isinstance(e, FittedExtractor))
 
     def extract(self, segments: Segments, report: Callable[[str], None] | None = None) -> "pd.DataFrame":
@@ -305,8 +300,8 @@ def _set_files() -> Mapping[str, Path]:
 
 
 def set_content(name: str) -> dict[str, Any]:
-    """What features/sets/NAME.yaml says: `description`, `origin`, `absent`, `features`. Raises InputError for
-    an unknown set, with the known ones and the nearest.
+    """The content of features/sets/NAME.yaml: `description`, `origin`, `absent`, `features`. Raises
+    InputError for an unknown set, with the known ones and the nearest.
     """
     if name not in set_names():
         raise unknown_name("feature set", name, set_names())
@@ -354,7 +349,7 @@ def extractor_fingerprint(config: Mapping[str, Any], extractor: Extractor) -> st
 
 
 def checked(extractor: Extractor, segments: Segments) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """What the extractor computes, its contract verified: shape, type, finite or NaN."""
+    """The extractor's features, verified: shape, type, finite or NaN."""
     return verified(extractor, extractor.extract(segments), len(segments))
 
 

@@ -1,4 +1,4 @@
-"""What features are about, in words of translators: what explanations say."""
+"""Topics of features in words of translators, for explanations."""
 
 from features.core.extractor import Feature
 
@@ -7,8 +7,7 @@ TEXTS = {"source": "source", "target": "translation"}  # how translators call th
 
 
 def phrase(feature: Feature, family: str) -> str:
-    """What a feature is about, in words. Its own phrase, else its family's, else its description with the
-    value.
+    """The topic of a feature: its own phrase, else its family's, else its description with the value.
 
     family  `Extractor.plain`: `{text}` becomes the text that the feature's name has
 

@@ -27,10 +27,10 @@ class OnlyForParts:
 
 @dataclass(frozen=True, kw_only=True)
 class Builder(ABC):
-    """How a kind of resource is built: its fields are settings, and parts of the same bundle. A field
-    annotated with a Resource class is another part, passed loaded; `parts` of the kind may name it. One
-    annotated with a Resource class or None is passed for those of the kind's `parts` that name it. A field
-    `scratch: Path | None` is given an empty folder that lives as long as the build.
+    """Builds one kind of resource: its fields are settings, and parts of the same bundle. A field annotated
+    with a Resource class is another part, passed loaded; `parts` of the kind may name it. One annotated with
+    a Resource class or None is passed for those of the kind's `parts` that name it. A field `scratch: Path |
+    None` is given an empty folder that lives as long as the build.
     """
 
     @abstractmethod
@@ -70,11 +70,9 @@ class Resource(ABC):
     @final
     @classmethod
     def build(cls, corpus: ParallelCorpus, *, progress: Progress = silent, **settings: Any) -> Self:
-        """Builds from a corpus; `settings` are the fields of `builder`."""
         return cast(Self, cls.builder(**settings).build(corpus, progress))
 
     def with_settings(self, **added: Any) -> Self:
-        """The same resource with further settings recorded."""
         return replace(self, settings={**self.settings, **added})
 
     @final
@@ -92,8 +90,8 @@ class Resource(ABC):
         return load_fields(path, cls)
 
     def for_scoring(self) -> Self:
-        """What a loaded model scores with: this part, or an equally good and faster one. Training computes
-        with the resource itself, so that figures do not depend on what is thought of later.
+        """The resource that a loaded model scores with: this one, or an equivalent faster one. Training
+        computes with the resource itself, so that figures do not depend on what is thought of later.
         """
         return self
 
@@ -116,7 +114,6 @@ class Resource(ABC):
 
     @property
     def fingerprint(self) -> str:
-        """Identifies content and settings."""
         return digest(
             "features.resources." + kind_of(type(self)),  # the same wherever a kind's file lies
             self._built_by or self.version,
@@ -136,12 +133,11 @@ def _setting_hints(builder: type[Any]) -> Iterator[tuple[str, Any]]:
 
 
 def kind_of(resource: type[Resource]) -> str:
-    """The name of a kind of resource: its module's."""
     return resource.__module__.rpartition(".")[2]
 
 
 def declaration(make: Callable[..., Any]) -> Callable[..., Any]:
-    """What declares the parameters of `make`: itself; of a kind's own `build`, the builder."""
+    """The callable that declares the parameters of `make`: itself, or the builder of a kind's own `build`."""
     inner = inspect.unwrap(make)
     kind = getattr(inner, "__self__", None)
     return kind.builder if inspect.isclass(kind) and issubclass(kind, Resource) else inner

@@ -32,7 +32,7 @@ _META = "meta.json"
 
 
 class Recorded(dict[str, Any]):
-    """What a resource was built with; raises InputError for a key that is not recorded."""
+    """Recorded settings of a resource; a missing key raises InputError."""
 
     def __missing__(self, key: str) -> Any:
         raise InputError(f"a resource is damaged: its {_META} does not say '{key}'", remedy=REBUILD)
@@ -64,7 +64,7 @@ def _write(path: Path, thing: Any, meta: dict[str, Any], arrays: dict[str, NDArr
 
 
 def load_fields(path: Path, kind: type[T]) -> T:
-    """What `save_fields` wrote of a dataclass `kind`."""
+    """Loads a dataclass that `save_fields` wrote."""
     return _read(path, kind, *load_arrays(path))
 
 
@@ -111,7 +111,7 @@ def save_arrays(path: Path, meta: Mapping[str, Any], **arrays: NDArray[Any]) -> 
 
 
 def load_arrays(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """What `save_arrays` wrote; the arrays memory-mapped, read-only."""
+    """Loads the output of `save_arrays`; arrays memory-mapped, read-only."""
     meta = json.loads((path / _META).read_text("utf-8"))
     arrays = {
         f.stem: np.load(f, mmap_mode="r" if f.stat().st_size > 128 + 64 else None, allow_pickle=False)

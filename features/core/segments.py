@@ -162,7 +162,6 @@ class Segments:
 
     @cached_property
     def target_annotated(self) -> Annotated:
-        """The same of the targets."""
         return Annotated(self.require("annotation_target"), self.target_tokens, "annotation_target")
 
     @cached_property
@@ -186,7 +185,6 @@ class Segments:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Identifies content and tokenization."""
         parts: list[object] = [self.source_tokenizer, self.target_tokenizer]
         for name, column in self.columns():
             parts += [name, "\x1f".join(column).encode("utf-8", "surrogatepass")]

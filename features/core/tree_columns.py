@@ -31,17 +31,14 @@ class TreeColumn(ABC):
 
     @property
     def kind(self) -> str:
-        """The name of its file."""
         return type(self).__module__.rpartition(".")[2]
 
     @property
     def name(self) -> str:
-        """The column's name in a feature table."""
         return f"{self.kind}_{self.side}"
 
     @property
     def config(self) -> dict[str, Any]:
-        """What `make_trees` makes it from."""
         return {"kind": self.kind, **asdict(self)}
 
     @property
@@ -51,7 +48,6 @@ class TreeColumn(ABC):
 
     @property
     def plain(self) -> str:
-        """What it is about, in words of translators."""
         return f"how the sentences of the {TEXTS[self.side]} are built"
 
     @abstractmethod

@@ -71,13 +71,12 @@ class SubwordMeans:
         return {t: i for i, t in enumerate(self.types)}
 
     def save(self, path: Path) -> None:
-        """Writes into the existing directory `path`."""
         (path / "subwords.txt").write_text("".join(t + "\n" for t in self.types), "utf-8", newline="")
         np.save(path / "subwords.npy", np.vstack([self.sums, self.counts]), allow_pickle=False)
 
     @classmethod
     def load(cls, path: Path) -> "SubwordMeans":
-        """What `save` wrote. Raises Damaged if there is not one sum and count for each subword."""
+        """Loads saved means. Raises Damaged if there is not one sum and count for each subword."""
         types = (path / "subwords.txt").read_bytes().decode("utf-8").split("\n")[:-1]
         values = np.load(path / "subwords.npy", allow_pickle=False)
         typed("subwords", values, np.float64, 2, len(types))

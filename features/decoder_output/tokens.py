@@ -25,7 +25,7 @@ UNKNOWN: Final = "<unk>"
 
 @dataclass(frozen=True, eq=False)
 class DecoderTokens:
-    """What the decoder said of n translations.
+    """Subwords and log-probabilities of n translations.
 
     subwords          the system's output as it came
     log_probability   (n_subwords,) natural logarithms

@@ -40,7 +40,7 @@ class EditLabels:
 
     @cached_property
     def target_order(self) -> WordOrder:
-        """How far, and with how many others, every target word moved."""
+        """Distance and group size of the move of every target word."""
         return word_order(self.partners, self.target_offsets)
 
     @cached_property

@@ -32,7 +32,7 @@ _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 @dataclass(frozen=True, eq=False)
 class TerEdits:
-    """What turns each hypothesis into its reference; all arrays (n,) int64.
+    """Edits that turn each hypothesis into its reference; all arrays (n,) int64.
 
     edits              shifts + insertions + deletions + substitutions
     insertions         hypothesis words that the reference lacks

@@ -177,7 +177,7 @@ def _place(values: Any, starts: Any, result: Any) -> None:
 
 
 def readable(stored: Stored) -> Any:
-    """What `read_at` reads: (places, list) of decimals in a list, else the array."""
+    """The argument of `read_at`: (places, list) for decimals in a list, else the array."""
     if stored.dtype != np.uint16:
         return stored
     size = _START + 2 * _listed(stored)
@@ -189,7 +189,6 @@ def _listed(stored: NDArray[np.uint16]) -> int:
 
 
 def length(stored: Stored) -> int:
-    """How many numbers there are."""
     if stored.dtype == np.uint16:
         return len(stored) - _START - 2 * _listed(stored)
     if stored.dtype == np.uint8:

@@ -352,7 +352,7 @@ def write_words(path: Path, words: Iterable[str]) -> None:
 
 
 def read_words(path: Path) -> tuple[str, ...]:
-    """What `write_words` wrote; only LF ends a word."""
+    """Reads a file of `write_words`; only LF ends a word."""
     return words_in(path.read_bytes())
 
 

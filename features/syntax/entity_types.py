@@ -1,4 +1,4 @@
-"""What annotators call the types of entities, and the few types that are counted."""
+"""Names of entity types by annotator, and the types that are counted."""
 
 from collections.abc import Mapping
 from typing import Final

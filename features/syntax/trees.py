@@ -147,7 +147,6 @@ class Trees:
 
     @classmethod
     def concatenate(cls, batches: Sequence["Trees"]) -> "Trees":
-        """The trees of all batches, one batch after the other."""
         index: dict[str, int] = {}
         labels = [np.empty(0, np.int32)]
         for batch in batches:
@@ -172,7 +171,6 @@ class Trees:
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
-        """(n,) nodes of each tree."""
         return np.diff(self.offsets)
 
     @cached_property
@@ -195,7 +193,6 @@ class Trees:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Identifies the content."""
         names = "\x00".join(self.types).encode("utf-8", "surrogatepass")
         return digest(names, self.labels.tobytes(), self.arities.tobytes(), self.offsets.tobytes())
 
@@ -224,7 +221,6 @@ class Trees:
             return self._cache[key]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Arrays alone: no label holds a line end."""
         text = "\n".join(self.types).encode("utf-8", "surrogatepass")
         arrays = {name: getattr(self, name) for name in ("labels", "arities", "offsets")}
         return {"types": np.frombuffer(text, np.uint8).copy(), **arrays}

@@ -35,7 +35,6 @@ class ChunkTokenizer:
         self._classes = self.rules.classes
 
     def split(self, text: str) -> list[str]:
-        """The tokens of one line."""
         # Two blanks stay where only control characters stood between them: the rules can tell.
         return self.rules.line(" ".join(text.split()).translate(self.clean).strip())
 

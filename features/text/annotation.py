@@ -169,12 +169,10 @@ class Annotated:
 
     @cached_property
     def heads(self) -> NDArray[np.int32]:
-        """(n_tokens,) as the function `heads`."""
         return heads(self.blocks, self.tokens, self.location)
 
     @cached_property
     def trees(self) -> tuple[str, ...]:
-        """(n,) bracketed constituents; empty if there are none."""
         return trees(self.blocks)
 
     @cached_property
@@ -238,11 +236,9 @@ class Annotated:
         return np.array(result, bool)
 
     def values(self, name: str) -> NDArray[np.float64]:
-        """(n,) as the function `values`."""
         return values(self.blocks, name)
 
     def value_lists(self, name: str) -> list[NDArray[np.float64]]:
-        """(n,) as the function `value_lists`."""
         return value_lists(self.blocks, name)
 
 

@@ -57,7 +57,6 @@ class ParallelCorpus:
             typed("lines", self.lines, np.int64, len(self))
 
     def side(self, name: str) -> Tokens:
-        """`source` or `target`."""
         if name not in ("source", "target"):
             raise ValueError(f"side must be 'source' or 'target', but got {name!r}")
         return self.source if name == "source" else self.target
@@ -66,7 +65,6 @@ class ParallelCorpus:
         return self.source_tokenizer if side == "source" else self.target_tokenizer
 
     def take(self, rows: NDArray[np.int64]) -> "ParallelCorpus":
-        """The pairs at `rows`."""
         return ParallelCorpus(
             self.source.take(rows),
             self.target.take(rows),
@@ -78,7 +76,6 @@ class ParallelCorpus:
         )
 
     def swapped(self) -> "ParallelCorpus":
-        """The same pairs with source and target exchanged."""
         return ParallelCorpus(
             self.target,
             self.source,
@@ -170,7 +167,6 @@ class ParallelCorpus:
         )
 
     def save(self, path: Path) -> None:
-        """Writes into the existing directory `path`."""
         meta = {
             "source_tokenizer": self.source_tokenizer.settings(),
             "target_tokenizer": self.target_tokenizer.settings(),
@@ -187,7 +183,6 @@ class ParallelCorpus:
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """What `save` wrote, memory-mapped."""
         meta: Mapping[str, Any] = json.loads((path / "meta.json").read_text("utf-8"))
         sides = []
         for name in ("source", "target"):

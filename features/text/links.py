@@ -64,7 +64,6 @@ class Links:
 
     @classmethod
     def read(cls, path: Path) -> "Links":
-        """A Pharaoh file, plain or gzip."""
         return cls.from_pharaoh(read_lines(path), path)
 
     @classmethod
@@ -103,7 +102,6 @@ class Links:
         return Links(self.offsets, self.target[order], self.source[order])
 
     def mask(self, lengths: NDArray[np.int64], widths: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """The inverse of `from_mask`."""
         starts = np.concatenate(([0], np.cumsum(lengths * widths))).astype(np.int64)
         segment = np.repeat(np.arange(len(self)), np.diff(self.offsets))
         mask = np.zeros(starts[-1], bool)

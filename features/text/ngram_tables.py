@@ -262,11 +262,9 @@ class Trie:
         return cls(sizes, np.concatenate([words for words, _ in levels]), closed)
 
     def compact(self) -> "Trie":
-        """The same n-grams in fewer bytes."""
         return Trie(self.sizes, packed(self.words), stepped(self.first))
 
     def plain(self) -> "Trie":
-        """The same n-grams in plain arrays."""
         return Trie(self.sizes, unpacked(self.words), unpacked(self.first))
 
     def check_arrays(self, vocabulary: int) -> None:
@@ -291,7 +289,6 @@ class Trie:
         return np.cumsum((0, *self.sizes)).astype(np.int64)
 
     def nodes(self, order: int) -> slice:
-        """The nodes of one order."""
         return slice(int(self.begins[order - 1]), int(self.begins[order]))
 
     def extend(self, contexts: Ints, ids: Ints, offsets: Offsets) -> Ints:

@@ -36,7 +36,6 @@ class WordNet:
 
     @classmethod
     def read(cls, folder: Path = FOLDER) -> Self:
-        """Raises InputError if one of the files `index.noun`, `noun.exc`, ... is not there."""
         files = [folder / name for pos in _FILES for name in (f"index.{pos}", f"{pos}.exc")]
         for file in files:
             if not file.is_file():

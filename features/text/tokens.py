@@ -58,7 +58,6 @@ class Tokens:
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
-        """(n,) tokens per text."""
         return np.diff(self.offsets)
 
     @cached_property
@@ -67,7 +66,6 @@ class Tokens:
         return np.repeat(np.arange(len(self), dtype=np.int64), self.lengths)
 
     def words(self, i: int) -> list[str]:
-        """The tokens of text i as strings."""
         return [self.types[k] for k in self.ids[self.offsets[i] : self.offsets[i + 1]].tolist()]
 
     def lower(self) -> "Tokens":
@@ -105,7 +103,6 @@ class Tokens:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Identifies the content."""
         return digest("\n".join(self.types).encode(), self.ids.tobytes(), self.offsets.tobytes())
 
 
@@ -128,7 +125,6 @@ class TokensBuilder:
         return len(self._offsets) - 1
 
     def add(self, tokens: Tokens) -> None:
-        """Appends texts."""
         self.add_arrays(tokens.types, tokens.ids, tokens.offsets)
 
     def add_arrays(self, types: Sequence[str], ids: NDArray[np.int32], offsets: NDArray[np.int64]) -> None:
@@ -140,7 +136,6 @@ class TokensBuilder:
         self._ids.frombytes(mapping[ids].tobytes())
 
     def tokens(self) -> Tokens:
-        """All texts added so far."""
         ids, offsets = np.array(self._ids, np.int32), np.array(self._offsets, np.int64)
         return Tokens(tuple(self._index), ids, offsets)
 

@@ -40,7 +40,6 @@ class Vocabulary:
         return {word: i for i, word in enumerate(self.words[len(MARKERS) :], start=len(MARKERS))}
 
     def lookup(self, words: Sequence[str]) -> NDArray[np.int32]:
-        """(n,) ids; 0 for words the vocabulary lacks."""
         return np.fromiter(map(self.index.get, words, repeat(UNK)), np.int32, len(words))
 
     @cached_property
@@ -48,12 +47,11 @@ class Vocabulary:
         return digest("\n".join(self.words).encode())
 
     def save(self, path: Path) -> None:
-        """One word per line, markers left out (tokens never contain line feeds)."""
         write_words(path, self.words[len(MARKERS) :])
 
     @classmethod
     def load(cls, path: Path) -> "Vocabulary":
-        """What `save` wrote; files of the same words give one vocabulary, whose index is made once."""
+        """Loads a saved vocabulary; files with the same words share one vocabulary and its index."""
         content = path.read_bytes()
         key = hashlib.sha256(content).digest()
         if (known := _loaded.get(key)) is None:
