@@ -20,9 +20,9 @@ from sklearn.svm import SVR
 
 from qe.config import experiment as experiments
 from qe.tracking import runs
-from qe.training.candidates import search_candidates
 from qe.training.check import check
-from qe.training.preparation import Prepared, prepare
+from qe.training.preparation import Prepared, feature_tables, prepare
+from qe.training.search import search_candidates
 from qe.training.tracked import trial_logger
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -70,7 +70,7 @@ def this_project(
     with runs.run("bench", settings_file=settings) as run:
         started = time.process_time()
         log = trial_logger(run, loaded.search.objective)
-        result, _ = search_candidates(data, journal=journal, on_trial=log)
+        result = search_candidates(data, feature_tables(data), journal=journal, on_trial=log)
         seconds = time.process_time() - started
     assert len(result.trials) == 96
     return seconds, float(result.best_trial.values[0])

@@ -20,11 +20,8 @@ from features.basics.array_types import FloatArray
 from qe.config.experiment import StrategySection
 from qe.data.dataset import LabelScale
 from qe.data.splits import make_folds
-from qe.training.drawing import Drawing
-from qe.training.failures import CandidateFailed
-from qe.training.fold_data import FoldData
-from qe.training.objective import Objective
-from qe.training.space import Space
+from qe.training.objective import CandidateFailed, FoldData, Objective
+from qe.training.space import Drawing, Space
 
 LEARNERS = ("ridge", "svr_rbf", "lightgbm", "elastic_net")
 KINDS: dict[str, Callable[[int], BaseSampler]] = {

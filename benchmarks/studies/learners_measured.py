@@ -31,8 +31,7 @@ from qe.learning.selector import SELECTORS
 from qe.models.pipeline import Candidate
 from qe.training import search
 from qe.training.check import check
-from qe.training.fold_data import FoldData
-from qe.training.objective import Objective
+from qe.training.objective import FoldData, Objective
 from qe.training.preparation import prepare
 from qe.training.space import Space
 
@@ -96,7 +95,7 @@ def warm(fold: FoldData, candidate: Candidate) -> None:
     """Compiles what is compiled."""
     rows = np.arange(80)
     small = FoldData(
-        fold.train.iloc[rows], fold.scores[rows], None, fold.held_out.iloc[:5], fold.gold[:5], fold.rows[:5]
+        fold.train.iloc[rows], fold.scores[rows], None, fold.test.iloc[:5], fold.gold[:5], fold.rows[:5]
     )
     small.predict(candidate, SCALE, 0)
 

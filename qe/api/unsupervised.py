@@ -14,9 +14,8 @@ from qe.data.frames import AnyTable, as_pandas
 from qe.data.table_rows import unusable
 from qe.resources.cache import default_cache
 from qe.training.check import check
-from qe.training.without_labels import Unlabelled
+from qe.training.without_labels import DECODER, Unlabelled, unlabelled_experiment
 from qe.training.without_labels import train_without_labels as made
-from qe.training.without_labels_experiment import DECODER, unlabelled_experiment
 
 
 @checked

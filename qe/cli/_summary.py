@@ -12,9 +12,8 @@ from qe.evaluation.pairs import json_name
 from qe.evaluation.word_level import TITLES
 from qe.statistics.metric import METRICS
 from qe.statistics.result import LEVEL
-from qe.training.score_tables import front_table, scores_table
+from qe.training.summary import front_table, scores_table, verdict
 from qe.training.train import Outcome
-from qe.training.verdict import verdict
 
 
 def print_outcome(outcome: Outcome) -> None:

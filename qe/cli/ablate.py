@@ -68,8 +68,7 @@ def ablate(
     from qe.display.terminal import show
     from qe.resources.cache import default_cache
     from qe.training.ablation import ablate as run
-    from qe.training.ablation import to_json
-    from qe.training.ablation_tables import ablation_tables
+    from qe.training.ablation import ablation_tables, to_json
 
     loaded = load(experiment, data_root=data_root, overrides=settings or ())
     if plot is not None and not sizes:
@@ -101,8 +100,7 @@ def _sizes(
     from features.storage.outputs import check_output
     from qe.display.drawing import save
     from qe.display.terminal import show
-    from qe.training.ablation_tables import curve_table
-    from qe.training.learning_curve import ALONE, WITH, learning_curves
+    from qe.training.ablation import ALONE, WITH, curve_table, learning_curves
 
     if plot is not None:
         check_output(plot, [file, *experiment.inputs()])
@@ -117,7 +115,7 @@ def _sizes(
             progress=progress,
         )
     if plot is not None:
-        from qe.training.learning_curve_plot import learning_curve_plot
+        from qe.training.ablation import learning_curve_plot
 
         save(learning_curve_plot(curves, experiment.evaluation.metric), plot)
     if as_json:

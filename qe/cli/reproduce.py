@@ -46,8 +46,8 @@ def reproduce(
         found = anew(run, folder, cache=cache, overrides=settings or (), progress=progress)
     if as_json:
         print_json("reproduce", found.to_json())
-    elif found.differences or found.made_with:
+    elif found.differences or found.recipe_differences:
         show(found.table())
     else:
         print("\n".join([f"all {found.figures} figures are the same", *found.notes]))
-    sys.exit(0 if found.same else 1)
+    sys.exit(0 if found.identical else 1)

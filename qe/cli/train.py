@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from qe.config.experiment import Experiment
     from qe.production.promotion import Decision, Labelled
+    from qe.training.batch import Setting
     from qe.training.plan import Plan
-    from qe.training.sweep import Setting
     from qe.training.train import Outcome
 
 
@@ -197,14 +197,14 @@ def _checked(paths: "Sequence[Path]", data_root: Path | None, settings: "Sequenc
 def _swept(
     path: Path, each: "Sequence[str]", data_root: Path | None, settings: "Sequence[str]"
 ) -> "list[tuple[Setting, Plan]]":
-    from qe.training.sweep import plans_of
+    from qe.training.batch import plans_of
 
     return plans_of(path, each, data_root=data_root, overrides=settings)
 
 
 def _show_spread(outcomes: "Sequence[tuple[Setting, Outcome]]") -> None:
     from qe.display.terminal import show
-    from qe.training.sweep import spread_table
+    from qe.training.batch import spread_table
 
     table = spread_table(outcomes)
     if table is not None:
@@ -222,17 +222,17 @@ def _print_resolved(plans: "Sequence[Plan]", as_json: bool) -> None:
 
 
 def _without_missing(plans: "Sequence[Plan]") -> "list[Plan]":
-    from qe.training.requirements import without_missing
+    from qe.training.check import without_missing
 
     left = [without_missing(plan) for plan in plans]
     for plan in left:
-        for sentence in plan.left_out:
+        for sentence in plan.omitted:
             typer.echo(f"{plan.experiment.name}: {sentence}", err=True)
     return left
 
 
 def _print_plans(plans: "Sequence[Plan]", as_json: bool) -> None:
-    from qe.training.requirements import needed
+    from qe.training.check import needed
 
     if as_json:
         told = [{**plan.to_json(), "needs": [vars(each) for each in needed(plan)]} for plan in plans]

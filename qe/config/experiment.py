@@ -25,7 +25,7 @@ from features.basics.brief import in_short
 from features.basics.errors import InputError, combined_error, quoted
 from features.basics.passwords import without_passwords
 from features.storage.strict_yaml import read_mapping
-from qe.config.extending import extended, told
+from qe.config.extending import extended, file_names
 from qe.config.families import readable_configs
 from qe.config.overrides import override
 from qe.config.run_name import run_name
@@ -106,7 +106,7 @@ Annotator = Annotated[
 class ResourcesSection(Section):
     """A built bundle, or a parallel corpus from which the needed parts are built on first use.
 
-    `{pair}`, `{source}` and `{target}` in the paths stand for `dataset.pair` and its two languages.
+    `{pair}`, `{source}` and `{target}` in the paths are replaced by `dataset.pair` and its two languages.
     `optional`: if the corpus is not there, or none is named, the task's own sources and translations take its
     place.
     `source_annotation`, `target_annotation`: CoNLL-U files, one block per line of the corpus; where parts
@@ -153,7 +153,7 @@ class ResourcesSection(Section):
         beside = ("bundle", "optional", "source_annotation", "target_annotation", "alignments")
         given = [key for key in beside if getattr(self, key)]
         if self.texts and given:
-            raise ValueError(f"`texts` of the training segments cannot be used beside `{given[0]}`")
+            raise ValueError(f"`texts` of the training segments cannot be used together with `{given[0]}`")
         return self
 
     @property
@@ -180,9 +180,9 @@ class DatasetSection(BaseModel):
     Those after the first are auxiliary training datasets, with keys of their own:
 
     train      their splits that are learned from
-    weight     how much a row counts beside a row of the first
+    weight     how much a row counts; a row of the first has 1
     scaling    how labels are put on the first one's scale: `standard` (mean and deviation), `ranks` (the
-               label of the same rank), or `none`: labels of the same name and direction, taken as they are
+               label of the same rank), or `none`: labels of the same name and direction, unchanged
     align      whether columns of features are put on the first one's mean and deviation too
     together   whether families that learn from labels are fitted on the rows of both; else, on its rows alone
                for its rows. It needs the first one's languages, and takes its resources
@@ -197,12 +197,12 @@ class DatasetSection(BaseModel):
     weight: float = Field(1.0, gt=0, allow_inf_nan=False)
     scaling: Literal["standard", "ranks", "none"] = "standard"
     align: bool = False
-    together: bool = False
+    joint: bool = Field(False, alias="together")
     resources: ResourcesSection | None = None
 
     @model_validator(mode="after")
     def _of_one_bundle(self) -> Self:
-        if self.together and self.resources is not None:
+        if self.joint and self.resources is not None:
             raise ValueError(
                 "`together` takes the experiment's resources; leave out `together` or `resources`"
             )
@@ -217,20 +217,20 @@ class DatasetSection(BaseModel):
 
     def settings(self) -> dict[str, Any]:
         """JSON values, without the keys that are not given."""
-        return self.model_dump(mode="json", exclude_unset=True)
+        return self.model_dump(mode="json", exclude_unset=True, by_alias=True)
 
 
-# Keys of auxiliary datasets, and where the first dataset says the same.
-_OF_OTHERS: Mapping[str, str] = {
+# Keys of auxiliary datasets, and the key for the first dataset.
+_AUXILIARY_KEYS: Mapping[str, str] = {
     **dict.fromkeys(("weight", "scaling", "align", "together"), ""),
     "train": "; say it in `split.train`",
     "resources": "; say it in the experiment's `resources`",
 }
 
 
-def _first_and_others(sections: tuple[DatasetSection, ...]) -> tuple[DatasetSection, ...]:
-    for key in _OF_OTHERS.keys() & sections[0].model_fields_set:
-        raise ValueError(f"`{key}` is for auxiliary datasets, after the first one{_OF_OTHERS[key]}")
+def _check_first(sections: tuple[DatasetSection, ...]) -> tuple[DatasetSection, ...]:
+    for key in _AUXILIARY_KEYS.keys() & sections[0].settings().keys():
+        raise ValueError(f"`{key}` is for auxiliary datasets, after the first one{_AUXILIARY_KEYS[key]}")
     return sections
 
 
@@ -415,9 +415,9 @@ class TrackingSection(Section):
         return self.enabled and self.register_model
 
 
-def _on_or_off(value: Any) -> Any:
-    given = {"off": False, "on": True}.get(value) if isinstance(value, str) else value
-    return {"enabled": given} if isinstance(given, bool) else value
+def _enabled(value: Any) -> Any:
+    switch = {"off": False, "on": True}.get(value) if isinstance(value, str) else value
+    return {"enabled": switch} if isinstance(switch, bool) else value
 
 
 class PublishedSection(Section):
@@ -468,7 +468,7 @@ class Experiment(Section):
         tuple[DatasetSection, ...],
         Field(min_length=1),
         BeforeValidator(_as_list),
-        AfterValidator(_first_and_others),
+        AfterValidator(_check_first),
     ] = Field(alias="dataset")
     text: TextSection = Field(default_factory=lambda: TextSection.model_validate({}))
     translations: dict[Literal["pseudo_reference", "back_translation"], str] = Field(default_factory=dict)
@@ -492,7 +492,7 @@ class Experiment(Section):
     search: SearchSection = Field(default_factory=lambda: SearchSection.model_validate({}))
     evaluation: EvaluationSection = Field(default_factory=lambda: EvaluationSection.model_validate({}))
     intervals: IntervalsSection = Field(default_factory=lambda: IntervalsSection.model_validate({}))
-    tracking: Annotated[TrackingSection, BeforeValidator(_on_or_off)] = Field(
+    tracking: Annotated[TrackingSection, BeforeValidator(_enabled)] = Field(
         default_factory=lambda: TrackingSection.model_validate({})
     )
     _annotators: dict[str, str] = PrivateAttr(default_factory=dict)
@@ -549,9 +549,9 @@ class Experiment(Section):
         listed = (by for by in self.annotations.values() if not isinstance(by, str))
         return [each for several in listed for each in several]
 
-    def told(self, path: Path) -> str:
+    def file_names(self, path: Path) -> str:
         """Its file `path` as messages name it, with the files it extends."""
-        return told(path, self._extended)
+        return file_names(path, self._extended)
 
     @property
     def run_name(self) -> str:
@@ -565,8 +565,8 @@ class Experiment(Section):
         return run_name(self.name, self._changed)
 
     @property
-    def said(self) -> str:
-        """The description, if the model is still the one that it is of."""
+    def current_description(self) -> str:
+        """The description, if no override has changed the model that it describes."""
         return "" if run_name("", self._changed) else self.description
 
     def settings(self) -> dict[str, Any]:
@@ -667,7 +667,7 @@ def made(
     """
     experiment, mistakes = _drafted(content, root, overrides, files)
     if mistakes:
-        raise combined_error(mistakes, told(location or Path("experiment"), files))
+        raise combined_error(mistakes, file_names(location or Path("experiment"), files))
     return experiment
 
 

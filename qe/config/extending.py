@@ -42,10 +42,10 @@ def extended(content: Mapping[str, Any], location: Path, moved: Moved) -> tuple[
     return keys, files
 
 
-def told(path: Path, files: Sequence[Path]) -> str:
+def file_names(path: Path, files: Sequence[Path]) -> str:
     """A file as messages name it, with those it extends, nearest first.
 
-    >>> told(Path("small.yaml"), [Path("x/large.yaml")])
+    >>> file_names(Path("small.yaml"), [Path("x/large.yaml")])
     'small.yaml (extends large.yaml)'
     """
     return f"{path} (extends {', '.join(file.name for file in files)})" if files else str(path)
@@ -95,14 +95,14 @@ def merged(base: Any, changes: Any) -> Any:
     {'kind': 'pls'}
     """
     mappings = isinstance(base, dict) and isinstance(changes, dict)
-    return _merged(base, changes) if mappings and changes and not _another(base, changes) else changes
+    return _merged(base, changes) if mappings and changes and not _of_other_kind(base, changes) else changes
 
 
 def _merged(base: Keys, changes: Keys) -> Keys:
     return base | {key: merged(base.get(key), value) for key, value in changes.items()}
 
 
-def _another(base: Keys, changes: Keys) -> bool:
+def _of_other_kind(base: Keys, changes: Keys) -> bool:
     return any(key in changes and base.get(key) != changes[key] for key in _CHOICES)
 
 

@@ -61,7 +61,7 @@ def drafted(
             for location in (mistake.location for mistake in reversed(wrong)):
                 if any(location[: len(place)] == place for place in settled):
                     continue
-                place = _taken_out(left, location)
+                place = _remove(left, location)
                 if place is None and location and str(location[0]) in needed:
                     key, place = str(location[0]), location[:1]
                     left[key] = deepcopy(needed[key])
@@ -73,7 +73,7 @@ def drafted(
                 left = deepcopy(dict(needed))
 
 
-def _taken_out(content: Any, location: Location) -> Location | None:
+def _remove(content: Any, location: Location) -> Location | None:
     there = [step for step in _steps(content, location) if step.holder is not None]
     while len(there) > 1 and isinstance(there[-1].holder, list) and len(there[-1].holder) == 1:
         there.pop()

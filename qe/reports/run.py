@@ -27,8 +27,7 @@ from qe.reports.score_plots import errors_by_band, png
 from qe.reports.segments import ShownSegment, words_of
 from qe.scoring.scorer import Options, Scorer
 from qe.statistics.metrics.delta_avg import delta_avg_by_n
-from qe.training.score_tables import differences_table, scores_table
-from qe.training.verdict import verdict
+from qe.training.summary import differences_table, scores_table, verdict
 
 SHOWN = 5
 _METRICS = ("delta_avg", "mae", "rmse", "pearson", "spearman", "kendall")
@@ -164,7 +163,7 @@ def _tables(report: Mapping[str, Any]) -> list[str]:
     name, tables = str(report["experiment"]["name"]), []
     for key, caption in captions.items():
         if (section := report[key]) is not None:
-            tables.append(scores_table(caption, section, chosen, _METRICS, whole=True))
+            tables.append(scores_table(caption, section, chosen, _METRICS, intervals=True))
             differences = differences_table(section, name, chosen)
             tables += [differences] if differences.body else []
     return [table.html() for table in tables]

@@ -6,8 +6,8 @@ from features.basics.doors import door
 
 if TYPE_CHECKING:
     from qe.training.ablation import Ablation as Ablation
+    from qe.training.ablation import LearningCurve as LearningCurve
     from qe.training.ablation import ablate as ablate
-    from qe.training.learning_curve import LearningCurve as LearningCurve
     from qe.training.plan import Plan as Plan
     from qe.training.train import Outcome as Outcome
     from qe.training.without_labels import Unlabelled as Unlabelled

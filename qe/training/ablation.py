@@ -1,37 +1,45 @@
-"""Ablation: each feature family alone, left out or added; and learning curves."""
+"""Ablation: each feature family alone, left out or added; and learning curves over training rows."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import StrMethodFormatter
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError
+from features.basics.errors import InputError, known_name
 from features.basics.progress import Progress, silent
+from features.basics.undefined import finite_or_none
 from qe.config.experiment import Experiment
-from qe.display.summary import summarised, table_by
-from qe.display.table import Table
-from qe.evaluation.evaluate import Report, evaluate
+from qe.display.drawing import BLUE, ORANGE, canvas, headline
+from qe.display.numbers import count, number, signed
+from qe.display.summary import summarised
+from qe.display.table import Column, Table
+from qe.evaluation.evaluate import Report, SystemScores, evaluate
+from qe.evaluation.report_tables import p_cell
 from qe.models.pipeline import Candidate
-from qe.training.candidates import search_candidates
+from qe.statistics.metric import METRICS, title_of
 from qe.training.check import check
-from qe.training.fold_data import FoldData
-from qe.training.objective import Objective
-from qe.training.preparation import Prepared, prepare
+from qe.training.objective import FoldData, Objective
+from qe.training.preparation import Prepared, feature_tables, fold_data, prepare
+from qe.training.search import best_candidate, gathered, search_candidates
 
-METRICS = ("delta_avg", "spearman", "mae", "rmse")
+SUBSET_METRICS = ("delta_avg", "spearman", "mae", "rmse")
 FRACTIONS = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
+_TABLE_METRICS = ("delta_avg", "mae", "spearman")
+ERRORS = ("mae", "rmse")  # metrics with a percentage slope
+CURVE_METRICS = ("pearson", "spearman", "delta_avg", "mae", "rmse")
+WITH, ALONE = "with the other datasets", "its own labels alone"
 
 
 @summarised
 @dataclass(frozen=True)
 class Ablation:
-    """Out-of-fold figures of feature subsets and of training set sizes.
-
-    The candidate is one throughout.
+    """Out-of-fold figures of feature subsets and of training set sizes, all with one candidate.
 
     Attributes
     ----------
@@ -50,8 +58,8 @@ class Ablation:
     curve: Mapping[int, Mapping[str, float]]
 
     def summary(self) -> Table:
-        """The subsets of features beside the reference."""
-        return table_by("qe.training.ablation_tables.subsets_table", self)
+        """The subsets of features compared with the reference."""
+        return subsets_table(self)
 
 
 def ablate(
@@ -77,76 +85,59 @@ def ablate(
     for name in base:
         if name not in names:
             raise InputError(f"no family '{name}' in this experiment", remedy=f"it has {', '.join(names)}")
-    result, objective = search_candidates(data, progress=progress)
-    subsets = _subsets(names, families, base)
-    predictions = {}
+    result = search_candidates(data, feature_tables(data), progress=progress)
+    folds = result.objective.folds[: len(data.first_folds)]
+    subsets, predictions = _subsets(names, families, base), {}
     for done, (system, columns) in enumerate(subsets.items()):
         progress("ablation", done, len(subsets))
-        predictions[system] = _out_of_fold(objective, result.best, partial(_restricted, columns=columns))
+        restricted = [replace(f, train=f.train[columns], test=f.test[columns]) for f in folds]
+        predictions[system] = _out_of_fold(result.objective, restricted, result.best)
     report = evaluate(
         data.scores,
         predictions,
         data.dataset.scale,
         baselines=(f"base: {' + '.join(base)}",) if base else ("all",),
-        metrics=METRICS,
+        metrics=SUBSET_METRICS,
         samples=samples,
         seed=seed,
     )
-    curve = _learning_curve(data, objective, result.best, seed, progress)
+    curve = {}
+    for done, fraction in enumerate(FRACTIONS):
+        progress("learning curve", done, len(FRACTIONS))
+        thinned = [_sample_rows(fold, fraction, seed) for fold in folds]
+        predicted = _out_of_fold(result.objective, thinned, result.best)
+        scored = evaluate(
+            data.scores, {"all": predicted}, data.dataset.scale, metrics=SUBSET_METRICS, samples=0
+        )
+        rows = int(np.mean([round(fraction * (len(fold.scores) - fold.n_added)) for fold in folds]))
+        curve[rows] = dict(scored.systems["all"].metrics)
     return Ablation(result.best, report, {s: len(columns) for s, columns in subsets.items()}, curve)
 
 
 def _subsets(names: Sequence[str], families: Mapping[str, str], base: Sequence[str]) -> dict[str, list[str]]:
-    def columns(chosen: Sequence[str]) -> list[str]:
-        return [column for column, family in families.items() if family in chosen]
+    def columns(selected: Sequence[str]) -> list[str]:
+        return [column for column, family in families.items() if family in selected]
 
     subsets = {"all": columns(names)}
     if base:
-        label = " + ".join(base)
-        subsets[f"base: {label}"] = columns(base)
-        subsets |= {f"base + {name}": columns([*base, name]) for name in names if name not in base}
-        return subsets
+        subsets[f"base: {' + '.join(base)}"] = columns(base)
+        return subsets | {f"base + {name}": columns([*base, name]) for name in names if name not in base}
     subsets |= {f"only {name}": columns([name]) for name in names}
     return subsets | {f"without {name}": columns([n for n in names if n != name]) for name in names}
 
 
-def _restricted(fold: FoldData, columns: Sequence[str]) -> FoldData:
-    return replace(fold, train=fold.train[list(columns)], held_out=fold.held_out[list(columns)])
+def _out_of_fold(objective: Objective, folds: Sequence[FoldData], candidate: Candidate) -> FloatArray:
+    predictions = replace(objective, folds=folds).predictions(candidate)
+    first: FloatArray = gathered(folds, predictions, len(folds))[0]
+    return first
 
 
-def _out_of_fold(
-    objective: Objective, candidate: Candidate, change: Callable[[FoldData], FoldData]
-) -> FloatArray:
-    changed = replace(objective, folds=[change(fold) for fold in objective.folds])
-    gathered = np.full(sum(len(fold.rows) for fold in objective.folds), np.nan)
-    for fold, predicted in zip(changed.folds, changed.predictions(candidate), strict=True):
-        gathered[fold.rows] = predicted
-    return gathered
-
-
-def _learning_curve(
-    data: Prepared, objective: Objective, candidate: Candidate, seed: int, progress: Progress
-) -> dict[int, dict[str, float]]:
-    curve = {}
-    for done, fraction in enumerate(FRACTIONS):
-        progress("learning curve", done, len(FRACTIONS))
-        predicted = _out_of_fold(objective, candidate, partial(_thinned, fraction=fraction, seed=seed))
-        scored = evaluate(data.scores, {"all": predicted}, data.dataset.scale, metrics=METRICS, samples=0)
-        rows = int(np.mean([round(fraction * _own(fold)) for fold in objective.folds]))
-        curve[rows] = dict(scored.systems["all"].metrics)
-    return curve
-
-
-def _own(fold: FoldData) -> int:
-    return len(fold.scores) - fold.others
-
-
-def _thinned(fold: FoldData, fraction: float, seed: int) -> FoldData:
-    own = _own(fold)
-    drawn = np.sort(np.random.default_rng(seed).permutation(own)[: round(fraction * own)])
-    rows = np.concatenate([drawn, np.arange(own, len(fold.scores))])
+def _sample_rows(fold: FoldData, fraction: float, seed: int) -> FoldData:
+    n = len(fold.scores) - fold.n_added
+    sample = np.sort(np.random.default_rng(seed).permutation(n)[: round(fraction * n)])
+    rows = np.concatenate([sample, np.arange(n, len(fold.scores))])
     weights = None if fold.weights is None else fold.weights[rows]
-    places = None if fold.training_rows is None else fold.training_rows[drawn]
+    places = None if fold.training_rows is None else fold.training_rows[sample]
     return replace(
         fold, train=fold.train.iloc[rows], scores=fold.scores[rows], weights=weights, training_rows=places
     )
@@ -160,3 +151,252 @@ def to_json(ablation: Ablation) -> dict[str, Any]:
         "learning_curve": {str(rows): dict(values) for rows, values in ablation.curve.items()},
         **ablation.report.to_json(),
     }
+
+
+def ablation_tables(ablation: Ablation) -> list[Table]:
+    """The subsets of features compared with the reference, and the curve over training rows."""
+    columns = [Column("training rows"), *(Column(METRICS.get(m).title, m) for m in _TABLE_METRICS)]
+    rows = [
+        [count(size), *(METRICS.get(m).shown(values[m]) for m in _TABLE_METRICS)]
+        for size, values in ablation.curve.items()
+    ]
+    return [subsets_table(ablation), Table("learning curve", columns, rows)]
+
+
+def subsets_table(ablation: Ablation) -> Table:
+    """The subsets of features; differences from the reference, if they were tested."""
+    titles = [METRICS.get(metric).title for metric in _TABLE_METRICS]
+    columns = [Column("features"), Column("columns", drop=1), Column(titles[0], _TABLE_METRICS[0])]
+    columns += [Column("difference"), Column("p (Holm)", "p")]
+    columns += [Column(titles[1], _TABLE_METRICS[1], drop=2), Column(titles[2], _TABLE_METRICS[2], drop=3)]
+    return Table("", columns, [_row(ablation, name) for name in ablation.report.systems])
+
+
+def _row(ablation: Ablation, name: str) -> list[str]:
+    reference, scores = ablation.report.baselines[0], ablation.report.systems[name].metrics
+    first, *others = (METRICS.get(metric).shown(scores[metric]) for metric in _TABLE_METRICS)
+    compared: list[str] = ["", ""]
+    if ablation.report.comparisons and name != reference:
+        pair = ablation.report.comparison(name, reference, _TABLE_METRICS[0])
+        compared = [signed(pair.result.difference), p_cell(pair)]
+    return [name, count(ablation.sizes[name]), first, *compared, *others]
+
+
+@dataclass(frozen=True, eq=False)
+class Size:
+    """Out-of-fold figures of models that learned from `rows` rows, one entry per draw.
+
+    predicted  (draws, n) predictions of all rows
+    """
+
+    rows: int
+    draws: tuple[SystemScores, ...]
+    predicted: FloatArray
+
+    def mean(self, metric: str) -> float:
+        """The mean over draws. Raises InputError for an unknown metric, as the other methods do."""
+        return float(np.mean(self._values(metric)))
+
+    def _values(self, metric: str) -> list[float]:
+        return [draw.metrics[known_name("metric", metric, draw.metrics)] for draw in self.draws]
+
+    def interval(self, metric: str) -> tuple[float, float] | None:
+        """95 %, over segments: bounds of the draws, averaged; None without resampling."""
+        self._values(metric)
+        if any(metric not in draw.ci for draw in self.draws):
+            return None
+        low, high = np.mean([draw.ci[metric] for draw in self.draws], axis=0)
+        return float(low), float(high)
+
+    def span(self, metric: str) -> tuple[float, float]:
+        """Smallest and largest of the draws."""
+        values = self._values(metric)
+        return min(values), max(values)
+
+
+@summarised
+@dataclass(frozen=True, eq=False)
+class LearningCurve:
+    """Sizes, the smallest first, all with the candidate that a search with all rows chose."""
+
+    candidate: Candidate
+    sizes: tuple[Size, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        sizes = [
+            {
+                "rows": size.rows,
+                "draws": [draw.to_json() for draw in size.draws],
+                **{m: {"mean": size.mean(m), "ci": size.interval(m)} for m in CURVE_METRICS},
+            }
+            for size in self.sizes
+        ]
+        return {
+            "candidate": self.candidate.settings(),
+            "learning_curve": sizes,
+            "percentage_slope": {metric: finite_or_none(self.percentage_slope(metric)) for metric in ERRORS},
+        }
+
+    def summary(self) -> Table:
+        """Figures by training rows."""
+        return curve_table(self, "")
+
+    def percentage_slope(self, metric: str) -> float:
+        """Slope of an error by numbers of rows, see `percentage_slope`."""
+        return percentage_slope(
+            [size.rows for size in self.sizes], [size.mean(metric) for size in self.sizes]
+        )
+
+
+def percentage_slope(rows: Sequence[float], errors: Sequence[float]) -> float:
+    """The slope S of error = a rows^b, in %: the share of the error that remains when the rows are doubled.
+
+    S = 10^(b log10(2) + 2) = 100 * 2^b, by least squares of logarithms: 100 if nothing is learned. NaN for
+    fewer than two sizes, and for errors that are not above 0.
+
+    Source: Bertoldi et al. 2012, equations 1 and 2 (model U).
+
+    >>> round(percentage_slope([100, 200, 400], [0.5, 0.45, 0.405]), 6)
+    90.0
+    """
+    x, y = np.asarray(rows, np.float64), np.asarray(errors, np.float64)
+    if len(np.unique(x)) < 2 or not (y > 0).all():
+        return float("nan")
+    b = float(np.polyfit(np.log(x), np.log(y), 1)[0])
+    return float(10 ** (b * np.log10(2) + 2))
+
+
+def learning_curves(
+    experiment: Experiment,
+    sizes: Sequence[int],
+    *,
+    cache: Path,
+    draws: int = 3,
+    samples: int | None = None,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> dict[str, LearningCurve]:
+    """Learning curves by name: with and without auxiliary data, if there are any; else one.
+
+    Raises InputError as `learning_curve` does.
+    """
+    variants = {WITH: experiment} if experiment.others else {}
+    variants[ALONE] = experiment.model_copy(update={"datasets": experiment.datasets[:1]})
+    return {
+        name: learning_curve(
+            variant, sizes, cache=cache, draws=draws, samples=samples, seed=seed, progress=progress
+        )
+        for name, variant in variants.items()
+    }
+
+
+def learning_curve(
+    experiment: Experiment,
+    sizes: Sequence[int],
+    *,
+    cache: Path,
+    draws: int = 3,
+    samples: int | None = None,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> LearningCurve:
+    """Figures of models that learn from `sizes` rows, drawn `draws` times from each fold's training rows.
+
+    A larger draw holds the smaller one of the same number; all rows are drawn once. Families that learn from
+    labels learn from the drawn rows only. Rows of other datasets help at every size. Resources may hold the
+    references of all rows: independent translations are parallel text, which is there without any annotation.
+
+    Raises InputError if a fold has fewer rows than the largest size, or resources hold post-edits.
+    """
+    if experiment.resources is not None and set(experiment.resources.texts) - {"reference"}:
+        raise InputError(
+            "a learning curve draws labels, but resources would hold the post-edits of all segments",
+            location="resources.texts",
+            remedy="set dataset.rows for each size instead, or leave out `post_edit`",
+        )
+    data = prepare(check(experiment), cache, progress)
+    smallest = min(len(train_rows) for train_rows, _ in data.first_folds)
+    if max(sizes) > smallest:
+        raise InputError(
+            f"{max(sizes)} rows cannot be drawn: a fold has {smallest} training rows",
+            location="--sizes",
+            remedy="name smaller sizes",
+        )
+    candidate, objective = best_candidate(data, progress)
+    ordered, curve = sorted(set(sizes)), []
+    for done, size in enumerate(ordered):
+        figures, predictions = [], []
+        for draw in range(draws if size < smallest else 1):
+            progress("learning curve", done * draws + draw, len(ordered) * draws)
+            folds = _sampled_folds(data, size, np.random.SeedSequence([seed, draw]))
+            predicted = _out_of_fold(objective, folds, candidate)
+            report = evaluate(
+                data.scores,
+                {"model": predicted},
+                data.dataset.scale,
+                metrics=CURVE_METRICS,
+                samples=samples,
+                seed=seed,
+            )
+            figures.append(report.systems["model"])
+            predictions.append(predicted)
+        curve.append(Size(size, tuple(figures), np.stack(predictions)))
+    progress("learning curve", len(ordered) * draws, len(ordered) * draws)
+    return LearningCurve(candidate, tuple(curve))
+
+
+def _sampled_folds(data: Prepared, size: int, seed: np.random.SeedSequence) -> list[FoldData]:
+    folds = []
+    for (train_rows, test_rows), child in zip(
+        data.first_folds, seed.spawn(len(data.first_folds)), strict=True
+    ):
+        rows = np.sort(np.random.default_rng(child).permutation(train_rows)[:size])
+        folds.append(fold_data(data, data.training, rows, test_rows, data.fold(rows, test_rows)))
+    return folds
+
+
+def curve_table(curve: LearningCurve, suffix: str) -> Table:
+    """A row for each number of training rows: means of the draws, with intervals over segments."""
+    columns = [Column("training rows")]
+    columns += [Column(METRICS.get(m).title, m, drop=place) for place, m in enumerate(CURVE_METRICS)]
+    rows = [
+        [
+            count(size.rows),
+            *(METRICS.get(m).shown(size.mean(m), size.interval(m)) for m in CURVE_METRICS),
+        ]
+        for size in curve.sizes
+    ]
+    slopes = ", ".join(f"{metric} {number(curve.percentage_slope(metric), 1)} %" for metric in ERRORS)
+    note = f"percentage slope (Bertoldi et al. 2012): doubling the rows leaves {slopes} of the error"
+    title = f"learning curve{suffix}; [95 % over segments], mean of the draws"
+    return Table(title, columns, rows, [note] if len(curve.sizes) > 1 else [])
+
+
+def learning_curve_plot(curves: Mapping[str, LearningCurve], metric: str) -> Figure:
+    """Mean over draws by training rows, with the interval over segments; draws as points."""
+    figure, axes = canvas(7.0, 4.4)
+    for name, curve in curves.items():
+        _draw(axes, curve, metric, name if len(curves) > 1 else "mean", BLUE if name == ALONE else ORANGE)
+    rows = [size.rows for curve in curves.values() for size in curve.sizes]
+    axes.set_xscale("log")
+    axes.set_xticks(sorted(set(rows)), minor=False)
+    axes.set_xticks([], minor=True)
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    axes.set(xlabel="training rows", ylabel=title_of(metric))
+    axes.legend(loc="best", frameon=False, fontsize=8.5)
+    draws = max(len(size.draws) for curve in curves.values() for size in curve.sizes)
+    headline(axes, "Learning curve", f"out of fold · {draws} draws of the rows, of all rows one")
+    return figure
+
+
+def _draw(axes: Axes, curve: LearningCurve, metric: str, label: str, colour: str) -> None:
+    rows = [size.rows for size in curve.sizes]
+    if all(size.interval(metric) for size in curve.sizes):
+        low, high = np.array([size.interval(metric) for size in curve.sizes], np.float64).T
+        label_of_band = "" if axes.collections else "95 %, over segments"
+        axes.fill_between(rows, low, high, color=colour, alpha=0.15, linewidth=0, label=label_of_band)
+    for size in curve.sizes:
+        values = [draw.metrics[metric] for draw in size.draws]
+        axes.plot([size.rows] * len(values), values, "o", color=colour, alpha=0.45, markersize=4, mew=0)
+    axes.plot(rows, [size.mean(metric) for size in curve.sizes], color=colour, linewidth=1.8, label=label)

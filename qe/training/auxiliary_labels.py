@@ -18,12 +18,11 @@ from qe.config.experiment import Experiment
 from qe.data.dataset import Dataset, LabelScale, Split
 from qe.data.labels import hter
 from qe.data.splits import Fold, make_folds
-from qe.training.rescaling import rescaled
-from qe.training.row_weights import weights_of
+from qe.training.reading import rescaled, scores_of, weights_of
 
 NOTE: Final = (
-    "the label '{label}' is learned mixed with {other}, of weight {weight:g} beside it{how}; all figures are "
-    "of '{label}' alone"
+    "the label '{label}' is learned mixed with {other}, of weight {weight:g} (the label has 1){how}; all "
+    "figures are of '{label}' alone"
 )
 CHOSEN: Final = ", chosen inside the rows learned from (here: all of them)"
 WEIGHTS: Final = (0.0, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0)  # that `auto` chooses among
@@ -39,18 +38,19 @@ _PENALTY: Final = 0.1  # of its ridge regressions, per row: between the labels' 
 
 @dataclass(frozen=True, eq=False)
 class AuxiliaryLabels:
-    """Another label of the training segments, and how much of it the label takes on.
+    """A second label of the training segments, mixed into the learned one.
 
-    What is learned of a set of rows is w y + v h over w + v, where y is the label, w the row's weight (1 on
-    the mean), h the other label on mean, deviation and direction of y in these rows, and v its weight. With
-    "auto", v is chosen among WEIGHTS by ridge regression, learned from the mixture in four fifths of these
-    rows and asked for y in the others (Pearson, rows weighted by w; parts made as the experiment's folds
-    are): the smallest that is not worse than the best by more than the standard error of the difference over
-    the parts (the rule of one standard error: Breiman et al. 1984, "Classification and Regression Trees").
+    A set of rows learns (w y + v h) / (w + v), where y is the label, w the row's weight (1 on average), h the
+    second label on mean, deviation and direction of y in these rows, and v its weight. With "auto", v is
+    chosen among WEIGHTS by ridge regression, learned from the mixture in four fifths of the rows and compared
+    with y in the others (Pearson, rows weighted by w; parts made as the experiment's folds are): the smallest
+    that is not worse than the best by more than the standard error of the difference over the parts (the rule
+    of one standard error: Breiman et al. 1984, "Classification and Regression Trees").
 
-    kind    `hter`, made from the post-edits, or `da`, direct assessments beside another label
-    values  the other label by the id of the segment
-    static  the columns of all training rows by families that learn nothing, for "auto"
+    kind     `hter`, made from the post-edits, or `da`, direct assessments in addition to another label
+    values   the second label by the id of the segment
+    static   the columns of all training rows by families that learn nothing, for "auto"
+    setting  the weight v
     """
 
     experiment: Experiment
@@ -58,52 +58,51 @@ class AuxiliaryLabels:
     kind: str
     values: pd.Series
     static: Callable[[], pd.DataFrame]
-    given: float | Literal["auto"]
-    _chosen: dict[str, float] = field(default_factory=dict, init=False, repr=False)
+    setting: float | Literal["auto"]
+    _weights_by_split: dict[str, float] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
-    def of(
+    def for_training(
         cls, experiment: Experiment, dataset: Dataset, training: Split, static: Callable[[], pd.DataFrame]
     ) -> "AuxiliaryLabels | None":
-        """None where the experiment asks for none.
+        """None unless the experiment sets `auxiliary_labels`.
 
         Raises InputError for a dataset that lacks the other label, or has no other.
         """
         if not experiment.auxiliary_labels:
             return None
-        ((kind, given),) = experiment.auxiliary_labels.items()
+        ((kind, setting),) = experiment.auxiliary_labels.items()
         try:
             if dataset.scale.name == kind:
                 raise InputError("the label is this one already", remedy="leave out `auxiliary_labels`")
             values = pd.Series(_of_kind(kind, training), index=list(training.segments.id))
         except InputError as error:
             raise InputError(str(error), location=f"auxiliary_labels.{kind}") from None
-        return cls(experiment, dataset.scale, kind, values, static, given)
+        return cls(experiment, dataset.scale, kind, values, static, setting)
 
     @property
     def fingerprint(self) -> str:
-        """What it makes of labels depends on it, and on the columns that the families give."""
+        """Fingerprint of everything that the mixture depends on."""
         rule = (
             (WEIGHTS, _PARTS, _PENALTY, "one standard error, of all rows of the fold")
-            if self.given == "auto"
+            if self.setting == "auto"
             else ()
         )
         settings = self.experiment.settings()
         how = (settings["weights"], settings["weight_power"])
         split = self.experiment.split.model_dump(mode="json", include={"by", "block", "seed"})
-        features = [str(family) for family in self.experiment.features] if self.given == "auto" else []
+        features = [str(family) for family in self.experiment.features] if self.setting == "auto" else []
         return digest(
-            self.kind, self.given, rule, how, str(split), features, self.values.to_numpy().tobytes()
+            self.kind, self.setting, rule, how, str(split), features, self.values.to_numpy().tobytes()
         )
 
-    def mixed(self, split: Split, of: Split | None = None) -> Split:
+    def mixed(self, split: Split, rows: Split | None = None) -> Split:
         """The rows with mixed labels, for families that learn from labels.
 
-        The weight of the auxiliary label comes from all rows `of`, if the split is a part of them.
-
-        Where annotators weigh, the weights of the mixture stand in their place: families know no others.
+        The weight of the second label comes from all `rows`, if the split is a part of them. If rows are
+        weighted by annotators, the weights of the mixture replace them: families know no others.
         """
-        labels, weights = self._mixture(split, self.weight(split if of is None else of))
+        labels, weights = self._mixture(split, self.weight(split if rows is None else rows))
         known = split.annotators is not None and self.experiment.weights == "annotators"
         return replace(
             split, scores=labels, annotators=weights / weights.mean() if known else split.annotators
@@ -115,33 +114,28 @@ class AuxiliaryLabels:
         return labels, weights / weights.mean()
 
     def weight(self, split: Split) -> float:
-        """Weight of the other label beside the label, which counts 1 on average."""
-        if self.given != "auto":
-            return self.given
+        """Weight of the second label; the label counts 1 on average."""
+        if self.setting != "auto":
+            return self.setting
         key = split.fingerprint
-        if key not in self._chosen:
-            self._chosen[key] = self._best(split)
-        return self._chosen[key]
+        if key not in self._weights_by_split:
+            self._weights_by_split[key] = self._best(split)
+        return self._weights_by_split[key]
 
     def note(self, split: Split) -> str:
         """What was mixed, for the report."""
-        how = CHOSEN if self.given == "auto" else ""
+        how = CHOSEN if self.setting == "auto" else ""
         return NOTE.format(label=self.scale.name, other=_NAMES[self.kind], weight=self.weight(split), how=how)
 
     def _mixture(self, split: Split, weight: float) -> tuple[FloatArray, FloatArray]:
-        gold, own = self._gold(split), self._own(split)
+        gold, counts = scores_of(split), self._row_weights(split)
         values = self.values.loc[list(split.segments.id)].to_numpy()
-        other = rescaled(values, _SCALES[self.kind], gold, self.scale, "standard")
-        return (own * gold + weight * other) / (own + weight), own + weight
+        second = rescaled(values, _SCALES[self.kind], gold, self.scale, "standard")
+        return (counts * gold + weight * second) / (counts + weight), counts + weight
 
-    def _own(self, split: Split) -> FloatArray:
+    def _row_weights(self, split: Split) -> FloatArray:
         weights = weights_of(split, self.experiment)
         return np.ones(len(split)) if weights is None else weights / weights.mean()
-
-    @staticmethod
-    def _gold(split: Split) -> FloatArray:
-        assert split.scores is not None  # they are learned from
-        return split.scores
 
     def _best(self, split: Split) -> float:
         table = self.static()
@@ -170,7 +164,7 @@ class AuxiliaryLabels:
 
     def _figures(self, split: Split, values: FloatArray, folds: Sequence[Fold], weight: float) -> list[float]:
         figures = []
-        for rows, held_out in folds:
+        for rows, test_rows in folds:
             labels, weights = self._mixture(split.take(rows), weight)
             model = make_pipeline(
                 SimpleImputer(keep_empty_features=True),
@@ -178,8 +172,8 @@ class AuxiliaryLabels:
                 Ridge(_PENALTY * weights.sum(), solver="cholesky"),
             )
             model.fit(values[rows], labels, ridge__sample_weight=weights)
-            gold, own = self._gold(split)[held_out], self._own(split)[held_out]
-            moments = np.cov(model.predict(values[held_out]), gold, aweights=own)
+            gold, counts = scores_of(split)[test_rows], self._row_weights(split)[test_rows]
+            moments = np.cov(model.predict(values[test_rows]), gold, aweights=counts)
             deviations = np.sqrt(moments[0, 0] * moments[1, 1])
             figures.append(float(moments[0, 1] / deviations) if deviations > 0 else 0.0)
         return figures
@@ -189,7 +183,7 @@ def _of_kind(kind: str, training: Split) -> FloatArray:
     if kind == "da":
         if training.direct_assessment is None:
             raise InputError(
-                "the training segments have no direct assessments beside their label",
+                "the training segments have no direct assessments in addition to their label",
                 remedy="leave out `auxiliary_labels`",
             )
         return training.direct_assessment

@@ -1,8 +1,8 @@
 """Checks of an experiment: every mistake is reported before data is read or built."""
 
 import importlib.util
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,13 @@ from features.core.feature_set import (
     expand,
     parts_needed,
     setting_errors,
+    variant,
 )
 from features.core.tree_columns import make_trees
 from features.text.segmenter import SEGMENTERS
+from features.text.synonyms import english
 from qe.config import experiment as experiment_file
-from qe.config.experiment import IN_MEMORY, DatasetSection, Experiment, ResourcesSection
-from qe.config.spaces import grid
+from qe.config.experiment import IN_MEMORY, DatasetSection, Experiment, ResourcesSection, TreebankSection
 from qe.config.stores import check_study_storage
 from qe.data.format import option_errors
 from qe.learning.learner import LEARNERS
@@ -31,10 +32,11 @@ from qe.learning.selector import SELECTORS
 from qe.models.taxonomy import TAXONOMIES
 from qe.resources.origin import check_section
 from qe.statistics.metric import METRICS
-from qe.training.plan import Plan, searched
+from qe.training.plan import Plan
 from qe.training.reading import check_path
+from qe.training.space import Space
 
-MOST_POINTS = 1_000_000  # of a grid
+MAX_POINTS = 1_000_000  # of a grid
 
 
 def load(path: Path, *, data_root: Path | None = None, overrides: Sequence[str] = ()) -> Plan:
@@ -48,7 +50,7 @@ def load(path: Path, *, data_root: Path | None = None, overrides: Sequence[str] 
     except OSError as error:  # a name that is too long, a folder that may not be looked into
         raise InputError(f"{quoted(error.filename)}: {error.strerror}", location=path) from None
     if wrong:
-        raise combined_error(wrong, experiment.told(path))
+        raise combined_error(wrong, experiment.file_names(path))
     return Plan(experiment)
 
 
@@ -70,30 +72,30 @@ def check(experiment: Experiment, *, in_memory: bool = False) -> Plan:
 def mistakes(experiment: Experiment, *, in_memory: bool = False) -> Iterator[str]:
     """What is wrong with an experiment whose keys are right, a line each, with its place."""
     if not (in_memory or experiment.dataset.format == IN_MEMORY):
-        yield from _of_dataset(experiment.dataset, "dataset")
-    yield from _of_others(experiment)
-    yield from _of_programs(experiment)
+        yield from _check_dataset(experiment.dataset, "dataset")
+    yield from _check_auxiliary_datasets(experiment)
+    yield from _check_programs(experiment)
     parts = list[str]()
-    yield from _of_features(experiment, parts)
-    yield from _of_trees(experiment)
-    yield from _of_resources(experiment, parts)
-    yield from _of_splits(experiment)
-    yield from _of_intervals(experiment)
-    yield from _of_negatives(experiment)
-    yield from _of_auxiliary_labels(experiment)
-    yield from _of_strategies(experiment)
-    yield from _of_search(experiment)
-    yield from _of_model_name(experiment)
+    yield from _check_features(experiment, parts)
+    yield from _check_trees(experiment)
+    yield from _check_resources(experiment, parts)
+    yield from _check_splits(experiment)
+    yield from _check_intervals(experiment)
+    yield from _check_negatives(experiment)
+    yield from _check_auxiliary_labels(experiment)
+    yield from _check_strategies(experiment)
+    yield from _check_search(experiment)
+    yield from _check_model_name(experiment)
 
 
-def _of_dataset(section: DatasetSection, place: str) -> Iterator[str]:
+def _check_dataset(section: DatasetSection, place: str) -> Iterator[str]:
     for error in option_errors(section.format, section.options()):
-        text = _at("dataset", error)
+        text = _placed("dataset", error)
         yield text if place == "dataset" else place + text.removeprefix("dataset")
-    yield from _told(place, lambda: check_path(section, place))
+    yield from _checked(place, lambda: check_path(section, place))
 
 
-def _of_others(experiment: Experiment) -> Iterator[str]:
+def _check_auxiliary_datasets(experiment: Experiment) -> Iterator[str]:
     if not experiment.others:
         return
     if experiment.trees:
@@ -103,13 +105,13 @@ def _of_others(experiment: Experiment) -> Iterator[str]:
             yield f"features: '{config['kind']}' reads values of one dataset, but there are several"
     for number, section in enumerate(experiment.others, start=1):
         place = f"dataset.{number}"
-        yield from _of_dataset(section, place)
+        yield from _check_dataset(section, place)
         if section.weight != 1:
             for learner in _without_weights(experiment):
                 yield f"{place}.weight: the learner '{learner}' takes no weights; leave out `weight`"
 
 
-def _of_segmenter(language: str, name: str) -> Iterator[str]:
+def _check_segmenter(language: str, name: str) -> Iterator[str]:
     place = f"text.segmenters.{language}"
     if name not in SEGMENTERS.names:
         yield f"{place}: {unknown_name(SEGMENTERS.noun, name, SEGMENTERS.names)}"
@@ -121,9 +123,9 @@ def _of_segmenter(language: str, name: str) -> Iterator[str]:
         yield f"{place}: {missing(segmenter.package)}"
 
 
-def _of_programs(experiment: Experiment) -> Iterator[str]:
+def _check_programs(experiment: Experiment) -> Iterator[str]:
     for language, name in experiment.text.segmenters.items():
-        yield from _of_segmenter(language, name)
+        yield from _check_segmenter(language, name)
     if experiment.translations:
         from qe.language.engine import ENGINES
 
@@ -140,17 +142,17 @@ def _of_programs(experiment: Experiment) -> Iterator[str]:
                 yield f"annotations.{side}: unknown annotator '{by}'; known: {KNOWN}"
 
 
-def _of_features(experiment: Experiment, parts: list[str]) -> Iterator[str]:
+def _check_features(experiment: Experiment, parts: list[str]) -> Iterator[str]:
     right = []
     for config in experiment.features:
         try:
             expanded = expand([config])
         except InputError as error:
-            yield _at("features", error)
+            yield _placed("features", error)
             continue
         for single in expanded:
             errors = list(setting_errors(single)) or list(_errors_of_one(single))
-            yield from (_at("features", error) for error in errors)
+            yield from (_placed("features", error) for error in errors)
             right += [] if errors else [single]
     parts += parts_needed(right)
     if not (experiment.features or experiment.trees):
@@ -161,7 +163,7 @@ def _right(configs: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
     for config in configs:
         try:
             yield from (each for each in expand([config]) if each["kind"] in EXTRACTORS)
-        except InputError:  # told of with the features
+        except InputError:  # reported with the features
             continue
 
 
@@ -175,12 +177,12 @@ def _errors_of_one(config: Mapping[str, Any]) -> Iterator[InputError]:
         yield error
 
 
-def _of_trees(experiment: Experiment) -> Iterator[str]:
+def _check_trees(experiment: Experiment) -> Iterator[str]:
     for number, config in enumerate(experiment.trees):
         try:
             make_trees([config])
         except InputError as error:
-            yield _at(f"trees.{number}", error)
+            yield _placed(f"trees.{number}", error)
     if not experiment.trees:
         return
     for section in experiment.learner:
@@ -188,38 +190,40 @@ def _of_trees(experiment: Experiment) -> Iterator[str]:
             yield f"learner: '{section.kind}' takes no trees; svr_tree_kernels does, for example"
     for section in experiment.selection:
         if section.kind != "none":
-            yield f"selection: '{section.kind}' cannot select beside trees; set `kind: none`"
+            yield f"selection: '{section.kind}' cannot select if there are trees; set `kind: none`"
 
 
-def _of_resources(experiment: Experiment, parts: Sequence[str]) -> Iterator[str]:
-    yield from _of_bundle(experiment, experiment.resources, "resources", parts)
+def _check_resources(experiment: Experiment, parts: Sequence[str]) -> Iterator[str]:
+    yield from _check_bundle(experiment, experiment.resources, "resources", parts)
     for number, other in enumerate(experiment.others, start=1):
         if other.resources is not None:
-            yield from _of_bundle(experiment, other.resources, f"dataset.{number}.resources", parts)
+            yield from _check_bundle(experiment, other.resources, f"dataset.{number}.resources", parts)
 
 
-def _of_bundle(
+def _check_bundle(
     experiment: Experiment, section: ResourcesSection | None, place: str, parts: Sequence[str]
 ) -> Iterator[str]:
-    yield from _told(place, lambda: check_section(section, parts, place))
+    yield from _checked(place, lambda: check_section(section, parts, place))
     if section is None:
         return
     if (bundle := section.bundle) is not None:
-        yield from _told(f"{place}.bundle", lambda: Bundle(bundle).require(parts))
+        yield from _checked(f"{place}.bundle", lambda: Bundle(bundle).require(parts))
         return
-    for part in _named(experiment):  # only these: to know all parts is to import all kinds of resources
+    for part in _feature_names(
+        experiment
+    ):  # only these: to know all parts is to import all kinds of resources
         if part in parts and part not in known_parts():
-            yield _at("features", unknown_part(part))
+            yield _placed("features", unknown_part(part))
     corpus = ("source", "target", "source_annotation", "target_annotation", "alignments")
     for key in (*(() if section.optional else corpus), "source_monolingual", "target_monolingual"):
         path = getattr(section, key)
         if path is not None and not path.is_file():
             yield f"{place}.{key}: no such file: {path}"
     if section.read or section.settings:
-        yield from _of_parts(section.read, section.settings, section.alignments, place)
+        yield from _check_parts(section.read, section.settings, section.alignments, place)
 
 
-def _named(experiment: Experiment) -> set[str]:
+def _feature_names(experiment: Experiment) -> set[str]:
     return set(_texts([{k: v for k, v in config.items() if k != "kind"} for config in experiment.features]))
 
 
@@ -231,7 +235,7 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(inner)
 
 
-def _of_parts(
+def _check_parts(
     read: Mapping[str, Path], settings: Mapping[str, Mapping[str, Any]], alignments: Path | None, place: str
 ) -> Iterator[str]:
     from qe.resources.alignments import Alignments
@@ -243,24 +247,24 @@ def _of_parts(
         try:
             builders |= PartFiles({part: path}).readers
         except InputError as error:
-            yield _at(f"{place}.read.{part}", error)
+            yield _placed(f"{place}.read.{part}", error)
     for part, values in settings.items():
         for key, value in values.items():
             try:
                 checked({part: {key: value}}, builders)
             except InputError as error:
-                yield _at(f"{place}.settings.{part}", error)
+                yield _placed(f"{place}.settings.{part}", error)
 
 
-def _of_splits(experiment: Experiment) -> Iterator[str]:
+def _check_splits(experiment: Experiment) -> Iterator[str]:
     train = experiment.split.train
     if not train:
         yield "split.train: there is none"
     for name in sorted({name for name in train if train.count(name) > 1}):
-        yield f"split.train: '{name}' stands there {train.count(name)} times"
+        yield f"split.train: '{name}' is named {train.count(name)} times"
 
 
-def _of_intervals(experiment: Experiment) -> Iterator[str]:
+def _check_intervals(experiment: Experiment) -> Iterator[str]:
     section, train = experiment.intervals, experiment.split.train
     if section.calibration in train:
         name = section.calibration
@@ -275,7 +279,7 @@ def _of_intervals(experiment: Experiment) -> Iterator[str]:
     try:
         options = TAXONOMIES.get(section.by).options
     except InputError as error:
-        yield _at("intervals.by", error)
+        yield _placed("intervals.by", error)
         return
     for name in sorted(section.model_fields_set & {"bands", "edges", "column"} - options):
         yield f"intervals.{name}: does not go with `by: {section.by}`; it takes {', '.join(sorted(options))}"
@@ -283,7 +287,7 @@ def _of_intervals(experiment: Experiment) -> Iterator[str]:
         yield f"intervals: `by: {section.by}` needs `column`; such as doc_id"
 
 
-def _of_negatives(experiment: Experiment) -> Iterator[str]:
+def _check_negatives(experiment: Experiment) -> Iterator[str]:
     if experiment.negatives is None:
         return
     from qe.data.perturbation import PERTURBATIONS
@@ -295,16 +299,16 @@ def _of_negatives(experiment: Experiment) -> Iterator[str]:
         yield "negatives: a kernel over trees takes real rows alone; leave out `trees` or `negatives`"
     for config in _right(experiment.features):
         if EXTRACTORS.get(config["kind"]).reads_files:
-            yield f"negatives: '{config['kind']}' has no values for spoilt rows; leave out one of both"
+            yield f"negatives: '{config['kind']}' has no values for perturbed rows; leave out one of both"
 
 
-def _of_auxiliary_labels(experiment: Experiment) -> Iterator[str]:
-    if experiment.auxiliary_labels and any(section.together for section in experiment.others):
+def _check_auxiliary_labels(experiment: Experiment) -> Iterator[str]:
+    if experiment.auxiliary_labels and any(section.joint for section in experiment.others):
         why = "families would be fitted on rows of another dataset, too"
         yield f"auxiliary_labels: {why}; leave out `together` of the other datasets, or `auxiliary_labels`"
 
 
-def _of_strategies(experiment: Experiment) -> Iterator[str]:
+def _check_strategies(experiment: Experiment) -> Iterator[str]:
     for what, catalogue, sections in (
         ("learner", LEARNERS, experiment.learner),
         ("selection", SELECTORS, experiment.selection),
@@ -318,7 +322,7 @@ def _of_strategies(experiment: Experiment) -> Iterator[str]:
             ):
                 yield f"{location}: {text}"
             if section.kind in [other.kind for other in sections[:number]]:
-                yield f"{place}: '{section.kind}' stands there twice; join their search spaces"
+                yield f"{place}: '{section.kind}' is named twice; join their search spaces"
     if experiment.weights != "none":
         for kind in _without_weights(experiment):
             yield f"weights: the learner '{kind}' takes no weights; set `weights: none`"
@@ -330,7 +334,7 @@ def _without_weights(experiment: Experiment) -> Iterator[str]:
             yield section.kind
 
 
-def _of_search(experiment: Experiment) -> Iterator[str]:
+def _check_search(experiment: Experiment) -> Iterator[str]:
     section = experiment.search
     if not section.objective:
         yield "search.objective: there is none"
@@ -339,34 +343,186 @@ def _of_search(experiment: Experiment) -> Iterator[str]:
         if name not in METRICS:
             yield f"{place}: {METRICS.unknown(name)}"
     if (storage := section.storage) is not None:
-        yield from _told("search.storage", lambda: check_study_storage(storage, "search.storage"))
+        yield from _checked("search.storage", lambda: check_study_storage(storage, "search.storage"))
     for path in section.warm_start:
         if not (path / "study.journal").is_file():
             yield f"search.warm_start: no study (study.journal) in {path}; name an output folder of qe train"
+    space = Space(experiment.learner, experiment.selection)
+    try:
+        space.distributions()
+    except (InputError, ModuleNotFoundError):  # reported with the strategy
+        return
     if section.sampler == "grid":
-        if len(experiment.learner) > 1 or len(experiment.selection) > 1:
-            yield "search.sampler: a grid takes one learner and one selector"
         try:
-            points = math.prod(len(values) for values in grid(searched(experiment)).values())
-            if points > MOST_POINTS:
-                yield f"search.sampler: a grid of {points:,} points; at most {MOST_POINTS:,} can be tried"
+            points = space.most_trials(section)
+            if points > MAX_POINTS:
+                yield f"search.sampler: a grid of {points:,} points; at most {MAX_POINTS:,} can be tried"
         except InputError as error:
-            yield _at("search.sampler", error)
+            yield _placed("search.sampler", error)
 
 
-def _of_model_name(experiment: Experiment) -> Iterator[str]:
+def _check_model_name(experiment: Experiment) -> Iterator[str]:
     name = experiment.tracking.model_name
     if name is not None and (not name.strip() or any(sign in name for sign in "/:")):
         yield f"tracking.model_name: no name for a model in MLflow: {quoted(name)}; leave out `/` and `:`"
 
 
-def _told(place: str, rule: Callable[[], object]) -> Iterator[str]:
+def _checked(place: str, rule: Callable[[], object]) -> Iterator[str]:
     try:
         rule()
     except InputError as error:
-        yield _at(place, error)
+        yield _placed(place, error)
 
 
-def _at(place: str, error: InputError) -> str:
+def _placed(place: str, error: InputError) -> str:
     text = str(error)
     return text if text.startswith(place) else f"{place}: {text}"
+
+
+_PACKAGES: Mapping[str, Sequence[str]] = {"encoder": ("tokenizers",), "morphemes": ("morfessor",)}
+
+
+@dataclass(frozen=True)
+class Needed:
+    """A program or package, and the place in the experiment that needs it.
+
+    absent  what is not installed; empty if nothing
+    remedy  the command that installs it
+    """
+
+    place: str
+    name: str
+    absent: str = ""
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        state = f"{self.absent}; {self.remedy}" if self.absent else "installed"
+        return f"{self.name} ({self.place}): {state}"
+
+
+def needed(plan: Plan) -> list[Needed]:
+    """Everything that the experiment needs in addition to this project's own requirements."""
+    experiment = plan.experiment
+    languages = _languages(experiment.dataset)
+    found = [*_annotators(experiment, languages), *_engines(experiment, languages)]
+    for language, name in experiment.text.segmenters.items():
+        found.append(Needed(f"text.segmenters.{language}", name))  # the check has refused those that are not
+    kinds = [(f"features.{config['kind']}", str(config["kind"])) for config in plan.features]
+    kinds += [(f"resources.{part}", known_parts()[part].kind) for part in plan.parts if part in known_parts()]
+    for place, kind in dict.fromkeys(kinds):
+        found += [_package(place, name) for name in _PACKAGES.get(kind, ())]
+    found += [_wordnet(f"features.{config['kind']}") for config in plan.features if config.get("synonyms")]
+    if (experiment.search.storage or "").startswith("postgresql"):
+        found.append(_package("search.storage", "psycopg"))
+    return found
+
+
+def _package(place: str, name: str) -> Needed:
+    if importlib.util.find_spec(name) is not None:
+        return Needed(place, name)
+    error = missing(name)
+    return Needed(place, name, f"the package {name} is not installed", error.remedy)
+
+
+def _wordnet(place: str) -> Needed:
+    try:
+        english()
+    except InputError as error:
+        return Needed(place, "wordnet", f"{error.location}: {error.problem}", error.remedy)
+    return Needed(place, "wordnet")
+
+
+def _languages(section: DatasetSection) -> tuple[str, str] | None:
+    given = section.options()
+    pair = str(given.get("pair") or "").split("-")
+    if "source_language" in given and "target_language" in given:
+        return str(given["source_language"]), str(given["target_language"])
+    if len(pair) == 2:
+        return pair[0], pair[1]
+    return ("en", "es") if section.format == "wmt12" else None
+
+
+def _annotators(experiment: Experiment, languages: tuple[str, str] | None) -> Iterator[Needed]:
+    for side, by in experiment.annotations.items():
+        name = by if isinstance(by, str) else "+".join(_programs(by))
+        if name:
+            from qe.language.programs.taggers import tagger
+
+            pair = languages if side == "source" else languages and (languages[1], languages[0])
+            yield _installed(f"annotations.{side}", name, tagger, pair)
+
+
+def _programs(sections: Sequence[TreebankSection]) -> list[str]:
+    return list(dict.fromkeys(name for section in sections for name in section.programs))
+
+
+def _engines(experiment: Experiment, languages: tuple[str, str] | None) -> Iterator[Needed]:
+    from qe.language.engine import engine
+
+    for column, name in experiment.translations.items():
+        back = column == "back_translation"
+        pair = languages and ((languages[1], languages[0]) if back else languages)
+        yield _installed(f"translations.{column}", name, engine, pair)
+
+
+def _installed(
+    place: str, name: str, make: Callable[[str, str, str], Any], languages: tuple[str, str] | None
+) -> Needed:
+    if languages is None:
+        return Needed(place, name)
+    try:
+        make(name, *languages).fingerprint  # noqa: B018  (asks the program for its version and data)
+    except InputError as error:
+        return Needed(place, name, error.problem, error.remedy)
+    return Needed(place, name)
+
+
+def without_missing(plan: Plan) -> Plan:
+    """The plan without missing annotators and engines, and without features that need them.
+
+    The plan's `omitted` lists them. Raises InputError if nothing that can be trained is left.
+    """
+    absent = [each for each in needed(plan) if each.absent and each.place.startswith(_LEAVABLE)]
+    if not absent:
+        return plan
+    experiment = _without_programs(plan.experiment, {each.place for each in absent})
+    columns = {_COLUMN.get(place, place.partition(".")[2]) for place in (each.place for each in absent)}
+    sides = {column.removeprefix("annotation_") for column in columns if column.startswith("annotation_")}
+    gone = [config for config in plan.features if _needs(config, columns, sides - _with_files(experiment))]
+    trees = [tree for tree in experiment.trees if make_trees([tree])[0].requires() not in columns]
+    kept = tuple(dict(config) for config in plan.features if config not in gone)
+    experiment = experiment.model_copy(update={"features": kept, "trees": tuple(trees)})
+    lost = [variant(config) for config in gone] + [t["kind"] for t in experiment.trees if t not in trees]
+    return replace(check(experiment), omitted=(_missing_note(absent), _lost_features_note(lost)))
+
+
+def _missing_note(absent: Sequence[Needed]) -> str:
+    places = ", ".join(f"{each.place} ({each.name})" for each in absent)
+    reasons = dict.fromkeys(f"{each.absent}; {each.remedy}" for each in absent)
+    return f"left out: {places}: {' '.join(reasons)}"
+
+
+def _lost_features_note(names: Sequence[str]) -> str:
+    return f"left out with them: {', '.join(names)}" if names else "no feature needs what is left out"
+
+
+_LEAVABLE = ("annotations.", "translations.")
+_COLUMN = {f"annotations.{side}": f"annotation_{side}" for side in ("source", "target", "pseudo_reference")}
+
+
+def _without_programs(experiment: Experiment, places: set[str]) -> Experiment:
+    annotations = {s: by for s, by in experiment.annotations.items() if f"annotations.{s}" not in places}
+    translations = {c: by for c, by in experiment.translations.items() if f"translations.{c}" not in places}
+    return experiment.model_copy(update={"annotations": annotations, "translations": translations})
+
+
+def _with_files(experiment: Experiment) -> set[str]:
+    return set(experiment.resources.annotations()) if experiment.resources else set()
+
+
+def _needs(config: Mapping[str, Any], columns: set[str], sides: set[str]) -> bool:
+    from qe.resources.annotations import annotated_sides
+
+    if columns & set(configured(config).requires()):
+        return True
+    return bool(sides & set(annotated_sides(parts_needed([config]))))

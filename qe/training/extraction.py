@@ -1,12 +1,15 @@
 """Extraction: feature tables of a split, cached and computed without leaks between folds."""
 
 import inspect
+import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
+from itertools import combinations
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -21,21 +24,106 @@ from features.core.feature_set import FeatureSet, checked, extractor_fingerprint
 from features.core.segments import Segments
 from features.core.tree_columns import tree_table
 from features.storage.cache_folder import cache_entry
-from features.storage.files import atomic_file, digest
+from features.storage.checksums import checksums, verify
+from features.storage.damage import damage_reported
+from features.storage.files import atomic_directory, atomic_file, digest, link_or_copy
 from features.word_level.places import PLACES, Kind, Places, WordLevelExtractor, gathered
 from qe.data.dataset import Split
 from qe.data.splits import Fold, make_folds
 from qe.training.auxiliary_labels import AuxiliaryLabels
-from qe.training.clock import Clock
-from qe.training.kept_fits import kept_fit
-from qe.training.sharing import Sharing
+from qe.training.run_state import Clock
 
+MIN_FOLDS = 5  # with fewer, the rows outside two groups are too few to learn from
+_GROUPS = 7  # five sevenths are learned from, as by five parts in nine tenths
+_CHECKSUMS = "files.json"
+_MIN_SHARED = 1 << 20  # bytes of a file worth a link
 Rows = NDArray[np.int64]
 Tables = tuple[pd.DataFrame, pd.DataFrame]
 Compute = Callable[[FeatureSet, int, Segments], NDArray[np.float64]]
+Family = TypeVar("Family", bound=FittedExtractor)
 
 
-def _here(feature_set: FeatureSet, i: int, segments: Segments) -> NDArray[np.float64]:
+@dataclass(frozen=True, eq=False)
+class Sharing:
+    """Shares fitted extractors among k folds of n rows, in groups, so that fewer are fitted.
+
+    The training rows of k folds, each cross-fitted in c parts, need k (c + 1) fits, no two on the same rows.
+    Here the folds are in m groups. One fit on all rows outside the groups a and b gives values to the rows
+    of b if a fold of a is held out, and to those of a if one of b is; one on the rows outside a, to the
+    others of a. These are m (m - 1) / 2 + m fits, and one more for every fold that is a proper part of a
+    group. No row's value ever comes from its own label, or from a label of the fold that is held out.
+
+    parts  k arrays, the held-out rows of each fold: a partition of the rows
+    """
+
+    parts: Sequence[Rows]
+
+    @classmethod
+    def of_folds(cls, folds: Sequence[tuple[Rows, Rows]]) -> "Sharing | None":
+        """None if there are too few folds, or they are no partition into training and held-out rows."""
+        if len(folds) < MIN_FOLDS:
+            return None
+        n = sum(len(rows) for _, rows in folds)
+        joined = np.sort(np.concatenate([rows for _, rows in folds]))
+        if not np.array_equal(joined, np.arange(n)) or any(len(a) + len(b) != n for a, b in folds):
+            return None
+        return cls([rows for _, rows in folds])
+
+    @property
+    def n(self) -> int:
+        return sum(map(len, self.parts))
+
+    @cached_property
+    def group_of(self) -> list[int]:
+        """The group of every fold."""
+        parts = np.array_split(np.arange(len(self.parts)), min(_GROUPS, len(self.parts)))
+        return [group for group, part in enumerate(parts) for _ in part]
+
+    @cached_property
+    def rows(self) -> list[Rows]:
+        """The rows of every group, ascending."""
+        pairs = list(zip(self.parts, self.group_of, strict=True))
+        groups = range(max(self.group_of) + 1)
+        return [np.sort(np.concatenate([rows for rows, g in pairs if g == group])) for group in groups]
+
+    def outside(self, *rows: Rows) -> Rows:
+        """All rows but these."""
+        return np.setdiff1d(np.arange(self.n), np.concatenate(rows))
+
+    def fits(self) -> list[tuple[Rows, list[tuple[tuple[int, int], Rows]]]]:
+        """The fits: training rows, and ((group of the held-out fold, scored group), scored rows)."""
+        single = [(self.outside(rows), [((group, group), rows)]) for group, rows in enumerate(self.rows)]
+        pairs = [
+            (self.outside(self.rows[a], self.rows[b]), [((a, b), self.rows[b]), ((b, a), self.rows[a])])
+            for a, b in combinations(range(len(self.rows)), 2)
+        ]
+        return [*single, *pairs]
+
+    def training_parts(self, fold: int | None) -> list[tuple[Rows, Rows]]:
+        """Rows to learn from, and rows that get values by them, for the training rows of one fold.
+
+        fold  None: all rows are training rows. Rows that it holds out are among the last part.
+        """
+        held_out = None if fold is None else self.group_of[fold]
+        return [
+            (
+                self.outside(rows) if held_out in (None, group) else self.outside(self.rows[held_out], rows),
+                rows,
+            )
+            for group, rows in enumerate(self.rows)
+        ]
+
+    def trained(self, values: dict[tuple[int, int], FloatArray], fold: int | None) -> FloatArray:
+        """(n, c) values of one fold's training rows (None: all rows); NaN for rows held out."""
+        result = np.full((self.n, values[0, 0].shape[1]), np.nan)
+        for group, rows in enumerate(self.rows):
+            result[rows] = values[group if fold is None else self.group_of[fold], group]
+        if fold is not None:
+            result[self.parts[fold]] = np.nan
+        return result
+
+
+def _extract(feature_set: FeatureSet, i: int, segments: Segments) -> NDArray[np.float64]:
     return checked(feature_set.extractors[i], segments)
 
 
@@ -43,24 +131,25 @@ def _here(feature_set: FeatureSet, i: int, segments: Segments) -> NDArray[np.flo
 class Extraction:
     """Makes feature tables; every extractor's columns are cached on disk by what they depend on.
 
-    `cross_fit` folds give the training rows of a fitted extractor values from models that never saw them;
-    they are made like the folds of the experiment (`by`, `block`), unless these share what is fitted
-    (`qe/training/sharing.py`). `compute` is how an extractor that learns nothing is run. `clock` knows what
-    each family took. `apart` has the features with the resources of rows whose texts are in the others'
-    (`features/core/apart.py`); extractors that learn know of them themselves. `labels` are others of the same
-    segments, which are mixed into the one that families learn.
+    cross_fit      folds by which the training rows of a fitted extractor get values from models that never
+                   saw them, made like the experiment's (`fold_by`, `block`), unless fits are shared
+    compute        runs an extractor that learns nothing
+    clock          measures every family
+    part_features  the features with the resources of rows whose texts are in the others'
+                   (`features/core/apart.py`); extractors that learn handle them themselves
+    labels         further labels of the same segments, mixed into the one that families learn
     """
 
     feature_set: FeatureSet
     cache: Path | None
-    by: Literal["random", "block", "document"] = "random"
+    fold_by: Literal["random", "block", "document"] = "random"
     block: int = 31
     seed: int = 0
     cross_fit: int = 5
     progress: Progress = silent
-    compute: Compute = _here
+    compute: Compute = _extract
     clock: Clock = field(default_factory=Clock, repr=False)
-    apart: OutOfFold[FeatureSet] | None = None
+    part_features: OutOfFold[FeatureSet] | None = None
     labels: AuxiliaryLabels | None = None
     _last: dict[int, tuple[str, FittedExtractor]] = field(default_factory=dict, init=False, repr=False)
     _keys: dict[int, str] = field(default_factory=dict, init=False, repr=False)
@@ -68,68 +157,67 @@ class Extraction:
 
     def static(self, segments: Segments) -> pd.DataFrame:
         """(n, k) columns of the extractors that learn nothing from labels, and those of trees."""
-        blocks = {
-            i: self._cached(
-                digest(self._key(i), segments.fingerprint),
-                lambda i=i: self._computed(i, segments),
-                i,
-            )
-            for i, extractor in enumerate(self.feature_set.extractors)
-            if not isinstance(extractor, FittedExtractor)
-        }
+        blocks = {}
+        for i, extractor in enumerate(self.feature_set.extractors):
+            if not isinstance(extractor, FittedExtractor):
+                key = digest(self._key(i), segments.fingerprint)
+                blocks[i] = self._cached(key, partial(self._computed, i, segments), i)
         table = self._frame(blocks, segments)
         return table.join(self.trees(segments)) if self.feature_set.trees else table
 
     def _computed(self, i: int, segments: Segments) -> FloatArray:
-        if self.apart is None:
+        if self.part_features is None:
             return self.compute(self.feature_set, i, segments)
         result = np.empty((len(segments), len(self.feature_set.extractors[i].names)))
-        for feature_set, rows in self.apart.groups(self.feature_set, segments):
+        for feature_set, rows in self.part_features.groups(self.feature_set, segments):
             result[rows] = self.compute(feature_set, i, segments.take(rows))
         return result
 
-    def fold(self, split: Split, train: Rows, held_out: Rows) -> Tables:
+    def fold(self, split: Split, train_rows: Rows, test_rows: Rows) -> Tables:
         """Features of the training rows (fitted families cross-fitted) and of the held-out rows."""
-        fitting, scoring = split.take(train), split.take(held_out).segments
+        fitting, scoring = split.take(train_rows), split.take(test_rows).segments
         return self.fit_and_score(fitting, scoring, self.static(split.segments))
 
     def folds(self, split: Split, folds: Sequence[tuple[Rows, Rows]]) -> list[Tables]:
-        """`fold` of all folds of a split; they share what is fitted, where there are enough of them."""
-        sharing = Sharing.of(folds)
-        if sharing is None or not self.fitted_families:
-            return [self.fold(split, train, held_out) for train, held_out in folds]
-        static = self.static(split.segments)
-        shared = {i: self._shared(i, extractor, split, sharing) for i, extractor in self.fitted_families}
+        """`fold` of all folds of a split; they share what is fitted if there are enough of them."""
+        sharing, static = Sharing.of_folds(folds), self.static(split.segments)
+        shared = {}
+        if sharing is not None:
+            shared = {i: self._shared(i, x, split, sharing) for i, x in self.fitted_families}
         tables = []
-        for number, (train, held_out) in enumerate(folds):
-            fitting, scoring = split.take(train), split.take(held_out).segments
-            trained = {i: sharing.trained(values, number)[train] for i, values in shared.items()}
-            applied = {i: self._applied(i, x, fitting, scoring) for i, x in self.fitted_families}
-            own, other = static.loc[list(fitting.segments.id)], static.loc[list(scoring.id)]
-            tables.append(
-                (self._joined(own, trained, fitting.segments), self._joined(other, applied, scoring))
-            )
+        for number, (train_rows, test_rows) in enumerate(folds):
+            fitting, scoring = split.take(train_rows), split.take(test_rows).segments
+            if sharing is None:
+                tables.append(self.fit_and_score(fitting, scoring, static))
+                continue
+            trained = {i: sharing.trained(values, number)[train_rows] for i, values in shared.items()}
+            train = self._joined(static.loc[list(fitting.segments.id)], trained, fitting.segments)
+            tables.append((train, self.scored(fitting, scoring, static.loc[list(scoring.id)])))
         return tables
 
     def fit_and_score(self, fitting: Split, scoring: Segments, static: pd.DataFrame | None = None) -> Tables:
-        """Features of the rows learned from and of other rows, which no label of theirs reaches."""
-        own = self.static(fitting.segments) if static is None else static.loc[list(fitting.segments.id)]
-        other = self.static(scoring) if static is None else static.loc[list(scoring.id)]
-        trained = {i: self._cross_fitted(i, extractor, fitting) for i, extractor in self.fitted_families}
-        applied = {i: self._applied(i, x, fitting, scoring) for i, x in self.fitted_families}
-        return self._joined(own, trained, fitting.segments), self._joined(other, applied, scoring)
+        """Features of the rows learned from and of other rows, whose labels are not used.
 
-    def scored(self, fitting: Split, scoring: Segments) -> pd.DataFrame:
+        static  the static columns of both; None: they are computed
+        """
+        segments = fitting.segments
+        train = self.static(segments) if static is None else static.loc[list(segments.id)]
+        test = self.static(scoring) if static is None else static.loc[list(scoring.id)]
+        trained = {i: self._cross_fitted(i, extractor, fitting) for i, extractor in self.fitted_families}
+        return self._joined(train, trained, segments), self.scored(fitting, scoring, test)
+
+    def scored(self, fitting: Split, scoring: Segments, static: pd.DataFrame | None = None) -> pd.DataFrame:
         """Features of other rows than those learned from."""
+        static = self.static(scoring) if static is None else static
         applied = {i: self._applied(i, x, fitting, scoring) for i, x in self.fitted_families}
-        return self._joined(self.static(scoring), applied, scoring)
+        return self._joined(static, applied, scoring)
 
     def training_table(self, fitting: Split, folds: Sequence[tuple[Rows, Rows]] = ()) -> pd.DataFrame:
         """Features of the training rows, with cross-fitted values of fitted families.
 
         If `folds` share fits, these fits also give the values here.
         """
-        sharing = Sharing.of(folds)
+        sharing = Sharing.of_folds(folds)
         if sharing is None:
             return self.fit_and_score(fitting, fitting.segments.take([]))[0]
         trained = {
@@ -147,27 +235,26 @@ class Extraction:
     def fitted_extractors(self, split: Split) -> FeatureSet:
         """The feature set with its fitted extractors fitted on all rows of `split`, for the model."""
         extractors = tuple(
-            self._alone(i, extractor, split) if isinstance(extractor, FittedExtractor) else extractor
+            self._fitted_on_all(i, extractor, split) if isinstance(extractor, FittedExtractor) else extractor
             for i, extractor in enumerate(self.feature_set.extractors)
         )
         return replace(self.feature_set, extractors=extractors)
 
-    def _alone(self, i: int, extractor: FittedExtractor, split: Split) -> FittedExtractor:
+    def _fitted_on_all(self, i: int, extractor: FittedExtractor, split: Split) -> FittedExtractor:
         name = f"{self.feature_set.configs[i]['kind']}-{digest(self._key(i), split.fingerprint)}"
         path = cache_entry(self.cache, "fitted", name) if self.cache else None
-        fitted = kept_fit(path, extractor, partial(self._fitted, i, extractor, split))
+        fitted = cached_fit(path, extractor, partial(self._fitted, i, extractor, split))
         return fitted.with_out_of_fold(None) if isinstance(fitted, ResourceLookup) else fitted
 
     def _cross_fitted(self, i: int, extractor: FittedExtractor, fitting: Split) -> FloatArray:
-        key = digest(self._key(i), fitting.fingerprint, self.by, self.block, self.seed, self.cross_fit)
+        key = digest(self._key(i), fitting.fingerprint, self.fold_by, self.block, self.seed, self.cross_fit)
 
         def compute() -> FloatArray:
             result = np.full((len(fitting), len(extractor.names)), np.nan)
-            for train, held_out in self._parts(fitting):
-                own = fitting.take(train)
-                result[held_out] = self._values(
-                    i, self._fit(extractor, own, fitting), own, fitting.segments.take(held_out)
-                )
+            for train_rows, test_rows in self._parts(fitting):
+                learned = fitting.take(train_rows)
+                fitted = self._fit(extractor, learned, fitting)
+                result[test_rows] = self._values(i, fitted, learned, fitting.segments.take(test_rows))
             return result
 
         return self._cached(key, compute, i)
@@ -177,7 +264,7 @@ class Extraction:
             len(fitting),
             self.cross_fit,
             seed=self.seed,
-            by=self.by,
+            by=self.fold_by,
             block=self.block,
             documents=fitting.segments.doc_id,
         )
@@ -187,8 +274,8 @@ class Extraction:
     ) -> dict[tuple[int, int], FloatArray]:
         return {
             place: self._applied(i, extractor, split.take(training), split.take(rows).segments)
-            for training, asked in sharing.fits()
-            for place, rows in asked
+            for training, scored in sharing.fits()
+            for place, rows in scored
         }
 
     def _joined(
@@ -208,46 +295,48 @@ class Extraction:
         if not isinstance(fitted, WordLevelExtractor):
             return checked(fitted, scoring)
         places = fitted.places(scoring)
-        self._keep_places(self._places_file(i, fitting, scoring), places)
+        _save_places(self._places_file(i, fitting, scoring), places)
         return verified(fitted, fitted.columns_of(places), len(scoring))
 
     def places(self, i: int, fitting: Split, scoring: Segments) -> Mapping[Kind, Places]:
         """P(BAD) of the words of rows, by extractor i (of words) fitted on other rows."""
         path = self._places_file(i, fitting, scoring)
         if path is not None and path.is_file():
-            with np.load(path, allow_pickle=False) as kept:
-                return _unpacked(kept)
+            with np.load(path, allow_pickle=False) as arrays:
+                return {
+                    kind: Places(arrays[kind], arrays[f"{kind}_offsets"]) for kind in PLACES if kind in arrays
+                }
         extractor = self.feature_set.extractors[i]
         assert isinstance(extractor, WordLevelExtractor)
         fitted = self._fitted(i, extractor, fitting)
         assert isinstance(fitted, WordLevelExtractor)
         places = fitted.places(scoring)
-        self._keep_places(path, places)
+        _save_places(path, places)
         return places
 
     def training_places(
-        self, i: int, split: Split, folds: Sequence[Fold], held_out: int | None = None
+        self, i: int, split: Split, folds: Sequence[Fold], fold: int | None = None
     ) -> dict[Kind, list[FloatArray | None]]:
         """P(BAD) of the words of a fold's training rows (None: all rows), out of fold.
 
-        The models are those behind the columns of `folds` (`training_table`), which never saw the
-        rows. Held-out rows of the fold have None.
+        The models are those that gave the columns of `folds` (`training_table`), which never saw the rows.
+        Held-out rows of the fold have None.
         """
-        sharing = Sharing.of(folds)
+        sharing = Sharing.of_folds(folds)
         if sharing is not None:
-            parts = sharing.behind(held_out)
-            lost = () if held_out is None else folds[held_out][1]
+            parts = sharing.training_parts(fold)
+            held_out = () if fold is None else folds[fold][1]
         else:
-            rows = np.arange(len(split)) if held_out is None else folds[held_out][0]
+            rows = np.arange(len(split)) if fold is None else folds[fold][0]
             parts = [(rows[a], rows[b]) for a, b in self._parts(split.take(rows))]
-            lost = ()
+            held_out = ()
         pieces = [(b, self.places(i, split.take(a), split.take(b).segments)) for a, b in parts]
         result = {
             kind: gathered(len(split), [(rows, places[kind]) for rows, places in pieces])
             for kind in pieces[0][1]
         }
         for values in result.values():
-            for row in lost:
+            for row in held_out:
                 values[row] = None
         return result
 
@@ -257,12 +346,6 @@ class Extraction:
         key = digest(self._key(i), fitting.fingerprint, scoring.fingerprint, "places")
         return cache_entry(self.cache, "features", f"{self.feature_set.configs[i]['kind']}-{key}.npz")
 
-    @staticmethod
-    def _keep_places(path: Path | None, places: Mapping[Kind, Places]) -> None:
-        if path is not None:
-            with atomic_file(path) as temporary, temporary.open("wb") as stream:
-                np.savez(stream, **_packed(places))
-
     def _fitted(self, i: int, extractor: FittedExtractor, fitting: Split) -> FittedExtractor:
         key = fitting.fingerprint
         if i not in self._last or self._last[i][0] != key:
@@ -270,8 +353,16 @@ class Extraction:
                 self._last[i] = (key, self._fit(extractor, fitting))
         return self._last[i][1]
 
-    def _fit(self, extractor: FittedExtractor, split: Split, of: Split | None = None) -> FittedExtractor:
-        return _fit(extractor, split if self.labels is None else self.labels.mixed(split, of))
+    def _fit(self, extractor: FittedExtractor, split: Split, rows: Split | None = None) -> FittedExtractor:
+        split = split if self.labels is None else self.labels.mixed(split, rows)
+        labels = split.labels()
+        for name in extractor.labels_used():
+            if name not in labels:
+                raise InputError(
+                    f"{type(extractor).__name__} learns from '{name}', which the dataset lacks",
+                    remedy=f"it has {', '.join(labels) or 'no labels'}",
+                )
+        return extractor.fit(split.segments, labels)
 
     def _frame(self, blocks: Mapping[int, FloatArray], segments: Segments) -> pd.DataFrame:
         names = [feature.name for i in blocks for feature in self.feature_set.kept_features(i)]
@@ -289,45 +380,34 @@ class Extraction:
     def _key(self, i: int) -> str:
         if i not in self._keys:
             config, extractor = self.feature_set.configs[i], self.feature_set.extractors[i]
-            apart = "" if self.apart is None else self.apart.parts.fingerprint
+            parts = "" if self.part_features is None else self.part_features.parts.fingerprint
             mixed = [] if self.labels is None else [self.labels.fingerprint]
             self._keys[i] = digest(
-                extractor_fingerprint(config, extractor), _source(extractor), apart, *mixed
+                extractor_fingerprint(config, extractor), _source(extractor), parts, *mixed
             )
         return self._keys[i]
 
-    def _cached(self, key: str, compute: Any, i: int) -> FloatArray:
+    def _cached(self, key: str, compute: Callable[[], FloatArray], i: int) -> FloatArray:
         kind = self.feature_set.configs[i]["kind"]
         path = cache_entry(self.cache, "features", f"{kind}-{key}.npy") if self.cache else None
         if path and path.is_file():
             return np.asarray(np.load(path, allow_pickle=False), np.float64)
         self.progress(f"features · {kind}", i, len(self.feature_set.extractors))
         with self.clock.part(f"features · {kind}"):
-            block: FloatArray = compute()
+            block = compute()
         if path:
             with atomic_file(path) as temporary, temporary.open("wb") as stream:
                 np.save(stream, block, allow_pickle=False)
         return block
 
 
-def _packed(places: Mapping[Kind, Places]) -> dict[str, Any]:
-    bad: dict[str, Any] = {kind: one.bad for kind, one in places.items()}
-    return bad | {f"{kind}_offsets": one.offsets for kind, one in places.items()}
-
-
-def _unpacked(arrays: Mapping[str, NDArray[Any]]) -> dict[Kind, Places]:
-    return {kind: Places(arrays[kind], arrays[f"{kind}_offsets"]) for kind in PLACES if kind in arrays}
-
-
-def _fit(extractor: FittedExtractor, split: Split) -> FittedExtractor:
-    labels = split.labels()
-    for name in extractor.labels_used():
-        if name not in labels:
-            raise InputError(
-                f"{type(extractor).__name__} learns from '{name}', which the dataset lacks",
-                remedy=f"it has {', '.join(labels) or 'no labels'}",
-            )
-    return extractor.fit(split.segments, labels)
+def _save_places(path: Path | None, places: Mapping[Kind, Places]) -> None:
+    if path is None:
+        return
+    arrays: dict[str, Any] = {kind: each.bad for kind, each in places.items()}
+    arrays |= {f"{kind}_offsets": each.offsets for kind, each in places.items()}
+    with atomic_file(path) as temporary, temporary.open("wb") as stream:
+        np.savez(stream, **arrays)
 
 
 def _source(extractor: Extractor) -> str:
@@ -344,3 +424,38 @@ def _source(extractor: Extractor) -> str:
             if isinstance(used, str):
                 waiting.append(used)
     return "\n".join(sources[name] for name in sorted(sources))
+
+
+def cached_fit(path: Path | None, family: Family, fit: Callable[[], Family]) -> Family:
+    """The fitted family in the folder `path`; the result of `fit` is stored there if there is none.
+
+    Without a path nothing is stored. Raises InputError if files are not those that were saved.
+    """
+    if path is None:
+        return fit()
+    recorded = path / _CHECKSUMS
+    if recorded.is_file():
+        with damage_reported("a fitted family", path, "delete this folder: it is made again"):
+            verify(path, json.loads(recorded.read_text("utf-8")), (_CHECKSUMS,))
+            return family.restore(path)
+    fitted = fit()
+    with atomic_directory(path) as temporary:
+        fitted.save(temporary)
+        files = checksums(temporary)
+        _link_equal_files(temporary, files)
+        (temporary / _CHECKSUMS).write_text(json.dumps(files), "utf-8")
+    return fitted
+
+
+def _link_equal_files(folder: Path, files: Mapping[str, str]) -> None:
+    known: dict[str, Path] = {}
+    for record in folder.parent.glob(f"*/{_CHECKSUMS}"):
+        with suppress(OSError, ValueError):  # pruned just now, or damaged
+            known |= {value: record.parent / name for name, value in json.loads(record.read_text()).items()}
+    for name, value in files.items():
+        file, equal = folder / name, known.get(value)
+        if equal is not None and file.stat().st_size >= _MIN_SHARED:
+            link = file.with_name(f"{file.name}.same")
+            with suppress(OSError):
+                link_or_copy(equal, link)
+                link.replace(file)

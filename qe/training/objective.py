@@ -1,26 +1,173 @@
-"""The objective of a search: cross-validated metrics of a candidate."""
+"""Folds and the objective of a search: a candidate fitted and measured on every fold."""
 
+import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Literal
+from functools import cached_property, partial
+from typing import Any, Literal
 
 import numpy as np
 import optuna
+import pandas as pd
+from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
 from features.basics.threads import cores
+from features.core.tree_columns import tree_names
 from qe.data.dataset import LabelScale
-from qe.learning.selector import NothingSelected
-from qe.models.pipeline import Candidate
+from qe.learning.selector import NothingSelected, Selector
+from qe.models.pipeline import Candidate, imputer, scaler
 from qe.statistics.metric import METRICS
-from qe.training.failures import CandidateFailed
-from qe.training.fold_data import FoldData, name_of
 from qe.training.space import Space
+from qe.training.study import FAILURE
 
-FAILURE = "failure"  # attribute of a trial: why its candidate failed
-_PREDICTIONS = 16  # trials whose predictions an objective keeps
+_MAX_REASON = 300  # characters
+_MAX_SELECTIONS = 16  # fitted selectors that a fold keeps
+_MAX_PREDICTIONS = 16  # trials whose predictions an objective keeps
+Predict = Callable[[pd.DataFrame], FloatArray]  # prepared features -> predictions
+
+
+class CandidateFailed(InputError):
+    """A learner or selector cannot be computed with these parameters on these rows."""
+
+    @property
+    def reason(self) -> str:
+        """Why, on one line."""
+        return self.problem
+
+
+@contextmanager
+def failures_of(candidate: Candidate) -> Iterator[None]:
+    """Raises CandidateFailed if the block fails because of its numbers.
+
+    Such failures are no convergence, overflow, or parameters that these rows do not allow. Other errors
+    (of settings, of memory, of the code) pass unchanged.
+    """
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        numerical = isinstance(error, (ArithmeticError, ValueError, np.linalg.LinAlgError))
+        if not (numerical or type(error).__module__.partition(".")[0] == "lightgbm"):
+            raise
+        text = " ".join(f"{type(error).__name__}: {error}".split())
+        reason = text if len(text) <= _MAX_REASON else f"{text[:_MAX_REASON]}..."
+        parameters = ", ".join(f"{name}={value!r}" for name, value in candidate.learner_params.items())
+        selector = "" if candidate.selector == "none" else f" after {candidate.selector}"
+        raise CandidateFailed(
+            reason,
+            location=f"{candidate.learner}({parameters}){selector}",
+            remedy="narrow its search space, or set other parameters",
+        ) from error
+
+
+def finite(predicted: FloatArray) -> FloatArray:
+    """The predictions. Raises FloatingPointError if one is no finite number."""
+    wrong = int(np.count_nonzero(~np.isfinite(predicted)))
+    if wrong:
+        raise FloatingPointError(f"{wrong} of {len(predicted)} predictions are not finite")
+    return predicted
+
+
+@dataclass(eq=False)
+class FoldData:
+    """One fold: features and labels of its training rows and of its held-out rows.
+
+    Imputing and scaling depend on no searched parameter, so they are fitted once per fold; a selector once
+    for every choice of its parameters. The last fitted candidate is kept.
+
+    rows           (m,) places of the held-out rows
+    training_rows  (n,) places of the training rows among the rows that a kernel's columns are for
+    n_added        how many of the last training rows are auxiliary data or perturbed translations
+    clip           see `Candidate`
+    """
+
+    train: pd.DataFrame
+    scores: FloatArray
+    weights: FloatArray | None
+    test: pd.DataFrame
+    gold: FloatArray
+    rows: NDArray[np.int64]
+    training_rows: NDArray[np.int64] | None = None
+    n_added: int = 0
+    clip: float = 0.0
+    _selections: dict[str, Selector] = field(default_factory=dict, repr=False)
+    _last: tuple[str, Predict] | None = field(default=None, init=False, repr=False)
+
+    @cached_property
+    def imputed(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        return _transformed(partial(imputer, clip=self.clip), self.train, self.test)
+
+    @cached_property
+    def scaled(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        return _transformed(scaler, *self.imputed)
+
+    def prepared(self, candidate: Candidate) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Features of the training rows and of the held-out rows as the candidate takes them."""
+        if candidate.pairwise and self.training_rows is not None:
+            return self.train.iloc[:, self.training_rows], self.test.iloc[:, self.training_rows]
+        return self.scaled if candidate.scaled else self.imputed
+
+    def fitted(self, candidate: Candidate, seed: int) -> Predict:
+        """The candidate fitted on the training rows."""
+        name = f"{_name(candidate)} {seed}"
+        if self._last is None or self._last[0] != name:
+            self._last = (name, self._fit(candidate, seed))
+        return self._last[1]
+
+    def _fit(self, candidate: Candidate, seed: int) -> Predict:
+        train, _ = self.prepared(candidate)
+        selection = None
+        if candidate.selector != "none":
+            selection = self._selection(candidate, train)
+            train = selection.transform(train)
+
+        def inputs(table: pd.DataFrame) -> Any:
+            return table if candidate.takes_table else table.to_numpy()
+
+        estimator = candidate.estimator(seed)
+        keywords = {} if self.weights is None else {"sample_weight": self.weights}
+        estimator.fit(inputs(train), self.scores, **keywords)
+
+        def predict(table: pd.DataFrame) -> FloatArray:
+            selected = table if selection is None else selection.transform(table)
+            return np.asarray(estimator.predict(inputs(selected)), np.float64)
+
+        return predict
+
+    def _selection(self, candidate: Candidate, train: pd.DataFrame) -> Selector:
+        key = repr((candidate.selector, sorted(candidate.selector_params.items())))
+        if key not in self._selections:
+            if len(self._selections) >= _MAX_SELECTIONS:
+                self._selections.pop(next(iter(self._selections)))
+            selector = candidate.selection().set_output(transform="pandas")
+            self._selections[key] = selector.fit(train, self.scores)
+        return self._selections[key]
+
+    def predict(self, candidate: Candidate, scale: LabelScale, seed: int) -> FloatArray:
+        """(m,) predictions of the held-out rows, clipped to the label scale.
+
+        Raises CandidateFailed if the numbers are too much for the learner or the selector.
+        """
+        _, test = self.prepared(candidate)
+        with failures_of(candidate):
+            return scale.clip(finite(self.fitted(candidate, seed)(test)))
+
+
+def _transformed(
+    step: Callable[[bool], Any], train: pd.DataFrame, test: pd.DataFrame
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    fitted = step(bool(tree_names(train))).fit(train)
+    return fitted.transform(train), fitted.transform(test)
+
+
+def _name(candidate: Candidate) -> str:
+    return json.dumps(candidate.settings(), sort_keys=True)
 
 
 @dataclass(frozen=True)
@@ -33,12 +180,14 @@ class Objective:
     scale: LabelScale
     seed: int
     threads: int = 0
-    _kept: dict[str, "_Kept"] = field(default_factory=dict, init=False, repr=False)
+    _predictions: dict[str, tuple[float, list[FloatArray]]] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     def __call__(self, trial: optuna.Trial) -> tuple[float, ...]:
-        """The metrics of what a trial draws.
+        """The metrics of the candidate that a trial draws.
 
-        Raises TrialPruned where nothing is left to learn from, CandidateFailed where the numbers fail.
+        Raises TrialPruned if no feature is left to learn from, CandidateFailed if the numbers fail.
         """
         started = time.perf_counter()
         candidate = self.space.draw(trial)
@@ -53,26 +202,22 @@ class Objective:
         values = np.array([self._values(f, p) for f, p in zip(self.folds, predictions, strict=True)])
         trial.set_user_attr("fold_values", {m: values[:, i].tolist() for i, m in enumerate(self.metrics)})
         trial.set_user_attr("seconds", round(time.perf_counter() - started, 4))
-        mean = values.mean(axis=0)  # of (folds, metrics)
-        self._keep(candidate, predictions, float(mean[0]))
+        mean = values.mean(axis=0)  # (folds, metrics) -> (metrics,)
+        self._predictions[_name(candidate)] = (self.sign * float(mean[0]), predictions)
+        if len(self._predictions) > _MAX_PREDICTIONS:
+            self._predictions.pop(max(self._predictions, key=lambda name: self._predictions[name][0]))
         return tuple(float(value) for value in mean)
 
     def predictions(self, candidate: Candidate) -> list[FloatArray]:
-        """Predictions for the held-out rows of every fold; folds run side by side.
+        """Predictions of the held-out rows of every fold; folds run in parallel.
 
         Those of the best trials of this process are still there. Raises CandidateFailed as a fold does.
         """
-        kept = self._kept.get(name_of(candidate))
-        if kept is not None:
-            return kept.predictions
+        if (known := self._predictions.get(_name(candidate))) is not None:
+            return known[1]
         workers = self.threads or min(len(self.folds), cores())
         with ThreadPoolExecutor(workers) as pool:
             return list(pool.map(lambda fold: fold.predict(candidate, self.scale, self.seed), self.folds))
-
-    def _keep(self, candidate: Candidate, predictions: list[FloatArray], value: float) -> None:
-        self._kept[name_of(candidate)] = _Kept(predictions, value)
-        if len(self._kept) > _PREDICTIONS:
-            self._kept.pop(max(self._kept, key=lambda name: self.sign * self._kept[name].value))
 
     def _values(self, fold: FoldData, predicted: FloatArray) -> list[float]:
         sign = self.scale.sign
@@ -84,11 +229,5 @@ class Objective:
 
     @property
     def sign(self) -> float:
-        """What the first metric is multiplied with, so that less is better."""
+        """Factor of the first metric by which less is better."""
         return -1.0 if self.directions[0] == "maximize" else 1.0
-
-
-@dataclass(frozen=True, eq=False)
-class _Kept:
-    predictions: list[FloatArray]
-    value: float

@@ -1,38 +1,32 @@
 """Plan: a checked experiment, with what follows from its sections."""
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from features.basics.errors import InputError
 from features.core.feature_set import expand, parts_needed, variant
 from features.core.tree_columns import make_trees
 from qe.config.distributions import Distribution
-from qe.config.experiment import IN_MEMORY, Experiment, StrategySection
-from qe.config.spaces import grid, parse_space
+from qe.config.experiment import IN_MEMORY, Experiment
 from qe.display.summary import entries, summarised
 from qe.display.table import Table
-from qe.learning.learner import LEARNERS
-from qe.learning.selector import SELECTORS
+from qe.training.space import Space
 
 
 @summarised
 @dataclass(frozen=True)
 class Plan:
-    """What `qe.training.check` has found right, and `prepare` works by.
-
-    `str` of it is a short text.
+    """A checked experiment (`qe.training.check`); `str` of it is a short text.
 
     Attributes
     ----------
-    left_out : tuple of str
-        What the experiment asks for and is left out, a sentence each.
+    omitted : tuple of str
+        Parts of the experiment that are left out, a sentence each.
     """
 
     experiment: Experiment
-    left_out: tuple[str, ...] = ()
+    omitted: tuple[str, ...] = ()
 
     @cached_property
     def features(self) -> list[Mapping[str, Any]]:
@@ -52,18 +46,18 @@ class Plan:
 
     @cached_property
     def searched(self) -> dict[str, Distribution]:
-        """Parameter, as the study names it -> where it is searched."""
-        return searched(self.experiment)
+        """Parameter, by its name in the study -> its distribution."""
+        return self.space.distributions()
+
+    @property
+    def space(self) -> Space:
+        """The search space."""
+        return Space(self.experiment.learner, self.experiment.selection)
 
     @property
     def trials(self) -> int:
         """How many candidates the search tries; 1 if there is nothing to search."""
-        experiment = self.experiment
-        if not self.searched and len(experiment.learner) == len(experiment.selection) == 1:
-            return 1
-        if experiment.search.sampler == "grid":
-            return math.prod(len(values) for values in grid(self.searched).values())
-        return experiment.search.most_trials
+        return self.space.most_trials(self.experiment.search)
 
     def to_json(self) -> dict[str, Any]:
         """JSON values."""
@@ -88,14 +82,14 @@ class Plan:
         }
 
     def summary(self) -> Table:
-        """What would be run."""
-        return entries("experiment", self.experiment.name, self._told().items())
+        """The stages and sizes of the run."""
+        return entries("experiment", self.experiment.name, self._lines().items())
 
     def __str__(self) -> str:
-        lines = (f"  {name:<10}{text}" for name, text in self._told().items())
+        lines = (f"  {name:<10}{text}" for name, text in self._lines().items())
         return "\n".join([f"{self.experiment.name}: ok", *lines])
 
-    def _told(self) -> dict[str, str]:
+    def _lines(self) -> dict[str, str]:
         plan = self.to_json()
         extractors, resources = len(plan["extractors"]), len(plan["resources"])
         trees = f", and {', '.join(plan['trees'])}" if plan["trees"] else ""
@@ -110,26 +104,3 @@ class Plan:
             "learner": ", ".join(plan["learners"]),
             "search": f"{trials}; by {', '.join(plan['objective'])}",
         }
-
-
-def searched(experiment: Experiment) -> dict[str, Distribution]:
-    """Parameter -> where it is searched, of the strategies that can be made."""
-    spaces: dict[str, Distribution] = {}
-    known: tuple[tuple[Any, Sequence[StrategySection]], ...] = (
-        (LEARNERS, experiment.learner),
-        (SELECTORS, experiment.selection),
-    )
-    for catalogue, sections in known:
-        for section in (each for each in sections if each.kind in catalogue):
-            try:
-                space = _space(section, catalogue.get(section.kind).space)
-            except (InputError, ModuleNotFoundError):  # told of with the strategy
-                continue
-            spaces |= {f"{section.kind}.{name}": value for name, value in space.items()}
-    return spaces
-
-
-def _space(section: StrategySection, own: Mapping[str, Distribution]) -> dict[str, Distribution]:
-    if section.space is None:
-        return {name: value for name, value in own.items() if name not in section.params}
-    return parse_space(section.space, "space")

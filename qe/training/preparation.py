@@ -1,6 +1,6 @@
-"""Preparation: from an experiment file to data, folds, resources and feature tables."""
+"""Preparation: data, folds and resources of a plan, and the feature tables of the folds."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -14,8 +14,10 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, unknown_name
 from features.basics.plugins import load_own
 from features.basics.progress import Progress, silent
-from features.core.apart import OutOfFold
+from features.core.apart import OutOfFold, ResourceLookup
 from features.core.bundle import Bundle
+from features.core.configured import resources_in
+from features.core.extractor import Extractor, FittedExtractor
 from features.core.feature_set import FeatureSet, check_files, parts_needed
 from qe.config.experiment import Experiment
 from qe.data.dataset import Dataset, Split
@@ -24,44 +26,54 @@ from qe.data.splits import Fold
 from qe.evaluation.oracles import SplitOracles, split_oracles
 from qe.learning.learner import LEARNERS
 from qe.resources.cache import resources_for
-from qe.resources.own_texts import own_texts
+from qe.resources.own_texts import OwnTexts, own_texts
 from qe.training.auxiliary import (
     Auxiliary,
     Fitting,
     FoldTables,
+    Negatives,
     Rows,
+    auxiliary_datasets,
     fold_tables,
+    join_rows,
     tables_of_folds,
-    together_with,
     whole_tables,
 )
-from qe.training.auxiliary_datasets import First, auxiliary
 from qe.training.auxiliary_labels import AuxiliaryLabels
-from qe.training.clock import Clock
 from qe.training.extraction import Extraction
-from qe.training.looked_up import looked_up_apart
-from qe.training.negatives import Negatives
+from qe.training.objective import FoldData
 from qe.training.plan import Plan
-from qe.training.reading import all_folds, read_dataset, scores_of, test_split, tokenized, translated
-from qe.training.row_weights import weights_of
-from qe.training.training_rows import TrainingRows, rows_of
+from qe.training.reading import (
+    TrainingRows,
+    all_folds,
+    read_dataset,
+    rows_of,
+    scores_of,
+    test_split,
+    tokenized,
+    translated,
+    weights_of,
+)
+from qe.training.run_state import Clock
 
 OWN_TEXTS = (
     "resources hold the {texts} of the training segments; each of these was looked up in resources built "
     "without the texts of its part, one of {parts}"
 )
+# Settings, next to data, folds, features and space, on which the value of a trial depends.
+SETTINGS = ("seed", "weights", "weight_power", "auxiliary_labels", "negatives", "clip")
 
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """What an experiment works on: data, folds, resources, and the way to feature tables.
+    """Data, folds and resources of an experiment, and the way to feature tables.
 
     training      the rows that are learned from; all have labels
     folds         those of the first repeat, then of the second, ...
     calibration   labelled rows that are not learned from, for split-conformal intervals
     auxiliaries   auxiliary training datasets
-    negatives     how training rows are spoilt that the learner sees beside the real ones
-    leaks         pairs that are learned from and judged, a sentence each
+    negatives     makes perturbed training rows, which the learner sees in addition
+    leaks         pairs that are in both training and evaluation data, a sentence each
     """
 
     experiment: Experiment
@@ -83,10 +95,9 @@ class Prepared:
     def learned(
         self, split: Split, rows: NDArray[np.int64] | None = None
     ) -> tuple[FloatArray, FloatArray | None]:
-        """(n,) learned labels and (n,) weights of some rows of a split (None: all rows).
+        """(n,) labels and (n,) weights to learn from of some rows of a split (None: all rows).
 
-        The weights are None if all rows count the same. Auxiliary labels are mixed in if the
-        experiment asks for it.
+        The weights are None if all rows count the same. Auxiliary labels are mixed in if they are set.
         """
         rows = np.arange(len(split)) if rows is None else rows
         if self.extraction.labels is not None:
@@ -107,6 +118,12 @@ class Prepared:
         return split_oracles(self.training, self.dataset.scale, samples=section.samples, seed=section.seed)
 
     @property
+    def other_splits(self) -> dict[str, Split]:
+        """The splits that are not learned from."""
+        learned = self.experiment.split.train
+        return {name: split for name, split in self.dataset.splits.items() if name not in learned}
+
+    @property
     def repeats(self) -> list[list[Fold]]:
         """The folds of every repeat: every training row is held out once in each."""
         k = self.experiment.split.folds
@@ -119,14 +136,14 @@ class Prepared:
 
     def training_table(self) -> pd.DataFrame:
         """(n, k) features of the training rows, fitted families cross-fitted."""
-        return self._whole.own
+        return self._all_rows.train
 
     def learned_rows(self) -> Rows:
-        """What the final model learns from: the training rows, then those of other datasets."""
-        return together_with(self._whole.added, self._whole.own, *self.learned(self.training))
+        """The rows that the final model learns from: training rows, then those of other datasets."""
+        return join_rows(self._all_rows.added, self._all_rows.train, *self.learned(self.training))
 
     @cached_property
-    def _whole(self) -> FoldTables:
+    def _all_rows(self) -> FoldTables:
         return whole_tables(
             self.extraction, self.auxiliaries, self.training, self.first_folds, self.negatives
         )
@@ -134,11 +151,13 @@ class Prepared:
     @cached_property
     def fitting(self) -> Split:
         """The rows that families which learn from labels are fitted on for the final model."""
-        return Fitting.of(self.training, self.auxiliaries, self.training.segments.take([])).split
+        return Fitting.for_fold(self.training, self.auxiliaries, self.training.segments.take([])).split
 
-    def fold(self, train: NDArray[np.int64], held_out: NDArray[np.int64]) -> FoldTables:
+    def fold(self, train_rows: NDArray[np.int64], test_rows: NDArray[np.int64]) -> FoldTables:
         """Features of one fold of the training rows."""
-        return fold_tables(self.extraction, self.auxiliaries, self.training, train, held_out, self.negatives)
+        return fold_tables(
+            self.extraction, self.auxiliaries, self.training, train_rows, test_rows, self.negatives
+        )
 
     def folds_of(self, folds: Sequence[Fold]) -> list[FoldTables]:
         """Features of all these folds of the training rows."""
@@ -164,46 +183,74 @@ def prepare(
 ) -> Prepared:
     """Reads the data, makes the folds, and loads or builds the resources.
 
-    calibrating  whether the rows that split-conformal intervals ask for are set aside
-    dataset      takes the place of what the experiment's section names
-    clock        is told what features took
+    calibrating  whether the rows that split-conformal intervals need are set aside
+    dataset      replaces the one that the experiment's section names
+    clock        measures the features
 
     Raises InputError for data that cannot be used.
     """
-    experiment = plan.experiment
-    given = read_dataset(experiment) if dataset is None else tokenized(dataset, experiment)
-    plan = _with_annotators(plan, given, cache, progress)
-    experiment = plan.experiment
-    dataset = translated(given, experiment, cache, progress)
+    dataset = read_dataset(plan.experiment) if dataset is None else tokenized(dataset, plan.experiment)
+    plan = _with_annotators(plan, dataset, cache, progress)
+    experiment, section = plan.experiment, plan.experiment.split
+    dataset = translated(dataset, experiment, cache, progress)
     rows = rows_of(plan, dataset, calibrating)
-    made = _features(plan, rows, cache, progress)
-    _check_names(experiment, made.feature_set)
-    extraction = _extraction(experiment, made, cache, progress, clock or Clock())
+    built = build(plan, rows, cache, progress)
+    extraction = Extraction(
+        built.feature_set, cache, section.by, section.block, section.seed, progress=progress,
+        clock=clock or Clock(), part_features=built.part_features,
+    )  # fmt: skip
     static = partial(extraction.static, rows.training.segments)
-    labels = AuxiliaryLabels.of(experiment, dataset, rows.training, static)
-    extraction = replace(extraction, labels=labels)
+    extraction = replace(
+        extraction, labels=AuxiliaryLabels.for_training(experiment, dataset, rows.training, static)
+    )
     if experiment.trees:
         _check_parses(experiment, dataset, rows.training, extraction)
-    first = First(experiment, dataset, rows.labelled, rows.training, extraction)
-    auxiliaries, notes = _auxiliaries(plan, first, cache, progress)
-    dataset = replace(dataset, notes=(*plan.left_out, *dataset.notes, *rows.notes, *made.notes, *notes))
+    auxiliaries, notes = auxiliary_datasets(plan, dataset, rows, extraction, cache, progress)
+    dataset = replace(dataset, notes=(*plan.omitted, *dataset.notes, *rows.notes, *built.notes, *notes))
+    negatives = None
+    if experiment.negatives is not None:
+        columns = experiment.made_columns()
+        negatives = Negatives(experiment.negatives, dataset.scale, experiment.seed, columns)
     folds = all_folds(rows.training, experiment)
-    judged = {
-        name: split
-        for name, split in dataset.splits.items()
-        if name not in experiment.split.train and split.scores is not None
-    }
-    return Prepared(
-        experiment,
-        dataset,
-        rows.training,
-        folds,
-        made.bundle,
-        extraction,
-        rows.calibration,
-        auxiliaries,
-        _negatives(experiment, dataset),
-        leaks(rows.training, judged, folds),
+    prepared = Prepared(
+        experiment, dataset, rows.training, folds, built.bundle, extraction, rows.calibration, auxiliaries,
+        negatives,
+    )  # fmt: skip
+    labelled = {name: split for name, split in prepared.other_splits.items() if split.scores is not None}
+    return replace(prepared, leaks=leaks(rows.training, labelled, folds))
+
+
+def feature_tables(prepared: Prepared) -> list[FoldData]:
+    """The features of all folds, of every repeat: those of the training rows never saw the held-out rows."""
+    return [
+        fold_data(prepared, prepared.training, *fold, tables)
+        for repeat in prepared.repeats
+        for fold, tables in zip(repeat, prepared.folds_of(repeat), strict=True)
+    ]
+
+
+def fold_data(
+    prepared: Prepared,
+    split: Split,
+    train_rows: NDArray[np.int64],
+    test_rows: NDArray[np.int64],
+    tables: FoldTables,
+    columns: NDArray[np.int64] | None = None,
+) -> FoldData:
+    """`columns`: the places of the training rows among all, if `split` is not all of them."""
+    scored = split.segments.take(test_rows)
+    added = [each.excluding(scored) for each in tables.added]
+    rows = join_rows(added, tables.train, *prepared.learned(split, train_rows))
+    return FoldData(
+        rows.table,
+        rows.scores,
+        rows.weights,
+        tables.test,
+        scores_of(split)[test_rows],
+        test_rows,
+        train_rows if columns is None else columns,
+        rows.n_added,
+        prepared.experiment.clip,
     )
 
 
@@ -226,71 +273,76 @@ def _with_annotators(plan: Plan, dataset: Dataset, cache: Path, progress: Progre
 
 
 @dataclass(frozen=True, eq=False)
-class _Features:
+class Features:
+    """The extractors with their resources.
+
+    part_features  the features with resources built without the texts of each part of the training rows
+    notes          for the report
+    """
+
     feature_set: FeatureSet
     bundle: Bundle | None
-    apart: OutOfFold[FeatureSet] | None = None
+    part_features: OutOfFold[FeatureSet] | None = None
     notes: tuple[str, ...] = ()
 
 
-def _features(plan: Plan, rows: TrainingRows, cache: Path, progress: Progress) -> _Features:
+def build(plan: Plan, rows: TrainingRows, cache: Path, progress: Progress) -> Features:
+    """Loads or builds the resources, and makes the extractors.
+
+    Raises InputError for files that extractors cannot read, and for learners that name unknown features.
+    """
     section, trees = plan.experiment.resources, plan.experiment.trees
     check_files(plan.features)
     if not plan.parts or section is None or not section.texts:
         bundle = resources_for(section, rows.corpus, plan.parts, cache, progress, plan.programs)
-        return _Features(FeatureSet.make(plan.features, bundle, trees), bundle)
-    training = rows.training
-    own = own_texts(section, training.segments, training.labels(), plan.parts, cache, progress)
-    feature_set, apart = looked_up_apart(own, plan.features, trees)
-    note = OWN_TEXTS.format(texts=" and ".join(section.texts), parts=own.parts.count)
-    return _Features(feature_set, own.whole, apart, (note,))
+        built = Features(FeatureSet.make(plan.features, bundle, trees), bundle)
+    else:
+        training = rows.training
+        texts = own_texts(section, training.segments, training.labels(), plan.parts, cache, progress)
+        feature_set, apart = out_of_part_features(texts, plan.features, trees)
+        note = OWN_TEXTS.format(texts=" and ".join(section.texts), parts=texts.parts.count)
+        built = Features(feature_set, texts.whole, apart, (note,))
+    names = built.feature_set.names
+    for learner in plan.experiment.learner:
+        for name in LEARNERS.get(learner.kind)().named(learner.params):
+            if name not in names:
+                raise InputError(f"the learner '{learner.kind}': {unknown_name('feature', name, names)}")
+    return built
 
 
-def _extraction(
-    experiment: Experiment, made: _Features, cache: Path, progress: Progress, clock: Clock
-) -> Extraction:
-    section = experiment.split
-    return Extraction(
-        made.feature_set,
-        cache,
-        section.by,
-        section.block,
-        section.seed,
-        progress=progress,
-        clock=clock,
-        apart=made.apart,
+def out_of_part_features(
+    texts: OwnTexts, features: Sequence[Mapping[str, Any]], trees: Sequence[Mapping[str, Any]]
+) -> tuple[FeatureSet, OutOfFold[FeatureSet]]:
+    """The features with the resources of all texts, and with those built without each part.
+
+    Training rows are looked up in resources that were built without the texts of their part. Raises
+    InputError for a family that learns, but cannot look up rows in several resources.
+    """
+    whole = FeatureSet.make(features, texts.whole, trees)
+    others = [FeatureSet.make(features, bundle) for bundle in texts.without]
+    extractors = tuple(
+        _with_parts(texts, str(config["kind"]), extractor, [other.extractors[i] for other in others])
+        for i, (config, extractor) in enumerate(zip(whole.configs, whole.extractors, strict=True))
     )
+    return replace(whole, extractors=extractors), OutOfFold(texts.parts, others)
 
 
-def _auxiliaries(
-    plan: Plan, first: First, cache: Path, progress: Progress
-) -> tuple[tuple[Auxiliary, ...], list[str]]:
-    made, notes = [], []
-    for number, section in enumerate(first.experiment.others, start=1):
-        read = read_dataset(first.experiment, section, f"dataset.{number}")
-        dataset = translated(read, first.experiment, cache, progress)
-        each, note = auxiliary(number, dataset, plan, first, cache, progress)
-        made.append(each)
-        notes.append(note)
-    return tuple(made), notes
-
-
-def _check_names(experiment: Experiment, features: FeatureSet) -> None:
-    for section in experiment.learner:
-        for name in LEARNERS.get(section.kind)().named(section.params):
-            if name not in features.names:
-                raise InputError(
-                    f"the learner '{section.kind}': {unknown_name('feature', name, features.names)}"
-                )
-
-
-def _negatives(experiment: Experiment, dataset: Dataset) -> Negatives | None:
-    section = experiment.negatives
-    return (
-        None
-        if section is None
-        else Negatives(section, dataset.scale, experiment.seed, experiment.made_columns())
-    )
+def _with_parts(texts: OwnTexts, kind: str, extractor: Extractor, others: Sequence[Any]) -> Extractor:
+    if not (isinstance(extractor, FittedExtractor) and resources_in(extractor)):
+        return extractor
+    if not isinstance(extractor, ResourceLookup):
+        raise InputError(
+            f"'{kind}' learns from labels, and cannot look rows up in resources without their own texts",
+            location="resources.texts",
+            remedy="leave out the family, or `texts`",
+        )
+    if getattr(extractor, "predict", False):
+        raise InputError(
+            f"`predict` of '{kind}' aligns words by resources that hold their own texts",
+            location="resources.texts",
+            remedy="leave out `predict`; `knowledge: [predictor]` has a predictor among the resources",
+        )
+    return extractor.with_out_of_fold(OutOfFold(texts.parts, others))
 
 
 def _check_parses(experiment: Experiment, dataset: Dataset, training: Split, extraction: Extraction) -> None:

@@ -1,22 +1,33 @@
-"""Reading: the datasets of an experiment, and their splits and folds."""
+"""Reading: datasets, splits, folds, labels and weights of an experiment, and the rows to learn from."""
 
-from collections.abc import Mapping
-from dataclasses import replace
+import html
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
+from features.core.segments import Column, Segments
 from features.text.tokenizer import Tokenizer
 from qe.config.experiment import DatasetSection, Experiment, WeightsSection
 from qe.config.schema import MOST_SEED
 from qe.data.columns import ROW_WEIGHTS
-from qe.data.dataset import Dataset, Split, concatenate
+from qe.data.dataset import Dataset, LabelScale, Split, concatenate
 from qe.data.format import make_format, option_names
 from qe.data.splits import Fold, make_folds
+from qe.models.taxonomy import Grouping
+from qe.resources.cache import OWN_CORPUS, corpus_absent, rows_of_own_corpus
+from qe.training.plan import Plan
+
+SET_ASIDE = "{} training segments were set aside to calibrate prediction intervals, and not learned from"
+_NO_LETTER = re.compile(r"[\W_]+")
 
 
 def check_path(section: DatasetSection, place: str) -> None:
@@ -30,9 +41,9 @@ def check_path(section: DatasetSection, place: str) -> None:
 def read_dataset(
     experiment: Experiment, section: DatasetSection | None = None, place: str = "dataset"
 ) -> Dataset:
-    """Reads the experiment's first dataset, or that of a section, tokenized as `text` says.
+    """Reads the experiment's first dataset, or that of a section, tokenized as `text` sets.
 
-    Raises InputError for unknown keys of the format and for whatever the format finds wrong.
+    Raises InputError for unknown keys of the format and for anything that the format finds wrong.
     """
     section = experiment.dataset if section is None else section
     check_path(section, place)
@@ -48,24 +59,33 @@ def with_weights(name: str, options: dict[str, Any], weights: str | WeightsSecti
 
 
 def tokenized(dataset: Dataset, experiment: Experiment) -> Dataset:
-    """The dataset, tokenized as the experiment's `text` section says."""
-    changes = {"kind": experiment.text.tokenizer, "normalise": experiment.text.normalise}
+    """The dataset, tokenized as the experiment's `text` section sets."""
+    section = experiment.text
+    changes: dict[str, Any] = {"kind": section.tokenizer, "normalise": section.normalise}
     changes = {key: value for key, value in changes.items() if value is not None}
-    segmenters = experiment.text.segmenters
-    if not (changes or segmenters):
+    if not (changes or section.segmenters):
         return dataset
-    splits = {name: _retokenized(split, changes, segmenters) for name, split in dataset.splits.items()}
+
+    def changed(tokenizer: Tokenizer) -> Tokenizer:
+        segmenter = section.segmenters.get(tokenizer.language, tokenizer.segmenter)
+        return replace(tokenizer, **changes, segmenter=segmenter)
+
+    def retokenized(segments: Segments) -> Segments:
+        source, target = changed(segments.source_tokenizer), changed(segments.target_tokenizer)
+        return replace(segments, source_tokenizer=source, target_tokenizer=target)
+
+    splits = {n: replace(split, segments=retokenized(split.segments)) for n, split in dataset.splits.items()}
     return replace(dataset, splits=splits)
 
 
 def translated(
     dataset: Dataset, experiment: Experiment, cache: Path | None, progress: Progress = silent
 ) -> Dataset:
-    """The dataset with the second translations and annotations that the experiment asks for."""
+    """The dataset with the second translations and annotations that the experiment requests."""
     columns = experiment.made_columns()
     if not columns:
         return dataset
-    from qe.language.programs.made_columns import with_made_columns  # compiled code: paid by those who ask
+    from qe.language.programs.made_columns import with_made_columns  # compiled code is slow to import
 
     splits = {
         name: replace(split, segments=with_made_columns(split.segments, columns, cache, progress))
@@ -74,18 +94,55 @@ def translated(
     return replace(dataset, splits=splits)
 
 
-def _retokenized(split: Split, changes: dict[str, Any], segmenters: Mapping[str, str]) -> Split:
-    def changed(tokenizer: Tokenizer) -> Tokenizer:
-        segmenter = segmenters.get(tokenizer.language, tokenizer.segmenter)
-        return replace(tokenizer, **changes, segmenter=segmenter)
+@dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """All rows with labels, and how they are divided.
 
-    segments = split.segments
-    source, target = changed(segments.source_tokenizer), changed(segments.target_tokenizer)
-    return replace(split, segments=replace(segments, source_tokenizer=source, target_tokenizer=target))
+    training     rows that are learned from
+    corpus       segments that resources are built from if there is no parallel corpus
+    calibration  rows for split-conformal intervals; None: there are none
+    notes        for the report
+    """
+
+    labelled: Split
+    training: Split
+    corpus: Segments
+    calibration: Split | None = None
+    notes: tuple[str, ...] = ()
+
+
+def rows_of(plan: Plan, dataset: Dataset, calibrating: bool) -> TrainingRows:
+    """The rows of the training splits, divided as the experiment sets.
+
+    Raises InputError if labels are missing, or the data lack what the intervals need.
+    """
+    experiment, section = plan.experiment, plan.experiment.intervals
+    labelled = training = training_split(dataset, experiment)
+    corpus, notes = training.segments, list[str]()
+    calibration: Split | None = None
+    if plan.parts and corpus_absent(experiment.resources):
+        learned, rest = rows_of_own_corpus(len(training))
+        training, corpus = training.take(learned), training.segments.take(rest)
+        notes.append(OWN_CORPUS.format(len(rest)))
+    if calibrating:
+        if section.column is not None:
+            group_column(training.segments, section.column)
+        if section.weighted_to is not None:
+            dataset.split(section.weighted_to)
+        if section.method == "split" and section.calibration is None:
+            rows, held_out = folds_of(training, experiment, max(2, round(1 / section.share)))[0]
+            training, calibration = training.take(rows), training.take(held_out)
+            notes.append(SET_ASIDE.format(len(calibration)))
+        elif section.method == "split" and section.calibration is not None:
+            calibration = dataset.split(section.calibration)
+            if calibration.scores is None or not np.isfinite(calibration.scores).all():
+                problem = f"the split '{section.calibration}' lacks labels"
+                raise InputError(problem, location="intervals.calibration")
+    return TrainingRows(labelled, training, corpus, calibration, tuple(notes))
 
 
 def training_split(dataset: Dataset, experiment: Experiment) -> Split:
-    """The rows that are learned from: all of the splits, or so many as `dataset.rows` says.
+    """The rows that are learned from: all of the splits, or as many as `dataset.rows` allows.
 
     Raises InputError if they have no labels, or labels are undefined.
     """
@@ -98,14 +155,11 @@ def training_split(dataset: Dataset, experiment: Experiment) -> Split:
     if not np.isfinite(split.scores).all():
         row = int(np.flatnonzero(~np.isfinite(split.scores))[0])
         raise InputError(f"segment '{split.segments.id[row]}' has no label")
-    return drawn(split, experiment.dataset.rows, experiment.split.seed)
+    return sampled(split, experiment.dataset.rows, experiment.split.seed)
 
 
 def test_split(dataset: Dataset, experiment: Experiment) -> str | None:
-    """The split that predictions.tsv is for.
-
-    It is the split named, else `test...`, else `dev...`, else none.
-    """
+    """The split that predictions.tsv is for: the one named, else `test...`, else `dev...`, else none."""
     if experiment.split.test is not None:
         dataset.split(experiment.split.test)
         return experiment.split.test
@@ -118,8 +172,9 @@ def test_split(dataset: Dataset, experiment: Experiment) -> str | None:
 
 
 def folds_of(split: Split, experiment: Experiment, folds: int, repeat: int = 0) -> list[Fold]:
-    """Folds of the rows by the experiment's `split` section; each repeat has its own seed."""
-    section = experiment.split
+    """Folds of the rows by the experiment's `split` section; each repeat has another seed."""
+    section, scores = experiment.split, split.scores
+    two_classes = scores is not None and set(np.unique(scores)) == {0.0, 1.0}
     return make_folds(
         len(split),
         folds,
@@ -127,23 +182,15 @@ def folds_of(split: Split, experiment: Experiment, folds: int, repeat: int = 0) 
         by=section.by,
         block=section.block,
         documents=split.segments.doc_id,
-        classes=_two_classes(split),
+        classes=scores if two_classes else None,
     )
-
-
-def _two_classes(split: Split) -> FloatArray | None:
-    scores = split.scores
-    return scores if scores is not None and set(np.unique(scores)) == {0.0, 1.0} else None
 
 
 def all_folds(split: Split, experiment: Experiment) -> list[Fold]:
     """The folds of every repeat, one repeat after the other."""
     section = experiment.split
-    return [
-        fold
-        for repeat in range(section.repeats)
-        for fold in folds_of(split, experiment, section.folds, repeat)
-    ]
+    repeats = (folds_of(split, experiment, section.folds, repeat) for repeat in range(section.repeats))
+    return [fold for folds in repeats for fold in folds]
 
 
 def scores_of(split: Split) -> FloatArray:
@@ -153,8 +200,101 @@ def scores_of(split: Split) -> FloatArray:
     return split.scores
 
 
-def drawn(split: Split, rows: int | None, seed: int) -> Split:
-    """`rows` of the rows, drawn at random, in their order; all, where there are no more."""
+def sampled(split: Split, rows: int | None, seed: int) -> Split:
+    """`rows` of the rows, drawn at random, in their order; all of them if there are not more."""
     if rows is None or rows >= len(split):
         return split
     return split.take(np.sort(np.random.default_rng(seed).permutation(len(split))[:rows]))
+
+
+def group_column(segments: Segments, name: str) -> Column:
+    """The values of a column. Raises InputError if the segments lack it."""
+    columns = dict(segments.columns())
+    if name not in columns:
+        others = [column for column in columns if column not in ("source", "target", "id")]
+        raise InputError(
+            f"the segments have no column '{name}'",
+            location="intervals.column",
+            remedy=f"they have {', '.join(others) or 'none that groups them'}",
+        )
+    return columns[name]
+
+
+def grouping_of(experiment: Experiment) -> Grouping | None:
+    """The groups that are calibrated separately; None for one group of all."""
+    section = experiment.intervals
+    if section.by is None:
+        return None
+    return Grouping(section.by, section.bands, section.edges, section.column)
+
+
+def weights_of(split: Split, experiment: Experiment) -> FloatArray | None:
+    """(n,) row weights: numbers of annotators or a column, to `weight_power`, relative to the mean.
+
+    None if all rows count the same. Raises InputError if the weights are not known, or all are 0.
+    """
+    if experiment.weights == "none":
+        return None
+    counts = row_counts(split, experiment)
+    if counts is None:
+        column = None if isinstance(experiment.weights, str) else experiment.weights.column
+        problem = f"the training rows have no column '{column}'"
+        if column is None:
+            problem = "the dataset lacks the number of annotators of each row"
+        raise InputError(problem, location="weights")
+    if not counts.any():
+        raise InputError(f"all {len(counts)} rows weigh 0", location="weights")
+    powers = counts**experiment.weight_power
+    weights: FloatArray = powers / powers.mean()
+    return weights
+
+
+def row_counts(split: Split, experiment: Experiment) -> FloatArray | None:
+    """(n,) the numbers that the experiment weighs rows by; None if the split lacks them."""
+    return split.annotators if experiment.weights == "annotators" else split.row_weights
+
+
+def rescaled(
+    labels: FloatArray, scale: LabelScale, gold: FloatArray, onto: LabelScale, method: str
+) -> FloatArray:
+    """(n,) labels on another scale, within its ends, reversed if its direction differs.
+
+    method  `standard`: mean and deviation become those of `gold`, labels of that scale; `ranks`: each becomes
+            the quantile of `gold` that it is of the labels; `none`: nothing changes
+
+    >>> hter, da = LabelScale("hter", 0, 1, False), LabelScale("da", None, None, True)
+    >>> labels, gold = np.array([0.0, 0.2, 0.4]), np.array([-10.0, 0.0, 10.0])
+    >>> rescaled(labels, hter, gold, da, "standard").round(9).tolist()
+    [10.0, 0.0, -10.0]
+
+    Raises InputError for `none` if name or direction of the scales differ.
+    """
+    sign = scale.sign * onto.sign
+    if method == "none":
+        if (scale.name, sign) != (onto.name, 1):
+            raise InputError(
+                f"labels '{scale.name}' cannot be used as '{onto.name}' without scaling",
+                remedy="set `scaling: standard` or `scaling: ranks`",
+            )
+        return onto.clip(labels)
+    if method == "ranks":
+        shares = (rankdata(sign * labels) - 0.5) / len(labels)
+        return onto.clip(np.quantile(gold, shares, method="hazen"))
+    deviation = labels.std()
+    standard = (labels - labels.mean()) / (deviation if deviation > 0 else 1.0)
+    return onto.clip(gold.mean() + sign * gold.std() * standard)
+
+
+def unrepeated(texts: Sequence[str], sources: Iterable[str]) -> NDArray[np.int64]:
+    """The places of texts that are none of `sources`, compared by letters and digits."""
+    known = {letters(text) for text in sources}
+    return np.array([i for i, text in enumerate(texts) if letters(text) not in known], np.int64)
+
+
+def letters(text: str) -> str:
+    """Letters and digits in lower case, which tokenization keeps; the text itself if there are none.
+
+    >>> letters("It &apos;s Anna 's .") == letters("It's Anna's.")
+    True
+    """
+    return _NO_LETTER.sub("", html.unescape(text)).casefold() or text.strip()

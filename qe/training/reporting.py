@@ -1,8 +1,9 @@
-"""Reporting: what an experiment leaves behind on disk."""
+"""Reporting: the report of a run, assembled once, and the files that it leaves on disk."""
 
 import json
+import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any, Literal
@@ -12,51 +13,101 @@ import pandas as pd
 
 from features.basics.array_types import FloatArray
 from features.basics.progress import Progress, silent
+from features.core.feature_set import FeatureSet
 from features.core.segments import Segments
 from features.storage.files import atomic_file
 from qe.config.experiment import Experiment
+from qe.data.dataset import Dataset
 from qe.data.public import terms_of
 from qe.data.score_files import write_submission
 from qe.display.drawing import save
 from qe.display.numbers import number, signed, signed_general
-from qe.evaluation import prediction_plots
+from qe.evaluation import baselines, prediction_plots
+from qe.evaluation.coverage import Coverage
 from qe.evaluation.coverage_plot import interval_coverage
+from qe.evaluation.evaluate import CLASS_METRICS, DEFAULT_METRICS, evaluate, metrics_of
+from qe.evaluation.oracles import SplitOracles, split_oracles
 from qe.evaluation.reliability_plot import reliability_plot
+from qe.models.companions import Companions
+from qe.models.guard.guard import Guard
 from qe.models.model import Model
+from qe.models.pipeline import fit
+from qe.models.robustness import Robustness, of_one_text, robustness_of
 from qe.models.robustness_plot import robustness_plot
+from qe.models.versions import versions
+from qe.scoring.flags import Flags
 from qe.statistics.metric import METRICS
 from qe.statistics.metrics.delta_avg import delta_avg_by_n
-from qe.training import figures
-from qe.training.importance import permutation_importance
-from qe.training.importance_plot import feature_importance
-from qe.training.recipe import recipe
-from qe.training.result import TrainingResult
-from qe.training.search_parameters import importances, slices
-from qe.training.search_plot import pareto_front, study_history
-from qe.training.space import Space
-from qe.training.words import reliability_bins, word_section, write_words
+from qe.tracking.checkout import working_directory_commit
+from qe.training.auxiliary import Fitting
+from qe.training.plots import (
+    feature_importance,
+    importances,
+    pareto_front,
+    permutation_importance,
+    slices,
+    study_history,
+)
+from qe.training.preparation import Prepared, fold_data
+from qe.training.reading import scores_of
+from qe.training.search import SearchResult
+from qe.training.words import Words, reliability_bins, word_section, write_words
+
+REPEATED = ("delta_avg", "spearman", "pearson", "mae", "rmse")  # metrics of every repeat of the folds
+FOLD = "a fold of the training rows, by a model that has not seen it"
 
 
-def assemble(result: TrainingResult) -> dict[str, Any]:
-    """The report as JSON values; every figure with its recipe."""
+@dataclass(frozen=True, eq=False)
+class TrainingResult:
+    """Everything that training has computed, for the report.
+
+    repeats      (repeats, n) out-of-fold predictions of the training rows
+    nested       (n,) predictions of the whole procedure, search included; None unless set
+    predictions  split -> its predictions, for every split that was not learned from
+    covered      split -> coverage of the intervals, for every labelled one that they were not made from
+    words        word-level results; None for a model without word labels
+    robustness   the perturbed rows, and their scores; None unless set
+    """
+
+    prepared: Prepared
+    search: SearchResult
+    repeats: FloatArray
+    nested: FloatArray | None
+    model: Model
+    companions: Companions
+    predictions: Mapping[str, FloatArray]
+    covered: Mapping[str, Sequence[Coverage]]
+    words: Words | None = None
+    robustness: tuple[str, Robustness] | None = None
+
+    @property
+    def out_of_fold(self) -> FloatArray:
+        """(n,) out-of-fold predictions of the first repeat."""
+        first: FloatArray = self.repeats[0]
+        return first
+
+
+def assemble(result: TrainingResult, output: Path) -> dict[str, Any]:
+    """The report as JSON values; every figure with its recipe. A model's print-out goes to model.txt."""
     prepared, search = result.prepared, result.search
-    experiment, dataset, extraction = prepared.experiment, prepared.dataset, prepared.extraction
-    table, labels = prepared.training_table(), prepared.extraction.labels
-    undefined = table.isna().sum()
+    experiment, dataset, feature_set = (
+        prepared.experiment, prepared.dataset, prepared.extraction.feature_set,
+    )  # fmt: skip
+    section, labels = experiment.evaluation, prepared.extraction.labels
+    undefined = prepared.training_table().isna().sum()
+    robustness = None
+    if result.robustness is not None:
+        robustness = {"of": result.robustness[0], **result.robustness[1].to_json()}
     return {
         "experiment": experiment.settings(),
         "recipe": {
-            **recipe(experiment.seed, dataset.fingerprint, extraction.feature_set, prepared.parts),
-            "files": {Path(name).name: value for name, value in dataset.provenance.items()},
+            **recipe(experiment.seed, dataset.fingerprint, feature_set, prepared.parts),
+            "files": _by_name(dataset.provenance),
             "other_datasets": [
-                {
-                    "name": each.name,
-                    "fingerprint": each.fingerprint,
-                    "files": {Path(name).name: value for name, value in each.provenance.items()},
-                }
+                {"name": each.name, "fingerprint": each.fingerprint, "files": _by_name(each.provenance)}
                 for each in prepared.auxiliaries
             ],
-            "feature_files": extraction.feature_set.checksums(),
+            "feature_files": feature_set.checksums(),
         },
         "data": {
             "name": dataset.name,
@@ -64,24 +115,24 @@ def assemble(result: TrainingResult) -> dict[str, Any]:
             "splits": {name: len(split) for name, split in dataset.splits.items()},
             "notes": [*dataset.notes, *([] if labels is None else [labels.note(prepared.training)])],
             "leaks": list(prepared.leaks),
-            "terms": [terms for section in experiment.datasets if (terms := terms_of(section.path))],
+            "terms": [terms for part in experiment.datasets if (terms := terms_of(part.path))],
         },
         "features": {
-            "n": len(extraction.feature_set.names),
-            "names": extraction.feature_set.names,
+            "n": len(feature_set.names),
+            "names": feature_set.names,
             "undefined": {name: int(count) for name, count in undefined.items() if count},
-            "trees": [tree.config for tree in extraction.feature_set.trees],
+            "trees": [tree.config for tree in feature_set.trees],
             "absent": list(experiment.absent),
         },
         "search": {
             "trials": len(search.finished),
             "ended": search.ended,
-            "passed_over": search.passed_over,
+            "passed_over": search.pruned,
             "failures": search.failures,
             "reproducible": search.reproducible,
             "notes": [search.note] if search.note else [],
             "objective": list(search.metrics),
-            "chosen": search.chosen,
+            "chosen": search.by_user,
             "best": search.best.settings(),
             "best_trial": search.best_number,
             "best_values": dict(zip(search.metrics, search.best_trial.values, strict=True)),
@@ -90,33 +141,157 @@ def assemble(result: TrainingResult) -> dict[str, Any]:
             "front": search.front() if len(search.metrics) > 1 else None,
         },
         "cross_validation": {
-            **asdict_split(experiment),
-            "selected_on_these_folds": not Space(experiment.learner, experiment.selection).single,
-            **figures.cross_validated(prepared, result.out_of_fold),
-            "repeats": figures.over_repeats(prepared, result.repeats),
+            "folds": experiment.split.folds,
+            "by": experiment.split.by,
+            "seed": experiment.split.seed,
+            "selected_on_these_folds": not search.objective.space.single,
+            **cross_validated(prepared, result.out_of_fold),
+            "repeats": over_repeats(prepared, result.repeats),
         },
-        "nested": None if result.nested is None else figures.cross_validated(prepared, result.nested),
-        "test": figures.on_test(prepared, dict(result.predictions)),
-        "robustness": robustness_section(result),
-        "words": word_section(result.words, experiment.evaluation.samples, experiment.evaluation.seed),
+        "nested": None if result.nested is None else cross_validated(prepared, result.nested),
+        "test": on_test(prepared, result.predictions),
+        "robustness": robustness,
+        "words": word_section(result.words, section.samples, section.seed),
+        "model": model_notes(result.model, output),
+        "intervals": {
+            **result.companions.report(),
+            "splits": {
+                name: [each.to_json() for each in entries] for name, entries in result.covered.items()
+            },
+        },
     }
 
 
-def robustness_section(result: TrainingResult) -> dict[str, Any] | None:
-    """What the model made of spoilt translations, as JSON values."""
-    if result.robustness is None:
-        return None
-    what, found = result.robustness
-    return {"of": what, **found.to_json()}
+def _by_name(files: Mapping[str, str]) -> dict[str, str]:
+    return {Path(name).name: value for name, value in files.items()}
 
 
-def interval_report(result: TrainingResult) -> dict[str, Any]:
-    """How the prediction intervals were made, and their coverage.
+def recipe(seed: int, dataset: str, feature_set: FeatureSet, parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Seed, versions, and fingerprints of data, features and resources, as JSON values.
 
-    `splits` is the coverage on rows that were never learned from.
+    `dataset` is a fingerprint; `parts` has the manifest entries of the resources in use.
     """
-    splits = {name: [entry.to_json() for entry in entries] for name, entries in result.covered.items()}
-    return {**result.companions.report(), "splits": splits}
+    return {
+        "seed": seed,
+        "versions": versions(),
+        "python": platform.python_version(),
+        "working_directory_commit": working_directory_commit(),
+        "dataset": dataset,
+        "features": feature_set.fingerprint,
+        "resources": {name: entry["fingerprint"] for name, entry in parts.items()},
+    }
+
+
+def cross_validated(prepared: Prepared, predicted: FloatArray) -> dict[str, Any]:
+    """The report of (n,) out-of-fold predictions, compared with the baselines'."""
+    systems = {prepared.experiment.name: predicted} | baselines.cross_validated(
+        prepared.training.segments, prepared.scores, prepared.first_folds, prepared.dataset.scale
+    )
+    return _report(prepared.experiment, prepared.dataset, prepared.scores, systems, prepared.oracles)
+
+
+def on_test(prepared: Prepared, predictions: Mapping[str, FloatArray]) -> dict[str, Any] | None:
+    """The report on the test split; None if there is none or its labels are not known."""
+    test, scale = prepared.test, prepared.dataset.scale
+    if test is None or prepared.dataset.split(test).scores is None:
+        return None
+    split = prepared.dataset.split(test)
+    lengths = baselines.length_features(prepared.training.segments), baselines.length_features(split.segments)
+    systems = {prepared.experiment.name: predictions[test]} | baselines.predict(
+        lengths[0], prepared.scores, lengths[1], scale
+    )
+    section = prepared.experiment.evaluation
+    oracles = split_oracles(split, scale, samples=section.samples, seed=section.seed)
+    return _report(prepared.experiment, prepared.dataset, scores_of(split), systems, oracles)
+
+
+def over_repeats(prepared: Prepared, predictions: FloatArray) -> dict[str, Any] | None:
+    """Mean and standard deviation of each metric over fold seeds; None for one repeat.
+
+    predictions  (repeats, n); the intervals of the report are over segments: the two kinds of variance are
+                 separate
+    """
+    if len(predictions) == 1:
+        return None
+    by_repeat = [repeat_figures(prepared, row) for row in predictions]
+    summary = {}
+    for name in by_repeat[0]:
+        values = [scores[name] for scores in by_repeat]
+        summary[name] = {"mean": float(np.mean(values)), "sd_over_seeds": float(np.std(values, ddof=1))}
+    return summary
+
+
+def repeat_figures(prepared: Prepared, predicted: FloatArray) -> dict[str, float]:
+    """The metrics of (n,) out-of-fold predictions of one repeat."""
+    sign = prepared.dataset.scale.sign
+    names = REPEATED if prepared.dataset.scale.classes is None else (*CLASS_METRICS, *REPEATED)
+    return {name: METRICS.get(name)().score(sign * prepared.scores, sign * predicted) for name in names}
+
+
+def _report(
+    experiment: Experiment,
+    dataset: Dataset,
+    gold: FloatArray,
+    systems: dict[str, FloatArray],
+    oracles: SplitOracles | None,
+) -> dict[str, Any]:
+    section = experiment.evaluation
+    others = () if dataset.scale.classes is None else DEFAULT_METRICS
+    report = evaluate(
+        gold,
+        systems,
+        dataset.scale,
+        baselines=baselines.NAMES,
+        metrics=tuple(dict.fromkeys((*metrics_of(dataset.scale, gold), *others, section.metric))),
+        samples=section.samples,
+        seed=section.seed,
+        correction=section.correct,
+    )
+    delta_avg = {name: report.score(name, "delta_avg") for name in systems}
+    return {**report.to_json(), "oracles": None if oracles is None else oracles.to_json(delta_avg)}
+
+
+def robustness_of_run(
+    prepared: Prepared, model: Model, progress: Progress = silent
+) -> tuple[str, Robustness] | None:
+    """Scores of perturbed rows of another split, or else of a fold, and the name of these rows.
+
+    None unless it is set, and if the model needs more than texts: feature files, annotations of the user.
+    """
+    experiment = prepared.experiment
+    if not experiment.evaluation.robustness or of_one_text(model):
+        return None
+    if any(extractor.reads_files for extractor in model.feature_set.extractors):
+        return None
+    unseen = [
+        name
+        for name, split in prepared.other_splits.items()
+        if name != experiment.intervals.calibration and len(split)
+    ]
+    if unseen:
+        name = prepared.test if prepared.test in unseen else unseen[0]
+        segments = prepared.dataset.split(name).segments
+    elif model.candidate.pairwise:  # the columns of a kernel are the rows that it was fitted on
+        return None
+    else:
+        name, (model, segments) = FOLD, _fold_model(prepared, model)
+    flags = Flags.of(model).text
+    return name, robustness_of(model, segments, seed=experiment.seed, checked=flags, progress=progress)
+
+
+def _fold_model(prepared: Prepared, model: Model) -> tuple[Model, Segments]:
+    train_rows, test_rows = prepared.first_folds[0]
+    seed, training = prepared.experiment.seed, prepared.training
+    fold = fold_data(prepared, training, train_rows, test_rows, prepared.fold(train_rows, test_rows))
+    pipeline = fit(model.candidate.pipeline(seed), fold.train, fold.scores, fold.weights)
+    scored = training.segments.take(test_rows)
+    fitting = Fitting.for_fold(training.take(train_rows), prepared.auxiliaries, scored).split
+    extractors = prepared.extraction.fitted_extractors(fitting)
+    guard = model.guard
+    if guard is not None:
+        fresh, _ = Guard.fit(training.segments.take(np.asarray(train_rows)), seed)
+        guard = replace(fresh, worst=guard.worst, slope=guard.slope, sign=guard.sign)
+    return replace(model, pipeline=pipeline, feature_set=extractors, guard=guard), scored
 
 
 def model_notes(model: Model, output: Path) -> dict[str, Any]:
@@ -124,51 +299,43 @@ def model_notes(model: Model, output: Path) -> dict[str, Any]:
     learner = model.pipeline.named_steps["learn"]
     calibrated = getattr(learner, "calibration_", None) is not None
     notes: dict[str, Any] = {"calibrated": calibrated, **model.about.get("selection", {})}
-    before = model.pipeline[:-1]  # empty for a learner that takes its features as they are
+    before = model.pipeline[:-1]  # empty for a learner that takes its features unchanged
     names_in = list(before.get_feature_names_out()) if len(before) else model.feature_set.names
     if hasattr(learner, "describe"):
-        with atomic_file(output / "model.txt") as temporary:
-            temporary.write_text(learner.describe(names_in, model.scale.name) + "\n", "utf-8")
-        notes["print_out"] = "model.txt"
+        text = learner.describe(names_in, model.scale.name) + "\n"
     elif hasattr(learner, "coef_") and np.size(learner.coef_) == len(names_in):
-        with atomic_file(output / "model.txt") as temporary:
-            temporary.write_text(equation(model, names_in), "utf-8")
-        notes["print_out"] = "model.txt"
-    return notes
+        text = equation(model, names_in)
+    else:
+        return notes
+    with atomic_file(output / "model.txt") as temporary:
+        temporary.write_text(text, "utf-8")
+    return {**notes, "print_out": "model.txt"}
 
 
 def equation(model: Model, names: list[str]) -> str:
-    """A linear model as an equation in the features' own units, largest effect first.
+    """A linear model as an equation in the features' units, largest effect first.
 
     Standardisation is undone: coefficient / standard deviation, and the intercept moved accordingly.
     """
     learner = model.pipeline.named_steps["learn"]
-    coefficients = np.ravel(learner.coef_).astype(np.float64)
-    intercept = float(np.ravel(learner.intercept_)[0])
-    effects = coefficients.copy()
+    effects = np.ravel(learner.coef_).astype(np.float64)
+    coefficients, intercept = effects.copy(), float(np.ravel(learner.intercept_)[0])
     scaler = model.pipeline.named_steps.get("scale")
     if scaler is not None:
         kept = [model.feature_set.names.index(name) for name in names]
         coefficients = coefficients / scaler.scale_[kept]
         intercept -= float(coefficients @ scaler.mean_[kept])
     lines = [f"{model.scale.name} = {number(intercept, 4)}"]
-    for i in np.argsort(-np.abs(effects)):
-        if coefficients[i]:
-            lines.append(
-                f"  {signed_general(coefficients[i])} * {names[i]}"
-                f"    ({signed(effects[i])} per standard deviation)"
-            )
+    lines += [
+        f"  {signed_general(coefficients[i])} * {names[i]}    ({signed(effects[i])} per standard deviation)"
+        for i in np.argsort(-np.abs(effects))
+        if coefficients[i]
+    ]
     return "\n".join(lines) + "\n"
 
 
-def asdict_split(experiment: Experiment) -> dict[str, Any]:
-    """How the folds were made."""
-    section = experiment.split
-    return {"folds": section.folds, "by": section.by, "seed": section.seed}
-
-
 def about(report: Mapping[str, Any]) -> dict[str, Any]:
-    """What a model says of its origin."""
+    """The origin of a model, for its card."""
     name = report["experiment"]["name"]
     return {
         "trained": date.today().isoformat(),
@@ -213,27 +380,21 @@ def _write_submissions(output: Path, result: TrainingResult) -> None:
 
 
 def _predictions_table(result: TrainingResult) -> pd.DataFrame:
-    training = result.prepared.training
-    nothing = np.full(len(training), np.nan)
+    dataset = result.prepared.dataset
+    parts = [("train", result.prepared.training, result.out_of_fold, result.nested)]
+    parts += [(name, dataset.split(name), values, None) for name, values in result.predictions.items()]
     blocks = [
         pd.DataFrame(
             {
-                "split": "train",
-                "id": training.segments.id,
-                "gold": training.scores,
-                "predicted": result.out_of_fold,
-                "nested": nothing if result.nested is None else result.nested,
+                "split": name,
+                "id": split.segments.id,
+                "gold": np.full(len(split), np.nan) if split.scores is None else split.scores,
+                "predicted": predicted,
+                "nested": np.nan if nested is None else nested,
             }
         )
+        for name, split, predicted, nested in parts
     ]
-    for name, values in result.predictions.items():
-        split = result.prepared.dataset.split(name)
-        gold = np.full(len(split), np.nan) if split.scores is None else split.scores
-        blocks.append(
-            pd.DataFrame(
-                {"split": name, "id": split.segments.id, "gold": gold, "predicted": values, "nested": np.nan}
-            )
-        )
     return pd.concat(blocks, ignore_index=True)
 
 
@@ -252,7 +413,7 @@ def _write_plots(folder: Path, result: TrainingResult, progress: Progress) -> No
             figure = interval_coverage(entries, scale, location)
             drawn["interval_coverage" + (f"_{name}" if name else "")] = figure
     if not search.best.pairwise:  # a kernel's columns are segments, not features
-        names, values, spread = permutation_importance(result.objective, search.best, progress)
+        names, values, spread = permutation_importance(search.objective, search.best, progress)
         drawn["feature_importance"] = feature_importance(
             names,
             values,

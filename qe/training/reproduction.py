@@ -1,4 +1,4 @@
-"""Reproduction: trains a finished run again from its own record and compares figures."""
+"""Reproduction: trains a finished run again from its record and compares the figures."""
 
 import math
 import re
@@ -22,12 +22,12 @@ _NO_FIGURES = frozenset(
     {"experiment", "recipe", "time", "seconds", "registration", "promotion", "importances"}
 )
 _COMMIT = "working_directory_commit"  # of the recipe: where the command was given
-_ANEW = "name an output folder of `qe train`, or the id of its run in MLflow"
+_REMEDY = "name an output folder of `qe train`, or the id of its run in MLflow"
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Something that is not what it was; `place` as `test.systems.demo.mae`."""
+    """A value that has changed; `place` as `test.systems.demo.mae`."""
 
     place: str
     then: Any
@@ -40,33 +40,33 @@ class Reproduction:
 
     figures      how many were compared
     differences  those that differ
-    made_with    what else differs: data, features, resources, versions
+    recipe_differences  other differences: data, features, resources, versions
     notes        what could not be done as it was
     """
 
     figures: int
     differences: Sequence[Difference]
-    made_with: Sequence[Difference]
+    recipe_differences: Sequence[Difference]
     notes: Sequence[str]
 
     @property
-    def same(self) -> bool:
+    def identical(self) -> bool:
         return not self.differences
 
     def to_json(self) -> dict[str, Any]:
         """JSON values."""
         return {
             "figures": self.figures,
-            "same": self.same,
+            "same": self.identical,
             "differences": [vars(each) for each in self.differences],
-            "made_with": [vars(each) for each in self.made_with],
+            "made_with": [vars(each) for each in self.recipe_differences],
             "notes": list(self.notes),
         }
 
     def table(self) -> Table:
-        """What differs: a row each, the recipe first."""
+        """The differences: a row each, the recipe first."""
         columns = [Column("what"), Column("then"), Column("now"), Column("difference", drop=1)]
-        rows = [_row(each) for each in (*self.made_with, *self.differences)]
+        rows = [_row(each) for each in (*self.recipe_differences, *self.differences)]
         title = f"{len(self.differences)} of {self.figures} figures differ"
         return Table(title, columns, rows, notes=list(self.notes))
 
@@ -79,8 +79,8 @@ def report_of(run: str) -> dict[str, Any]:
     identity = re.fullmatch(r"(?:runs:/)?([0-9a-f]{32})", run)
     path = fetched(identity[1], "report.json") if identity else Path(run) / "report.json"
     if not path.is_file():
-        raise InputError("holds no finished run (report.json)", location=run, remedy=_ANEW)
-    return read_json("the report", path, _ANEW)
+        raise InputError("holds no finished run (report.json)", location=run, remedy=_REMEDY)
+    return read_json("the report", path, _REMEDY)
 
 
 def reproduce(
@@ -91,35 +91,37 @@ def reproduce(
     overrides: Sequence[str] = (),
     progress: Progress = silent,
 ) -> Reproduction:
-    """Trains a run (`report_of`) anew into `output`, untracked, and compares the two reports.
+    """Trains a run (`report_of`) again into `output`, untracked, and compares the two reports.
 
     overrides  settings that are others now, such as `dataset.path=...` for data that were moved
 
     Raises InputError if there is no finished run, or one of data in memory.
     """
     then = report_of(run)
-    with damage_reported("the report", Path(run), _ANEW):
+    with damage_reported("the report", Path(run), _REMEDY):
         experiment, notes = _experiment(then, overrides)
         searched = then["search"]
         trial = searched["best_trial"] if searched["chosen"] and not notes else None
     now = train(check(experiment), output, cache=cache, trial=trial, progress=progress).report
-    left_out = {"search"} if notes else set()
-    if _spoilt(then) != _spoilt(now):
-        left_out.add("robustness")
-        notes.append("spoilt translations are as many as the time allowed: their figures are not compared")
-    return compared(then, now, left_out, notes)
+    excluded = {"search"} if notes else set()
+    if _perturbed_rows(then) != _perturbed_rows(now):
+        excluded.add("robustness")
+        notes.append(
+            "the number of perturbed translations depends on the time: their figures are not compared"
+        )
+    return compared(then, now, excluded, notes)
 
 
-def _spoilt(report: Mapping[str, Any]) -> int | None:
+def _perturbed_rows(report: Mapping[str, Any]) -> int | None:
     section = report.get("robustness")
     return section["rows"] if isinstance(section, Mapping) else None
 
 
 def compared(
-    then: Mapping[str, Any], now: Mapping[str, Any], left_out: set[str], notes: Sequence[str] = ()
+    then: Mapping[str, Any], now: Mapping[str, Any], excluded: set[str], notes: Sequence[str] = ()
 ) -> Reproduction:
     """The figures of two reports side by side, without some parts."""
-    before, after = (dict(_figures(report, left_out)) for report in (then, now))
+    before, after = (dict(_figures(report, excluded)) for report in (then, now))
     recipes = (dict(_leaves(report["recipe"], "")) for report in (then, now))
     return Reproduction(len(before), _differences(before, after), _differences(*recipes), notes)
 
@@ -139,7 +141,7 @@ def _experiment(report: Mapping[str, Any], overrides: Sequence[str]) -> tuple[Ex
         best = search["best"]
         settings["learner"] = {"kind": best["learner"], "params": best["learner_params"], "space": {}}
         settings["selection"] = {"kind": best["selector"], "params": best["selector_params"], "space": {}}
-        notes.append("the search depended on the clock, or on several processes: its winner is fitted anew")
+        notes.append("the search depended on the clock, or on several processes: its winner is fitted again")
     return of_settings(settings, overrides), notes
 
 
@@ -148,8 +150,8 @@ def _of_memory(dataset: Any) -> bool:
     return any(section["format"] == IN_MEMORY for section in sections)
 
 
-def _figures(report: Mapping[str, Any], left_out: set[str]) -> Iterator[tuple[str, Any]]:
-    parts = {key: value for key, value in report.items() if key not in _NO_FIGURES | left_out}
+def _figures(report: Mapping[str, Any], excluded: set[str]) -> Iterator[tuple[str, Any]]:
+    parts = {key: value for key, value in report.items() if key not in _NO_FIGURES | excluded}
     for place, value in _leaves(parts, ""):
         names = place.split(".")
         if (
@@ -172,17 +174,17 @@ def _leaves(value: Any, place: str) -> Iterator[tuple[str, Any]]:
         yield from _leaves(inner, f"{place}.{key}" if place else key)
 
 
-def _equal(one: Any, other: Any) -> bool:
-    if isinstance(one, float) and isinstance(other, float) and math.isnan(one) and math.isnan(other):
+def _equal(first: Any, second: Any) -> bool:
+    if isinstance(first, float) and isinstance(second, float) and math.isnan(first) and math.isnan(second):
         return True
-    return bool(one == other)
+    return bool(first == second)
 
 
-def _row(each: Difference) -> list[str]:
-    numbers = [value for value in (each.then, each.now) if isinstance(value, int | float)]
+def _row(difference: Difference) -> list[str]:
+    numbers = [value for value in (difference.then, difference.now) if isinstance(value, int | float)]
     change = number(numbers[1] - numbers[0], 6) if len(numbers) == 2 else ""
-    return [each.place, _told(each.then), _told(each.now), change]
+    return [difference.place, _text(difference.then), _text(difference.now), change]
 
 
-def _told(value: Any) -> str:
+def _text(value: Any) -> str:
     return "none" if value is None else general(value) if isinstance(value, float) else str(value)

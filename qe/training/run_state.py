@@ -1,20 +1,24 @@
-"""RunState: what an output directory knows of its run, so that a killed one can go on."""
+"""The state of a run in its output directory, so that a killed one can continue, and its clock."""
 
 import json
+import os
 import shutil
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from features.basics.errors import InputError
+from features.basics.progress import Progress, silent
 from features.storage.damage import Damaged, damage_reported, read_json
 from features.storage.files import atomic_file
 from features.storage.outputs import check_apart
 
 STATE = "state.json"
 JOURNAL = "study.journal"
-# What a run writes into its folder.
+# The files of a run in its folder.
 WRITTEN = (
     STATE, JOURNAL, "model", "model.txt", "plots", "predictions.parquet", "predictions.tsv",
     "predictions.out-of-fold.tsv", "report.json", "trials.tsv", "words",
@@ -23,16 +27,16 @@ WRITTEN = (
 
 @dataclass
 class RunState:
-    """What an output directory knows of its run: `state.json` and the study's journal.
+    """The run in an output directory: `state.json` and the study's journal.
 
-    earlier  the state of a run to go on with; None for one to start anew
-    resumes  whether it goes on with what is there; otherwise only a finished run of the same may be there
-    replace  whether a finished run of something else makes room
-    command  fingerprint of everything that was asked for
+    previous  the state of a run to continue; None for a new one
+    resumes   whether an unfinished run is continued; otherwise only the same finished run may be there
+    replace   whether another finished run is overwritten
+    command   fingerprint of everything that was requested
     """
 
     output: Path
-    earlier: dict[str, Any] | None = None
+    previous: dict[str, Any] | None = None
     fingerprint: str = ""
     run_id: str | None = None
     replace: bool = False
@@ -41,8 +45,11 @@ class RunState:
 
     @property
     def unchanged(self) -> bool:
-        """Whether the run is there, finished, and was asked for in the same way."""
-        return self.earlier is not None and _finished(self.output, self.earlier, self.command)
+        """Whether the same run has finished there, by the same request."""
+        if self.previous is None or not self.command or not self.previous["finished"]:
+            return False
+        complete = all((self.output / name).exists() for name in ("report.json", "model"))
+        return complete and self.previous.get("command") == self.command
 
     @property
     def journal(self) -> Path:
@@ -50,19 +57,19 @@ class RunState:
 
     @classmethod
     def open(cls, output: Path, resume: bool, overwrite: bool, *, keep_same: bool = False) -> "RunState":
-        """The state to go on from. Raises InputError if that, or to start anew, would lose work.
+        """The state to continue from. Raises InputError if that, or a new start, would lose work.
 
-        keep_same  whether a finished run that was asked for in the same way stays, even to `overwrite`
+        keep_same  whether the same finished run stays, even with `overwrite`
         """
-        there = _read(output / STATE)
-        if there is None or (overwrite and not resume and not (keep_same and there["finished"])):
+        previous = _read(output / STATE)
+        if previous is None or (overwrite and not resume and not (keep_same and previous["finished"])):
             return cls(output)
-        if not resume and not there["finished"]:
-            raise _there(output, "an unfinished")
-        return cls(output, there, replace=overwrite and not resume, resumes=resume)
+        if not resume and not previous["finished"]:
+            raise _existing_run(output, "an unfinished")
+        return cls(output, previous, replace=overwrite and not resume, resumes=resume)
 
     def claim(self, fingerprint: str, inputs: Iterable[Path], command: str = "") -> None:
-        """Goes on with the run that was here, or makes room for a new one; an `unchanged` one stays.
+        """Continues the run that was there, or makes room for a new one; an `unchanged` one stays.
 
         Raises InputError if it was a run of something else, or would replace what it reads.
         """
@@ -72,22 +79,22 @@ class RunState:
             check_apart(self.output / name, inputs)
         self.fingerprint, self.command = fingerprint, command
         if self.replace and not self.unchanged:
-            self.earlier = None
-        if self.earlier is None:
+            self.previous = None
+        if self.previous is None:
             shutil.rmtree(self.journal, ignore_errors=True)
             self.journal.unlink(missing_ok=True)
             return
-        if self.earlier["fingerprint"] != fingerprint and not self.resumes:
-            raise _there(self.output, "a finished")
-        if self.earlier["fingerprint"] != fingerprint:
+        if self.previous["fingerprint"] != fingerprint and not self.resumes:
+            raise _existing_run(self.output, "a finished")
+        if self.previous["fingerprint"] != fingerprint:
             raise InputError(
                 "holds a study of other data, features or settings, so it cannot be resumed",
                 location=self.output,
-                remedy="choose another --output, or start anew with --overwrite",
+                remedy="choose another --output, or start again with --overwrite",
             )
         if not self.resumes and not self.unchanged:
-            raise _there(self.output, "a finished")
-        self.run_id = self.earlier["run_id"]
+            raise _existing_run(self.output, "a finished")
+        self.run_id = self.previous["run_id"]
 
     def begin(self, run_id: str | None) -> None:
         self.run_id = run_id
@@ -103,20 +110,15 @@ class RunState:
             temporary.write_text(json.dumps(content) + "\n", "utf-8")
 
 
-def _there(output: Path, state: str) -> InputError:
-    remedy = "go on with --resume, or start anew with --overwrite"
+def _existing_run(output: Path, state: str) -> InputError:
+    remedy = "continue with --resume, or start again with --overwrite"
     return InputError(f"holds {state} run", location=output, remedy=remedy)
-
-
-def _finished(output: Path, earlier: Mapping[str, Any], command: str) -> bool:
-    damage_reported = all((output / name).exists() for name in ("report.json", "model"))
-    return bool(command) and earlier["finished"] and earlier.get("command") == command and damage_reported
 
 
 def _read(path: Path) -> dict[str, Any] | None:
     if not path.exists():
         return None
-    remedy = "start anew in another --output"
+    remedy = "start again in another --output"
     content = read_json("the state of the run", path, remedy)
     with damage_reported("the state of the run", path, remedy):
         kinds = {"fingerprint": str, "run_id": str | None, "finished": bool}
@@ -124,3 +126,58 @@ def _read(path: Path) -> dict[str, Any] | None:
         if wrong:
             raise Damaged(f"`{wrong[0]}` is {content[wrong[0]]!r}")
     return content
+
+
+@dataclass(frozen=True, eq=False)
+class Clock:
+    """Seconds by part of the work: wall-clock time, and CPU time with finished child processes.
+
+    progress  reports the begin and end of parts
+
+    A part within a part counts for itself only, so that all parts add up to the total.
+
+    >>> clock = Clock()
+    >>> with clock.part("search"), clock.part("features"):
+    ...     pass
+    >>> sorted(entry["part"] for entry in clock.parts())
+    ['features', 'search']
+    """
+
+    progress: Progress = silent
+    _spent: dict[str, list[float]] = field(default_factory=dict, init=False, repr=False)
+    _open: list[str] = field(default_factory=list, init=False, repr=False)
+    _last: list[float] = field(default_factory=list, init=False, repr=False)
+
+    @contextmanager
+    def part(self, name: str) -> Iterator[None]:
+        """The block counts for `name`."""
+        self._count()
+        self._open.append(name)
+        self.progress(name, 0, None)
+        try:
+            yield
+        finally:
+            self._count()
+            self._open.pop()
+            self.progress(name, 1, 1)
+
+    def parts(self) -> list[dict[str, str | float]]:
+        """`part`, `seconds` and `cpu_seconds` of every part, those with the most seconds first."""
+        entries = sorted(self._spent.items(), key=lambda entry: -entry[1][0])
+        return [
+            {"part": name, "seconds": round(wall, 2), "cpu_seconds": round(processors, 2)}
+            for name, (wall, processors) in entries
+        ]
+
+    def _count(self) -> None:
+        now = _now()
+        if self._open:
+            spent = self._spent.setdefault(self._open[-1], [0.0, 0.0])
+            for i, (before, after) in enumerate(zip(self._last, now, strict=True)):
+                spent[i] += after - before
+        self._last[:] = now
+
+
+def _now() -> tuple[float, float]:
+    times = os.times()
+    return time.perf_counter(), sum(times[:4])

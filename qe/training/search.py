@@ -1,27 +1,53 @@
-"""The search: runs trials until a study has enough; resumable, shared if asked for."""
+"""The search: runs trials until a budget is spent; resumable, and shared by several processes."""
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import optuna
 import pandas as pd
-from optuna.trial import FrozenTrial, TrialState
+from numpy.typing import NDArray
+from optuna.trial import FixedTrial, FrozenTrial, TrialState
 
+from features.basics.array_types import FloatArray
+from features.basics.environment import restored
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
-from qe.config.experiment import SearchSection
-from qe.config.spaces import grid
+from features.basics.threads import THREADS, cores
+from features.basics.workers import WorkerPool
+from features.storage.files import digest
+from qe.config.experiment import SearchSection, StrategySection
+from qe.data.dataset import Dataset
 from qe.display.numbers import number
+from qe.learning.learner import LEARNERS
+from qe.learning.selector import SELECTORS
 from qe.models.pipeline import Candidate
 from qe.statistics.metric import METRICS, title_of
-from qe.training.budget import spent, spent_budget
-from qe.training.drawing import drawing
-from qe.training.failures import CandidateFailed
-from qe.training.objective import FAILURE, Objective
+from qe.training.objective import CandidateFailed, FoldData, Objective
+from qe.training.plan import Plan
+from qe.training.preparation import SETTINGS, Prepared, feature_tables, fold_data, prepare
+from qe.training.reading import folds_of
 from qe.training.space import Space
-from qe.training.study import Identity, claim, ended, failed, finished, quiet
+from qe.training.study import (
+    FAILURE,
+    Identity,
+    claim,
+    drawing,
+    earlier_trials,
+    ended,
+    failed,
+    finished,
+    mended,
+    quiet,
+    spent,
+    spent_budget,
+    storage_at,
+)
 
 _DRAWN = "qe.drawn"  # attribute of a study: sampler and seeds of all its trials
 _SEVERAL = "several"
@@ -29,9 +55,9 @@ _SEVERAL = "several"
 
 @dataclass(frozen=True, eq=False)
 class Finished:
-    """A trial that was just finished.
+    """A trial that has just finished.
 
-    number  its place among the finished trials of the search, from 1: what reports and plots call it
+    number  its place among the finished trials of the search, from 1: its number in reports and plots
     best    the best one so far, itself included
     """
 
@@ -55,28 +81,37 @@ class SearchResult:
     reproducible  whether the seed alone gives the same study again, however often it was stopped
     note          what was lost of a study that a crash had damaged; empty if nothing was
     ended         why the search ended
-    chosen        whether somebody chose the trial, and not the rule
+    by_user       whether the user chose the trial
     section       the settings with the budgets that were spent, which repeat the search
     """
 
     best: Candidate
     best_trial: FrozenTrial
     study: optuna.Study
-    metrics: tuple[str, ...]
+    objective: Objective
     reproducible: bool = True
     note: str = ""
     ended: str = ""
-    chosen: bool = False
+    by_user: bool = False
     section: SearchSection = field(default_factory=lambda: SearchSection.model_validate({}))
 
     @property
+    def metrics(self) -> tuple[str, ...]:
+        return self.objective.metrics
+
+    @cached_property
+    def predictions(self) -> list[FloatArray]:
+        """Predictions of the held-out rows of every fold by the chosen candidate."""
+        return self.objective.predictions(self.best)
+
+    @property
     def trials(self) -> list[FrozenTrial]:
-        """All trials, those included that were interrupted."""
+        """All trials, interrupted ones included."""
         return self.study.get_trials(deepcopy=False)
 
     @property
     def finished(self) -> list[FrozenTrial]:
-        """The finished trials: the order of `history`, of plots, and of their numbers."""
+        """The finished trials, in the order of `history`, of plots, and of their numbers."""
         return finished(self.study)
 
     @property
@@ -85,13 +120,13 @@ class SearchResult:
         return _place(self.best_trial, self.finished)
 
     @property
-    def passed_over(self) -> int:
-        """How many trials were ended because nothing was left to learn from."""
+    def pruned(self) -> int:
+        """How many trials were ended because no feature was left to learn from."""
         return sum(trial.state == TrialState.PRUNED for trial in self.trials)
 
     @property
     def failures(self) -> list[dict[str, Any]]:
-        """What could not be computed: candidate, and why."""
+        """Candidates that could not be computed, and why."""
         return [
             {"candidate": trial.user_attrs["candidate"], "reason": trial.user_attrs[FAILURE]}
             for trial in failed(self.study)
@@ -101,21 +136,20 @@ class SearchResult:
         """One row per finished trial: number, values, parameters, seconds."""
         rows = [
             {
-                "trial": number,
+                "trial": place,
                 **dict(zip(self.metrics, trial.values, strict=True)),
                 **trial.params,
                 "seconds": trial.user_attrs.get("seconds"),
             }
-            for number, trial in enumerate(self.finished, start=1)
+            for place, trial in enumerate(self.finished, start=1)
         ]
         return pd.DataFrame(rows)
 
     def front(self) -> list[dict[str, Any]]:
         """The trials that no other trial beats on every objective."""
-        trials = self.finished
         return [
             {
-                "trial": _place(trial, trials),
+                "trial": _place(trial, self.finished),
                 **dict(zip(self.metrics, trial.values, strict=True)),
                 "params": trial.params,
             }
@@ -134,38 +168,41 @@ def run(
     shared: bool = False,
     identity: Identity | None = None,
     location: object = None,
-    chosen: int | None = None,
+    trial_number: int | None = None,
     on_trial: OnTrial | None = None,
     progress: Progress = silent,
 ) -> SearchResult:
     """Searches until a budget of the section is spent; earlier trials of the study count.
 
-    A study that was killed goes on as if it had not been: trials that were running are closed as failed, and
+    A study that was killed continues as if it had not been: running trials are closed as failed, and
     the same parameters are drawn again. `warm_start` holds parameters (by their names in the study) to try
     before anything is drawn. On a `shared` storage other processes work on the same study: only trials whose
     process has fallen silent are closed, and what is drawn depends on who is faster.
 
     identity  what the values of trials depend on; a study of another one is refused
-    location     what messages call the storage
-    chosen    the number of the trial to take, as reports number them; default: the best
+    location  what messages call the storage
+    trial_number  the number of the trial to take, as reports number them; default: the best
 
     Raises InputError if the study belongs to another experiment, if more trials fail than `section.failures`
     allows, if no trial could be finished, or none has the number.
     """
     with quiet():
         study = _opened(objective, name, storage, identity, location)
-        alike = _drawing(study, objective, section, seed, warm_start, shared=shared)
-        over = _optimize(study, objective, section, on_trial, progress)
+        alike = _prepare_drawing(study, objective, section, seed, warm_start, shared=shared)
+        reason = _optimize(study, objective, section, on_trial, progress)
         # The end of a search by the clock depends on the machine.
-        alike = alike and section.time is None
-        result = _result(study, objective, alike, over, chosen)
-        if alike:
-            total = _trials(objective.space, section)
+        reproducible = alike and section.time is None
+        trial = _chosen_trial(study, objective, trial_number)
+        if reproducible:
+            total = objective.space.most_trials(section)
             section = spent_budget(ended(study), objective.sign, section, total)
-        return replace(result, section=section)
+    return SearchResult(
+        Candidate(**trial.user_attrs["candidate"]), trial, study, objective, reproducible,
+        ended=reason, by_user=trial_number is not None, section=section,
+    )  # fmt: skip
 
 
-def contribute(
+def _add_trials(
     objective: Objective,
     section: SearchSection,
     *,
@@ -177,26 +214,25 @@ def contribute(
     location: object = None,
     progress: Progress = silent,
 ) -> Callable[[], list[Finished]]:
-    """Adds trials to a study until enough are finished or begun.
+    """Adds trials to a study until enough are finished or running; other processes may do the same.
 
-    Other processes of the same run may do the same.
-
-    What it returns tells, once all of them are over, the trials that have finished since.
+    The function that it returns gives, once all processes have ended, the trials that have finished since.
     """
     with quiet():
         study = _opened(objective, name, storage, identity, location)
         before = {trial.number for trial in finished(study)}
-        _drawing(study, objective, section, seed, warm_start, shared=True)
-        _optimize(study, objective, section, None, progress, beside=True)
-        return lambda: [each for each in _told(study, objective) if each.trial.number not in before]
+        _prepare_drawing(study, objective, section, seed, warm_start, shared=True)
+        _optimize(study, objective, section, None, progress, helping=True)
 
+    def added() -> list[Finished]:
+        trials = finished(study)
+        return [
+            Finished(place, trial, min(trials[:place], key=lambda t: objective.sign * t.values[0]))
+            for place, trial in enumerate(trials, start=1)
+            if trial.number not in before
+        ]
 
-def _told(study: optuna.Study, objective: Objective) -> list[Finished]:
-    trials, told = finished(study), []
-    for place, trial in enumerate(trials, start=1):
-        best = min(trials[:place], key=lambda one: objective.sign * one.values[0])
-        told.append(Finished(place, trial, best))
-    return told
+    return added
 
 
 def _opened(
@@ -214,7 +250,7 @@ def _opened(
     return study
 
 
-def _drawing(
+def _prepare_drawing(
     study: optuna.Study,
     objective: Objective,
     section: SearchSection,
@@ -223,19 +259,18 @@ def _drawing(
     *,
     shared: bool,
 ) -> bool:
+    """Whether all trials of the study are drawn in one way."""
     if shared:
         optuna.storages.fail_stale_trials(study)
     else:
-        _close_interrupted(study)
+        for trial in _running(study):
+            study.tell(trial.number, state=TrialState.FAIL)
     first = [params for n, params in enumerate(warm_start) if params not in warm_start[:n]]
     study.sampler = drawing(objective.space, section, seed, first, shared=shared)
-    return _drawn_alike(study, _SEVERAL if shared else f"{section.sampler} {section.seed} {seed} {first}")
-
-
-def _drawn_alike(study: optuna.Study, by: str) -> bool:
-    known = study.user_attrs.get(_DRAWN, by)
-    study.set_user_attr(_DRAWN, by if known == by else _SEVERAL)
-    return bool(known == by != _SEVERAL)
+    key = _SEVERAL if shared else f"{section.sampler} {section.seed} {seed} {first}"
+    previous = study.user_attrs.get(_DRAWN, key)
+    study.set_user_attr(_DRAWN, key if previous == key else _SEVERAL)
+    return bool(previous == key != _SEVERAL)
 
 
 def _optimize(
@@ -244,9 +279,9 @@ def _optimize(
     section: SearchSection,
     on_trial: OnTrial | None,
     progress: Progress,
-    beside: bool = False,
+    helping: bool = False,
 ) -> str:
-    total = _trials(objective.space, section)
+    total = objective.space.most_trials(section)
 
     def report(study: optuna.Study, trial: FrozenTrial) -> None:
         best = _best(study, objective)
@@ -255,73 +290,46 @@ def _optimize(
         progress(_stage(study, objective), len(ended(study)), total)
 
     progress(_stage(study, objective), len(ended(study)), total)
-    while not (over := spent(ended(study), _best(study, objective), section, total)):
-        if beside and len(ended(study)) + len(_running(study)) >= total:
+    while not (reason := spent(ended(study), _best(study, objective), section, total)):
+        if helping and len(ended(study)) + len(_running(study)) >= total:
             return ""
         study.optimize(objective, n_trials=1, callbacks=[report], catch=(CandidateFailed,))
-        _check_failures(study, section.failures, total)
-    return over
+        failures = failed(study)
+        if len(failures) > section.failures * total:
+            reasons = list(dict.fromkeys(trial.user_attrs[FAILURE] for trial in failures))
+            listed = "".join(f"\n  {text}" for text in reasons[:5])
+            raise InputError(
+                f"{len(failures)} of {total} trials failed; search.failures = {section.failures:g} allows "
+                f"fewer:{listed}\n",
+                location="search",
+                remedy="narrow the search spaces, or allow more failures",
+            )
+    return reason
 
 
-def _check_failures(study: optuna.Study, share: float, total: int) -> None:
-    failures = failed(study)
-    if len(failures) > share * total:
-        reasons = dict.fromkeys(trial.user_attrs[FAILURE] for trial in failures)
-        told = "".join(f"\n  {reason}" for reason in list(reasons)[:5])
-        raise InputError(
-            f"{len(failures)} of {total} trials failed; search.failures = {share:g} allows fewer:{told}\n",
-            location="search",
-            remedy="narrow the search spaces, or allow more failures",
-        )
-
-
-def _result(
-    study: optuna.Study, objective: Objective, reproducible: bool, over: str, chosen: int | None
-) -> SearchResult:
-    best = _best(study, objective)
+def _chosen_trial(study: optuna.Study, objective: Objective, trial_number: int | None) -> FrozenTrial:
+    best, trials = _best(study, objective), finished(study)
     if best is None:
         raise InputError(
             "no trial of the search could be finished: nothing was left to learn from, or all failed",
             location="search",
             remedy="give the search more trials, or widen its spaces",
         )
-    taken = best if chosen is None else _numbered(study, chosen)
-    settings, own = taken.user_attrs["candidate"], chosen is not None
-    return SearchResult(
-        Candidate(**settings), taken, study, objective.metrics, reproducible, ended=over, chosen=own
-    )
-
-
-def _numbered(study: optuna.Study, number: int) -> FrozenTrial:
-    trials = finished(study)
-    if not 1 <= number <= len(trials):
+    if trial_number is None:
+        return best
+    if not 1 <= trial_number <= len(trials):
         raise InputError(
-            f"there is no trial {number}", location="--trial", remedy=f"give one of 1 to {len(trials)}"
+            f"there is no trial {trial_number}", location="--trial", remedy=f"give one of 1 to {len(trials)}"
         )
-    return trials[number - 1]
+    return trials[trial_number - 1]
 
 
 def _place(trial: FrozenTrial, trials: Sequence[FrozenTrial]) -> int:
-    return 1 + [one.number for one in trials].index(trial.number)
+    return 1 + [each.number for each in trials].index(trial.number)
 
 
 def _best(study: optuna.Study, objective: Objective) -> FrozenTrial | None:
     return min(finished(study), key=lambda trial: objective.sign * trial.values[0], default=None)
-
-
-def _trials(space: Space, section: SearchSection) -> int:
-    if space.single:
-        return 1
-    if section.sampler == "grid":
-        if len(space.learners) > 1 or len(space.selectors) > 1:
-            raise InputError("a grid takes one learner and one selector", location="search.sampler")
-        return math.prod(len(values) for values in grid(space.distributions()).values())
-    return section.most_trials
-
-
-def _close_interrupted(study: optuna.Study) -> None:
-    for trial in _running(study):
-        study.tell(trial.number, state=TrialState.FAIL)
 
 
 def _running(study: optuna.Study) -> list[FrozenTrial]:
@@ -337,3 +345,190 @@ def _stage(study: optuna.Study, objective: Objective) -> str:
     return "trials · best " + ", ".join(
         f"{title_of(metric)} {number(value, METRICS.get(metric).digits + 1)}" for metric, value in values
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Helpers:
+    """The processes of a run that search together, this one included; they share the cores."""
+
+    plan: Plan
+    dataset: Dataset | None
+    cache: Path
+    workers: int
+
+    @contextmanager
+    def working_on(self, address: str) -> Iterator[None]:
+        """The other processes add trials to the study at an address; afterwards, all have ended.
+
+        Raises what one of them raises.
+        """
+        with restored(THREADS):
+            os.environ[THREADS] = str(max(1, cores() // self.workers))
+            with WorkerPool(self.workers - 1, _begin, ()) as pool:
+                arguments = (self.plan, self.dataset, self.cache, address)
+                helpers = [pool.submit(_help, *arguments) for _ in range(self.workers - 1)]
+                yield
+                for helper in helpers:
+                    helper.result()
+
+
+def _begin() -> None:
+    pass
+
+
+def _help(plan: Plan, dataset: Dataset | None, cache: Path, address: str) -> None:
+    prepared = prepare(plan, cache, calibrating=True, dataset=dataset)
+    objective = objective_of(prepared, feature_tables(prepared))
+    _add_trials(
+        objective,
+        prepared.experiment.search,
+        storage=storage_at(address),
+        **_study(prepared, objective, address),
+    )
+
+
+def search_candidates(
+    prepared: Prepared,
+    folds: Sequence[FoldData],
+    *,
+    journal: Path | None = None,
+    shared: bool = False,
+    trial_number: int | None = None,
+    on_trial: OnTrial | None = None,
+    helpers: Helpers | None = None,
+    progress: Progress = silent,
+) -> SearchResult:
+    """Searches the experiment's space on its folds (`feature_tables`).
+
+    journal   the study's file, from which a killed search continues
+    shared    whether the study is that of `search.storage`, if the experiment names one
+    trial_number  that of the trial to take; default: the best
+    on_trial  called after every trial that this process, or one of its helpers, has finished
+    """
+    section, objective = prepared.experiment.search, objective_of(prepared, folds)
+    address = section.storage if shared and section.storage else None if journal is None else str(journal)
+    note = mended(address) if address else ""
+    study = _study(prepared, objective, address)
+    if helpers is not None and address is not None and not objective.space.single:
+        with helpers.working_on(address):
+            added = _add_trials(objective, section, storage=storage_at(address), progress=progress, **study)
+        for each in added() if on_trial else ():
+            on_trial(each)  # type: ignore[misc]
+    result = run(
+        objective,
+        section,
+        storage=None if address is None else storage_at(address),
+        shared=shared and section.storage is not None,
+        trial_number=trial_number,
+        on_trial=on_trial,
+        progress=progress,
+        **study,
+    )
+    return replace(result, note=note)
+
+
+def _study(prepared: Prepared, objective: Objective, address: str | None) -> dict[str, Any]:
+    experiment, space = prepared.experiment, objective.space
+    return {
+        "name": experiment.name,
+        "seed": experiment.seed,
+        "warm_start": [p for path in experiment.search.warm_start for p in earlier_trials(path, space)],
+        "identity": identity(prepared, space),
+        "location": address,
+    }
+
+
+def identity(prepared: Prepared, space: Space) -> Identity:
+    """Part -> description and fingerprint; experiments whose parts are equal may share a study."""
+    experiment, training = prepared.experiment, prepared.training
+    feature_set, settings = prepared.extraction.feature_set, experiment.settings()
+    others = [each.fingerprint for each in prepared.auxiliaries]
+    data = digest(prepared.dataset.scale, training.fingerprint, *others)
+    folds = digest(settings["split"], *(rows.tobytes() for _, rows in prepared.folds))
+    strategies = (*space.learners, *space.selectors)
+    kinds = [section.kind for section in strategies if section.kind != "none"]
+    fixed = [(section.kind, sorted(section.params.items())) for section in strategies]
+    return {
+        "data": f"{len(training)} rows of {prepared.dataset.name} ({data})",
+        "label": prepared.dataset.scale.name,
+        "folds": f"{len(prepared.folds)} ({folds})",
+        "features": f"{len(feature_set.names)} ({feature_set.fingerprint})",
+        "space": f"{', '.join(kinds)} ({digest(fixed, sorted(space.distributions().items()))})",
+        "metric": ", ".join(experiment.search.objective),
+        "settings": ", ".join(f"{key} {settings[key]}" for key in SETTINGS),
+    }
+
+
+def best_candidate(prepared: Prepared, progress: Progress = silent) -> tuple[Candidate, Objective]:
+    """The candidate that the study chooses; if there is nothing to search, nothing is fitted.
+
+    The objective's folds are empty then.
+    """
+    objective = objective_of(prepared, [])
+    if objective.space.single:
+        return objective.space.draw(FixedTrial({})), objective
+    result = search_candidates(prepared, feature_tables(prepared), progress=progress)
+    return result.best, result.objective
+
+
+def nested_predictions(prepared: Prepared, progress: Progress = silent) -> FloatArray | None:
+    """(n,) predictions of the whole procedure: for each outer fold, search on the others, fit, predict.
+
+    None unless `split.outer` is set. Inside an outer fold, the inner folds share the features cross-fitted
+    on its training rows.
+    """
+    experiment, training, dataset = prepared.experiment, prepared.training, prepared.dataset
+    if experiment.split.outer is None:
+        return None
+    predictions = np.full(len(training), np.nan)
+    outer = folds_of(training, experiment, experiment.split.outer)
+    tables = prepared.folds_of(outer)
+    for done, ((train_rows, held_out), table) in enumerate(zip(outer, tables, strict=True)):
+        progress("nested cross-validation", done, len(outer))
+        fitting = training.take(train_rows)
+        inner = [
+            fold_data(prepared, fitting, rows, rest, table.inner(rows, rest), train_rows[rows])
+            for rows, rest in folds_of(fitting, experiment, experiment.split.folds)
+        ]
+        best = run(objective_of(prepared, inner), experiment.search, seed=experiment.seed).best
+        fold = fold_data(prepared, training, train_rows, held_out, table)
+        predictions[held_out] = fold.predict(best, dataset.scale, experiment.seed)
+    return predictions
+
+
+def gathered(folds: Sequence[FoldData], predictions: Sequence[FloatArray], k: int) -> FloatArray:
+    """(repeats, n) out-of-fold predictions of the training rows, from those of `k` folds per repeat.
+
+    Each comes from a pipeline that was fitted without the row.
+    """
+    n = sum(len(fold.rows) for fold in folds[:k])
+    rows: NDArray[np.float64] = np.full((len(folds) // k, n), np.nan)
+    for i, (fold, predicted) in enumerate(zip(folds, predictions, strict=True)):
+        rows[i // k, fold.rows] = predicted
+    return rows
+
+
+def objective_of(prepared: Prepared, folds: Sequence[FoldData]) -> Objective:
+    """The objective of an experiment's search on folds.
+
+    Raises InputError for metrics of two classes if the label is a number.
+    """
+    experiment, scale = prepared.experiment, prepared.dataset.scale
+    for metric in (*experiment.search.objective, experiment.evaluation.metric):
+        if METRICS.get(metric).kind == "classes" and scale.classes is None:
+            raise InputError(
+                f"{metric} is for labels of two classes, but `{scale.name}` is a number",
+                remedy="choose another metric, or name the classes: dataset.label.classes: [OK, BAD]",
+            )
+
+    def directed(section: StrategySection, constructor: Callable[..., Any]) -> StrategySection:
+        if scale.higher_is_better or "label_sign" not in constructor().get_params():
+            return section
+        return section.model_copy(update={"params": {"label_sign": scale.sign, **section.params}})
+
+    space = Space(
+        [directed(section, LEARNERS.get(section.kind)().estimator) for section in experiment.learner],
+        [directed(section, SELECTORS.get(section.kind)) for section in experiment.selection],
+        experiment.clip,
+    )
+    return Objective(folds, space, experiment.search.objective, scale, experiment.seed)

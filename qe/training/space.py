@@ -1,17 +1,22 @@
-"""The search space of an experiment: what a trial draws, and from where."""
+"""The search space of an experiment: what a trial draws, and from which values."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import optuna
-
+from features.basics.catalogue import Catalogue
+from features.basics.errors import InputError
 from qe.config.distributions import Distribution
-from qe.config.experiment import StrategySection
-from qe.config.spaces import draw, nested, parse_space
+from qe.config.experiment import SearchSection, StrategySection
+from qe.config.spaces import draw, grid, nested, parse_space
 from qe.learning.learner import LEARNERS
 from qe.learning.selector import SELECTORS
-from qe.models.pipeline import Candidate
+
+if TYPE_CHECKING:
+    import optuna
+
+    from qe.models.pipeline import Candidate
 
 
 @dataclass(frozen=True)
@@ -22,60 +27,64 @@ class Space:
     selectors: Sequence[StrategySection]
     clip: float = 0.0
 
-    def draw(self, trial: optuna.trial.BaseTrial) -> Candidate:
+    def draw(self, trial: "optuna.trial.BaseTrial") -> "Candidate":
         """One candidate; a parameter `p` of learner `k` is named `k.p` in the study."""
+        from qe.models.pipeline import Candidate  # slow to import, and not needed to check a plan
+
         learner = _choose(trial, "learner", self.learners)
         selector = _choose(trial, "selector", self.selectors)
         return Candidate(
             learner.kind,
-            {**learner.params, **_drawn(trial, learner, learner_space(learner))},
+            {**learner.params, **_values(trial, learner, LEARNERS, "learner")},
             selector.kind,
-            {**selector.params, **_drawn(trial, selector, selector_space(selector))},
+            {**selector.params, **_values(trial, selector, SELECTORS, "selection")},
             self.clip,
         )
 
     def distributions(self) -> dict[str, Distribution]:
         """All parameters by their names in the study."""
-        distributions: dict[str, Distribution] = {}
-        for section, space in (
-            *((s, learner_space(s)) for s in self.learners),
-            *((s, selector_space(s)) for s in self.selectors),
-        ):
-            distributions |= {f"{section.kind}.{name}": value for name, value in space.items()}
-        return distributions
+        spaces = [(section, _space(section, LEARNERS, "learner")) for section in self.learners]
+        spaces += [(section, _space(section, SELECTORS, "selection")) for section in self.selectors]
+        return {f"{s.kind}.{name}": value for s, space in spaces for name, value in space.items()}
 
     @property
     def single(self) -> bool:
         """Whether there is nothing to search."""
         return not self.distributions() and len(self.learners) == len(self.selectors) == 1
 
+    def grid(self) -> dict[str, list[Any]]:
+        """Values of every parameter. Raises InputError for a continuous range or several strategies."""
+        if len(self.learners) > 1 or len(self.selectors) > 1:
+            raise InputError("a grid takes one learner and one selector", location="search.sampler")
+        return grid(self.distributions())
 
-def learner_space(section: StrategySection) -> dict[str, Distribution]:
-    """The search space of a learner: the experiment's, or its own without fixed parameters."""
-    return _space(section, LEARNERS.get(section.kind).space, "learner")
-
-
-def selector_space(section: StrategySection) -> dict[str, Distribution]:
-    """The space of a selector, likewise."""
-    return _space(section, SELECTORS.get(section.kind).space, "selection")
-
-
-def _space(
-    section: StrategySection, default: Mapping[str, Distribution], location: str
-) -> dict[str, Distribution]:
-    if section.space is None:
-        return {name: value for name, value in default.items() if name not in section.params}
-    return parse_space(section.space, f"{location}.space")
+    def most_trials(self, section: SearchSection) -> int:
+        """How many candidates a search tries at most; 1 if there is nothing to search."""
+        if self.single:
+            return 1
+        if section.sampler == "grid":
+            return math.prod(len(values) for values in self.grid().values())
+        return section.most_trials
 
 
-def _choose(trial: optuna.trial.BaseTrial, what: str, sections: Sequence[StrategySection]) -> StrategySection:
+def _space(section: StrategySection, catalogue: Catalogue[Any], key: str) -> dict[str, Distribution]:
+    if section.space is not None:
+        return parse_space(section.space, f"{key}.space")
+    default: dict[str, Distribution] = catalogue.get(section.kind).space
+    return {name: value for name, value in default.items() if name not in section.params}
+
+
+def _choose(
+    trial: "optuna.trial.BaseTrial", name: str, sections: Sequence[StrategySection]
+) -> StrategySection:
     if len(sections) == 1:
         return sections[0]
-    kind = trial.suggest_categorical(what, [section.kind for section in sections])
+    kind = trial.suggest_categorical(name, [section.kind for section in sections])
     return next(section for section in sections if section.kind == kind)
 
 
-def _drawn(
-    trial: optuna.trial.BaseTrial, section: StrategySection, space: Mapping[str, Distribution]
+def _values(
+    trial: "optuna.trial.BaseTrial", section: StrategySection, catalogue: Catalogue[Any], key: str
 ) -> dict[str, Any]:
+    space = _space(section, catalogue, key)
     return nested({name: draw(trial, f"{section.kind}.{name}", value) for name, value in space.items()})

@@ -1,35 +1,41 @@
-"""The study: where it lies, which experiment it belongs to, and how its trials ended."""
+"""The study of a search: its storage, its owner, its trials, and what the next trial tries."""
 
+import os
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import optuna
+from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.exceptions import ExperimentalWarning
-from optuna.storages.journal import JournalFileBackend
+from optuna.samplers import BaseSampler
+from optuna.storages.journal import JournalFileBackend, JournalFileSymlinkLock
 from optuna.trial import FrozenTrial, TrialState
 
 from features.basics.errors import InputError
 from features.storage.damage import damage_reported
 from features.storage.files import digest
+from qe.config.experiment import SearchSection
 from qe.config.stores import STUDY_TABLES, check_journal, check_server, check_study_storage
-from qe.training.journal_lock import JournalLock
-from qe.training.journal_repair import cut_unfinished
-from qe.training.objective import FAILURE
 from qe.training.space import Space
 
-_ANEW = "start anew with --overwrite"
-_OWNER = "qe.experiment."  # attribute of a study, with a fingerprint behind it: whose it is
-Identity = Mapping[
-    str, str
-]  # what a trial's value depends on: part -> what people and fingerprints say of it
+FAILURE = "failure"  # attribute of a trial: why its candidate failed
+_OWNER = "qe.experiment."  # attribute of a study: this and the fingerprint of its experiment
+_REMEDY = "start again with --overwrite"
+_OWNER_REMEDY = "give this experiment another `name`, or another `search.storage`"
+_BLOCK = 1 << 16  # bytes read at a time from the end of a journal
+
+Identity = Mapping[str, str]  # everything that the value of a trial depends on: part -> description
+Parameters = Mapping[str, Any]
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Optuna says nothing of experimental parts and failed trials: the report does."""
+    """Silences Optuna's notes on experimental parts and failed trials: the report has them."""
     before = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     try:
@@ -40,23 +46,85 @@ def quiet() -> Iterator[None]:
         optuna.logging.set_verbosity(before)
 
 
-def mended(address: str) -> str:
-    """Cuts the unfinished end of a study file after a crash; returns a note of it.
+class JournalLock(JournalFileSymlinkLock):
+    """Optuna's lock of a journal; an interruption is raised unchanged, with the lock released.
 
-    Databases repair themselves.
+    Optuna's own lock, interrupted while it is acquired or released, tries to release it once more, and that
+    error hides the interruption: a trial fails, and the search continues.
+    """
+
+    def acquire(self) -> bool:
+        with _interruptions_first():
+            return super().acquire()
+
+    def release(self) -> None:
+        with _interruptions_first():
+            super().release()
+
+
+@contextmanager
+def _interruptions_first() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        cause: BaseException | None = error
+        while isinstance(cause, Exception):
+            cause = cause.__context__
+        if cause is None:
+            raise
+        raise cause from None
+
+
+def _lock(path: Path) -> JournalLock:
+    # The lock is a link to the journal: a relative path would lead nowhere, and hide the lock's age.
+    return JournalLock(str(path.absolute()))
+
+
+def mended(address: str) -> str:
+    """Cuts a journal to its last whole line after a crash; a note on the loss, or an empty text.
+
+    Databases repair themselves. The lock keeps writers away: without it, a line that another process has
+    begun would look like damage. Raises InputError if the file cannot be read or written, or is no study.
     """
     check_study_storage(address)
-    return "" if "://" in address else cut_unfinished(Path(address), _lock(Path(address)))
+    path = Path(address)
+    if "://" in address or not path.is_file():
+        return ""
+    try:
+        if _end_of_lines(path) == path.stat().st_size:
+            return ""
+        lock = _lock(path)
+        lock.acquire()
+        try:
+            end, size = _end_of_lines(path), path.stat().st_size
+            if end < size:
+                os.truncate(path, end)
+        finally:
+            lock.release()
+    except OSError as error:
+        raise InputError(f"cannot be repaired ({error.strerror})", location=path) from None
+    lost = size - end
+    return f"{path.name} ended in an unfinished line: its last {lost} bytes were cut off" if lost else ""
+
+
+def _end_of_lines(path: Path) -> int:
+    end = path.stat().st_size
+    with path.open("rb") as file:
+        while end:
+            begin = max(0, end - _BLOCK)
+            file.seek(begin)
+            place = file.read(end - begin).rfind(b"\n")
+            if place >= 0:
+                return begin + place + 1
+            end = begin
+    return 0
 
 
 def storage_at(address: str) -> optuna.storages.BaseStorage:
-    """A storage that processes can share: a database URL or a file.
+    """A storage that processes can share: a database URL, or a journal file.
 
-    PostgreSQL serves several machines.
-
-    A database notices within two minutes that a process has fallen silent.
-
-    Raises InputError if the database cannot be reached, or is another program's (`check_study_storage`).
+    PostgreSQL serves several machines; a database notices within two minutes that a process was killed.
+    Raises InputError if it cannot be reached, or belongs to another program (`check_study_storage`).
     """
     check_study_storage(address)
     if "://" not in address:
@@ -76,9 +144,7 @@ def storage_at(address: str) -> optuna.storages.BaseStorage:
 
 
 def journal(path: Path) -> optuna.storages.BaseStorage:
-    """A study file that survives a kill at any point.
-
-    One or several processes on one machine may use it.
+    """A journal file, for one or several processes on one machine; it survives a kill at any point.
 
     Raises InputError for a damaged one, and for a file of another kind.
     """
@@ -88,62 +154,37 @@ def journal(path: Path) -> optuna.storages.BaseStorage:
         backend = JournalFileBackend(str(path), _lock(path))
     except OSError as error:
         raise InputError(f"cannot be used ({error.strerror})", location=path) from None
-    with damage_reported("the study", path, _ANEW):
+    with damage_reported("the study", path, _REMEDY):
         return optuna.storages.JournalStorage(backend)
 
 
-def _lock(path: Path) -> JournalLock:
-    # The lock is a link to the journal: of a relative path it would lead nowhere, and not show its age.
-    return JournalLock(str(path.absolute()))
-
-
 def claim(study: optuna.Study, identity: Identity, location: object) -> None:
-    """Makes a new study that of an experiment, or finds that it is.
+    """Marks a new study as that of an experiment, or checks that it is.
 
-    Of several experiments that claim a study at the same moment, one at most gets it: each writes its claim
-    first, and then reads those of the others.
-
-    Raises InputError, with what differs, if it is another's.
+    If several experiments claim a study at the same moment, at most one gets it: each writes its claim first,
+    and then reads the others'. Raises InputError, with the differences, if it belongs to another one.
     """
-    own = _OWNER + digest(*identity.items())
+    owner = _OWNER + digest(*identity.items())
     owners = _owners(study)
     if not owners and study.get_trials(deepcopy=False):
-        raise InputError(
-            f"the study '{study.study_name}' has trials that qe did not make",
-            location=location,
-            remedy=_OTHERWISE,
-        )
+        problem = f"the study '{study.study_name}' has trials that qe did not make"
+        raise InputError(problem, location=location, remedy=_OWNER_REMEDY)
     if not owners:
-        study.set_user_attr(own, dict(identity))
+        study.set_user_attr(owner, dict(identity))
         owners = _owners(study)
         if len(owners) > 1:
-            study.set_user_attr(own, None)
-    others = [known for owner, known in owners.items() if owner != own]
-    if others:
-        raise InputError(
-            _difference(study.study_name, others[0], identity), location=location, remedy=_OTHERWISE
-        )
-
-
-_OTHERWISE = "give this experiment another `name`, or another `search.storage`"
+            study.set_user_attr(owner, None)
+    for name, theirs in owners.items():
+        if name != owner:
+            differing = [part for part in identity if theirs.get(part) != identity[part]]
+            parts = "; ".join(f"{p}: {theirs.get(p, 'none')} there, {identity[p]} here" for p in differing)
+            problem = f"the study '{study.study_name}' belongs to another experiment ({parts})"
+            raise InputError(problem, location=location, remedy=_OWNER_REMEDY)
 
 
 def _owners(study: optuna.Study) -> dict[str, Identity]:
-    attributes = study.user_attrs
-    return {key: known for key, known in attributes.items() if key.startswith(_OWNER) and known is not None}
-
-
-def _difference(name: str, known: Identity, identity: Identity) -> str:
-    differ = [part for part in identity if known.get(part) != identity[part]]
-    told = "; ".join(f"{part}: {known.get(part, 'none')} there, {identity[part]} here" for part in differ)
-    return f"the study '{name}' belongs to another experiment ({told})"
-
-
-def ended(study: optuna.Study) -> list[FrozenTrial]:
-    """The trials that finished, were pruned or failed; not those that a kill cut off."""
-    states = [TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL]
-    trials: Sequence[FrozenTrial] = study.get_trials(deepcopy=False, states=states)
-    return [trial for trial in trials if trial.state != TrialState.FAIL or FAILURE in trial.user_attrs]
+    attributes = study.user_attrs.items()
+    return {key: value for key, value in attributes if key.startswith(_OWNER) and value is not None}
 
 
 def finished(study: optuna.Study) -> list[FrozenTrial]:
@@ -154,7 +195,15 @@ def finished(study: optuna.Study) -> list[FrozenTrial]:
 
 def failed(study: optuna.Study) -> list[FrozenTrial]:
     """The trials whose candidate could not be computed."""
-    return [trial for trial in ended(study) if trial.state == TrialState.FAIL]
+    trials: list[FrozenTrial] = study.get_trials(deepcopy=False, states=[TrialState.FAIL])
+    return [trial for trial in trials if FAILURE in trial.user_attrs]
+
+
+def ended(study: optuna.Study) -> list[FrozenTrial]:
+    """The trials that finished, were pruned or failed; not those that a kill cut off."""
+    states = [TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL]
+    trials: list[FrozenTrial] = study.get_trials(deepcopy=False, states=states)
+    return [trial for trial in trials if trial.state != TrialState.FAIL or FAILURE in trial.user_attrs]
 
 
 def earlier_trials(path: Path, space: Space, best: int = 5) -> list[dict[str, Any]]:
@@ -164,13 +213,12 @@ def earlier_trials(path: Path, space: Space, best: int = 5) -> list[dict[str, An
     """
     file = path / "study.journal"
     if not file.is_file():
-        raise InputError(
-            "holds no study (study.journal)", location=path, remedy="name an output folder of qe train"
-        )
+        remedy = "name an output folder of qe train"
+        raise InputError("holds no study (study.journal)", location=path, remedy=remedy)
     storage = journal(file)
     known = set(space.distributions()) | {"learner", "selector"}
     values = []
-    with damage_reported("the study", file, _ANEW):
+    with damage_reported("the study", file, _REMEDY):
         for name in optuna.get_all_study_names(storage):
             study = optuna.load_study(study_name=name, storage=storage)
             sign = -1.0 if study.directions[0] == optuna.study.StudyDirection.MAXIMIZE else 1.0
@@ -180,3 +228,161 @@ def earlier_trials(path: Path, space: Space, best: int = 5) -> list[dict[str, An
             ]
         values.sort(key=lambda pair: pair[0])
     return [params for _, params in values[:best] if params]
+
+
+class Drawing(BaseSampler):
+    """A sampler that is created for every trial, with a seed that depends on the trial's place.
+
+    So a search that was stopped continues as if it had not been, and processes that share a study draw
+    different points with one seed. (Optuna's GridSampler would skip the points that a kill cut off.)
+
+    make    place of a trial -> the sampler that draws it
+    first   parameters of the first trials
+    shared  whether other processes work on the study: places are then trial numbers, which are unique;
+            else they count the trials that ended, so that those that a kill cut off leave no gap
+    """
+
+    def __init__(
+        self, make: Callable[[int], BaseSampler], first: Sequence[Parameters], *, shared: bool
+    ) -> None:
+        self._make, self._first, self._shared = make, first, shared
+        self._fixed: Parameters = {}
+        self._sampler = make(0)
+
+    def before_trial(self, study: optuna.Study, trial: FrozenTrial) -> None:
+        place = trial.number if self._shared else len(ended(study))
+        self._fixed = self._first[place] if place < len(self._first) else {}
+        self._sampler = self._make(place)
+        self._sampler.before_trial(study, trial)
+
+    def infer_relative_search_space(
+        self, study: optuna.Study, trial: FrozenTrial
+    ) -> dict[str, BaseDistribution]:
+        return {} if self._fixed else self._sampler.infer_relative_search_space(study, trial)
+
+    def sample_relative(
+        self, study: optuna.Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+    ) -> dict[str, Any]:
+        return {} if self._fixed else self._sampler.sample_relative(study, trial, search_space)
+
+    def sample_independent(
+        self, study: optuna.Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
+    ) -> Any:
+        value = self._fixed.get(param_name)
+        if value is not None and _allows(param_distribution, value):
+            return value
+        return self._sampler.sample_independent(study, trial, param_name, param_distribution)
+
+
+class _Grid(optuna.samplers.RandomSampler):
+    def __init__(self, values: Mapping[str, Sequence[Any]], order: int, place: int) -> None:
+        super().__init__()
+        self._values, self._order, self._place = values, order, place
+        self._point: Parameters = {}
+
+    def before_trial(self, study: optuna.Study, trial: FrozenTrial) -> None:
+        running = study.get_trials(deepcopy=False, states=[TrialState.RUNNING])
+        tried = [t.params for t in (*ended(study), *running) if t.number != trial.number]
+        points = self._points()
+        remaining = [point for point in points if point not in tried] or points
+        self._point = remaining[self._place % len(remaining)]
+
+    def _points(self) -> list[Parameters]:
+        sizes = [len(choices) for choices in self._values.values()]
+        shuffled = np.random.default_rng(self._order).permutation(int(np.prod(sizes)))
+        places = zip(*np.unravel_index(shuffled, sizes), strict=True) if sizes else [()]
+        return [
+            {name: choices[i] for (name, choices), i in zip(self._values.items(), point, strict=True)}
+            for point in places
+        ]
+
+    def sample_independent(
+        self, study: optuna.Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
+    ) -> Any:
+        return self._point[param_name]
+
+
+def drawing(
+    space: Space, section: SearchSection, seed: int, first: Sequence[Parameters], *, shared: bool
+) -> Drawing:
+    """The sampler of an experiment with this seed; the parameters in `first` are tried first."""
+    if section.sampler == "grid":
+        values = space.grid()
+        return Drawing(lambda place: _Grid(values, section.seed, place), first, shared=shared)
+    samplers: dict[str, Callable[..., BaseSampler]] = {
+        "tpe": optuna.samplers.TPESampler,
+        "random": optuna.samplers.RandomSampler,
+    }
+
+    def make(place: int) -> BaseSampler:
+        state = np.random.SeedSequence((seed, section.seed, place)).generate_state(1)
+        return samplers[section.sampler](seed=int(state[0]))
+
+    return Drawing(make, first, shared=shared)
+
+
+def _allows(distribution: BaseDistribution, value: Any) -> bool:
+    if isinstance(distribution, CategoricalDistribution):
+        return value in distribution.choices
+    return bool(distribution.low <= value <= distribution.high)  # type: ignore[attr-defined]
+
+
+def spent(trials: Sequence[FrozenTrial], best: FrozenTrial | None, section: SearchSection, total: int) -> str:
+    """Why a search has ended; an empty text while a budget remains.
+
+    Budgets hold for the whole study, however often it was stopped and however many processes work on it.
+
+    trials  those that ended
+    best    the best of them, if one has a value
+    total   how many there are at most
+    """
+    since = 0 if best is None else sum(trial.number > best.number for trial in trials)
+    if len(trials) >= total:
+        return "1 trial" if len(trials) == 1 else f"{len(trials)} trials"
+    if section.time is not None and seconds_of(trials) >= section.time:
+        return f"its time is over ({in_units(section.time)}), after {len(trials)} trials"
+    if section.without_gain is not None and since >= section.without_gain:
+        return f"{since} trials without gain, of {len(trials)}"
+    return ""
+
+
+def spent_budget(
+    trials: Sequence[FrozenTrial], sign: float, section: SearchSection, total: int
+) -> SearchSection:
+    """The section with budgets that end a search at exactly these trials.
+
+    A search that is resumed with smaller budgets has more trials than they allow.
+
+    sign  factor of the first value by which less is better
+    """
+    for n in range(1, len(trials)):
+        best = min(
+            (trial for trial in trials[:n] if trial.values),
+            key=lambda trial: sign * trial.values[0],
+            default=None,
+        )
+        if spent(trials[:n], best, section, total):
+            return section.model_copy(update={"trials": len(trials), "without_gain": None})
+    return section
+
+
+def seconds_of(trials: Sequence[FrozenTrial]) -> float:
+    """Seconds in which at least one trial ran: without pauses, and parallel processes count once."""
+    spans = [(t.datetime_start, t.datetime_complete) for t in trials]
+    seconds, until = 0.0, datetime.min
+    for start, end in sorted((start, end) for start, end in spans if start and end):
+        seconds += max(0.0, (end - max(start, until)).total_seconds())
+        until = max(until, end)
+    return seconds
+
+
+def in_units(seconds: float) -> str:
+    """A duration as experiments write it.
+
+    >>> in_units(1200.0), in_units(90.0), in_units(45.0)
+    ('20m', '1.5m', '45s')
+    """
+    for unit, size in (("h", 3600), ("m", 60)):
+        if seconds >= size and (10 * seconds / size) % 1 == 0:
+            return f"{seconds / size:g}{unit}"
+    return f"{seconds:g}s"

@@ -1,19 +1,27 @@
-"""Summary: a report in a few lines of Markdown, for descriptions of runs and models."""
+"""Summaries of a report: Markdown for descriptions of runs, a verdict in a sentence, tables of figures."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from qe.display.numbers import Shown, p_value, settings, signed
+from qe.display.numbers import Shown, interval, p_value, settings, signed
+from qe.display.table import Column, Table
+from qe.evaluation.evaluate import CLASS_METRICS
 from qe.evaluation.pairs import json_name
 from qe.statistics.metric import METRICS
 from qe.statistics.result import LEVEL
 
 _FAMILIES = 4  # named in one line
-PARTS = {
-    "test": "on the test split",
-    "nested": "in nested cross-validation",
-    "cross_validation": "in cross-validation",
-}
+# Parts of a report, the one that counts most first.
+PARTS = {"test": "test", "nested": "nested cross-validation", "cross_validation": "cross-validation"}
+SHOWN = ("delta_avg", "mae", "rmse", "pearson", "spearman")
+_BETTER = "better"
+# The rule of thumb of docs/own-data.md: from this Pearson correlation on.
+_RANKS = ((0.3, "enough to rank roughly"), (0.5, "enough to rank"), (0.7, "ranks well"))
+
+
+def location(part: str) -> str:
+    """A part of a report, as sentences name it."""
+    return "on the test split" if part == "test" else f"in {PARTS[part]}"
 
 
 def value_of(scores: Mapping[str, Any], metric: str) -> float | None:
@@ -47,11 +55,11 @@ def model_line(report: Mapping[str, Any]) -> str:
     return f"{best['learner']} on {features['n']} feature{plural} ({names}{more}){trees}{selector}"
 
 
-def summary(report: Mapping[str, Any], said: str = "", links: str = "") -> str:
-    """The verdict, what won, and how good it is in every part, in Markdown.
+def summary(report: Mapping[str, Any], description: str = "", links: str = "") -> str:
+    """The verdict, the best candidate, and its figures in every part, in Markdown.
 
-    said   what the experiment's file says of it, if that is still true
-    links  to the files of the run
+    description  that of the experiment's file, if it is still true
+    links        to the files of the run
     """
     metric, name = report["experiment"]["evaluation"]["metric"], report["experiment"]["name"]
     label = report["data"]["label"]
@@ -61,31 +69,31 @@ def summary(report: Mapping[str, Any], said: str = "", links: str = "") -> str:
         *([f"* with {_params(report['search']['best'])}"] if _params(report["search"]["best"]) else []),
         f"* predicts {label['name']} ({direction}) of {report['data']['name']}",
     ]
-    for part, location in PARTS.items():
+    for part in PARTS:
         if report[part] is not None:
-            lines.append(f"* {location}: {_figure(report[part], name, metric)}")
+            lines.append(f"* {location(part)}: {_figure(report[part], name, metric)}")
     lines += [f"* {leak}" for leak in report["data"].get("leaks", ())]
-    told = [said] if said else []
-    return "\n\n".join([_verdict(report, name, metric), *([links] if links else []), "\n".join(lines), *told])
+    texts = [_verdict(report, name, metric), links, "\n".join(lines), description]
+    return "\n\n".join(text for text in texts if text)
 
 
 def _verdict(report: Mapping[str, Any], name: str, metric: str) -> str:
     part = next(part for part in PARTS if report[part] is not None)
     section, kind = report[part], METRICS.get(metric)
-    sentences = [f"**{kind.title} {shown(section['systems'][name], metric)} {PARTS[part]}**"]
-    own = (name, json_name(metric))
+    sentences = [f"**{kind.title} {score_text(section['systems'][name], metric)} {location(part)}**"]
+    pair = (name, json_name(metric))
     against = [
         c for c in section["comparisons"]
-        if (c["system"], c["metric"]) == own and c["difference"] is not None
+        if (c["system"], c["metric"]) == pair and c["difference"] is not None
     ]  # fmt: skip
     if against:
         # The baseline that is hardest to beat.
         sign = 1 if kind.higher_is_better else -1
-        best = min(against, key=lambda one: sign * one["difference"])
+        best = min(against, key=lambda each: sign * each["difference"])
         p = p_value(best["p_corrected"], LEVEL, best["undecided"])
         difference = signed(best["difference"], kind.digits)
-        told = p if p.startswith("<") else f"= {p}"
-        sentences.append(f"{difference} against the baseline {best['baseline'].strip('()')} (p {told})")
+        equals = "" if p.startswith("<") else "= "
+        sentences.append(f"{difference} against the baseline {best['baseline'].strip('()')} (p {equals}{p})")
     entry = report.get("registration")
     if entry:
         sentences.append(f"version {entry['version']}: {entry['reason']}")
@@ -100,9 +108,127 @@ def _figure(section: Mapping[str, Any], name: str, metric: str) -> str:
     kind, scores = METRICS.get(metric), section["systems"]
     others = [f"{other} {kind.shown(value_of(scores[other], metric))}" for other in section["baselines"]]
     beside = f" (baselines: {', '.join(others)})" if others else ""
-    return f"{kind.title} {shown(scores[name], metric)}{beside}"
+    return f"{kind.title} {score_text(scores[name], metric)}{beside}"
 
 
-def shown(scores: Mapping[str, Any], metric: str) -> Shown:
+def score_text(scores: Mapping[str, Any], metric: str) -> Shown:
     """A system's score with its interval, if it has one."""
     return METRICS.get(metric).shown(value_of(scores, metric), scores.get("ci", {}).get(json_name(metric)))
+
+
+def verdict(report: Mapping[str, Any]) -> str:
+    """The main figure, its best baseline, whether it is better, and what it is good for.
+
+    Figures come from the test split if its labels are known, else from nested cross-validation, else from the
+    folds.
+    """
+    part = next(part for part in PARTS if report[part] is not None)
+    metric, name = report["experiment"]["evaluation"]["metric"], report["experiment"]["name"]
+    section, kind = report[part], METRICS.get(metric)
+    figure = f"{kind.title} {score_text(section['systems'][name], metric)} {location(part)}"
+    best = _best(section, metric)
+    if best is None:
+        return f"{figure}."
+    value = kind.shown(value_of(section["systems"][best], metric))
+    tested = _tested(section, name, best, metric)
+    use = _use(value_of(section["systems"][name], "pearson"), metric) if tested.endswith(_BETTER) else ""
+    return f"{figure}; the best baseline, {best}, has {value}{tested}{use}."
+
+
+def _use(pearson: float | None, metric: str) -> str:
+    if pearson is None:
+        return ""
+    by = "" if metric == "pearson" else f" (Pearson {pearson:.2f})"
+    if pearson < _RANKS[0][0]:
+        return f", yet of little use for ranking{by}"
+    ranks = [words for least, words in _RANKS if pearson >= least][-1]
+    return f", {ranks}{by}; not to publish unseen without thresholds"
+
+
+def _best(section: Mapping[str, Any], metric: str) -> str | None:
+    values = {name: value_of(section["systems"][name], metric) for name in section["baselines"]}
+    known = {name: value for name, value in values.items() if value is not None}
+    sign = 1 if METRICS.get(metric).higher_is_better else -1
+    return max(known, key=lambda name: sign * known[name], default=None)
+
+
+def _tested(section: Mapping[str, Any], name: str, baseline: str, metric: str) -> str:
+    pair = (name, baseline, json_name(metric))
+    for test in section["comparisons"]:
+        if (test["system"], test["baseline"], test["metric"]) != pair:
+            continue
+        p = test["p_corrected"]
+        if p is None:
+            undecided = "the segments are too few to tell them apart"
+            return f"; {undecided if test['undecided'] else 'p is undefined'}"
+        if p > LEVEL:
+            return f"; p {p_value(p, None)}: no difference is shown"
+        better = (test["difference"] > 0) == METRICS.get(metric).higher_is_better
+        return f"; p {p_value(p, None)}: {_BETTER if better else 'worse'}"
+    return ""
+
+
+def scores_table(
+    title: str,
+    section: Mapping[str, Any],
+    metric: str,
+    others: Sequence[str] = SHOWN,
+    *,
+    intervals: bool = False,
+) -> Table:
+    """Systems by metrics: the experiment's first, with 95 % intervals.
+
+    section    part of report.json: the figures of a split, or of folds
+    metric     the experiment's evaluation metric
+    others     further metrics; for labels of two classes those of classes
+    intervals  whether the other metrics have intervals, too
+    """
+    known = next(iter(section["systems"].values()))
+    names = CLASS_METRICS if CLASS_METRICS[0] in known else others
+    rest = [name for name in names if name != metric]
+    columns = [Column("system"), _column(metric)]
+    columns += [_column(m, drop=place) for place, m in enumerate(rest, start=1)]
+    rows = []
+    for system, scores in section["systems"].items():
+        plain = scores if intervals else {key: value for key, value in scores.items() if key != "ci"}
+        rows.append([system, score_text(scores, metric), *(score_text(plain, name) for name in rest)])
+    return Table(title, columns, rows)
+
+
+def _column(metric: str, drop: int = 0) -> Column:
+    kind = METRICS.get(metric)
+    return Column(kind.title, metric, drop, about=kind.help)
+
+
+def differences_table(section: Mapping[str, Any], system: str, metric: str) -> Table:
+    """The differences of a system to every baseline, with corrected p-values."""
+    kind = METRICS.get(metric)
+    rows = [
+        [
+            test["baseline"], signed(test["difference"], kind.digits), interval(test["ci"], kind.digits),
+            p_value(test["p_corrected"], LEVEL, test["undecided"]),
+        ]
+        for test in section["comparisons"]
+        if test["metric"] == json_name(metric) and test["system"] == system
+    ]  # fmt: skip
+    columns = [Column("against"), Column(kind.title, "difference"), Column("95 % interval", "interval")]
+    title = "Differences to the baselines, with p-values corrected for their number"
+    return Table(title, [*columns, Column("p")], rows)
+
+
+def front_table(search: Mapping[str, Any]) -> Table:
+    """The trials that no other beats on every objective, best by the first one first.
+
+    search  the part of report.json
+    """
+    metrics = search["objective"]
+    kinds = [METRICS.get(metric) for metric in metrics]
+    sign = -1 if kinds[0].higher_is_better else 1
+    pairs = list(zip(kinds, metrics, strict=True))
+    rows = [
+        [str(trial["trial"]), *(kind.shown(trial[m]) for kind, m in pairs), settings(trial["params"])]
+        for trial in sorted(search["front"], key=lambda trial: sign * trial[metrics[0]])
+    ]
+    columns = [Column(kind.title, metric) for kind, metric in pairs]
+    title = f"Pareto front; `--resume --trial N` fits another than {search['best_trial']}"
+    return Table(title, [Column("trial"), *columns, Column("parameters", drop=1)], rows)

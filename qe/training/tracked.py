@@ -1,14 +1,16 @@
-"""Tracked: what an experiment leaves in MLflow, under names for people."""
+"""Tracked: parameters, data, trials, figures, tables and the model of an experiment in MLflow."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 
+from features.basics.array_types import FloatArray
 from features.basics.packages import installed
 from features.storage.files import digest
 from qe.config.experiment import Experiment
@@ -22,22 +24,23 @@ from qe.tracking.list_view import show_columns
 from qe.tracking.runs import Data, Run, Untracked
 from qe.tracking.runs import run as run_of
 from qe.tracking.settings import load_settings, registered_model
-from qe.training import figures, search
-from qe.training.logged_tables import figures_table, segment_tables
+from qe.training.fitting import bounds_of
 from qe.training.preparation import Prepared
-from qe.training.recipe import recipe
-from qe.training.result import TrainingResult
+from qe.training.reading import scores_of
+from qe.training.reporting import TrainingResult, recipe, repeat_figures
+from qe.training.search import Finished, OnTrial
 from qe.training.space import Space
-from qe.training.summary import best_of, model_line, summary, value_of
+from qe.training.summary import PARTS, best_of, model_line, summary, value_of
 
-# Part of a report -> the group of its metrics in MLflow, which draws what stands before a slash together.
-PARTS = {"cross_validation": "cross-validation", "nested": "nested cross-validation", "test": "test"}
-_SHOWN = ("pearson", "spearman", "delta_avg", "mae", "rmse")
-_COLUMNS = 2  # metrics beside the experiment's own that the list of runs shows of each part
-MOST_CHILDREN = 30  # trials with a child run each; later ones only if they are the best so far
+# Part of a report -> the group of its metrics in MLflow, which draws metrics with one prefix together.
+GROUPS = dict(reversed(PARTS.items()))
+MAX_CHILDREN = 30  # trials with a child run each; later ones only if they are the best so far
+MAX_ROWS = 10_000  # that a browser can show; predictions.parquet has all
+_MAIN_METRICS = ("pearson", "spearman", "delta_avg", "mae", "rmse")
+_COLUMNS = 2  # metrics, in addition to the experiment's, that the list of runs shows of each part
 _LEVEL = 0.9  # of the prediction intervals, or the nearest that the run measures
 _FILES = ("report.json", "predictions.tsv", "trials.tsv", "model.txt")
-_WITH_IDS = ("predictions.parquet",)  # of segments
+_NO_METRICS = ("interval", "n", "ci", "delta_avg_by_n")
 
 
 def title(metric: str) -> str:
@@ -102,8 +105,8 @@ def _log_data(run: Run, prepared: Prepared, split: Split, name: str, context: st
 
 
 @contextmanager
-def search_logger(run: Run, prepared: Prepared) -> Iterator[search.OnTrial | None]:
-    """What logs trials, in a child run of the search; None if there is nothing to search."""
+def search_logger(run: Run, prepared: Prepared) -> Iterator[OnTrial | None]:
+    """Logs trials in a child run of the search; None if there is nothing to search."""
     experiment = prepared.experiment
     if Space(experiment.learner, experiment.selection).single:
         yield None
@@ -112,20 +115,21 @@ def search_logger(run: Run, prepared: Prepared) -> Iterator[search.OnTrial | Non
         yield trial_logger(searched, experiment.search.objective)
 
 
-def trial_logger(run: Run, metrics: tuple[str, ...]) -> search.OnTrial:
+def trial_logger(run: Run, metrics: tuple[str, ...]) -> OnTrial:
     """Logs the progress of a search as stepped metrics, and finished trials as child runs.
 
-    run  of the search alone: the run of the experiment has final figures
-    Of a long search those that are the best so far alone, so that they do not fill the list of runs.
+    After the first 30 trials, only those that are the best so far have a run, so that the list stays short.
+
+    run  that of the search; the run of the experiment has final figures
     """
 
-    def log(finished: search.Finished) -> None:
+    def log(finished: Finished) -> None:
         trial, number = finished.trial, finished.number
         values = dict(zip(map(title, metrics), trial.values, strict=True))
         best = dict(zip(map(title, metrics), finished.best.values, strict=True))
         run.metrics({f"search/{name}": value for name, value in values.items()}, number)
         run.metrics({f"search/best {name} so far": value for name, value in best.items()}, number)
-        if number > MOST_CHILDREN and not finished.is_best:
+        if number > MAX_CHILDREN and not finished.is_best:
             return
         run.child(
             f"trial {number}",
@@ -148,7 +152,7 @@ def register(
     experiment, dataset, training = prepared.experiment, prepared.dataset, prepared.training
     described = logged_models.Described(
         experiment.name,
-        summary(report, experiment.said),
+        summary(report, experiment.current_description),
         best_of(report),
         {**experiment.tracking.tags, **_version_tags(prepared, report)},
         requirements(model),
@@ -215,32 +219,48 @@ def log_end(
     model_id: str,
 ) -> None:
     """Logs the winner, the figures, tables that the UI opens, and the files of the run."""
+    experiment = result.prepared.experiment
     run.params({"best": best_of(report)})
-    run.describe(summary(report, result.prepared.experiment.said, _links(run)))
-    metric = report["experiment"]["evaluation"]["metric"]
-    shown = [part for part in PARTS if report[part] is not None]
-    for part in shown:  # the page of a run has metrics in the order in which they came
-        run.metrics(_judged(report, part, metric), model_id=model_id, data=data[part])
-    for part in shown:
-        values = {f"{PARTS[part]}/{name}": value for name, value in _figures(report, part).items()}
-        run.metrics(values, model_id=model_id, data=data[part])
-    show_columns(run, _columns(report, metric))
-    run.metrics(_intervals(report["intervals"]), model_id=model_id)
-    run.metrics(_words(report["words"] or {}), model_id=model_id, data=data["cross_validation"])
-    run.metrics(_robustness(report["robustness"]), model_id=model_id)
+    run.describe(summary(report, experiment.current_description, _links(run)))
+    parts = [part for part in GROUPS if report[part] is not None]
+    scores = {part: report[part]["systems"][experiment.name] for part in parts}
+    metric = experiment.evaluation.metric
+    names = [*(name for name in CLASS_METRICS if name in scores["cross_validation"]), *_MAIN_METRICS]
+    headlines = {part: f"{title(metric)} on test" if part == "test" else title(metric) for part in parts}
+    for part in parts:  # the page of a run has metrics in the order in which they came
+        if part != "cross_validation" or "nested" not in parts:
+            run.metrics(
+                _defined({headlines[part]: value_of(scores[part], metric)}),
+                model_id=model_id,
+                data=data[part],
+            )
+    for part in parts:
+        values = {
+            f"{GROUPS[part]}/{title(n)}": value_of(scores[part], n) for n in dict.fromkeys((metric, *names))
+        }
+        run.metrics(_defined(values), model_id=model_id, data=data[part])
+    others = [title(name) for name in names if name != metric][:_COLUMNS]
+    shown = [part for part in parts if part != "nested"]
+    columns = [f"{GROUPS[part]}/{name}" for part in shown for name in others]
+    show_columns(run, [*(headlines[part] for part in shown), *columns])
+    run.metrics(_coverage(report["intervals"]), model_id=model_id)
+    run.metrics(_word_figures(report["words"] or {}), model_id=model_id, data=data["cross_validation"])
+    if report["robustness"] is not None:
+        share = report["robustness"]["destroyed_below"]["mean"]
+        run.metrics(_defined({"robustness/destroyed below original": share}), model_id=model_id)
     run.metrics({"seconds": report["seconds"]})
     _log_repeats(run, result)
-    run.table(figures_table(report, PARTS), "tables/figures.json")
+    run.table(figures_table(report), "tables/figures.json")
     run.table(result.search.history(), "tables/trials.json")
-    texts = result.prepared.experiment.tracking.texts or ("all" if run.stays_here() else "ids")
+    texts = experiment.tracking.texts or ("all" if run.stays_here() else "ids")
     for part, table in segment_tables(result, texts).items():
-        run.table(table, f"tables/{PARTS[part]}.json")
-    for file in _FILES if texts == "none" else (*_FILES, *_WITH_IDS):
+        run.table(table, f"tables/{GROUPS[part]}.json")
+    for file in _FILES if texts == "none" else (*_FILES, "predictions.parquet"):
         if (output / file).is_file():
             run.artifact(output / file)
-    run.artifact(output / "plots", "plots")
-    if (output / "words").is_dir():  # of the splits beside the training rows, if there are any
-        run.artifact(output / "words", "words")
+    for folder in ("plots", "words"):
+        if (output / folder).is_dir():
+            run.artifact(output / folder, folder)
 
 
 def _links(run: Run) -> str:
@@ -248,69 +268,93 @@ def _links(run: Run) -> str:
     return f"[report]({files}/report.json), [all figures]({files}/tables/figures.json)" if run.id else ""
 
 
-def _figures(report: Mapping[str, Any], part: str) -> dict[str, float]:
-    own, metric = report["experiment"]["name"], report["experiment"]["evaluation"]["metric"]
-    scores = report[part]["systems"][own]
-    shown = dict.fromkeys((metric, *_main_metrics(scores)))
-    values = {title(name): value_of(scores, name) for name in shown}
+def _defined(values: Mapping[str, float | None]) -> dict[str, float]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _main_metrics(scores: Mapping[str, Any]) -> list[str]:
-    return [*(name for name in CLASS_METRICS if name in scores), *_SHOWN]
-
-
-def _judged(report: Mapping[str, Any], part: str, metric: str) -> dict[str, float]:
-    value = value_of(report[part]["systems"][report["experiment"]["name"]], metric)
-    hidden = value is None or (part == "cross_validation" and report["nested"] is not None)
-    return {} if hidden or value is None else {_headline(metric, part): value}
-
-
-def _headline(metric: str, part: str) -> str:
-    return f"{title(metric)} on test" if part == "test" else title(metric)
-
-
-def _columns(report: Mapping[str, Any], metric: str) -> list[str]:
-    parts = [part for part in PARTS if report[part] is not None and part != "nested"]
-    scores = report["cross_validation"]["systems"][report["experiment"]["name"]]
-    others = [title(name) for name in _main_metrics(scores) if name != metric][:_COLUMNS]
-    first = [_headline(metric, part) for part in parts]
-    return [*first, *(f"{PARTS[part]}/{name}" for part in parts for name in others)]
-
-
-def _intervals(report: Mapping[str, Any]) -> dict[str, float]:
+def _coverage(report: Mapping[str, Any]) -> dict[str, float]:
     nearest = sorted(report["coverage"], key=lambda entry: abs(entry["level"] - _LEVEL))[:1]
-    return {
-        f"intervals/coverage {100 * entry['level']:g} percent": entry["coverage"]
-        for entry in nearest
-        if entry["coverage"] is not None
-    }
+    return _defined({f"intervals/coverage {100 * e['level']:g} percent": e["coverage"] for e in nearest})
 
 
-def _robustness(section: Mapping[str, Any] | None) -> dict[str, float]:
-    share = None if section is None else section["destroyed_below"]["mean"]
-    return {} if share is None else {"robustness/destroyed below original": share}
-
-
-def _words(report: Mapping[str, Any]) -> dict[str, float]:
+def _word_figures(report: Mapping[str, Any]) -> dict[str, float]:
     values: dict[str, float | None] = {}
     for part, section in report.items():
         tagged = section["tagged_by"]
         for name, metric in (("F1-mult", "f1_mult"), ("MCC", "mcc")):
             values[f"words/{name} of {part}"] = tagged[metric][metric]
         values[f"words/ECE of {part}"] = tagged["f1_mult"]["ece"]
-    return {name: value for name, value in values.items() if value is not None}
+    return _defined(values)
 
 
 def _log_repeats(run: Run, result: TrainingResult) -> None:
     if len(result.repeats) == 1:
         return
-    there = run.children()
+    logged = run.children()
     for number, predicted in enumerate(result.repeats, start=1):
-        if f"repeat {number}" not in there:
-            values = figures.of_repeat(result.prepared, predicted)
-            run.child(f"repeat {number}", {"repeat": number}, _titled(values), None, None)
+        if f"repeat {number}" not in logged:
+            values = repeat_figures(result.prepared, predicted)
+            titled = {title(name): value for name, value in values.items()}
+            run.child(f"repeat {number}", {"repeat": number}, titled, None, None)
 
 
-def _titled(values: Mapping[str, float]) -> dict[str, float]:
-    return {title(name): value for name, value in values.items()}
+def segment_tables(result: TrainingResult, texts: Literal["all", "ids", "none"]) -> dict[str, pd.DataFrame]:
+    """Part of the report -> its segments, largest error first; at most MAX_ROWS of them.
+
+    texts  whether rows have source and translation, or their id only; with `none` there is no table
+    """
+    if texts == "none":
+        return {}
+    prepared = result.prepared
+    tables = {"cross_validation": _segments(result, prepared.training, result.out_of_fold)}
+    if prepared.test is not None and prepared.dataset.split(prepared.test).scores is not None:
+        split = prepared.dataset.split(prepared.test)
+        tables["test"] = _segments(result, split, result.predictions[prepared.test])
+    dropped = [] if texts == "all" else ["source", "target"]
+    return {part: table.drop(columns=dropped) for part, table in tables.items()}
+
+
+def _segments(result: TrainingResult, split: Split, predicted: FloatArray) -> pd.DataFrame:
+    gold, segments, intervals = scores_of(split), split.segments, result.companions.intervals
+    columns: dict[str, Any] = {
+        "id": segments.id,
+        "source": segments.source,
+        "target": segments.target,
+        "gold": gold,
+        "prediction": predicted,
+        "error": predicted - gold,
+    }
+    levels = [entry.level for entry in intervals.measured]
+    level = _LEVEL if _LEVEL in levels else max(levels, default=None)
+    if level is not None:
+        low, high = bounds_of(result.prepared, result.model, intervals, split, predicted, level)
+        percent = f"{100 * level:g} %"
+        columns |= {f"{percent} low": low, f"{percent} high": high, "inside": (low <= gold) & (gold <= high)}
+    order = np.argsort(-np.abs(predicted - gold), kind="stable")[:MAX_ROWS]
+    return pd.DataFrame(columns).iloc[order].replace([np.inf, -np.inf], np.nan)
+
+
+def figures_table(report: Mapping[str, Any]) -> pd.DataFrame:
+    """One row per figure of each system, baseline and oracle, with 95 % interval and p-value.
+
+    p  of the model's difference to that baseline, corrected
+    """
+    rows = []
+    for part, name in GROUPS.items():
+        section = report[part]
+        if section is None:
+            continue
+        p_values = {(c["baseline"], c["metric"]): c["p_corrected"] for c in section["comparisons"]}
+        for system, scores in section["systems"].items():
+            kind = "baseline" if system in section["baselines"] else "model"
+            for metric, value in scores.items():
+                if metric not in _NO_METRICS:
+                    p = None if kind == "model" else p_values.get((system, metric))
+                    rows.append(
+                        [name, kind, system, metric, value, *(scores["ci"].get(metric) or (None, None)), p]
+                    )
+        for system, oracle in (section.get("oracles") or {}).items():
+            for metric in ("delta_avg", "spearman", "mae", "rmse"):
+                bounds = (oracle.get("ci") or {}).get(metric) or (None, None)
+                rows.append([name, "oracle", system, metric, oracle[metric], *bounds, None])
+    return pd.DataFrame(rows, columns=["part", "kind", "system", "metric", "value", "low", "high", "p"])

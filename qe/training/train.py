@@ -1,4 +1,4 @@
-"""Training: the whole story of one experiment, from its file to a tracked, registered model."""
+"""Training: one experiment from its plan to a tracked, registered model, stage by stage."""
 
 import json
 import time
@@ -21,26 +21,21 @@ from qe.display.summary import summarised
 from qe.display.table import Table
 from qe.models.card import Card
 from qe.models.model import Model
-from qe.tracking import runs
+from qe.tracking.runs import Run
 from qe.tracking.settings import load_settings
 from qe.training import reporting, tracked
-from qe.training.candidates import nested_predictions, out_of_fold_predictions, search_candidates
-from qe.training.clock import Clock
 from qe.training.fitting import (
     companions_of,
     coverage_of_splits,
     fit_model,
-    guard_of,
-    guarded,
+    guard_predictions,
     predict_splits,
-)  # fmt: skip
-from qe.training.identity import SETTINGS
+)
 from qe.training.plan import Plan
-from qe.training.preparation import Prepared, prepare
-from qe.training.result import TrainingResult
-from qe.training.robustness import robustness_of_run
-from qe.training.run_state import STATE, RunState
-from qe.training.search_processes import Helpers
+from qe.training.preparation import SETTINGS, Prepared, feature_tables, prepare
+from qe.training.reporting import TrainingResult, robustness_of_run
+from qe.training.run_state import STATE, Clock, RunState
+from qe.training.search import Helpers, gathered, nested_predictions, search_candidates
 from qe.training.words import words_of
 
 if TYPE_CHECKING:
@@ -50,12 +45,12 @@ if TYPE_CHECKING:
 @summarised
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What training leaves: the report (JSON values), the model, and where both lie.
+    """The report of a training (JSON values), the model, and the folder of both.
 
     Attributes
     ----------
     unchanged : bool
-        Whether a finished run of the same was there, so that nothing was to do.
+        Whether a finished run of the same experiment was there, so that nothing was done.
     """
 
     report: dict[str, Any]
@@ -90,13 +85,13 @@ class Outcome:
 
         Raises InputError for a split without labels, or that is not there.
         """
-        from qe.training.drawn_again import prediction_figures
+        from qe.training.plots import prediction_figures
 
         return prediction_figures(self.output, self.report, split)
 
     def summary(self) -> Table:
         """Figures of the model and its baselines: on the test split, or else out of fold."""
-        from qe.training.score_tables import scores_table
+        from qe.training.summary import scores_table
 
         part = "test" if self.report["test"] else "cross_validation"
         experiment, best = self.report["experiment"], self.report["search"]["best"]
@@ -120,114 +115,88 @@ def train(
     parent: str | None = None,
     progress: Progress = silent,
 ) -> Outcome:
-    """Runs one checked experiment; everything it makes lies in `output` and in MLflow.
+    """Runs one checked experiment; all results are in `output` and in MLflow.
 
-    Killed at any point, `resume` goes on without losing a finished trial. Where the same experiment on the
-    same data has finished, nothing is done; to `overwrite` does it again, unless asked to `keep_same`.
-    `dataset` takes the place of what the experiment's section names. `trial` is the number of the trial to
-    fit; default: the best. `workers` processes search, this one among them; they try different points.
+    Killed at any point, `resume` continues without losing a finished trial. If the same experiment on the
+    same data has finished, nothing is done; `overwrite` does it again, unless `keep_same` is set.
+    `dataset` replaces the one that the experiment's section names. `trial` is the number of the trial to
+    fit; default: the best. `workers` processes search, this one included; they try different points.
 
     Raises InputError for data or settings that cannot be used, before anything is written, for a folder that
-    holds anything else than a run to go on with or to `overwrite`, and while another process trains there.
+    holds anything else than a run to continue or to `overwrite`, and while another process trains there.
     """
     if plan.experiment.tracking.enabled:
         load_settings()  # fail early on bad settings
     with locked_folder(output, "train", allowed_verbs=("demo",), earlier_files=(STATE,)):
         state = RunState.open(output, resume, overwrite, keep_same=keep_same)
-        helpers = Helpers(plan, dataset, cache, workers)
-        return _trained(helpers, output, state, trial, parent, progress)
-
-
-def _trained(
-    helpers: Helpers,
-    output: Path,
-    state: RunState,
-    trial: int | None,
-    parent: str | None,
-    progress: Progress,
-) -> Outcome:
-    plan, experiment = helpers.plan, helpers.plan.experiment
-    started, clock = time.perf_counter(), Clock(progress)
-    with clock.part("data and resources"):
-        prepared = prepare(
-            plan, helpers.cache, progress, calibrating=True, dataset=helpers.dataset, clock=clock
-        )
-    state.claim(_fingerprint(prepared), _inputs(prepared), _command(prepared, trial))
-    if state.unchanged:
-        report = read_json("the report", output / "report.json", "start anew with --overwrite")
-        return Outcome(report, Model.load(output / "model"), output, state.run_id or "", unchanged=True)
-    with tracked.started(experiment, resume=state.run_id, parent=parent) as run:
-        state.begin(run.id or None)
-        data = tracked.log_start(run, prepared)
-        result = _result(prepared, state, run, clock, trial, helpers, progress)
-        with clock.part("report and plots"):
-            report = reporting.assemble(result)
-            report["model"] = reporting.model_notes(result.model, output)
-            model = result.model.described(**reporting.about(report))
-            card = Card(model, None if result.robustness is None else result.robustness[1])
-            model.save(output / "model", (*result.companions.all(), card))
-            reporting.write(output, result, progress)
-            report["intervals"] = reporting.interval_report(result)
-        report["seconds"] = round(time.perf_counter() - started, 2)
-        report["time"] = clock.parts()
-        logged, report["registration"] = tracked.register(run, prepared, model, output / "model", report)
-        report = output_schemas.stamped("report", report)
-        reporting.write_report(output, report)
-        tracked.log_end(run, output, result, report, data, logged)
-        state.finish()
+        started, clock = time.perf_counter(), Clock(progress)
+        with clock.part("data and resources"):
+            prepared = prepare(plan, cache, progress, calibrating=True, dataset=dataset, clock=clock)
+        state.claim(_fingerprint(prepared), _inputs(prepared), _command(prepared, trial))
+        if state.unchanged:
+            report = read_json("the report", output / "report.json", "start again with --overwrite")
+            return Outcome(report, Model.load(output / "model"), output, state.run_id or "", unchanged=True)
+        with tracked.started(plan.experiment, resume=state.run_id, parent=parent) as run:
+            state.begin(run.id or None)
+            data = tracked.log_start(run, prepared)
+            helpers = Helpers(plan, dataset, cache, workers) if workers > 1 else None
+            result = _fit(prepared, state, run, clock, trial, helpers, progress)
+            with clock.part("report and plots"):
+                report = reporting.assemble(result, output)
+                model = result.model.described(**reporting.about(report))
+                card = Card(model, None if result.robustness is None else result.robustness[1])
+                model.save(output / "model", (*result.companions.all(), card))
+                reporting.write(output, result, progress)
+            logged, registration = tracked.register(run, result.prepared, model, output / "model", report)
+            seconds = {"seconds": round(time.perf_counter() - started, 2), "time": clock.parts()}
+            report = output_schemas.stamped("report", {**report, **seconds, "registration": registration})
+            reporting.write_report(output, report)
+            tracked.log_end(run, output, result, report, data, logged)
+            state.finish()
     return Outcome(report, model, output, run.id)
 
 
-def _inputs(prepared: Prepared) -> list[Path]:
-    experiment = prepared.experiment
-    others = [file for each in prepared.auxiliaries for file in each.files]
-    return [*experiment.inputs(), *prepared.dataset.files(experiment.dataset.path), *others]
-
-
-def _result(
+def _fit(
     prepared: Prepared,
     state: RunState,
-    run: runs.Run,
+    run: Run,
     clock: Clock,
     trial: int | None,
-    helpers: Helpers,
+    helpers: Helpers | None,
     progress: Progress,
 ) -> TrainingResult:
+    with clock.part("feature tables"):
+        folds = feature_tables(prepared)
     with clock.part("search"), tracked.search_logger(run, prepared) as log:
-        result, objective = search_candidates(
-            prepared, journal=state.journal, shared=True, chosen=trial, on_trial=log,
-            helped=helpers.at if helpers.workers > 1 else None, progress=progress,
+        search = search_candidates(
+            prepared, folds, journal=state.journal, shared=True, trial_number=trial, on_trial=log,
+            helpers=helpers, progress=progress,
         )  # fmt: skip
-    # The record, and nested cross-validation, have the budgets that were spent.
-    if result.section != prepared.experiment.search:
-        searched = prepared.experiment.model_copy(update={"search": result.section})
-        prepared = replace(prepared, experiment=searched)
-        tracked.log_budgets(run, prepared.experiment)
-    with clock.part("guard"):
-        guard, unseen = guard_of(prepared, progress)
+    if search.section != prepared.experiment.search:
+        # The record, and nested cross-validation, have the budgets that were spent.
+        experiment = prepared.experiment.model_copy(update={"search": search.section})
+        prepared = replace(prepared, experiment=experiment)
+        tracked.log_budgets(run, experiment)
     with clock.part("out-of-fold predictions"):
-        out_of_fold = out_of_fold_predictions(prepared, objective, result.best)
+        repeats = gathered(folds, search.predictions, prepared.experiment.split.folds)
     with clock.part("nested cross-validation"):
         nested = nested_predictions(prepared, progress)
-    if guard is not None:
-        of_pipelines = out_of_fold[0]
-        out_of_fold, nested = guarded(prepared, guard, unseen, out_of_fold, nested)
-        guard = guard.for_scores(of_pipelines, prepared.dataset.scale, prepared.scores)
+    with clock.part("guard"):
+        guard, guarded, nested = guard_predictions(prepared, repeats, nested, progress)
     with clock.part("the model"):
-        model = fit_model(prepared, result.best, guard)
-        companions = companions_of(prepared, model, out_of_fold[0])
+        model = fit_model(prepared, search.best, guard)
+        companions = companions_of(prepared, model, guarded[0])
     with clock.part("predictions of other splits"):
         predictions = predict_splits(prepared, model)
         covered = coverage_of_splits(prepared, model, companions.intervals)
     with clock.part("words"):
         words = words_of(prepared)
     companions = replace(companions, word_tags=None if words is None else words.learned)
-    with clock.part("spoilt translations"):
+    with clock.part("perturbed translations"):
         robustness = robustness_of_run(prepared, model, progress)
     return TrainingResult(
-        prepared, result, objective, out_of_fold, nested, model, companions, predictions, covered, words,
-        robustness,
-    )  # fmt: skip
+        prepared, search, guarded, nested, model, companions, predictions, covered, words, robustness
+    )
 
 
 def contribute(plan: Plan, *, cache: Path, progress: Progress = silent) -> int:
@@ -242,21 +211,26 @@ def contribute(plan: Plan, *, cache: Path, progress: Progress = silent) -> int:
             remedy="name a journal file or a database URL, the same for all workers",
         )
     prepared = prepare(plan, cache, progress, calibrating=True)
-    result, _ = search_candidates(prepared, shared=True, progress=progress)
+    result = search_candidates(prepared, feature_tables(prepared), shared=True, progress=progress)
     return len(result.trials)
 
 
+def _inputs(prepared: Prepared) -> list[Path]:
+    experiment = prepared.experiment
+    others = [file for each in prepared.auxiliaries for file in each.files]
+    return [*experiment.inputs(), *prepared.dataset.files(experiment.dataset.path), *others]
+
+
 def _command(prepared: Prepared, trial: int | None) -> str:
-    settings = json.dumps(prepared.experiment.settings(), sort_keys=True)
-    return digest(version(), settings, _fingerprint(prepared), *([] if trial is None else [trial]))
+    text = json.dumps(prepared.experiment.settings(), sort_keys=True)
+    return digest(version(), text, _fingerprint(prepared), *([] if trial is None else [trial]))
 
 
 def _fingerprint(prepared: Prepared) -> str:
-    settings = prepared.experiment.settings()
+    values = prepared.experiment.settings()
     for key in ("trials", "time", "without_gain", "storage", "failures"):
-        settings["search"].pop(key)
-    keys = (*SETTINGS, "split", "selection", "learner", "search")
-    relevant = {key: settings[key] for key in keys}
+        values["search"].pop(key)
+    relevant = {key: values[key] for key in (*SETTINGS, "split", "selection", "learner", "search")}
     return digest(
         json.dumps(relevant, sort_keys=True),
         prepared.dataset.fingerprint,

@@ -1,5 +1,6 @@
 """A model without labels: the average of features standardised on unjudged translations."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -12,8 +13,9 @@ from features.core.extractor import FittedExtractor
 from features.core.feature_set import FeatureSet, checked, parts_needed
 from features.core.segments import Segments
 from features.core.tree_columns import numbers
+from features.encoding.places import is_path
 from features.storage.outputs import locked_folder
-from qe.config.experiment import Experiment
+from qe.config.experiment import IN_MEMORY, Experiment, made
 from qe.data.dataset import LabelScale
 from qe.display.summary import summarised
 from qe.display.table import Table
@@ -26,9 +28,9 @@ from qe.models.requirements import requirements
 from qe.resources.cache import resources_for
 from qe.tracking import logged_models, runs
 from qe.training.extraction import Extraction
-from qe.training.recipe import recipe
+from qe.training.reporting import recipe
 
-FEWEST: Final = 20  # segments: means and deviations of fewer say nothing
+MIN_SEGMENTS: Final = 20  # segments: fewer give no useful means and deviations
 SCALE: Final = LabelScale("quality", None, None, True)
 
 
@@ -71,34 +73,34 @@ def train_without_labels(
 
     Raises InputError for fewer than 20 segments, a folder of others, and while another process works there.
     """
-    if len(segments) < FEWEST:
+    if len(segments) < MIN_SEGMENTS:
         raise InputError(
-            f"{len(segments)} translations are too few to standardise what is known of them",
-            remedy=f"give {FEWEST} or more, the more the better; they need no labels",
+            f"{len(segments)} translations are too few to standardise their features",
+            remedy=f"give {MIN_SEGMENTS} or more, the more the better; they need no labels",
         )
     with locked_folder(output, "unsupervised", inputs=experiment.inputs()):
-        made = _made(experiment, segments, output / "model", cache, progress)
-        _log(experiment, segments, made)
-    return made
+        result = _fit(experiment, segments, output / "model", cache, progress)
+        _log(experiment, segments, result)
+    return result
 
 
-def _log(experiment: Experiment, segments: Segments, made: Unlabelled) -> None:
+def _log(experiment: Experiment, segments: Segments, result: Unlabelled) -> None:
     if not experiment.tracking.enabled:
         return
     with runs.run(
         experiment.run_name, description=experiment.description, tags=experiment.tracking.tags
     ) as run:
         run.params(experiment.settings())
-        run.values(made.model.about["recipe"], "recipe.json")
+        run.values(result.model.about["recipe"], "recipe.json")
         data = pd.DataFrame({"source": segments.source, "target": segments.target})
         run.dataset(data, experiment.name, None, "training")
-        columns = made.model.columns()
-        needed = requirements(made.model)
+        columns = result.model.columns()
+        needed = requirements(result.model)
         described = logged_models.Described(experiment.name, experiment.description, requirements=needed)
-        logged_models.log_model(run, made.folder, columns=columns, described=described)
+        logged_models.log_model(run, result.folder, columns=columns, described=described)
 
 
-def _made(
+def _fit(
     experiment: Experiment, segments: Segments, folder: Path, cache: Path, progress: Progress
 ) -> Unlabelled:
     needed = parts_needed(experiment.features)
@@ -139,3 +141,54 @@ def _table(extraction: Extraction, segments: Segments) -> pd.DataFrame:
         names = [feature.name for feature in feature_set.kept_features(i)]
         static[names] = feature_set.keep(i, checked(extractor, segments))
     return static[feature_set.columns]
+
+
+DECODER: Final = ("subwords", "token_log_probabilities")
+_DECODER_MEAN: Final = "decoder_mean"
+_COSINE: Final = "encoder_source_centred_cosine"
+_WORDS: Final = "word_quality_synthetic_word_mean"
+
+
+def unlabelled_experiment(
+    name: str, columns: Collection[str], parallel: tuple[Path, Path] | None, encoder: str | Path | None = None
+) -> Experiment:
+    """The experiment with every feature that the given columns and files allow.
+
+    Features are the mean log-probability of subwords if the table has the decoder's columns, the mean
+    P(BAD) of words if there is parallel text, and the cosine of source and target, centred by language,
+    if there is an encoder.
+
+    Raises InputError if there is none of them.
+
+    Source: Fomicheva et al. 2020, section 4.1 (TP); this project (`synthetic_word_quality`, `encoder`).
+    """
+    features = list[dict[str, Any]]()
+    if set(DECODER) <= set(columns):
+        features.append({"kind": "decoder", "only": [_DECODER_MEAN]})
+    content: dict[str, Any] = {}
+    negative = []
+    if parallel is not None:
+        features.append({"kind": "word_quality", "knowledge": ["synthetic"], "only": [_WORDS]})
+        negative.append(_WORDS)
+        content["resources"] = dict(zip(("source", "target"), map(str, parallel), strict=True))
+    if encoder is not None:
+        features.append(_encoder_feature(encoder))
+    if not features:
+        raise InputError(
+            "there is nothing to judge translations by",
+            remedy="give parallel text (--parallel SOURCE TARGET), an encoder (--encoder MODEL), or "
+            f"what the decoder said of its output: the columns {' and '.join(DECODER)}",
+        )
+    content |= {
+        "name": name,
+        "description": "Learned from no label: what parallel text, an encoder or the decoder says",
+        "dataset": {"format": IN_MEMORY, "path": "."},
+        "features": features,
+        "learner": {"kind": "unsupervised_mean", "params": {"negative": negative}, "space": {}},
+    }
+    return made(content, Path())
+
+
+def _encoder_feature(encoder: str | Path) -> dict[str, Any]:
+    model = str(Path(encoder).absolute() if is_path(encoder) else encoder)
+    return {"kind": "encoder", "model": model, "prediction": False, "pca": 0, "only": [_COSINE]}

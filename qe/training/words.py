@@ -1,4 +1,4 @@
-"""Words: what a run learns, measures and writes of words, gaps and source words."""
+"""Word-level results of a run: tags and P(BAD) of words, gaps and source words."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,16 +33,16 @@ class Tagged:
     offsets: IntArray
 
     @classmethod
-    def of(cls, places: Places, how: PlaceTags) -> "Tagged":
-        bad = how.probability(places.bad)
-        return cls(bad, {metric: bad >= how.threshold(metric) for metric in METRICS}, places.offsets)
+    def by_tags(cls, places: Places, tags: PlaceTags) -> "Tagged":
+        bad = tags.probability(places.bad)
+        return cls(bad, {metric: bad >= tags.threshold(metric) for metric in METRICS}, places.offsets)
 
 
 @dataclass(frozen=True, eq=False)
 class Words:
-    """What a run says of places, by kind.
+    """Word-level results of a run, by kind of place.
 
-    learned      what tags places of new text; from all training rows
+    learned      the tagger of new text, from all training rows
     gold         whether places of the training rows are BAD
     raw          their P(BAD), out of fold, before calibration
     out_of_fold  the same rows by cross-validation: calibration and thresholds chosen inside the fold, too
@@ -55,13 +55,13 @@ class Words:
     out_of_fold: Mapping[Kind, Tagged]
     splits: Mapping[str, Mapping[Kind, Tagged]]
 
-    def written(self) -> dict[str, Mapping[Kind, Tagged]]:
-        """Name of files -> what they hold: `train` is out of fold."""
+    def by_file(self) -> dict[str, Mapping[Kind, Tagged]]:
+        """Name of files -> their content: `train` is out of fold."""
         return {"train": self.out_of_fold, **self.splits}
 
 
 def words_of(prepared: Prepared) -> Words | None:
-    """None for a model that judges no words, and where all have the same tag."""
+    """None for a model without word-level extractors, and if all words have the same tag."""
     known = judges(prepared.extraction.feature_set.extractors)
     gold = {kind: _gold(prepared, kind, i) for kind, i in known.items()}
     learned, folds = {}, {}
@@ -101,11 +101,8 @@ def reliability_bins(words: Words) -> dict[str, dict[str, Sequence[Bin]]]:
 
 
 def write_words(folder: Path, words: Words) -> None:
-    """Writes NAME.tags and NAME.src_tags in the layout of the WMT tasks.
-
-    P(BAD) goes likewise to .probs and .src_probs.
-    """
-    for name, places in words.written().items():
+    """Writes NAME.tags and NAME.src_tags in the layout of the WMT tasks; P(BAD) to .probs and .src_probs."""
+    for name, places in words.by_file().items():
         lines = {kind: _lines(tagged) for kind, tagged in places.items()}
         if "word" in lines and "gap" in lines:
             pairs = zip(lines["word"], lines["gap"], strict=True)
@@ -125,9 +122,9 @@ def _gold(prepared: Prepared, kind: Kind, i: int) -> list[BoolArray]:
 
 
 def _learned(
-    prepared: Prepared, kind: Kind, i: int, gold: Sequence[BoolArray], held_out: int | None
+    prepared: Prepared, kind: Kind, i: int, gold: Sequence[BoolArray], fold: int | None
 ) -> PlaceTags | None:
-    values = prepared.extraction.training_places(i, prepared.training, prepared.first_folds, held_out)[kind]
+    values = prepared.extraction.training_places(i, prepared.training, prepared.first_folds, fold)[kind]
     rows = [(tags, bad) for tags, bad in zip(gold, values, strict=True) if bad is not None]
     return PlaceTags.fit(np.concatenate([tags for tags, _ in rows]), np.concatenate([bad for _, bad in rows]))
 
@@ -145,7 +142,7 @@ def _by_fold(
             return None
         scoring = training.take(held_out).segments
         places = prepared.extraction.places(i, training.take(train), scoring)[kind]
-        tagged = Tagged.of(places, how)
+        tagged = Tagged.by_tags(places, how)
         for row, *values in zip(
             held_out.tolist(), places.rows(), Places(tagged.bad, places.offsets).rows(), strict=True
         ):
@@ -158,12 +155,12 @@ def _by_fold(
 
 
 def _tagged(
-    prepared: Prepared, known: Mapping[Kind, int], learned: Mapping[Kind, PlaceTags], split: Split
+    prepared: Prepared, extractors: Mapping[Kind, int], learned: Mapping[Kind, PlaceTags], split: Split
 ) -> dict[Kind, Tagged]:
     extraction, training = prepared.extraction, prepared.training
     return {
-        kind: Tagged.of(extraction.places(i, training, split.segments)[kind], learned[kind])
-        for kind, i in known.items()
+        kind: Tagged.by_tags(extraction.places(i, training, split.segments)[kind], learned[kind])
+        for kind, i in extractors.items()
     }
 
 

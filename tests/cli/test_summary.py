@@ -4,7 +4,7 @@ import pytest
 
 from qe.cli._summary import _failure_lines, _trials, print_comparisons
 from qe.statistics.metric import title_of
-from qe.training.score_tables import scores_table
+from qe.training.summary import scores_table
 
 SECTION = {
     "systems": {

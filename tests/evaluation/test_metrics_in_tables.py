@@ -7,7 +7,7 @@ from qe.data.dataset import LabelScale
 from qe.evaluation.evaluate import CLASS_METRICS, DEFAULT_METRICS, evaluate, metrics_of
 from qe.evaluation.report_tables import notes, report_tables
 from qe.statistics.metric import METRICS
-from qe.training.score_tables import differences_table, scores_table
+from qe.training.summary import differences_table, scores_table
 from tests.display.whole import check_whole
 
 NUMBER = LabelScale("da", 1.0, 5.0, True)

@@ -20,8 +20,7 @@ from qe.evaluation.prediction_plots import (
     predicted_against_gold,
     residuals,
 )
-from qe.training.importance_plot import feature_importance
-from qe.training.search_plot import study_history
+from qe.training.plots import feature_importance, study_history
 
 EFFORT = LabelScale("effort", 1, 5, True)
 HTER = LabelScale("HTER", 0, None, False)

@@ -168,7 +168,7 @@ def test_wmt12_ninety_percent_hold_ninety_percent(shared_data: Any) -> None:
     from qe.config import experiment
     from qe.models.pipeline import Candidate
     from qe.training.extraction import Extraction
-    from qe.training.fold_data import FoldData
+    from qe.training.objective import FoldData
     from qe.training.reading import read_dataset, training_split
 
     root = shared_data("wmt12-qe").parent

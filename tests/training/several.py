@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 
 from qe.config import experiment
+from qe.training.preparation import Prepared, feature_tables
+from qe.training.search import SearchResult, search_candidates
 
 WORDS = ("house", "tree", "red", "green", "walks", "sings", "the", "a", "never", "often", "seven", "river")
 
@@ -61,3 +63,8 @@ def made(folder: Path, *datasets: Any, **more: Any) -> experiment.Experiment:
         **more,
     }
     return experiment.made(content, folder)
+
+
+def searched(prepared: Prepared) -> SearchResult:
+    """The search of an experiment on the features of its folds."""
+    return search_candidates(prepared, feature_tables(prepared))

@@ -17,13 +17,12 @@ from features.basics.errors import InputError
 from features.surface import Surface
 from qe.data.dataset import LabelScale
 from qe.training.auxiliary import aligned
-from qe.training.candidates import nested_predictions, search_candidates
 from qe.training.check import check
 from qe.training.fitting import fit_model
 from qe.training.preparation import Prepared, prepare
-from qe.training.repeated_sources import letters
-from qe.training.rescaling import rescaled
-from tests.training.several import made, section, write_three
+from qe.training.reading import letters, rescaled
+from qe.training.search import nested_predictions
+from tests.training.several import made, searched, section, write_three
 
 DA, HTER = LabelScale("da", None, None, True), LabelScale("hter", 0.0, 1.0, False)
 
@@ -61,7 +60,7 @@ def test_labels_stay_within_the_ends_of_the_scale() -> None:
 def test_labels_of_another_kind_cannot_be_taken_as_they_are() -> None:
     labels = np.array([0.1, 0.2])
     assert (rescaled(labels, HTER, labels, HTER, "none") == labels).all()
-    with pytest.raises(InputError, match="'hter' cannot stand for 'da' as they are; set `scaling: standard`"):
+    with pytest.raises(InputError, match="'hter' cannot be used as 'da' without scaling"):
         rescaled(labels, HTER, labels, DA, "none")
 
 
@@ -87,7 +86,7 @@ def test_the_fold_is_ridge_regression_on_both(folder: Path) -> None:
     """Against scikit-learn: standardised columns, weights, labels put on the fold's scale."""
     other = section("spanish.tsv", target="es", weight=0.25)
     prepared = prepare(check(made(folder, section("first.tsv"), other)), folder / "cache")
-    _, objective = search_candidates(prepared)
+    objective = searched(prepared).objective
     fold, (train, held_out) = objective.folds[0], prepared.first_folds[0]
     (auxiliary,) = prepared.auxiliaries
     own = Surface().extract(prepared.training.segments)
@@ -105,7 +104,7 @@ def test_the_fold_is_ridge_regression_on_both(folder: Path) -> None:
 
 
 def prepared_candidate(prepared: Prepared) -> Any:
-    return search_candidates(prepared)[0].best
+    return searched(prepared).best
 
 
 @pytest.mark.slow
@@ -116,12 +115,12 @@ def test_segments_that_repeat_never_cross_a_fold(folder: Path, together: bool) -
     (auxiliary,) = prepared.auxiliaries
     assert len(auxiliary.split) == (30 if together else 50)
     source = dict(zip(auxiliary.split.segments.id, auxiliary.split.segments.source, strict=True))
-    _, objective = search_candidates(prepared)
+    objective = searched(prepared).objective
     for fold, (_, held_out) in zip(objective.folds, prepared.first_folds, strict=True):
         known = {letters(text) for text in prepared.training.segments.take(held_out).source}
-        learned = fold.train.index[len(fold.train) - fold.others :]
+        learned = fold.train.index[len(fold.train) - fold.n_added :]
         assert not known & {letters(source[name]) for name in learned}
-        assert fold.others == (30 if together else 50 - sum(row < 20 for row in held_out))
+        assert fold.n_added == (30 if together else 50 - sum(row < 20 for row in held_out))
 
 
 @pytest.mark.slow
@@ -135,7 +134,7 @@ def test_labels_that_are_held_out_reach_nothing(folder: Path, together: bool) ->
     changed = prepared.scores.copy()
     changed[held_out] = np.random.default_rng(5).normal(100, 50, len(held_out))
     again = replace(prepared, training=replace(prepared.training, scores=changed))
-    first, second = (search_candidates(each)[1].folds for each in (prepared, again))
+    first, second = (searched(each).objective.folds for each in (prepared, again))
     candidate = prepared_candidate(prepared)
     one, two = (folds[1].predict(candidate, prepared.dataset.scale, 0) for folds in (first, second))
     assert (one == two).all()
@@ -161,7 +160,7 @@ def test_the_model_learns_from_all_of_them(folder: Path) -> None:
     prepared = prepare(check(experiment), folder / "cache")
     assert len(prepared.fitting) == 90 and len(prepared.training_table()) == 60
     rows = prepared.learned_rows()
-    assert len(rows.table) == len(rows.scores) == 90 and rows.others == 30 and rows.weights is None
+    assert len(rows.table) == len(rows.scores) == 90 and rows.n_added == 30 and rows.weights is None
     model = fit_model(prepared, prepared_candidate(prepared))
     gold = prepared.scores
     assert np.corrcoef(model.predict(prepared.training.segments), gold)[0, 1] > 0.8

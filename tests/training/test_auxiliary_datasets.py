@@ -11,10 +11,8 @@ from features.basics.errors import InputError
 from features.core.segments import Segments
 from qe.models.learned import Learned
 from qe.models.model import Model
-from qe.training.ablation import ablate
+from qe.training.ablation import ALONE, WITH, ablate, learning_curve_plot, learning_curves
 from qe.training.check import Plan, check
-from qe.training.learning_curve import ALONE, WITH, learning_curves, without_others
-from qe.training.learning_curve_plot import learning_curve_plot
 from qe.training.preparation import prepare
 from qe.training.train import train
 from tests.training.several import made, section, write, write_three
@@ -39,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
         ),
         ({"train": ["dev"]}, {}, "dataset.1 .*has no split 'dev'; it has train"),
         ({"columns": {}}, {}, "dataset.1 .*: segments of train have no labels"),
-        ({"scaling": "none"}, {}, "dataset.1 .*: labels 'hter' cannot stand for 'da' as they are"),
+        ({"scaling": "none"}, {}, "dataset.1 .*: labels 'hter' cannot be used as 'da' without scaling"),
         (
             {"path": "first.tsv", "together": True},
             {},
@@ -135,7 +133,8 @@ def test_learning_curves_with_the_others_and_without(folder: Path) -> None:
     assert few > alone
     assert [len(size.draws) for size in curves[WITH].sizes] == [2, 1]  # all rows are drawn once
     assert len(learning_curve_plot(curves, "pearson").axes[0].get_legend_handles_labels()[1]) == 2
-    single = learning_curves(without_others(experiment), [10, 40], cache=folder / "cache", draws=2, samples=0)
+    first = experiment.model_copy(update={"datasets": experiment.datasets[:1]})
+    single = learning_curves(first, [10, 40], cache=folder / "cache", draws=2, samples=0)
     assert single[ALONE].to_json() == curves[ALONE].to_json()
 
 

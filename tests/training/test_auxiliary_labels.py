@@ -13,12 +13,12 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from qe.config import experiment
 from qe.training.auxiliary_labels import WEIGHTS, AuxiliaryLabels
-from qe.training.candidates import out_of_fold_predictions, search_candidates
 from qe.training.check import check
 from qe.training.fitting import fit_model
 from qe.training.preparation import Prepared, prepare
+from qe.training.search import gathered
 from qe.training.train import train
-from tests.training.several import section, write
+from tests.training.several import searched, section, write
 
 WORDS = ("house", "tree", "red", "green", "walks", "sings", "the", "a", "never", "often")
 ROWS, NOISE = 120, 8.0
@@ -117,16 +117,16 @@ def test_all_of_it_is_what_the_other_label_teaches(tmp_path: Path) -> None:
     data, surface = prepared(tmp_path, 1e12), prepared(tmp_path, 1e12, features=["surface"])
     write_rows(tmp_path, label="hter")
     alone, plain = (prepared(tmp_path, 1, auxiliary_labels={}, **x) for x in ({}, {"features": ["surface"]}))
-    models = (fit_model(x, search_candidates(x)[0].best) for x in (surface, plain))
+    models = (fit_model(x, searched(x).best) for x in (surface, plain))
     one, other = (replace(model, limits=None) for model in models)
     rows = data.training.segments
     np.testing.assert_allclose(zscore(one.predict(rows)), -zscore(other.predict(rows)), atol=1e-4)
     for tables, wanted in zip(
         data.folds_of(data.first_folds), alone.folds_of(alone.first_folds), strict=True
     ):
-        bags = [name for name in tables.other.columns if name.startswith("bag_of_words")]
+        bags = [name for name in tables.test.columns if name.startswith("bag_of_words")]
         assert len(bags) == 4
-        one_bag, other_bag = (zscore(x.other[bags].to_numpy()) for x in (tables, wanted))
+        one_bag, other_bag = (zscore(x.test[bags].to_numpy()) for x in (tables, wanted))
         np.testing.assert_allclose(one_bag, -other_bag, atol=1e-4)
 
 
@@ -142,7 +142,7 @@ def test_direct_assessments_are_mixed_into_hter(tmp_path: Path) -> None:
     np.testing.assert_allclose(data.learned(data.training)[0], expected)
     assert "is learned mixed with direct assessments, of weight 0.5" in labels_of(data).note(data.training)
     dataset["columns"] = {"scores": "hter"}
-    with pytest.raises(InputError, match="auxiliary_labels.da: .* have no direct assessments beside"):
+    with pytest.raises(InputError, match="auxiliary_labels.da: .* have no direct assessments in addition"):
         prepared(tmp_path, dataset=dataset, auxiliary_labels={"da": "auto"})
     with pytest.raises(InputError, match="auxiliary_labels: .*at most 1"):
         made(tmp_path, auxiliary_labels={"da": 1, "hter": 1})
@@ -170,8 +170,8 @@ def test_the_weight_is_chosen_inside_the_fold(tmp_path: Path) -> None:
     data = prepared(tmp_path, "auto", weights="annotators")
     train_rows, held_out = data.first_folds[0]
     before = data.learned(data.training, train_rows)
-    result, objective = search_candidates(data)
-    predicted = objective.predictions(result.best)[0]
+    result = searched(data)
+    predicted = result.predictions[0]
     changed = int(held_out[0])
     write_rows(tmp_path, changed=changed)
     again = prepare(check(made(tmp_path, "auto", weights="annotators")), tmp_path / "other cache")
@@ -179,8 +179,8 @@ def test_the_weight_is_chosen_inside_the_fold(tmp_path: Path) -> None:
     after = again.learned(again.training, train_rows)
     for one, other in zip(before, after, strict=True):
         np.testing.assert_array_equal(one, other)
-    result, objective = search_candidates(again)
-    np.testing.assert_array_equal(predicted, objective.predictions(result.best)[0])
+    result = searched(again)
+    np.testing.assert_array_equal(predicted, result.predictions[0])
 
 
 @pytest.mark.slow
@@ -189,7 +189,7 @@ def test_cross_fitting_takes_the_weight_of_the_fold(tmp_path: Path) -> None:
     data, fixed = prepared(tmp_path, "auto"), prepared(tmp_path, 2)
     rows, held_out = data.first_folds[0]
     labels_of(data)._chosen[data.training.take(rows).fingerprint] = 2.0
-    pd.testing.assert_frame_equal(data.fold(rows, held_out).own, fixed.fold(rows, held_out).own)
+    pd.testing.assert_frame_equal(data.fold(rows, held_out).train, fixed.fold(rows, held_out).train)
 
 
 def test_few_rows_choose_nothing(tmp_path: Path) -> None:
@@ -205,12 +205,12 @@ def test_figures_are_of_the_label_alone(tmp_path: Path) -> None:
     weight = labels_of(prepared(tmp_path, "auto")).weight(prepared(tmp_path).training)
     assert weight in WEIGHTS
     assert report["data"]["notes"][-1] == (
-        f"the label 'da' is learned mixed with HTER of the post-edits, of weight {weight:g} beside it, "
-        "chosen inside the rows learned from (here: all of them); all figures are of 'da' alone"
+        f"the label 'da' is learned mixed with HTER of the post-edits, of weight {weight:g} (the label has "
+        "1), chosen inside the rows learned from (here: all of them); all figures are of 'da' alone"
     )
     data = prepared(tmp_path, "auto")
-    result, objective = search_candidates(data)
-    predicted = out_of_fold_predictions(data, objective, result.best)[0]
+    result = searched(data)
+    predicted = gathered(result.objective.folds, result.predictions, len(data.first_folds))[0]
     figures = report["cross_validation"]["systems"]["auxiliary"]
     assert figures["pearson"] == pytest.approx(np.corrcoef(predicted, data.scores)[0, 1])
     assert figures["mae"] == pytest.approx(np.abs(predicted - data.scores).mean())

@@ -6,7 +6,7 @@ import optuna
 import pytest
 from optuna.trial import FrozenTrial, TrialState
 
-from qe.training.budget import seconds_of
+from qe.training.study import seconds_of
 
 
 def trial(start: float, end: float | None) -> FrozenTrial:

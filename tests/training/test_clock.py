@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from qe.training import clock as module
-from qe.training.clock import Clock
+from qe.training import run_state as module
+from qe.training.run_state import Clock
 
 
 @pytest.fixture

@@ -35,7 +35,9 @@ def test_one_fit_serves_every_other_split_and_the_model(tmp_path: Path) -> None:
 @pytest.mark.parametrize("by", ["block", "document"])
 def test_training_rows_have_values_of_fits_without_their_fold(by: Literal["block", "document"]) -> None:
     """Labels 0 .. 8 in folds 012, 345 and 678: the mean of the other six is 33/6, 24/6, 15/6."""
-    extraction = Extraction(FeatureSet(({"kind": "mean"},), (Mean(),)), None, by=by, block=3, cross_fit=3)
+    extraction = Extraction(
+        FeatureSet(({"kind": "mean"},), (Mean(),)), None, fold_by=by, block=3, cross_fit=3
+    )
     training = split("train", 9)
     documents = replace(training.segments, doc_id=tuple("aaabbbccc"))
     training = replace(training, segments=documents)
@@ -48,7 +50,7 @@ def test_training_rows_have_values_of_fits_without_their_fold(by: Literal["block
 def test_held_out_rows_have_values_of_the_training_rows_alone() -> None:
     """Labels 0 .. 5 and 100, 200, 300: the latter are held out, and reach nothing."""
     extraction = Extraction(
-        FeatureSet(({"kind": "mean"},), (Mean(),)), None, by="block", block=3, cross_fit=2
+        FeatureSet(({"kind": "mean"},), (Mean(),)), None, fold_by="block", block=3, cross_fit=2
     )
     scores = np.array([0, 1, 2, 3, 4, 5, 100.0, 200, 300])
     trained, applied = extraction.fold(replace(split("all", 9), scores=scores), np.arange(6), np.arange(6, 9))

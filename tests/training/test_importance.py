@@ -4,35 +4,35 @@ import numpy as np
 import pytest
 
 from qe.models.pipeline import Candidate
-from qe.training import importance
-from qe.training.fold_data import FoldData
+from qe.training import plots
+from qe.training.objective import FoldData
 from tests.training.test_search import objective, ridge
 
 
 @pytest.mark.parametrize("rows", [10, 2000])
 def test_columns_stand_in_the_order_of_their_weight(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The label is 3 + f0 - f1 / 2; folds have 30 held-out rows."""
-    monkeypatch.setattr(importance, "_ROWS", rows)
-    names, rises, spread = importance.permutation_importance(objective([ridge()]), Candidate("ridge"))
+    monkeypatch.setattr(plots, "_MAX_ROWS", rows)
+    names, rises, spread = plots.permutation_importance(objective([ridge()]), Candidate("ridge"))
     assert [names[i] for i in np.argsort(-rises)[:2]] == ["f0", "f1"]
     assert rises[names.index("constant")] == spread[names.index("constant")] == 0
 
 
 def test_only_some_rows_of_a_large_fold_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     """With one row, there is nothing to shuffle."""
-    monkeypatch.setattr(importance, "_ROWS", 1)
-    _, rises, _ = importance.permutation_importance(objective([ridge()]), Candidate("ridge"))
+    monkeypatch.setattr(plots, "_MAX_ROWS", 1)
+    _, rises, _ = plots.permutation_importance(objective([ridge()]), Candidate("ridge"))
     assert not rises.any()
 
 
 def test_fewer_rows_are_looked_at_where_time_does_not_allow_more(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_SECONDS", "_SHARE"):
-        monkeypatch.setattr(importance, name, 0.0)
+        monkeypatch.setattr(plots, name, 0.0)
     searched = objective([ridge()])
-    _, few, _ = importance.permutation_importance(searched, Candidate("ridge"))
+    _, few, _ = plots.permutation_importance(searched, Candidate("ridge"))
     assert few.any()  # the folds are smaller than that
-    monkeypatch.setattr(importance, "_FEWEST", 1)
-    _, none, _ = importance.permutation_importance(searched, Candidate("ridge"))
+    monkeypatch.setattr(plots, "_MIN_ROWS", 1)
+    _, none, _ = plots.permutation_importance(searched, Candidate("ridge"))
     assert not none.any()  # of one row, there is nothing to shuffle
 
 
@@ -40,15 +40,15 @@ def test_the_figures_are_the_same_however_many_columns_are_looked_at_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     searched = objective([ridge()])
-    _, together, _ = importance.permutation_importance(searched, Candidate("ridge"))
-    monkeypatch.setattr(importance, "_VALUES", 1)
-    _, alone, _ = importance.permutation_importance(searched, Candidate("ridge"))
+    _, together, _ = plots.permutation_importance(searched, Candidate("ridge"))
+    monkeypatch.setattr(plots, "_MAX_VALUES", 1)
+    _, alone, _ = plots.permutation_importance(searched, Candidate("ridge"))
     np.testing.assert_allclose(together, alone, rtol=0, atol=1e-12)
     assert together.max() > 0.1
 
 
 def test_what_the_search_fitted_last_is_not_fitted_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    _, expected, _ = importance.permutation_importance(objective([ridge()]), Candidate("ridge"))
+    _, expected, _ = plots.permutation_importance(objective([ridge()]), Candidate("ridge"))
     searched = objective([ridge()])
     searched.predictions(Candidate("ridge"))
 
@@ -56,7 +56,7 @@ def test_what_the_search_fitted_last_is_not_fitted_again(monkeypatch: pytest.Mon
         raise AssertionError("fitted again")
 
     monkeypatch.setattr(FoldData, "_fit", refused)
-    _, rises, _ = importance.permutation_importance(searched, Candidate("ridge"))
+    _, rises, _ = plots.permutation_importance(searched, Candidate("ridge"))
     np.testing.assert_array_equal(rises, expected)
     with pytest.raises(AssertionError, match="fitted again"):
-        importance.permutation_importance(searched, Candidate("ridge", {"alpha": 300.0}))
+        plots.permutation_importance(searched, Candidate("ridge", {"alpha": 300.0}))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from qe.training.journal_lock import JournalLock
+from qe.training.study import JournalLock
 
 
 class Interrupted(BaseException):

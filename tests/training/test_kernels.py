@@ -200,7 +200,7 @@ def test_nested_cross_validation(folder: Path) -> None:
     ("changes", "message"),
     [
         ({"learner": {"kind": "ridge"}}, "learner: 'ridge' takes no trees; svr_tree_kernels does"),
-        ({"selection": {"kind": "correlation"}}, "selection: 'correlation' cannot select beside trees"),
+        ({"selection": {"kind": "correlation"}}, "selection: 'correlation' cannot select if there are trees"),
         (
             {"trees": [{"kind": "constituents", "side": "target"}]},
             "no training segment has a constituent tree",

@@ -12,9 +12,8 @@ from features.basics.errors import InputError
 from features.surface import Surface
 from qe.config import experiment
 from qe.getting_started.demo.run import EXPERIMENT
+from qe.training.ablation import ALONE, learning_curve, learning_curve_plot, percentage_slope
 from qe.training.check import check
-from qe.training.learning_curve import ALONE, learning_curve, percentage_slope
-from qe.training.learning_curve_plot import learning_curve_plot
 from qe.training.preparation import prepare
 
 ROOT = Path(__file__).resolve().parents[2]

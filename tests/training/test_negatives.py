@@ -20,12 +20,11 @@ from qe.data.dataset import LabelScale
 from qe.data.perturbation import names
 from qe.learning.clipping import ClippingImputer
 from qe.models.model import Model
-from qe.training.candidates import fold_data, search_candidates
+from qe.training.auxiliary import NegativeRows, Negatives
 from qe.training.check import check
 from qe.training.fitting import fit_model
-from qe.training.negatives import NegativeRows, Negatives
-from qe.training.preparation import Prepared, prepare
-from tests.training.several import made, section, write_three
+from qe.training.preparation import Prepared, fold_data, prepare
+from tests.training.several import made, searched, section, write_three
 
 DA, HTER = LabelScale("da", None, None, True), LabelScale("hter", 0.0, 1.0, False)
 SPOILT = {"share": 0.3}
@@ -59,16 +58,16 @@ def test_the_fold_is_ridge_regression_on_real_and_spoilt_rows(folder: Path) -> N
         added.table["tokens_target"].to_numpy()[:6], thrice[:, names.index("tokens_target")]
     )
     y = np.concatenate([prepared.scores[train], np.full(12, prepared.scores[train].min())])
-    rows = pd.concat([tables.own, added.table])
+    rows = pd.concat([tables.train, added.table])
     whole = make_pipeline(
         SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler(), Ridge(alpha=10)
     )
-    expected = whole.fit(rows, y).predict(tables.other)
-    _, objective = search_candidates(prepared)
-    candidate = search_candidates(prepared)[0].best
+    expected = whole.fit(rows, y).predict(tables.test)
+    objective = searched(prepared).objective
+    candidate = searched(prepared).best
     predicted = objective.folds[0].predict(candidate, prepared.dataset.scale, 0)
     np.testing.assert_allclose(predicted, expected, atol=1e-8)
-    assert objective.folds[0].others == 12 and len(objective.folds[0].rows) == len(held_out)
+    assert objective.folds[0].n_added == 12 and len(objective.folds[0].rows) == len(held_out)
 
 
 @pytest.mark.slow
@@ -78,8 +77,8 @@ def test_families_that_learn_from_labels_do_not_see_them(folder: Path) -> None:
     for one, other in zip(
         with_rubbish.folds_of(with_rubbish.folds), without.folds_of(without.folds), strict=True
     ):
-        pd.testing.assert_frame_equal(one.own, other.own)
-        pd.testing.assert_frame_equal(one.other, other.other)
+        pd.testing.assert_frame_equal(one.train, other.train)
+        pd.testing.assert_frame_equal(one.test, other.test)
     pd.testing.assert_frame_equal(with_rubbish.training_table(), without.training_table())
     assert len(with_rubbish.learned_rows().scores) > len(without.learned_rows().scores) == 60
 
@@ -93,7 +92,7 @@ def test_labels_that_are_held_out_reach_nothing(folder: Path) -> None:
     changed = scores.copy()
     changed[held_out] = -99.0
     other = replace(prepared, training=replace(prepared.training, scores=changed))
-    candidate = search_candidates(prepared)[0].best
+    candidate = searched(prepared).best
     one, two = (
         fold_data(each, each.training, rows, held_out, each.fold(rows, held_out)).predict(
             candidate, prepared.dataset.scale, 0
@@ -108,7 +107,7 @@ def test_rows_made_of_held_out_rows_are_left_out(folder: Path) -> None:
     added = prepared.folds_of([prepared.first_folds[0]])[0].added[0]
     assert isinstance(added, NegativeRows)
     held_out = Segments.from_columns({"source": added.sources[:1], "target": added.sources[:1]})
-    kept = added.without(held_out)
+    kept = added.excluding(held_out)
     assert len(kept.rows) < len(added.rows) and len(kept.table) == len(kept.rows)
     assert not set(kept.sources) & set(held_out.source)
 
@@ -122,11 +121,11 @@ def test_the_worst_label_has_a_direction() -> None:
 
 def test_all_destroying_ways_are_taken_alike_and_the_same_each_time(folder: Path) -> None:
     segments = ready(folder).training.segments
-    spoilt, rows = Negatives(NegativesSection(share=0.5), DA, 3).spoilt(segments)
+    spoilt, rows = Negatives(NegativesSection(share=0.5), DA, 3).perturbed(segments)
     kinds = [name.rsplit(" ", 1)[0] for name in spoilt.id]
     assert set(kinds) <= set(names("destroying")) and len(set(kinds)) > 10 and len(rows) == len(spoilt)
-    assert Negatives(NegativesSection(share=0.5), DA, 3).spoilt(segments)[0].target == spoilt.target
-    assert Negatives(NegativesSection(share=0.5), DA, 4).spoilt(segments)[0].target != spoilt.target
+    assert Negatives(NegativesSection(share=0.5), DA, 3).perturbed(segments)[0].target == spoilt.target
+    assert Negatives(NegativesSection(share=0.5), DA, 4).perturbed(segments)[0].target != spoilt.target
 
 
 @pytest.mark.parametrize(
@@ -157,13 +156,13 @@ def test_columns_are_cut_at_quantiles_of_the_rows_learned_from() -> None:
 @pytest.mark.slow
 def test_a_model_with_both_is_saved_and_scores_the_same(folder: Path) -> None:
     prepared = ready(folder, negatives=SPOILT, clip=0.05)
-    best = search_candidates(prepared)[0].best
+    best = searched(prepared).best
     assert best.settings()["clip"] == 0.05
     model = fit_model(prepared, best)
     model.save(folder / "model")
     segments = prepared.training.segments
     assert (Model.load(folder / "model").predict(segments) == model.predict(segments)).all()
     wild = Segments.from_columns({"source": ["a house"], "target": ["a . " * 500]}, *model.tokenizers)
-    plain = fit_model(ready(folder), search_candidates(ready(folder))[0].best)
+    plain = fit_model(ready(folder), searched(ready(folder)).best)
     clipped = replace(model, limits=None).predict(wild)
     assert abs(clipped[0]) < abs(replace(plain, limits=None).predict(wild)[0])

@@ -19,8 +19,8 @@ from qe.config import experiment
 from qe.config.experiment import Experiment
 from qe.models.model import Model
 from qe.resources.corpora import TranslatedSegments
+from qe.training.ablation import learning_curve
 from qe.training.check import check
-from qe.training.learning_curve import learning_curve
 from qe.training.preparation import Prepared, prepare
 from qe.training.train import train
 
@@ -129,8 +129,8 @@ def test_source_words_are_looked_up_likewise(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_all_bundles_have_the_same_vectors_of_words(two: tuple[Prepared, Prepared]) -> None:
-    assert two[0].extraction.apart is not None
-    sets = [two[0].extraction.feature_set, *two[0].extraction.apart.others]
+    assert two[0].extraction.part_features is not None
+    sets = [two[0].extraction.feature_set, *two[0].extraction.part_features.others]
     vectors = [extractor.target_vectors for each in sets for extractor in each.extractors[-1:]]  # type: ignore[attr-defined]
     assert len(vectors) == 4 and all(isinstance(each, WordVectors) for each in vectors)
     for each in vectors[1:]:
@@ -243,9 +243,11 @@ def test_rows_that_are_set_aside_to_calibrate_give_no_text(tmp_path: Path) -> No
     experiment = made(tmp_path, features=["lm"], intervals={"method": "split", "share": 0.2})
     data = prepare(check(experiment), tmp_path / "cache", calibrating=True)
     assert any("resources hold the post_edit of the training segments" in note for note in data.dataset.notes)
-    assert data.calibration is not None and data.bundle is not None and data.extraction.apart is not None
+    assert (
+        data.calibration is not None and data.bundle is not None and data.extraction.part_features is not None
+    )
     assert data.bundle.manifest["pairs"] == len(data.training) == ROWS - len(data.calibration) < ROWS
-    assert set(data.extraction.apart.parts(data.calibration.segments).tolist()) == {NEW}
+    assert set(data.extraction.part_features.parts(data.calibration.segments).tolist()) == {NEW}
 
 
 def test_a_learning_curve_would_draw_labels_but_not_texts(tmp_path: Path) -> None:

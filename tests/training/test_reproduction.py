@@ -45,7 +45,7 @@ def test_settings_make_the_experiment_again() -> None:
 
 def test_all_figures_come_back(run: Path, demo_run: Any, tmp_path: Path) -> None:
     found = reproduce(str(run), tmp_path / "again", cache=demo_run.output / "cache")
-    assert found.same and not found.made_with and found.figures > 100
+    assert found.identical and not found.recipe_differences and found.figures > 100
     assert found.to_json()["differences"] == []
 
 
@@ -71,7 +71,7 @@ def test_a_search_resumed_with_a_smaller_budget_is_recorded_as_it_ran(
     assert report["search"]["reproducible"] and report["search"]["ended"] == "5 trials"
     tags = mlflow.MlflowClient().get_run(outcome.run_id).data.tags
     assert tags["resumed.search.trials"] == "5" and "best of 5 trials" in tags["mlflow.note.content"]
-    assert reproduce(str(outcome.output), tmp_path / "again", cache=cache).same
+    assert reproduce(str(outcome.output), tmp_path / "again", cache=cache).identical
 
 
 def test_what_differs_is_told(

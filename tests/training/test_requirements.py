@@ -9,10 +9,9 @@ import pytest
 from features.text.synonyms import WordNet
 from qe.cli import main
 from qe.config.experiment import made
-from qe.training import requirements
-from qe.training.check import check
+from qe.training import check as checks
+from qe.training.check import check, needed, without_missing
 from qe.training.plan import Plan
-from qe.training.requirements import needed, without_missing
 
 APERTIUM = "on Debian: apt-get install apertium apertium-eng-spa"
 
@@ -67,7 +66,7 @@ def test_what_is_missing_is_named_with_the_command_that_installs_it(
 
 
 def test_synonyms_need_wordnet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(requirements, "english", lambda: WordNet.read(tmp_path))
+    monkeypatch.setattr(checks, "english", lambda: WordNet.read(tmp_path))
     corpus = {side: tmp_path / side for side in ("source", "target")}
     for file in corpus.values():
         file.write_text("a line\n")
@@ -101,10 +100,10 @@ def test_features_that_need_what_is_missing_are_left_out(tmp_path: Path) -> None
     left = without_missing(asked)
     assert kinds(left) == ["surface", "grammar_checks"]  # the latter needs the target's annotation
     assert left.experiment.made_columns() == {}
-    assert left.left_out[0].startswith(
+    assert left.omitted[0].startswith(
         "left out: annotations.source (apertium), translations.pseudo_reference (apertium): the program"
     )
-    assert left.left_out[1] == "left out with them: pseudo_reference, link_grammar"
+    assert left.omitted[1] == "left out with them: pseudo_reference, link_grammar"
 
 
 def test_parts_of_the_annotated_corpus_go_too(tmp_path: Path) -> None:

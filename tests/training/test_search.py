@@ -23,15 +23,11 @@ from qe.data.splits import make_folds
 from qe.learning.selectors.forward import ForwardSelection
 from qe.models.pipeline import Candidate
 from qe.training import search
-from qe.training.drawing import drawing
-from qe.training.failures import CandidateFailed
-from qe.training.fold_data import FoldData
-from qe.training.objective import Objective
-from qe.training.score_tables import front_table
-from qe.training.search_parameters import importances, slices
-from qe.training.search_plot import pareto_front
+from qe.training.objective import CandidateFailed, FoldData, Objective
+from qe.training.plots import importances, pareto_front, slices
 from qe.training.space import Space
-from qe.training.study import claim, earlier_trials, ended, journal
+from qe.training.study import claim, drawing, earlier_trials, ended, journal
+from qe.training.summary import front_table
 
 LINEAR = [StrategySection(kind="svr_linear", space={"C": {"low": 0.1, "high": 10.0}, "epsilon": [0.1, 0.2]})]
 SCALE = LabelScale("effort", 1, 5, True)
@@ -362,7 +358,7 @@ def test_errors_of_the_code_or_the_machine_are_no_failures(
 def test_a_damaged_study_is_one_message(line: str, tmp_path: Path) -> None:
     (tmp_path / "study.journal").write_text(line + "\n")
     space = Space([ridge()], [StrategySection(kind="none")])
-    with pytest.raises(InputError, match=r"study\.journal: the study is damaged"):
+    with pytest.raises(InputError, match=r"study\.journal: (the study is damaged|holds no study)"):
         earlier_trials(tmp_path, space)
 
 
@@ -378,7 +374,7 @@ def test_scaling_is_fitted_on_the_training_rows_alone() -> None:
     fold = folds()[0]
     train, held_out = fold.scaled
     assert np.allclose(train["f0"].mean(), 0) and np.allclose(train["f0"].std(ddof=0), 1)
-    expected = (fold.held_out["f0"] - fold.train["f0"].mean()) / fold.train["f0"].std(ddof=0)
+    expected = (fold.test["f0"] - fold.train["f0"].mean()) / fold.train["f0"].std(ddof=0)
     assert np.allclose(held_out["f0"], expected)
 
 
@@ -428,7 +424,7 @@ def test_a_learner_whose_parameters_name_features_sees_their_names() -> None:
     first, second = parts[0].train.columns[:2]
     candidate = Candidate("unsupervised_mean", {"negative": [second], "standardise": False})
     for fold in parts:
-        kept = fold.train[[first, second]], fold.held_out[[first, second]]
+        kept = fold.train[[first, second]], fold.test[[first, second]]
         named = FoldData(kept[0], fold.scores, fold.weights, kept[1], fold.gold, fold.rows)
         _, held_out = named.prepared(candidate)
         predicted = named.fitted(candidate, 0)(held_out)
@@ -487,12 +483,12 @@ def test_no_other_text_is_a_duration(text: object) -> None:
 
 def test_a_trial_of_somebodys_choice_is_taken() -> None:
     searched = objective([ridge()], ("mae", "delta_avg"))
-    result = search.run(searched, section(trials=4), chosen=2)
+    result = search.run(searched, section(trials=4), trial_number=2)
     second = result.finished[1]
-    assert result.best_number == 2 and result.chosen
+    assert result.best_number == 2 and result.by_user
     assert result.best == Candidate(**second.user_attrs["candidate"])
     with pytest.raises(InputError, match="there is no trial 9"):
-        search.run(objective([ridge()]), section(trials=3), chosen=9)
+        search.run(objective([ridge()]), section(trials=3), trial_number=9)
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ from qe.config import experiment
 from qe.data.dataset import Dataset
 from qe.getting_started.demo.run import EXPERIMENT
 from qe.training.check import check
-from qe.training.search_processes import Helpers
+from qe.training.search import Helpers
 from qe.training.study import storage_at
 from qe.training.train import train
 from tests.patience import PATIENCE
@@ -224,5 +224,8 @@ def test_a_mistake_of_a_helper_is_the_runs(tmp_path: Path) -> None:
     content = {"name": "x", "features": ["surface"], "learner": {"kind": "ridge"}}
     data = {"dataset": {"format": "in_memory", "path": "gone"}}
     plan = check(experiment.made({**content, **data}, tmp_path), in_memory=True)
-    with pytest.raises(InputError, match="no such dataset"), Helpers(plan, None, tmp_path, 2).at("x.journal"):
+    with (
+        pytest.raises(InputError, match="no such dataset"),
+        Helpers(plan, None, tmp_path, 2).working_on("x.journal"),
+    ):
         pass

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from qe.data.splits import make_folds
-from qe.training.sharing import Sharing
+from qe.training.extraction import Sharing
 
 
 def behind(sharing: Sharing) -> dict[tuple[int, int], np.ndarray]:
@@ -20,7 +20,7 @@ def behind(sharing: Sharing) -> dict[tuple[int, int], np.ndarray]:
 @pytest.mark.parametrize(("n", "k"), [(40, 5), (61, 7), (100, 10), (50, 12)])
 def test_no_value_knows_its_own_label_or_one_that_is_held_out(n: int, k: int) -> None:
     folds = make_folds(n, k, seed=3)
-    sharing = Sharing.of(folds)
+    sharing = Sharing.of_folds(folds)
     assert sharing is not None
     values = behind(sharing)
     for number, (training, held_out) in enumerate(folds):
@@ -35,7 +35,7 @@ def test_no_value_knows_its_own_label_or_one_that_is_held_out(n: int, k: int) ->
 
 
 def test_ten_folds_take_28_fits_where_each_alone_takes_50() -> None:
-    sharing = Sharing.of(make_folds(100, 10, seed=0))
+    sharing = Sharing.of_folds(make_folds(100, 10, seed=0))
     assert sharing is not None
     assert len(sharing.fits()) == 7 * 6 // 2 + 7
     assert sorted(map(len, sharing.rows)) == [10, 10, 10, 10, 20, 20, 20]
@@ -43,7 +43,7 @@ def test_ten_folds_take_28_fits_where_each_alone_takes_50() -> None:
 
 def test_few_folds_or_folds_that_are_no_partition_share_nothing() -> None:
     folds = make_folds(60, 6, seed=0)
-    assert Sharing.of(make_folds(60, 4, seed=0)) is None
-    assert Sharing.of(folds[:-1]) is None
-    assert Sharing.of([*folds, folds[0]]) is None
-    assert Sharing.of([(training[1:], held_out) for training, held_out in folds]) is None
+    assert Sharing.of_folds(make_folds(60, 4, seed=0)) is None
+    assert Sharing.of_folds(folds[:-1]) is None
+    assert Sharing.of_folds([*folds, folds[0]]) is None
+    assert Sharing.of_folds([(training[1:], held_out) for training, held_out in folds]) is None

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from qe.training.search import Finished
-from qe.training.tracked import MOST_CHILDREN, trial_logger
+from qe.training.tracked import MAX_CHILDREN, trial_logger
 
 
 class _Run:
@@ -26,8 +26,8 @@ def test_a_long_search_has_child_runs_for_its_first_trials_and_its_improvements(
     run: Any = _Run()
     log = trial_logger(run, ("mae",))
     best: Any = None
-    for number in range(1, 2 * MOST_CHILDREN + 1):
-        value = 0.1 if number == MOST_CHILDREN + 7 else 0.5
+    for number in range(1, 2 * MAX_CHILDREN + 1):
+        value = 0.1 if number == MAX_CHILDREN + 7 else 0.5
         now = datetime.now()
         attributes = {"fold_values": {"mae": [value]}, "candidate": {}, "seconds": 0.1}
         trial: Any = SimpleNamespace(
@@ -39,6 +39,6 @@ def test_a_long_search_has_child_runs_for_its_first_trials_and_its_improvements(
         )
         best = trial if best is None or value < best.values[0] else best
         log(Finished(number, trial, best))
-    expected = [*range(1, MOST_CHILDREN + 1), MOST_CHILDREN + 7]
+    expected = [*range(1, MAX_CHILDREN + 1), MAX_CHILDREN + 7]
     assert run.children == [f"trial {number}" for number in expected]
-    assert sorted(set(run.steps)) == list(range(1, 2 * MOST_CHILDREN + 1))
+    assert sorted(set(run.steps)) == list(range(1, 2 * MAX_CHILDREN + 1))

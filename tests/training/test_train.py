@@ -260,7 +260,7 @@ def test_a_killed_training_goes_on_and_loses_no_trial(demo_run: Any, store: Path
     kept = finished()
     assert 3 <= len(kept) < 40 and not (output / "report.json").exists()
     again = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert again.returncode == 2 and "holds an unfinished run; go on with --resume" in again.stderr
+    assert again.returncode == 2 and "holds an unfinished run; continue with --resume" in again.stderr
     shorter = [*command[:-1], f"search.trials={len(kept) + 2}", "--resume"]
     done = subprocess.run(shorter, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from qe.training.verdict import verdict
+from qe.training.summary import verdict
 
 
 def compared(baseline: str, p: float | None, difference: float, undecided: str | None) -> dict[str, Any]:

@@ -277,7 +277,7 @@ def make_extraction(
             )
         bundle.require(parts_needed(features))
     feature_set = FeatureSet.make(features, bundle)
-    return Extraction(feature_set, cache, by="document", seed=seed, progress=progress), tokenizers
+    return Extraction(feature_set, cache, fold_by="document", seed=seed, progress=progress), tokenizers
 
 
 @summarised

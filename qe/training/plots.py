@@ -1,0 +1,321 @@
+"""Figures of a run: the search, importances of features and parameters, predictions."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import numpy as np
+import optuna
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import ArrayLike
+from optuna.importance import FanovaImportanceEvaluator, get_param_importances
+from optuna.trial import FrozenTrial
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError, known_name
+from features.basics.progress import Progress, silent
+from features.basics.threads import side_by_side
+from qe.data.dataset import LabelScale
+from qe.display.drawing import BLUE, GREY, INK, VERMILLION, canvas, headline, legend
+from qe.display.numbers import number
+from qe.evaluation import prediction_plots
+from qe.models.pipeline import Candidate
+from qe.statistics.metric import METRICS, title_of
+from qe.statistics.metrics.delta_avg import delta_avg_by_n
+from qe.training.objective import FoldData, Objective
+from qe.training.search import SearchResult
+from qe.training.study import quiet
+
+MIN_TRIALS: Final = 8  # fewer give importances that are noise
+_MAX_PANELS: Final = 6
+_MAX_FITS = 400  # (feature, fold) pairs
+_MAX_ROWS = 2000  # of all held-out folds together, at random: enough for a plot
+_MIN_ROWS = 100  # of these, even if a learner predicts slowly
+_SECONDS, _SHARE = 2.0, 0.05  # CPU seconds that shuffling may take, or this share of those of the run so far
+_MAX_VALUES = 4_000_000  # in the tables that are predicted at once (32 MB)
+
+
+def study_history(
+    values: ArrayLike,
+    best: ArrayLike | None,
+    direction: Literal["maximize", "minimize"],
+    metric: str,
+) -> Figure:
+    """The objective per trial, in trial order, and the best value so far.
+
+    values  (n,) one per trial, NaN for trials without a value (failed, pruned)
+    best    (n,) best value so far; None: computed from the values
+
+    Values so bad that they would flatten the rest are drawn at the edge of the plot as triangles. Raises
+    InputError if no trial has a value.
+    """
+    heights, higher = np.asarray(values, np.float64), direction == "maximize"
+    finished = np.isfinite(heights)
+    if not finished.any():
+        raise InputError("no finished trial to plot")
+    running_best = (np.fmax if higher else np.fmin).accumulate(heights)
+    line = running_best if best is None else np.asarray(best, np.float64)
+    trials = np.arange(1, len(heights) + 1)
+    figure, axes = canvas(7.6, 4.4)
+    low, high = _history_limits(heights[finished], higher)
+    inside = finished & (heights >= low) & (heights <= high)
+    outside = finished & ~inside
+    axes.plot(
+        trials[inside], heights[inside], "o", color=BLUE, alpha=0.55, markersize=5, mew=0, label="trial"
+    )
+    if outside.any():
+        edge, marker = (low, "v") if higher else (high, "^")
+        label = f"{outside.sum()} beyond the axis"
+        axes.plot(
+            trials[outside], np.full(outside.sum(), edge), marker, color=GREY, clip_on=False, label=label
+        )
+    axes.step(trials, line, where="post", color=VERMILLION, linewidth=1.8, label="best so far")
+    axes.set(xlabel="trial", ylabel=metric, ylim=(low, high), xlim=(0.5, len(heights) + 0.5))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    legend(axes, "lower right" if higher else "upper right")
+    winner = int((np.nanargmax if higher else np.nanargmin)(heights))
+    counted = f"finished trials: n = {finished.sum():,}"
+    counted += "" if finished.all() else f" of {len(heights):,}"
+    headline(
+        axes, "Search", f"{counted} · best {number(heights[winner], 4)} at trial {winner + 1} ({direction})"
+    )
+    return figure
+
+
+def _history_limits(values: FloatArray, higher: bool) -> tuple[float, float]:
+    low, high = float(values.min()), float(values.max())
+    quarter, median, three = np.percentile(values, [25, 50, 75])
+    reach = 3 * max(three - quarter, 0.02 * abs(median), 1e-9)
+    if higher:
+        low = max(low, float(quarter - reach))
+    else:
+        high = min(high, float(three + reach))
+    margin = 0.06 * (high - low) or max(0.1 * abs(low), 0.01)
+    return low - margin, high + margin
+
+
+def pareto_front(result: SearchResult) -> Figure:
+    """All trials by the first two objectives, with those that no trial beats on every objective."""
+    table, front = result.history(), [entry["trial"] for entry in result.front()]
+    across, up = result.metrics[:2]
+    figure, axes = canvas(6.4, 5.2)
+    axes.plot(table[across], table[up], "o", color=GREY, markersize=5, mew=0, label="trial")
+    best = table[table["trial"].isin(front)].sort_values(across)
+    axes.plot(best[across], best[up], "o-", color=VERMILLION, markersize=6, label="front")
+    for _, row in best.iterrows():
+        axes.annotate(
+            f"{row['trial']:.0f}", (row[across], row[up]), xytext=(4, 4), textcoords="offset points"
+        )
+    axes.set(xlabel=title_of(across), ylabel=title_of(up))
+    legend(axes, "best")
+    headline(axes, "Pareto front", f"{len(best)} of {len(table)} trials, with their numbers")
+    return figure
+
+
+def importances(result: SearchResult) -> dict[str, float]:
+    """Parameter -> its share of the variance of the first metric (fANOVA), largest first.
+
+    Only trials of the chosen learner and selector count; no shares if they are fewer than 8, or their values
+    do not differ. Source: Hutter, Hoos and Leyton-Brown 2014.
+    """
+    trials = _comparable(result)
+    if len(trials) < MIN_TRIALS or len({trial.values[0] for trial in trials}) == 1:
+        return {}
+    with quiet():
+        study = optuna.create_study(direction=result.study.directions[0])
+        study.add_trials([
+            optuna.trial.create_trial(
+                value=trial.values[0], params=trial.params, distributions=trial.distributions
+            )
+            for trial in trials
+        ])  # fmt: skip
+        shares = get_param_importances(study, evaluator=FanovaImportanceEvaluator(seed=0))
+    return {name: float(share) for name, share in shares.items()}
+
+
+def _comparable(result: SearchResult) -> list[FrozenTrial]:
+    names = result.best_trial.params.keys()
+    return [trial for trial in result.finished if trial.params.keys() == names]
+
+
+def slices(result: SearchResult, shares: dict[str, float]) -> Figure:
+    """The first metric by the value of each parameter, the most important first; the chosen trial is red.
+
+    shares  the importances, not empty
+    """
+    trials, metric = _comparable(result), result.metrics[0]
+    names = list(shares)[:_MAX_PANELS]
+    figure, first = canvas(7.6, 1.6 + 2.4 * len(names))
+    first.remove()
+    panels = figure.subplots(len(names), 1, squeeze=False)[:, 0]
+    heights = np.array([trial.values[0] for trial in trials])
+    best = trials.index(result.best_trial)
+    for axes, name in zip(panels, names, strict=True):
+        values = [trial.params[name] for trial in trials]
+        if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+            places = [float(value) for value in values]
+        else:
+            labels = sorted(set(map(str, values)))
+            places = [float(labels.index(str(value))) for value in values]
+            axes.set_xticks(range(len(labels)), labels)
+        axes.plot(places, heights, "o", color=BLUE, alpha=0.55, markersize=5, mew=0)
+        axes.plot(places[best], heights[best], "o", color=VERMILLION, markersize=8)
+        if getattr(result.best_trial.distributions[name], "log", False):
+            axes.set_xscale("log")
+        axes.set(xlabel=f"{name} ({number(shares[name], 2)} of the variance)", ylabel=title_of(metric))
+    better = "higher is better" if METRICS.get(metric).higher_is_better else "lower is better"
+    headline(panels[0], "Search by parameter", f"{len(trials)} trials; {better}; in red the chosen one")
+    return figure
+
+
+def permutation_importance(
+    objective: Objective, best: Candidate, progress: Progress = silent
+) -> tuple[list[str], FloatArray, FloatArray]:
+    """Permutation importance: the rise in held-out MAE when one column is shuffled.
+
+    Returns names, means and spreads over folds. Measured on as many folds, and rows of each, as keep it cheap
+    (at least one fold): fewer rows if the learner predicts slowly, so that the plot does not take longer than
+    the search.
+    """
+    names = list(objective.folds[0].train.columns)
+    folds = objective.folds[: max(1, min(len(objective.folds), _MAX_FITS // max(len(names), 1)))]
+    with threadpool_limits(1):  # learners predict by one thread each
+        seconds = max(_SECONDS, _SHARE * time.process_time())
+        shuffled = list(
+            side_by_side(lambda fold: _Shuffled.make(fold, best, objective, len(folds), seconds), folds)
+        )
+        tasks = [(rows, block) for rows in shuffled for block in rows.blocks()]
+        blocks = list[FloatArray]()
+        for errors in side_by_side(lambda task: task[0].errors(task[1]), tasks):
+            blocks.append(errors)
+            progress("importance of features", len(blocks), len(tasks))
+        errors = np.concatenate(blocks)
+    rises = errors.reshape(len(folds), len(names)) - [[rows.error_unshuffled] for rows in shuffled]
+    spread = rises.std(axis=0, ddof=1) if len(folds) > 1 else np.zeros(len(names))
+    return names, rises.mean(axis=0), spread
+
+
+@dataclass(frozen=True)
+class _Shuffled:
+    table: pd.DataFrame
+    orders: list[np.ndarray]
+    error: Callable[[pd.DataFrame], FloatArray]
+    error_unshuffled: float
+
+    @classmethod
+    def make(
+        cls, fold: FoldData, best: Candidate, objective: Objective, folds: int, seconds: float
+    ) -> "_Shuffled":
+        predict = fold.fitted(best, objective.seed)
+        generator = np.random.default_rng(objective.seed)
+        _, table = fold.prepared(best)
+        rows = _sample(np.arange(len(table)), max(1, _MAX_ROWS // folds), generator)
+        rows = _sample(rows, _affordable(predict, table.iloc[rows], folds, seconds), generator)
+        table, gold = table.iloc[rows], np.asarray(fold.gold)[rows]
+
+        def error(tables: pd.DataFrame) -> FloatArray:
+            predicted = objective.scale.clip(predict(tables)).reshape(-1, len(rows))
+            return np.asarray(np.abs(gold - predicted).mean(axis=1))
+
+        orders = [generator.permutation(len(rows)) for _ in table.columns]
+        return cls(table, orders, error, float(error(table)[0]))
+
+    def blocks(self) -> list[range]:
+        size = max(1, _MAX_VALUES // max(self.table.size, 1))
+        columns = range(len(self.orders))
+        return [columns[start : start + size] for start in range(0, len(columns), size)]
+
+    def errors(self, block: range) -> FloatArray:
+        n = len(self.table)
+        moved = [column for column in block if (self.orders[column] != np.arange(n)).any()]
+        errors = np.full(len(block), self.error_unshuffled)
+        if not moved:
+            return errors
+        tables = self.table.iloc[np.tile(np.arange(n), len(moved))].copy()
+        for place, column in enumerate(moved):
+            values = self.table.iloc[:, column].to_numpy()[self.orders[column]]
+            tables.iloc[place * n : (place + 1) * n, column] = values
+        errors[np.array(moved) - block.start] = self.error(tables)
+        return errors
+
+
+def _affordable(
+    predict: Callable[[pd.DataFrame], object], table: pd.DataFrame, folds: int, seconds: float
+) -> int:
+    predict(table.iloc[:1])  # loads compiled code
+    started = time.thread_time()
+    predict(table)
+    taken = (time.thread_time() - started) * table.shape[1] * folds
+    return max(max(1, _MIN_ROWS // folds), int(len(table) * min(1.0, seconds / max(taken, 1e-9))))
+
+
+def _sample(rows: np.ndarray, size: int, generator: np.random.Generator) -> np.ndarray:
+    return rows if len(rows) <= size else np.sort(generator.choice(rows, size, replace=False))
+
+
+def feature_importance(
+    names: Sequence[str],
+    values: ArrayLike,
+    spread: ArrayLike | None = None,
+    top: int = 30,
+    *,
+    unit: str = "importance",
+    spread_name: str = "± 1 standard deviation",
+) -> Figure:
+    """The `top` features of highest importance, highest first.
+
+    values  (k,) importance per name; undefined ones are not drawn, and the subtitle counts them
+    spread  (k,) half-length of each whisker, in the same unit
+    unit    label of the x axis
+
+    Raises InputError if names and values differ in number, or nothing is defined.
+    """
+    heights = np.asarray(values, np.float64)
+    if len(names) != len(heights):
+        raise InputError(
+            f"every feature needs an importance, but got {len(names)} names, {len(heights)} values"
+        )
+    defined = np.flatnonzero(np.isfinite(heights))
+    if not len(defined):
+        raise InputError("no feature importance to plot")
+    rows = defined[np.argsort(-heights[defined], kind="stable")][:top]
+    figure, axes = canvas(8.0, 1.5 + 0.24 * max(len(rows), 4))
+    place = np.arange(len(rows))
+    axes.barh(place, heights[rows], height=0.66, color=BLUE)
+    if spread is not None:
+        whisker = np.nan_to_num(np.asarray(spread, np.float64)[rows])
+        axes.errorbar(heights[rows], place, xerr=whisker, fmt="none", ecolor=INK, elinewidth=1, capsize=2)
+    axes.axvline(0, color=INK, linewidth=1)
+    axes.set_yticks(place, [names[i] for i in rows], fontsize=8.5)
+    axes.set(ylim=(len(rows) - 0.4, -0.6), xlabel=unit)
+    axes.grid(False, axis="y")
+    axes.tick_params(axis="y", length=0)
+    title = (
+        f"top {len(rows)} of {len(names)} features" if len(rows) < len(names) else f"n = {len(rows)} features"
+    )
+    lost = len(names) - len(defined)
+    note = (f" · {lost} undefined" if lost else "") + ("" if spread is None else f" · {spread_name}")
+    headline(axes, "Feature importance", title + note)
+    return figure
+
+
+def prediction_figures(output: Path, report: Mapping[str, Any], split: str) -> dict[str, Figure]:
+    """Figures of a finished run: predictions against gold labels, residuals, DeltaAvg by quantiles.
+
+    Raises InputError for a split without labels, or that is not there.
+    """
+    table = pd.read_parquet(output / "predictions.parquet").dropna(subset=["gold", "predicted"])
+    rows = table[table["split"] == known_name("split with labels", split, table["split"].unique())]
+    gold, predicted = (np.asarray(rows[name], np.float64) for name in ("gold", "predicted"))
+    scale = LabelScale(**report["data"]["label"])
+    curve = delta_avg_by_n(scale.sign * gold, scale.sign * predicted)
+    return {
+        "predicted_against_gold": prediction_plots.predicted_against_gold(gold, predicted, scale),
+        "residuals": prediction_plots.residuals(gold, predicted, scale),
+        "delta_avg": prediction_plots.delta_avg_by_quantiles({report["experiment"]["name"]: curve}),
+    }
