@@ -19,6 +19,7 @@ from features.storage.remembered import keep, recall
 KEY = "checksum"  # of a JSON object: that of all its other keys
 _LARGE = 1 << 20  # bytes; checksums of files from here on are remembered
 _SETTLED = 2 * 10**9  # nanoseconds after a change, within which another one might leave the same times
+_MAX_DEPTH = 32  # folders within each other
 
 
 def checksum(path: Path, *, recompute: bool = False) -> str:
@@ -66,12 +67,18 @@ def regular_files(folder: Path) -> list[str]:
     return sorted(path.relative_to(folder).as_posix() for path in _walk(folder))
 
 
-def _walk(folder: Path) -> Iterator[Path]:
+def _walk(folder: Path, depth: int = 0) -> Iterator[Path]:
+    if depth > _MAX_DEPTH:
+        raise InputError(
+            f"lies more than {_MAX_DEPTH} folders deep; models and resources have few",
+            location=folder,
+            remedy="remove the folders that do not belong there",
+        )
     with os.scandir(folder) as entries:
         for entry in sorted(entries, key=lambda entry: entry.name):
             mode, path = entry.stat(follow_symlinks=False).st_mode, Path(entry.path)
             if stat.S_ISDIR(mode):
-                yield from _walk(path)
+                yield from _walk(path, depth + 1)
             elif stat.S_ISREG(mode):
                 yield path
             else:

@@ -11,6 +11,9 @@ from sklearn.svm import SVC, SVR
 from features.storage.arrays import typed, within
 from features.storage.damage import Damaged
 
+# Thresholds of the leaves of a model tree are NaN, limits of columns that are not clipped are infinite.
+_MAY_BE_UNDEFINED = frozenset({"threshold_", "low_", "high_"})
+
 
 def check_estimators(root: BaseEstimator) -> None:
     """Checks an estimator and all within it, before compiled code reads its arrays.
@@ -26,6 +29,24 @@ def check_estimators(root: BaseEstimator) -> None:
             own()
         elif check is not None:
             check(estimator)
+
+
+def check_finite(root: BaseEstimator) -> None:
+    """Raises Damaged if a fitted attribute of an estimator is NaN or infinite, or holds such a value."""
+    for estimator in estimators(root):
+        for name, value in vars(estimator).items():
+            fitted = name.startswith("_") or name.endswith("_")
+            if fitted and name not in _MAY_BE_UNDEFINED and not _is_finite(value):
+                raise Damaged(f"`{name}` of {type(estimator).__name__} holds a value that is not finite")
+
+
+def _is_finite(value: Any) -> bool:
+    if isinstance(value, np.ndarray | np.generic | float):
+        array = np.asarray(value)
+        return array.dtype.kind != "f" or bool(np.isfinite(array).all())
+    if isinstance(value, Mapping):
+        return all(map(_is_finite, value.values()))
+    return not isinstance(value, list | tuple) or all(map(_is_finite, value))
 
 
 def estimators(root: Any) -> Iterator[BaseEstimator]:

@@ -17,7 +17,7 @@ from features.basics.errors import InputError
 from features.storage.boosted_trees import check_trees
 from features.storage.damage import Damaged, damage_reported
 from features.syntax.trees import Trees, column
-from qe.learning.arrays import check_estimators, estimators
+from qe.learning.arrays import check_estimators, check_finite, estimators
 from qe.learning.learner import LEARNERS
 from qe.models.pipeline import Candidate
 from qe.models.pipeline_nodes import made
@@ -76,6 +76,7 @@ def load_pipeline(path: Path, candidate: Candidate, width: int, trees: Sequence[
             pipeline = made(archive, json.loads(archive.read(_SCHEMA)))
         _check_steps(pipeline, expected)
         check_estimators(pipeline)
+        check_finite(pipeline)
         _check_prediction(pipeline, width, trees)
         return pipeline
 
@@ -200,3 +201,5 @@ def _check_prediction(pipeline: Pipeline, width: int, trees: Sequence[str]) -> N
     predicted = np.asarray(pipeline.predict(row))
     if predicted.shape != (1,) or predicted.dtype.kind != "f":
         raise Damaged(f"it predicts {predicted.dtype} {predicted.shape} for one row")
+    if not np.isfinite(predicted).all():
+        raise Damaged(f"it predicts {predicted[0]} for a row of zeros")

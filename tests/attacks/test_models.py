@@ -6,6 +6,7 @@ brought up to date first, as whoever makes such a file would do.
 
 import contextlib
 import io
+import json
 import os
 import re
 import sys
@@ -33,6 +34,7 @@ from tests.attacks.models import (
     node,
     pipeline_of,
     plain,
+    schema_of,
     sealed_again,
     sequence,
     skops_file,
@@ -290,6 +292,37 @@ def tokenized(language: str, kind: str = "moses") -> Callable[[Path], None]:
     return described(tokenizers=[{"language": language, "kind": kind, "normalise": True}] * 2)
 
 
+def nested(folder: Path) -> None:
+    """1,200 folders within each other."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    for _ in range(1200):
+        os.mkdir("f", dir_fd=descriptor)
+        below = os.open("f", os.O_RDONLY, dir_fd=descriptor)
+        os.close(descriptor)
+        descriptor = below
+    os.close(descriptor)
+
+
+def changed_array(name: str, value: float, rows: slice = slice(None)) -> Callable[[Path], None]:
+    """A fitted attribute of the learner with other values."""
+
+    def change(folder: Path) -> None:
+        schema, members = schema_of(folder / "pipeline.skops")
+        steps = schema["content"]["content"]["steps"]["content"]
+        attribute = steps[-1]["content"][1]["content"]["content"][name]
+        if attribute["__loader__"] == "JsonNode":
+            attribute["content"] = json.dumps(value)
+        else:
+            array = np.load(io.BytesIO(members[attribute["file"]]))
+            array = np.full_like(array, value) if array.ndim == 0 else array
+            array[(..., rows) if array.ndim else ...] = value
+            members[attribute["file"]] = stored(array)
+        content = archived({"schema.json": json.dumps(schema).encode(), **members})
+        (folder / "pipeline.skops").write_bytes(content)
+
+    return change
+
+
 LM, WORDS = "resources/source_lm", "resources/source_lm/vocabulary.txt"
 FILE = {"kind": "precomputed", "files": {"test": "/etc/passwd"}, "columns": "header"}
 LEARNED = "fitted/1/target_words/values.npy"
@@ -343,6 +376,15 @@ FOLDERS: dict[str, tuple[Callable[[Path], None], str]] = {
         written(LEARNED.replace("values", "intercept"), stored(np.array(np.inf))),
         "`intercept` must hold numbers",
     ),
+    "1,200 folders within each other": (nested, "folders deep"),
+    "support vectors of NaN": (changed_array("support_vectors_", np.nan), "support_vectors_. of SVR"),
+    "one NaN among the support vectors": (
+        changed_array("support_vectors_", np.nan, slice(0, 1)),
+        "support_vectors_. of SVR",
+    ),
+    "an infinite coefficient": (changed_array("_dual_coef_", np.inf, slice(0, 1)), "dual_coef_. of SVR"),
+    "a gamma of NaN": (changed_array("_gamma", np.nan), "_gamma. of SVR"),
+    "an intercept of NaN": (changed_array("_intercept_", np.nan), "intercept_. of SVR"),
     "intervals that are none": (written("intervals.json", "{}"), "intervals.json: the intervals is damaged"),
     "a profile that is none": (written("profile.json", "{}"), "profile.json"),
     "a profile of other features": (reversed_names, "other features"),
