@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from features.basics.arguments import checked
-from qe.data.frames import Given, as_pandas, like
+from qe.data.frames import AnyFrame, as_pandas, convert_like
 from qe.display.summary import summarised
 from qe.display.table import Table
 from qe.models.description import one_model
@@ -35,8 +35,8 @@ class LoadedModel:
 
     @checked
     def predict(
-        self, table: Given, *, interval: float | None = None, explain: int = 0, words: bool = False
-    ) -> Given:
+        self, table: AnyFrame, *, interval: float | None = None, explain: int = 0, words: bool = False
+    ) -> AnyFrame:
         """Scores translations.
 
         Parameters
@@ -65,10 +65,10 @@ class LoadedModel:
             For a column that is missing, and for what the model does not offer.
         """
         options = Options(level=interval, explain=explain, tokens=words, drift=False)
-        return like(table, frame_of(Scorer.load(self.folder, options, self.model), as_pandas(table)))
+        return convert_like(table, frame_of(Scorer.load(self.folder, options, self.model), as_pandas(table)))
 
     @checked
-    def features(self, table: Given) -> Given:
+    def features(self, table: AnyFrame) -> AnyFrame:
         """Computes the features of translations.
 
         Parameters
@@ -89,7 +89,7 @@ class LoadedModel:
         frame = as_pandas(table)
         names = names_of(self.model, list(map(str, frame.columns)))
         columns = {name: frame[names.header(name)].astype(str).tolist() for name in self.columns}
-        return like(table, self.model.features(self.model.segments(columns)).set_axis(frame.index))
+        return convert_like(table, self.model.features(self.model.segments(columns)).set_axis(frame.index))
 
     def summary(self) -> Table:
         """The model, and its folder."""

@@ -16,7 +16,7 @@ from features.core.extractor import FittedExtractor
 from features.core.feature_set import EXTRACTORS, FeatureSet
 from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
-from qe.data.frames import AnyTable, Given, as_pandas, like
+from qe.data.frames import AnyFrame, AnyTable, as_pandas, convert_like
 
 
 class FeatureExtractor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -97,7 +97,7 @@ class FeatureExtractor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         return Tokenizer(self.source_language, kind), Tokenizer(self.target_language, kind)
 
-    def transform(self, X: Given) -> Given:
+    def transform(self, X: AnyFrame) -> AnyFrame:
         """The (n, k) feature columns as the kind of table that `X` is.
 
         A DataFrame has its index.
@@ -112,7 +112,7 @@ class FeatureExtractor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         names = [name for name in Segments.column_names() if name in table.columns]
         known = {name: table[name].astype(str).tolist() for name in names}
         segments = Segments.from_columns(known, *self.tokenizers_)
-        return like(X, self.feature_set_.extract(segments).set_axis(table.index))
+        return convert_like(X, self.feature_set_.extract(segments).set_axis(table.index))
 
     @staticmethod
     def needs() -> pd.DataFrame:

@@ -94,14 +94,14 @@ def table_layout(
     languages: list[str] | None = None,
 ) -> "Layout":
     """What the options say of a table. Raises InputError for what no table can have."""
-    from qe.data.delimited import Wanted
+    from qe.data.delimited import CsvOptions
     from qe.data.table_rows import Layout
     from qe.data.translation_files.opened import Asked, Where
     from qe.scoring.naming import name_pairs
 
     known_as = name_pairs(languages or (), "--languages", "SIDE", "TAG")
     asked = Asked(known_as, Where(sheet, header_row))
-    layout = Layout(kind, Wanted(delimiter, quoting, encoding), decimal, asked)
+    layout = Layout(kind, CsvOptions(delimiter, quoting, encoding), decimal, asked)
     layout.check()
     return layout
 

@@ -12,7 +12,7 @@ LARGEST = 1000  # grades, or distinct scores, that tables of all pairs of them a
 
 
 def weighted_kappa(
-    left: FloatArray, right: FloatArray, weights: Literal["linear", "quadratic"] = "quadratic"
+    scores_a: FloatArray, scores_b: FloatArray, weights: Literal["linear", "quadratic"] = "quadratic"
 ) -> float | None:
     """Cohen's weighted kappa of two judges; 1 is full agreement, 0 agreement by chance.
 
@@ -24,14 +24,14 @@ def weighted_kappa(
     >>> round(weighted_kappa(np.array([1.0, 2, 3, 4]), np.array([1.0, 2, 4, 3])), 3)
     0.8
     """
-    both = np.isfinite(left) & np.isfinite(right)
-    left, right = left[both], right[both]
-    if not len(left) or (left % 1).any() or (right % 1).any():
+    both = np.isfinite(scores_a) & np.isfinite(scores_b)
+    scores_a, scores_b = scores_a[both], scores_b[both]
+    if not len(scores_a) or (scores_a % 1).any() or (scores_b % 1).any():
         return None
-    grades = np.arange(min(left.min(), right.min()), max(left.max(), right.max()) + 1)
+    grades = np.arange(min(scores_a.min(), scores_b.min()), max(scores_a.max(), scores_b.max()) + 1)
     if not 1 < len(grades) <= LARGEST:
         return None
-    labels = [column.astype(np.int64) for column in (left, right, grades)]
+    labels = [column.astype(np.int64) for column in (scores_a, scores_b, grades)]
     return float(cohen_kappa_score(labels[0], labels[1], labels=labels[2], weights=weights))
 
 

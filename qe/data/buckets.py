@@ -38,20 +38,20 @@ def rare_shares(lines: Sequence[str], corpus: Iterable[str] | None = None) -> Fl
     )
 
 
-def by_length(lines: Sequence[str], what: str, count: int = BANDS) -> Buckets:
+def by_length(lines: Sequence[str], side: str, count: int = BANDS) -> Buckets:
     """Bands of length in words; `what` names the text."""
-    return bands(LENGTH, f"words of the {what}", word_counts(lines), count)
+    return bands(LENGTH, f"words of the {side}", word_counts(lines), count)
 
 
-def by_rare_words(lines: Sequence[str], what: str, corpus: Path | None = None, count: int = BANDS) -> Buckets:
+def by_rare_words(lines: Sequence[str], side: str, corpus: Path | None = None, count: int = BANDS) -> Buckets:
     """Bands of the share of rare words."""
     location = "the test set" if corpus is None else corpus.name
-    about = f"% of words of the {what} that {location} has at most once"
+    about = f"% of words of the {side} that {location} has at most once"
     shares = rare_shares(lines, None if corpus is None else read_lines(corpus))
     return bands(RARE, about, shares, count)
 
 
-def by_quality(columns: Sequence[FloatArray], what: str, count: int = BANDS) -> Buckets:
+def by_quality(columns: Sequence[FloatArray], side: str, count: int = BANDS) -> Buckets:
     """Bands of predicted quality: the mean of several columns (n,), each of which counts alike.
 
     Columns are standardised before their mean is taken, if there are several.
@@ -59,7 +59,7 @@ def by_quality(columns: Sequence[FloatArray], what: str, count: int = BANDS) -> 
     if len({len(column) for column in columns}) > 1:
         raise InputError(f"predicted qualities of {' and '.join(str(len(c)) for c in columns)} segments")
     scaled = columns if len(columns) == 1 else [_standardised(column) for column in columns]
-    about = what if len(columns) == 1 else f"{what}: mean of {len(columns)}, standardised"
+    about = side if len(columns) == 1 else f"{side}: mean of {len(columns)}, standardised"
     return bands(QUALITY, about, np.mean(scaled, axis=0), count)
 
 

@@ -261,16 +261,16 @@ def _deviation(split: Split, judges: FloatArray) -> float | None:
     return float(distances.max()) if len(distances) else None
 
 
-def _both(left: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatArray]:
-    there = ~(np.isnan(left) | np.isnan(right))
-    return left[there], right[there]
+def _pairwise(scores_a: FloatArray, scores_b: FloatArray) -> tuple[FloatArray, FloatArray]:
+    there = ~(np.isnan(scores_a) | np.isnan(scores_b))
+    return scores_a[there], scores_b[there]
 
 
-def _pearson(left: FloatArray, right: FloatArray) -> float | None:
-    left, right = _both(left, right)
-    if len(left) < 2 or left.std() == 0 or right.std() == 0:
+def _pearson(scores_a: FloatArray, scores_b: FloatArray) -> float | None:
+    scores_a, scores_b = _pairwise(scores_a, scores_b)
+    if len(scores_a) < 2 or scores_a.std() == 0 or scores_b.std() == 0:
         return None
-    return float(np.corrcoef(left, right)[0, 1])
+    return float(np.corrcoef(scores_a, scores_b)[0, 1])
 
 
 def _defects(name: str, split: Split) -> list[str]:

@@ -152,26 +152,26 @@ def _hter(reading: Reading, segments: Segments, post_edit: Column) -> FloatArray
     return scores
 
 
-def _ids(reading: Reading, split: str, n: int, own: Column | None) -> tuple[str, ...]:
+def _ids(reading: Reading, split: str, n: int, id_column: Column | None) -> tuple[str, ...]:
     numbered = tuple(f"{split}-{i}" for i in range(1, n + 1))
-    if own is None:
+    if id_column is None:
         return numbered
     first: dict[str, int] = {}
     good = True
-    for row, identifier in enumerate(own.texts):
+    for row, identifier in enumerate(id_column.texts):
         if not identifier:
-            reading.defect("the segment id is missing", location=own.location(row))
+            reading.defect("the segment id is missing", location=id_column.location(row))
             good = False
         elif identifier in first:
             reading.defect(
-                f"the segment id '{identifier}' was used before, at {own.location(first[identifier])}",
-                location=own.location(row),
+                f"the segment id '{identifier}' was used before, at {id_column.location(first[identifier])}",
+                location=id_column.location(row),
                 remedy="ids must be unique within a split",
             )
             good = False
         else:
             first[identifier] = row
-    return tuple(own.texts) if good else numbered
+    return tuple(id_column.texts) if good else numbered
 
 
 def check_tags(reading: Reading, columns: Mapping[str, Column]) -> None:

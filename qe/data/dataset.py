@@ -271,7 +271,7 @@ def _texts(label: str, tables: "Mapping[str, pd.DataFrame]") -> list[str]:
     return [str(value) for column in columns for value in column if value is not None and value == value]
 
 
-def _named(table: "pd.DataFrame", location: str) -> "pd.DataFrame":
+def _role_columns(table: "pd.DataFrame", location: str) -> "pd.DataFrame":
     headers = [str(header) for header in table.columns]
     found = {
         header_of(role, headers, location): role
@@ -298,7 +298,7 @@ def _split_of(
     texts = {str(header): [str(cell) for cell in table[header]] for header in named}
     languages = (tokenizers[0].language, tokenizers[1].language)
     of_pair, other_pairs = rows_of_pair(texts, languages, f"the table of '{name}'")
-    table = _named(table if of_pair is None else table.iloc[list(of_pair)], f"the table of '{name}'")
+    table = _role_columns(table if of_pair is None else table.iloc[list(of_pair)], f"the table of '{name}'")
     scores, kept = None, np.arange(len(table))
     if label in table.columns:
         scores = _numbers(table[label], label, name, classes)

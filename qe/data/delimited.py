@@ -28,7 +28,7 @@ _MOST_FOREIGN = (
 
 
 @dataclass(frozen=True)
-class Wanted:
+class CsvOptions:
     """What a user says of a delimited file; None is seen in the file.
 
     delimiter  a character, or a name of `DELIMITERS`
@@ -67,10 +67,10 @@ class Dialect:
     delimiter: str
     quoting: bool
     encoding: str = "utf-8"
-    before: int = 0
+    preamble: int = 0
 
     @property
-    def told(self) -> str:
+    def differences(self) -> str:
         """What departs from the kind that its name says, in words; empty if nothing does."""
         delimiter, quoting = _DEFAULTS[self.kind]
         names = {character: name for name, character in DELIMITERS.items()}
@@ -88,7 +88,7 @@ class Dialect:
 
         Raises InputError, with file and line, for quotes that are no CSV.
         """
-        numbered = islice(enumerate(lines, start=1), self.before, None)
+        numbered = islice(enumerate(lines, start=1), self.preamble, None)
         if not self.quoting:
             return _within_header((number, line.split(self.delimiter)) for number, line in numbered)
         return _within_header(_Quoted(numbered, self.delimiter, path).rows())
@@ -157,10 +157,10 @@ class _Quoted:
 
     def _refuse_merged(self, number: int, spanned: list[str]) -> None:
         several = len(spanned) > 1 and self.width > 1
-        if several and all(self._alone(line) == self.width for line in spanned):
+        if several and all(self._field_count(line) == self.width for line in spanned):
             raise self._wrong(f"quotes would merge {len(spanned)} lines into one row", number, spanned[0])
 
-    def _alone(self, line: str) -> int:
+    def _field_count(self, line: str) -> int:
         number, place = 1, 0
         while place < len(line):
             closed = _QUOTED.match(line, place)
@@ -169,9 +169,9 @@ class _Quoted:
             number += place <= len(line)
         return number
 
-    def _wrong(self, what: str, number: int, text: str, kind: type[InputError] = InputError) -> InputError:
+    def _wrong(self, problem: str, number: int, text: str, kind: type[InputError] = InputError) -> InputError:
         return kind(
-            f"not valid CSV: {what} ({quoted(text, 60)})",
+            f"not valid CSV: {problem} ({quoted(text, 60)})",
             location=f"{self.path}:{number}",
             remedy="if double quotes are ordinary text here, set `quoting: false` (--no-quoting)",
         )
@@ -188,12 +188,12 @@ def _decoded_lines(path: Path, encoding: str) -> Iterator[str]:
                 text = line.removesuffix("\n").removesuffix("\r")
                 yield text.removeprefix("\ufeff") if number == 1 else text
         except UnicodeError as error:
-            raise not_of(encoding, error, f"{path}:{number + 1}") from None
+            raise wrong_encoding(encoding, error, f"{path}:{number + 1}") from None
         except DAMAGED_GZIP as error:
             raise InputError(damage_of(error), location=f"{path}:{number + 1}") from None
 
 
-def not_of(encoding: str, error: UnicodeError, location: object) -> InputError:
+def wrong_encoding(encoding: str, error: UnicodeError, location: object) -> InputError:
     return InputError(
         f"not {encoding} ({error.reason if isinstance(error, UnicodeDecodeError) else error})",
         location=location,
@@ -212,12 +212,12 @@ def check_encoding(name: str) -> None:
         ) from None
 
 
-def dialect_of(path: Path, kind: str, wanted: Wanted | None = None) -> Dialect:
+def dialect_of(path: Path, kind: str, wanted: CsvOptions | None = None) -> Dialect:
     """How the file at `path` is written.
 
     Raises InputError for a file that cannot be read or is empty.
     """
-    return seen(_beginning(path), kind, wanted or Wanted())
+    return detect_dialect(_beginning(path), kind, wanted or CsvOptions())
 
 
 def _beginning(path: Path) -> bytes:
@@ -232,18 +232,18 @@ def _beginning(path: Path) -> bytes:
     return sample[: _SAMPLE + 1]
 
 
-def seen(sample: bytes, kind: str, wanted: Wanted) -> Dialect:
+def detect_dialect(sample: bytes, kind: str, wanted: CsvOptions) -> Dialect:
     """How a file is written that begins with these bytes (or consists of them, if they are few)."""
     wanted.check()
-    whole = len(sample) <= _SAMPLE
-    encoding = wanted.encoding or _encoding(sample if whole else sample[: _SAMPLE - 3])
-    lines = _sample_lines(sample, encoding, whole)
+    complete = len(sample) <= _SAMPLE
+    encoding = wanted.encoding or _encoding(sample if complete else sample[: _SAMPLE - 3])
+    lines = _sample_lines(sample, encoding, complete)
     separator = _SEPARATOR_LINE.fullmatch(lines[0]) if lines else None
-    before = 0 if separator is None else 1
+    preamble = 0 if separator is None else 1
     delimiter = wanted.character or (separator[1] if separator else None)
-    sample_rows = _Sample(lines[before:], _DEFAULTS[kind][1])
+    sample_rows = _Sample(lines[preamble:], _DEFAULTS[kind][1])
     chosen = sample_rows.best(_DEFAULTS[kind], delimiter, wanted.quoting)
-    return Dialect(kind, *chosen, encoding, before)
+    return Dialect(kind, *chosen, encoding, preamble)
 
 
 def _encoding(sample: bytes) -> str:
@@ -272,10 +272,10 @@ def _is_western(sample: bytes) -> bool:
     return sum(letter > "\x7f" for letter in letters) <= _MOST_FOREIGN * len(letters)
 
 
-def _sample_lines(sample: bytes, encoding: str, whole: bool) -> list[str]:
+def _sample_lines(sample: bytes, encoding: str, complete: bool) -> list[str]:
     text = sample.decode(encoding, "replace").removeprefix("\ufeff")
     lines = [line.removesuffix("\r") for line in text.split("\n")]
-    return lines if whole and lines[-1] else lines[:-1]
+    return lines if complete and lines[-1] else lines[:-1]
 
 
 @dataclass(frozen=True)

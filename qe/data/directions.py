@@ -6,7 +6,7 @@ HIGHER = ("da", "da_mean", "da_score", "z_mean", "z_score", "zscore")
 LOWER = ("hter", "ter")
 
 
-def higher_is_better(name: str, given: bool | None, remedy: str) -> bool:
+def higher_is_better(name: str, declared: bool | None, remedy: str) -> bool:
     """The direction of a label: as given, or as its name says.
 
     remedy  how to give it
@@ -16,8 +16,8 @@ def higher_is_better(name: str, given: bool | None, remedy: str) -> bool:
 
     Raises InputError if neither does: `score` may be an error rate.
     """
-    if given is not None:
-        return given
+    if declared is not None:
+        return declared
     key = key_of(name)
     if key in HIGHER or key in LOWER:
         return key in HIGHER

@@ -19,7 +19,7 @@ class AnyTable(Protocol):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 
-Given = TypeVar("Given", bound=AnyTable)
+AnyFrame = TypeVar("AnyFrame", bound=AnyTable)
 
 
 def as_pandas(table: AnyTable) -> "pd.DataFrame":
@@ -34,7 +34,7 @@ def as_pandas(table: AnyTable) -> "pd.DataFrame":
     return cast("pd.DataFrame", pa.table(table).to_pandas())
 
 
-def like(given: Given, frame: "pd.DataFrame") -> Given:
+def convert_like(template: AnyFrame, frame: "pd.DataFrame") -> AnyFrame:
     """A DataFrame as the kind of table that was given: of pandas, of polars, else of PyArrow.
 
     NaN is null outside pandas.
@@ -42,12 +42,12 @@ def like(given: Given, frame: "pd.DataFrame") -> Given:
     import pandas as pd
     import pyarrow as pa
 
-    if isinstance(given, pd.DataFrame):
-        return cast(Given, frame)
+    if isinstance(template, pd.DataFrame):
+        return cast(AnyFrame, frame)
     objects = [name for name in frame.columns if frame[name].dtype == object]
     plain = frame.assign(**{str(name): [_plain(cell) for cell in frame[name]] for name in objects})
     table: Any = pa.Table.from_pandas(plain, preserve_index=False).replace_schema_metadata(None)
-    return cast(Given, sys.modules["polars"].DataFrame(table) if _of_polars(given) else table)
+    return cast(AnyFrame, sys.modules["polars"].DataFrame(table) if _of_polars(template) else table)
 
 
 def _of_polars(table: object) -> bool:

@@ -20,13 +20,13 @@ HEADERS: Mapping[str, Sequence[str]] = {
 }
 
 
-def known_headers(role: str, headers: Sequence[str], taken: Collection[str] = ()) -> list[str]:
+def known_headers(role: str, headers: Sequence[str], assigned: Collection[str] = ()) -> list[str]:
     """Headers that are in use for a role, of those that stand for no other.
 
     >>> known_headers("target", ["SRC", "MT", "score"])
     ['MT']
     """
-    return [each for each in headers if key_of(each) in HEADERS.get(role, ()) and each not in taken]
+    return [each for each in headers if key_of(each) in HEADERS.get(role, ()) and each not in assigned]
 
 
 def header_of(
@@ -34,11 +34,11 @@ def header_of(
     headers: Sequence[str],
     location: object,
     *,
-    taken: Collection[str] = (),
+    assigned: Collection[str] = (),
     option: str = "--columns",
 ) -> str:
     """The header of a role; empty if there is none. Raises InputError if there are several."""
-    candidates = known_headers(role, headers, taken)
+    candidates = known_headers(role, headers, assigned)
     if len(candidates) > 1:
         none = "" if role in ("source", "target") else f", or {option} {role}= for none"
         raise InputError(

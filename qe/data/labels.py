@@ -85,10 +85,10 @@ class PostEditLabels:
             "edits": self.edits.edits,
             "target_words": self.errors.hypothesis_lengths,
             "post_edit_words": self.errors.reference_lengths,
-            **_named(CLASSES, self.counts()),
-            **_named([f"{name}_blocks" for name in CLASSES], self.counts(blocks=True)),
-            **_named([*RATES, *(f"b{name}" for name in RATES)], rates),
-            **_named(SUMS, rate_sums(rates)),
+            **_columns_by_name(CLASSES, self.counts()),
+            **_columns_by_name([f"{name}_blocks" for name in CLASSES], self.counts(blocks=True)),
+            **_columns_by_name([*RATES, *(f"b{name}" for name in RATES)], rates),
+            **_columns_by_name(SUMS, rate_sums(rates)),
         }
         return pd.DataFrame(columns)
 
@@ -117,7 +117,7 @@ class PostEditLabels:
         }
 
 
-def _named(names: Sequence[str], values: np.ndarray[Any, Any]) -> dict[str, Any]:
+def _columns_by_name(names: Sequence[str], values: np.ndarray[Any, Any]) -> dict[str, Any]:
     return {name: values[:, i] for i, name in enumerate(names)}
 
 

@@ -62,12 +62,12 @@ class PublicDataset:
 
 def names() -> tuple[str, ...]:
     """The datasets that can be fetched."""
-    return tuple(_known())
+    return tuple(_catalogue())
 
 
 def pairs_of(name: str) -> tuple[str, ...]:
     """The language pairs of a dataset. Raises KeyError for an unknown name."""
-    return tuple(_known()[name]["pairs"])
+    return tuple(_catalogue()[name]["pairs"])
 
 
 def dataset(name: str, pairs: Sequence[str] = ()) -> PublicDataset:
@@ -78,9 +78,9 @@ def dataset(name: str, pairs: Sequence[str] = ()) -> PublicDataset:
     """
     if name in BY_HAND:
         raise InputError("is not fetched", location=name, remedy=BY_HAND[name])
-    if name not in _known():
-        raise unknown_name("public dataset", name, _known())
-    entry = _known()[name]
+    if name not in _catalogue():
+        raise unknown_name("public dataset", name, _catalogue())
+    entry = _catalogue()[name]
     for pair in pairs:
         if pair not in entry["pairs"]:
             raise unknown_name("language pair", pair, entry["pairs"], location=name)
@@ -120,7 +120,7 @@ def fetch(
         _check_unchanged(name, download, output)
     for done, download in enumerate(wanted):
         progress(f"fetching {name}", done, len(wanted))
-        missing = [(sum_, file) for sum_, file in download.files if not _is(output / file, sum_)]
+        missing = [(sum_, file) for sum_, file in download.files if not _has_checksum(output / file, sum_)]
         kept += [output / file for sum_, file in download.files if (sum_, file) not in missing]
         if missing:
             written += _land(download, missing, output, base_url.rstrip("/"), progress)
@@ -168,7 +168,7 @@ def _write_origin(
 def _check_unchanged(name: str, download: Download, output: Path) -> None:
     for sum_, file in download.files:
         path = output / file
-        if (path.exists() or path.is_symlink()) and not _is(path, sum_):
+        if (path.exists() or path.is_symlink()) and not _has_checksum(path, sum_):
             raise InputError(
                 f"is there, and not as '{name}' publishes it",
                 location=path,
@@ -176,7 +176,7 @@ def _check_unchanged(name: str, download: Download, output: Path) -> None:
             )
 
 
-def _is(path: Path, checksum: str) -> bool:
+def _has_checksum(path: Path, checksum: str) -> bool:
     return path.is_file() and sha256(path) == checksum
 
 
@@ -186,7 +186,7 @@ def _land_all(
     part, url = _part(download, output), f"{base_url}/{download.url}"
     _download(url, part, progress)
     with _undamaged(part, url):
-        found = dict(_named(part, download))
+        found = dict(_archive_files(part, download))
     sums = tuple((hashlib.sha256(content).hexdigest(), file) for file, content in found.items())
     _check_unchanged(name, replace(download, files=sums), output)
     for file, content in found.items():
@@ -196,7 +196,7 @@ def _land_all(
     return sums
 
 
-def _named(part: Path, download: Download) -> Iterator[tuple[str, bytes]]:
+def _archive_files(part: Path, download: Download) -> Iterator[tuple[str, bytes]]:
     if not _packed(download.url):
         yield f"{download.into}/{PurePosixPath(download.url).name}", part.read_bytes()
         return
@@ -290,11 +290,11 @@ def _members(archive: Path, url: str) -> Iterator[tuple[str, bytes]]:
 
 def _download(url: str, part: Path, progress: Progress) -> None:
     part.parent.mkdir(parents=True, exist_ok=True)
-    have = part.stat().st_size if part.exists() else 0
-    request = urllib.request.Request(url, headers={"Range": f"bytes={have}-"} if have else {})
+    received = part.stat().st_size if part.exists() else 0
+    request = urllib.request.Request(url, headers={"Range": f"bytes={received}-"} if received else {})
     try:
         with urllib.request.urlopen(request, timeout=_TIMEOUT) as answer:
-            _copy(cast(HTTPResponse, answer), part, have, progress, url)
+            _copy(cast(HTTPResponse, answer), part, received, progress, url)
     except urllib.error.HTTPError as error:
         error.close()
         if error.code != 416:  # all the bytes are there already
@@ -308,9 +308,9 @@ def _download(url: str, part: Path, progress: Progress) -> None:
         ) from None
 
 
-def _copy(answer: HTTPResponse, part: Path, have: int, progress: Progress, url: str) -> None:
+def _copy(answer: HTTPResponse, part: Path, received: int, progress: Progress, url: str) -> None:
     resumed = answer.status == 206
-    done = have if resumed else 0
+    done = received if resumed else 0
     length = answer.headers.get("Content-Length")
     total = done + int(length) if length else None
     with part.open("ab" if resumed else "wb") as stream:
@@ -330,7 +330,7 @@ BY_HAND = {
 
 
 @cache
-def _known() -> Mapping[str, Mapping[str, Any]]:
+def _catalogue() -> Mapping[str, Mapping[str, Any]]:
     content: Mapping[str, Mapping[str, Any]] = yaml.safe_load(
         resources.files("qe.data").joinpath("public.yaml").read_text("utf-8")
     )

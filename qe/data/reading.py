@@ -15,7 +15,7 @@ from features.basics.numerals import LARGEST
 from features.storage.files import DAMAGED_GZIP, check_line_ends, damage_of, open_binary, sha256
 from qe.data.classes import numbers_of
 from qe.data.dataset import LabelScale
-from qe.data.delimited import not_of
+from qe.data.delimited import wrong_encoding
 from qe.data.sgm import is_sgm, segments
 
 T = TypeVar("T")
@@ -86,19 +86,19 @@ class Reading:
         results = {name: self.attempt(partial(read, name, file)) for name, file in files.items()}
         return {name: split for name, split in results.items() if split is not None}
 
-    def defect(self, what: str, *, location: object = None, remedy: str = "") -> None:
+    def defect(self, problem: str, *, location: object = None, remedy: str = "") -> None:
         """Something wrong with one place of the data."""
-        error = InputError(what, location=location, remedy=remedy)
+        error = InputError(problem, location=location, remedy=remedy)
         if not self.tolerant:
             raise error
         self.defects.append(error)
 
-    def note(self, path: Path, count: int, what: str) -> None:
+    def note(self, path: Path, count: int, problem: str) -> None:
         """Notes `count` places of a file, if there are any.
 
         `{n}` in the text stands for their number. As many in two of its columns are noted once.
         """
-        note = f"{self.name(path)}: {what.replace('{n}', str(count))}"
+        note = f"{self.name(path)}: {problem.replace('{n}', str(count))}"
         if count and note not in self.notes:
             self.notes.append(note)
 
@@ -186,12 +186,12 @@ class Reading:
         commas = texts is not column.texts
         self.note(column.path, int(commas), f"decimal commas of the {noun} are read as points")
         for i, text in enumerate(texts):
-            problem = number_problem(text, low, high)
-            if problem is None:
+            found = number_problem(text, low, high)
+            if found is None:
                 values[i] = number_in(text)
             else:
-                what, remedy = problem
-                self.defect(f"the {noun} {what}", location=column.location(i), remedy=remedy)
+                problem, remedy = found
+                self.defect(f"the {noun} {problem}", location=column.location(i), remedy=remedy)
         return values
 
     def labels(self, column: Column, scale: LabelScale) -> FloatArray:
@@ -224,7 +224,7 @@ def _decoded(content: bytes, encoding: str, path: Path) -> str:
     try:
         return content.decode(encoding).removeprefix("\ufeff")
     except UnicodeError as error:
-        raise not_of(encoding, error, path) from None
+        raise wrong_encoding(encoding, error, path) from None
 
 
 def with_points(texts: list[str], decimal: str | None) -> list[str]:
@@ -297,10 +297,10 @@ def equal_lengths(columns: Mapping[str, Column]) -> None:
             )
 
 
-def known_keys(given: Mapping[str, Any], known: Sequence[str], location: str) -> None:
+def known_keys(names: Mapping[str, Any], known_names: Sequence[str], location: str) -> None:
     """Raises InputError for keys that nobody reads, with the known ones."""
-    unknown = [key for key in given if key not in known]
+    unknown = [key for key in names if key not in known_names]
     if unknown:
         raise InputError(
-            f"unknown key '{unknown[0]}'", location=location, remedy=f"known: {', '.join(known)}"
+            f"unknown key '{unknown[0]}'", location=location, remedy=f"known: {', '.join(known_names)}"
         )

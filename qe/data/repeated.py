@@ -60,9 +60,9 @@ def leaks(training: Split, judged: Mapping[str, Split], folds: Sequence[Fold]) -
     return (*of_splits, *_of_folds(own, folds))
 
 
-def _shared(later: Sequence[Any], earlier: Sequence[Any]) -> int:
-    seen = set(earlier)
-    return sum(key in seen for key in later)
+def _shared(keys: Sequence[Any], earlier_keys: Sequence[Any]) -> int:
+    known = set(earlier_keys)
+    return sum(key in known for key in keys)
 
 
 def _of_folds(pairs: Sequence[Any], folds: Sequence[Fold]) -> Iterator[str]:

@@ -164,7 +164,7 @@ def read_scores(
         return ScoreFile(path, method, scores)
     if table_like and not is_real(first):
         table = read_table(reading, path)
-        chosen = _chosen(table, column, path)
+        chosen = _score_column(table, column, path)
         ids = next((table[name].texts for name in known_headers("id", list(table))), None)
         return _of_column(reading, chosen, name, (low, high), ids)
     return _of_column(reading, reading.lines(path), name, (low, high))
@@ -209,7 +209,7 @@ def _first_line(path: Path) -> str:
     raise InputError("the file is empty", location=path, remedy="give one score per line")
 
 
-def _chosen(table: Mapping[str, Column], column: str | None, path: Path) -> Column:
+def _score_column(table: Mapping[str, Column], column: str | None, path: Path) -> Column:
     names = [column] if column is not None else [name for name in DEFAULT_COLUMNS if name in table]
     names = names or (list(table) if len(table) == 1 else [])
     known = known_headers("scores", list(table))

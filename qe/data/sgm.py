@@ -91,5 +91,5 @@ def _line(text: str, tag: re.Match[str]) -> int:
     return text.count("\n", 0, tag.start()) + 1
 
 
-def _wrong(what: str, text: str, tag: re.Match[str], path: Path) -> InputError:
-    return InputError(f"a <seg> {what}", location=f"{path}:{_line(text, tag)}", remedy="mend the file")
+def _wrong(problem: str, text: str, tag: re.Match[str], path: Path) -> InputError:
+    return InputError(f"a <seg> {problem}", location=f"{path}:{_line(text, tag)}", remedy="mend the file")

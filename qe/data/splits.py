@@ -78,7 +78,7 @@ def make_folds(
     return [(np.setdiff1d(np.arange(n), test), np.sort(test)) for test in held_out]
 
 
-def _splitter(folds: int, seed: int, by: str, classes: FloatArray | None) -> Any:
+def _splitter(folds: int, seed: int, scheme: str, classes: FloatArray | None) -> Any:
     stratified = classes is not None and np.unique(classes, return_counts=True)[1].min() >= folds
-    kinds = (GroupKFold, StratifiedGroupKFold) if by == "document" else (KFold, StratifiedKFold)
+    kinds = (GroupKFold, StratifiedGroupKFold) if scheme == "document" else (KFold, StratifiedKFold)
     return kinds[int(stratified)](folds, shuffle=True, random_state=seed)

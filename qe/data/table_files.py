@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from features.basics.errors import InputError
-from qe.data.delimited import seen
+from qe.data.delimited import detect_dialect
 from qe.data.headers import header_of
 from qe.data.language_pairs import rows_of_pair
 from qe.data.reading import Column, Reading
@@ -75,11 +75,11 @@ def texts_of(reading: Reading, path: Path, role: str) -> Column:
 
 
 def _delimited(reading: Reading, path: Path, kind: str, layout: Layout) -> dict[str, Column]:
-    dialect = seen(reading.content(path), kind, layout.wanted)
-    reading.note(path, 1 if dialect.told else 0, f"read with {dialect.told}")
+    dialect = detect_dialect(reading.content(path), kind, layout.csv)
+    reading.note(path, 1 if dialect.differences else 0, f"read with {dialect.differences}")
     records = dialect.records(reading.text(path, dialect.encoding).split("\n")[:-1], path)
     _, header = next(records)
-    check_header(header, f"{path}:{dialect.before + 1}")
+    check_header(header, f"{path}:{dialect.preamble + 1}")
     lines: list[int] = []
     cells: list[list[str]] = []
     for line, fields in records:
@@ -103,7 +103,7 @@ def _of_translators(reading: Reading, path: Path, kind: str, layout: Layout) -> 
     if layout.languages is None and kind != "xlsx":
         raise InputError("the languages of source and target are not known", location=path)
     reading.content(path)
-    file = opened(path, layout.languages or ("", ""), layout.asked, kind)
+    file = opened(path, layout.languages or ("", ""), layout.options, kind)
     header = [name for name in file.header if name]
     unit = "row " if isinstance(file, Sheet) else "segment "
     numbered = [(row.number or number, row) for number, row in enumerate(file.rows, start=1)]
@@ -142,7 +142,7 @@ def _collected(rows: Iterable[Row], path: Path, unit: str = "") -> dict[str, Col
 
 def _parquet(reading: Reading, path: Path) -> dict[str, Column]:
     reading.content(path)  # its checksum goes to the provenance
-    return _collected(ParquetInput(path).rows(whole=True), path, "row ")
+    return _collected(ParquetInput(path).rows(strict=True), path, "row ")
 
 
 def _column(values: Sequence[Any], path: Path, lines: Sequence[int], unit: str = "") -> Column:

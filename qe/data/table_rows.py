@@ -20,7 +20,7 @@ from features.basics.errors import InputError, unknown_name
 from features.basics.longest import too_long
 from features.storage.files import open_binary, read_lines
 from features.storage.pipes import rewindable
-from qe.data.delimited import Dialect, Record, Wanted, dialect_of
+from qe.data.delimited import CsvOptions, Dialect, Record, dialect_of
 from qe.data.sgm import lines_of
 from qe.data.translation_files.kinds import translation_kind
 from qe.data.translation_files.opened import Asked, Opened, opened
@@ -38,24 +38,24 @@ class Layout:
     """How a table lies on disk; what is None or empty is seen in the file, or told by its name.
 
     kind        tsv, csv, jsonl, parquet, xlsx, xliff or tmx
-    wanted      delimiter, quoting and encoding, of TSV and CSV
+    csv         delimiter, quoting and encoding, of TSV and CSV
     decimal     the decimal sign of numbers, a point or a comma
-    asked       sheet and row of the header, of XLSX; names of languages, of XLIFF and TMX
+    options     sheet and row of the header, of XLSX; names of languages, of XLIFF and TMX
     languages   of source and target: XLIFF and TMX must have them, and rows of a table with a column of
                 language pairs that are of another pair are left out
     """
 
     kind: str | None = None
-    wanted: Wanted = field(default_factory=Wanted)
+    csv: CsvOptions = field(default_factory=CsvOptions)
     decimal: str | None = None
-    asked: Asked = field(default_factory=Asked)
+    options: Asked = field(default_factory=Asked)
     languages: tuple[str, str] | None = None
 
     @property
     def settings(self) -> dict[str, Any]:
         """The keys of the format `table` that say the same."""
-        location = self.asked.location
-        given = {"kind": self.kind, **vars(self.wanted), "decimal": self.decimal}
+        location = self.options.location
+        given = {"kind": self.kind, **vars(self.csv), "decimal": self.decimal}
         given |= {
             "sheet": location.sheet or None,
             "header_row": location.header if location.header > 1 else None,
@@ -68,7 +68,7 @@ class Layout:
             raise unknown_name("kind of table", self.kind, ALL_KINDS)
         if self.decimal is not None and self.decimal not in DECIMALS:
             raise InputError(f"{self.decimal!r} is no decimal sign", remedy="a point or a comma")
-        self.wanted.check()
+        self.csv.check()
 
 
 def is_table(path: Path) -> bool:
@@ -146,7 +146,7 @@ def json_rows(lines: Iterable[str]) -> Iterator[Row]:
     """JSONL lines as rows; one that is no JSON object says so as its reason."""
     for line in lines:
         try:
-            value = json.loads(line, parse_float=Written)
+            value = json.loads(line, parse_float=JsonNumber)
         except json.JSONDecodeError as error:
             yield {}, f"not valid JSON ({error.msg})"
         except RecursionError:
@@ -157,7 +157,7 @@ def json_rows(lines: Iterable[str]) -> Iterator[Row]:
             yield (value, unusable_id(value)) if isinstance(value, dict) else ({}, "not a JSON object")
 
 
-class Written(float):
+class JsonNumber(float):
     """A number of JSON; its text is as it was written: `1e400` is no infinity, `1.10` not `1.1`."""
 
     def __new__(cls, text: str) -> Self:
@@ -239,10 +239,10 @@ class Input(ABC):
         """How many rows there are, from one reading. Raises InputError as `rows` does."""
 
     @abstractmethod
-    def rows(self, *, whole: bool = False) -> Iterator[Row]:
+    def rows(self, *, strict: bool = False) -> Iterator[Row]:
         """The rows; one that cannot be read comes with a reason, never vanishes.
 
-        whole  whether a value that cannot be read makes a row unusable, whatever its column
+        strict  whether a value that cannot be read makes a row unusable, whatever its column
 
         Raises InputError for a file that cannot be read at all: no header, not UTF-8, not the kind its name
         says.
@@ -264,7 +264,7 @@ def open_input(paths: Sequence[Path], layout: Layout | None = None) -> Input:
     kind = kind_of(paths[0])
     if kind == "parquet":
         return ParquetInput(paths[0])
-    return JsonInput(paths[0]) if kind == "jsonl" else DelimitedInput(paths[0], kind, layout.wanted)
+    return JsonInput(paths[0]) if kind == "jsonl" else DelimitedInput(paths[0], kind, layout.csv)
 
 
 def read_rows(path: Path) -> Iterator[Row]:
@@ -285,7 +285,7 @@ class ParallelInput(Input):
     def count(self) -> int:
         return sum(1 for _ in lines_of(self.path))
 
-    def rows(self, *, whole: bool = False) -> Iterator[Row]:
+    def rows(self, *, strict: bool = False) -> Iterator[Row]:
         """Raises InputError, with both counts, before the last row, if the files differ in length."""
         left, right = lines_of(self.path), lines_of(self.target)
         number = 0
@@ -309,15 +309,15 @@ class DelimitedInput(Input):
     """TSV or CSV, as it is seen to be written."""
 
     kind: str
-    wanted: Wanted
+    csv: CsvOptions
 
     @cached_property
     def dialect(self) -> Dialect:
-        return dialect_of(self.path, self.kind, self.wanted)
+        return dialect_of(self.path, self.kind, self.csv)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return (f"read with {self.dialect.told}",) if self.dialect.told else ()
+        return (f"read with {self.dialect.differences}",) if self.dialect.differences else ()
 
     @cached_property
     def columns(self) -> list[str]:
@@ -326,7 +326,7 @@ class DelimitedInput(Input):
     def count(self) -> int:
         return sum(1 for _ in self._records()) - 1
 
-    def rows(self, *, whole: bool = False) -> Iterator[Row]:
+    def rows(self, *, strict: bool = False) -> Iterator[Row]:
         header, records = self._opened()
         return rows_of(header, (fields for _, fields in records))
 
@@ -353,7 +353,7 @@ class FileInput(Input):
         languages = self.layout.languages
         if languages is None and translation_kind(self.path) != "xlsx":
             raise InputError("the languages of source and target are not known", location=self.path)
-        return opened(self.path, languages or ("", ""), self.layout.asked)
+        return opened(self.path, languages or ("", ""), self.layout.options)
 
     @cached_property
     def columns(self) -> list[str]:
@@ -362,7 +362,7 @@ class FileInput(Input):
     def count(self) -> int:
         return len(self.file.rows)
 
-    def rows(self, *, whole: bool = False) -> Iterator[Row]:
+    def rows(self, *, strict: bool = False) -> Iterator[Row]:
         for row in self.file.rows:
             texts: dict[str, Any] = {name: row.texts.get(name, "") for name in self.columns}
             unreadable = {name: Unreadable(reason) for name, reason in row.reasons.items()}
@@ -389,7 +389,7 @@ class JsonInput(Input):
     def count(self) -> int:
         return sum(1 for _ in read_lines(self.path))
 
-    def rows(self, *, whole: bool = False) -> Iterator[Row]:
+    def rows(self, *, strict: bool = False) -> Iterator[Row]:
         return json_rows(read_lines(self.path))
 
 
@@ -413,19 +413,19 @@ class ParquetInput(Input):
     def count(self) -> int:
         return self._about[1]
 
-    def rows(self, *, whole: bool = False) -> Iterator[Row]:
+    def rows(self, *, strict: bool = False) -> Iterator[Row]:
         check_header(self._about[0].names, f"{self.path}:1")
         with self._open() as file:
             batches = file.iter_batches(batch_size=4096)
-            while (batch := self._next(batches)) is not None:
+            while (batch := self._next_batch(batches)) is not None:
                 try:
                     values = batch.to_pylist()
                 except (ValueError, OverflowError):  # Python has no such dates or text: each value by itself
-                    yield from _readable_parts(batch, whole)
+                    yield from _readable_parts(batch, strict)
                 else:
                     yield from ((value, "") for value in values)
 
-    def _next(self, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
+    def _next_batch(self, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
         try:
             return next(batches, None)
         except (pa.ArrowException, OSError) as error:
@@ -450,7 +450,7 @@ class ParquetInput(Input):
         return file
 
 
-def _readable_parts(batch: pa.RecordBatch, whole: bool) -> Iterator[Row]:
+def _readable_parts(batch: pa.RecordBatch, strict: bool) -> Iterator[Row]:
     for number in range(batch.num_rows):
         row: dict[str, Any] = {}
         reason = ""
@@ -459,7 +459,7 @@ def _readable_parts(batch: pa.RecordBatch, whole: bool) -> Iterator[Row]:
                 row[name] = column[number].as_py()
             except (ValueError, OverflowError):
                 row[name] = None
-                if whole or name in ("id", "source", "target"):
+                if strict or name in ("id", "source", "target"):
                     reason = reason or f"{name} cannot be read: no UTF-8, or a date that no calendar has"
         yield row, reason
 

@@ -75,11 +75,11 @@ class TagFile:
             )
         place = np.arange(len(self.bad)) - np.repeat(self.offsets[:-1], sizes)
         return {
-            "words": self._only(place % 2 == 1, sizes // 2),
-            "gaps": self._only(place % 2 == 0, sizes // 2 + 1),
+            "words": self._subset(place % 2 == 1, sizes // 2),
+            "gaps": self._subset(place % 2 == 0, sizes // 2 + 1),
         }
 
-    def _only(self, rows: BoolArray, sizes: IntArray) -> "TagFile":
+    def _subset(self, rows: BoolArray, sizes: IntArray) -> "TagFile":
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         tags = None if self.tags is None else self.tags[rows]
         return TagFile(self.path, self.bad[rows], offsets, self.probabilities, tags)
@@ -182,15 +182,15 @@ def _value(word: str, path: Path, line: int) -> float:
     return value
 
 
-def same_tags(gold: TagFile, other: TagFile) -> None:
+def same_tags(gold: TagFile, tags: TagFile) -> None:
     """Raises InputError if two files differ in lines, or a line in tags."""
-    if len(gold) != len(other):
-        raise InputError(f"{len(other)} lines, but {len(gold)} in {gold.path}", location=other.path)
-    wrong = np.flatnonzero(np.diff(gold.offsets) != np.diff(other.offsets))
+    if len(gold) != len(tags):
+        raise InputError(f"{len(tags)} lines, but {len(gold)} in {gold.path}", location=tags.path)
+    wrong = np.flatnonzero(np.diff(gold.offsets) != np.diff(tags.offsets))
     if len(wrong):
-        line, sizes = wrong[0], (np.diff(other.offsets)[wrong[0]], np.diff(gold.offsets)[wrong[0]])
+        line, sizes = wrong[0], (np.diff(tags.offsets)[wrong[0]], np.diff(gold.offsets)[wrong[0]])
         raise InputError(
-            f"{sizes[0]} tags, but {sizes[1]} in {gold.path}", location=f"{other.path}:{line + 1}"
+            f"{sizes[0]} tags, but {sizes[1]} in {gold.path}", location=f"{tags.path}:{line + 1}"
         )
 
 

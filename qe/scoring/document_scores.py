@@ -9,7 +9,7 @@ from typing import Any
 from features.basics.errors import InputError
 from features.storage.files import atomic_file, read_lines
 from features.storage.pipes import is_input_file
-from qe.data.delimited import Wanted
+from qe.data.delimited import CsvOptions
 from qe.data.headers import header_of
 from qe.data.table_rows import Input, Layout, Unreadable, open_input
 from qe.scoring import row_formats
@@ -95,8 +95,8 @@ def score_documents(documents: DocumentIds, scored: Path, score: str = "score") 
     Raises InputError if it has another number of rows than the input: something changed it meanwhile.
     """
     kind = row_formats.kind_of(scored)
-    wanted = Wanted({"tsv": "tab", "csv": "comma"}.get(kind), kind == "csv", "utf-8")
-    rows = open_input([scored], Layout(wanted=wanted)).rows()
+    wanted = CsvOptions({"tsv": "tab", "csv": "comma"}.get(kind), kind == "csv", "utf-8")
+    rows = open_input([scored], Layout(csv=wanted)).rows()
     found: dict[str, Document] = {}
     for name, row in zip_longest(documents, rows):
         if name is None or row is None:

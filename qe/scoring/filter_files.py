@@ -66,7 +66,7 @@ def filter_files(
     with ExitStack() as stack:
         passed = stack.enter_context(_opened(given, output, ()))
         left = stack.enter_context(_opened(given, [rejected], ("check", "reason"))) if rejected else None
-        for batch in chunks(given.rows(whole=True), CHUNK):
+        for batch in chunks(given.rows(strict=True), CHUNK):
             verdicts = _verdicts(batch, names, checks, threshold)
             for (row, _), (check, reason) in zip(batch, verdicts, strict=True):
                 counts[check] += 1

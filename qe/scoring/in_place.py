@@ -77,7 +77,7 @@ def score_in_place(
         else:
             with row_formats.writing(temporary, row_formats.packed_as(output)) as stream:
                 stream.write(given.file.with_notes(_notes(given.file.rows, batch)))
-        kind, asked = translation_kind(source), given.layout.asked
+        kind, asked = translation_kind(source), given.layout.options
         _check_written(given.file, partial(opened, temporary, languages, asked, kind=kind), source)
     summary = replace(_summary(batch, scorer), recipe=scorer.recipe)
     if job_summary is not None:

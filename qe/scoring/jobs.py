@@ -125,7 +125,7 @@ def score_file(
         if earlier is not None:
             job.remove()  # what a kill left of it
             return _told(ScoredFile.from_json(earlier, resumed_chunks=0, unchanged=True), job_summary)
-        rows = _begun(given.rows(whole=keep))
+        rows = _begun(given.rows(strict=keep))
         total = None if progress is silent else _total(given)
         job = _Job.open(output, fingerprint, resume, overwrite)
         told_known = (f"no score of {known} is kept: {unlike}",) if unlike else ()

@@ -124,6 +124,6 @@ class ManyInput(Input):
     def count(self) -> int:
         return sum(part.count() for part in self.parts)
 
-    def rows(self, *, whole: bool = False) -> Iterator[Row]:
+    def rows(self, *, strict: bool = False) -> Iterator[Row]:
         for part in self.parts:
-            yield from part.rows(whole=whole)
+            yield from part.rows(strict=strict)

@@ -78,7 +78,7 @@ class Names:
             header = remembered.get(name, "")
             if header not in headers:
                 several = name == "id" and len(known_headers(name, headers, found.values())) > 1
-                header = "" if several else header_of(name, headers, location, taken=found.values())
+                header = "" if several else header_of(name, headers, location, assigned=found.values())
             if header:
                 found[name] = header
         return replace(self, headers=found)

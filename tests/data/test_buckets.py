@@ -14,11 +14,11 @@ Write = Callable[[str, str], Path]
 
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
-    def one(name: str, text: str) -> Path:
+    def bucket(name: str, text: str) -> Path:
         (tmp_path / name).write_text(text)
         return tmp_path / name
 
-    return one
+    return bucket
 
 
 def test_length_counts_words_between_blanks() -> None:

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from features.basics.errors import InputError
-from qe.data.delimited import Dialect, Wanted, check_encoding, dialect_of, seen
+from qe.data.delimited import CsvOptions, Dialect, check_encoding, dialect_of, seen
 from qe.data.reading import Reading, with_points
 from qe.data.table_files import read_table
 from qe.data.table_rows import Layout
@@ -165,14 +165,14 @@ def test_rows_are_the_same_where_they_are_read_one_by_one(case: str, tmp_path: P
 
 
 SAID: dict[str, tuple[bytes, Layout, dict[str, list[str]]]] = {
-    "delimiter": (b"a,b;c\nd,e;f\n", Layout("csv", Wanted(";")), {"a,b": ["d,e"], "c": ["f"]}),
-    "delimiter by name": (b"a,b|c\nd,e|f\n", Layout("csv", Wanted("pipe")), {"a,b": ["d,e"], "c": ["f"]}),
+    "delimiter": (b"a,b;c\nd,e;f\n", Layout("csv", CsvOptions(";")), {"a,b": ["d,e"], "c": ["f"]}),
+    "delimiter by name": (b"a,b|c\nd,e|f\n", Layout("csv", CsvOptions("pipe")), {"a,b": ["d,e"], "c": ["f"]}),
     "encoding": (
         "a,b\nщ,d\n".encode("cp1251"),
-        Layout("csv", Wanted(encoding="cp1251")),
+        Layout("csv", CsvOptions(encoding="cp1251")),
         {"a": ["щ"], "b": ["d"]},
     ),
-    "no quotes": (b'a,b\n"c","d"\n', Layout("csv", Wanted(quoting=False)), {"a": ['"c"'], "b": ['"d"']}),
+    "no quotes": (b'a,b\n"c","d"\n', Layout("csv", CsvOptions(quoting=False)), {"a": ['"c"'], "b": ['"d"']}),
 }
 
 
@@ -205,17 +205,22 @@ DAMAGED: dict[str, tuple[str, bytes, Layout, str]] = {
     "unknown delimiter": (
         "a.csv",
         b"a,b\n",
-        Layout(None, Wanted("ab")),
+        Layout(None, CsvOptions("ab")),
         "'ab' is no delimiter; one character",
     ),
     "unknown encoding": (
         "a.csv",
         b"a,b\n",
-        Layout(None, Wanted(encoding="klingon")),
+        Layout(None, CsvOptions(encoding="klingon")),
         "is no encoding of text",
     ),
-    "encoding of bytes": ("a.csv", b"a,b\n", Layout(None, Wanted(encoding="hex")), "is no encoding of text"),
-    "another encoding": ("a.csv", b"a,b\n\xff,c\n", Layout(None, Wanted(encoding="ascii")), "not ascii"),
+    "encoding of bytes": (
+        "a.csv",
+        b"a,b\n",
+        Layout(None, CsvOptions(encoding="hex")),
+        "is no encoding of text",
+    ),
+    "another encoding": ("a.csv", b"a,b\n\xff,c\n", Layout(None, CsvOptions(encoding="ascii")), "not ascii"),
     "decimal sign": ("a.csv", b"a,b\n", Layout(decimal="'"), "is no decimal sign; a point or a comma"),
     "kind": ("a.csv", b"a,b\n", Layout("xls"), "unknown kind of table 'xls'; known: tsv, csv"),
     "another number of fields": (
@@ -279,7 +284,7 @@ def test_quoted_rows_are_what_the_csv_module_writes(records: Records, delimiter:
 @given(st.binary(max_size=200), st.sampled_from(["tsv", "csv"]))
 def test_any_bytes_have_a_dialect(content: bytes, kind: str) -> None:
     encodings = ("utf-8", "cp1252", "utf-16", "utf-16-le", "utf-16-be", "utf-32")
-    assert seen(content, kind, Wanted()).encoding in encodings
+    assert seen(content, kind, CsvOptions()).encoding in encodings
 
 
 def test_a_quote_that_is_text_and_a_row_that_is_short(tmp_path: Path) -> None:
@@ -305,5 +310,5 @@ def test_every_codec_of_python_reads_or_is_refused(encoding: str, tmp_path: Path
         (tmp_path / "a.tsv").write_bytes(b"source\ttarget\n" + noise)
         with contextlib.suppress(InputError):
             check_encoding(encoding)
-            dialect = dialect_of(tmp_path / "a.tsv", "tsv", Wanted(encoding=encoding))
+            dialect = dialect_of(tmp_path / "a.tsv", "tsv", CsvOptions(encoding=encoding))
             assert list(dialect.records(dialect.lines(tmp_path / "a.tsv"), tmp_path / "a.tsv"))

@@ -20,7 +20,7 @@ REQUIRED: dict[str, Any] = {
 }
 
 
-def made(name: str) -> Format:
+def new_format(name: str) -> Format:
     kind: Any = FORMATS.get(name)
     needed = [f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING]
     return make_format(name, {key: REQUIRED[key] for key in needed if key in REQUIRED})
@@ -30,16 +30,16 @@ def made(name: str) -> Format:
 def test_it_is_a_documented_dataclass_that_is_made_of_its_keys(name: str) -> None:
     kind = FORMATS.get(name)
     assert is_dataclass(kind) and kind.__doc__ and not kind.__doc__.startswith(kind.__name__ + "(")
-    assert isinstance(made(name), kind)
+    assert isinstance(new_format(name), kind)
 
 
 @pytest.mark.parametrize("name", FORMATS.names)
 def test_what_is_not_there_and_what_is_no_dataset_is_one_message(name: str, tmp_path: Path) -> None:
     with pytest.raises(InputError):
-        made(name).read(tmp_path / "absent")
+        new_format(name).read(tmp_path / "absent")
     (tmp_path / "noise").write_bytes(b"\xff\x00\xfe\n" * 3)
     with pytest.raises(InputError):
-        made(name).read(tmp_path / "noise")
+        new_format(name).read(tmp_path / "noise")
 
 
 @pytest.mark.parametrize("name", FORMATS.names)

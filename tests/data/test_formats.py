@@ -448,7 +448,7 @@ def test_missing_column_names_those_that_exist(tmp_path: Path) -> None:
             r"jsonl:1: the target is missing \(null\)",
         ),
         ("a.parquet", "PAR", r"a\.parquet: not a Parquet file"),
-        ("a.doc", "x", r"a\.doc: the name does not tell what kind of table this is; set `kind`"),
+        ("a.doc", "x", r"a\.doc: cannot tell the kind of file from the ending 'doc'; known"),
     ],
 )
 def test_bad_tables(tmp_path: Path, name: str, content: str, message: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import qe
 from features.basics.errors import InputError
-from qe.data.frames import as_pandas, like
+from qe.data.frames import as_pandas, convert_like
 
 TEXTS = {
     "source": ["the red house", "a tree", "it rains"],
@@ -69,7 +69,7 @@ def test_cells_of_lists_and_undefined_numbers(kind: Any) -> None:
             "spans": [[{"start": 0, "severity": "major"}], None],
         }
     )
-    found = pa.table(like(kind(TEXTS), frame))
+    found = pa.table(convert_like(kind(TEXTS), frame))
     assert found["score"].to_pylist() == [1.5, None]
     assert found["tokens"].to_pylist() == [["a", "b"], []]
     assert found["spans"].to_pylist() == [[{"start": 0, "severity": "major"}], None]

@@ -13,8 +13,8 @@ RATED = {"name": "quality", "low": 1, "high": 5, "higher_is_better": True}
 TAGGED = {"name": "error", "classes": ["OK", "BAD"], "higher_is_better": False}
 
 
-def said(kind: str, value: Any, name: str = "quality", **more: Any) -> dict[str, Any]:
-    return {"result": [{"from_name": name, "type": kind, "value": {kind: value}}], **more}
+def marks(kind: str, value: Any, name: str = "quality", **extra: Any) -> dict[str, Any]:
+    return {"result": [{"from_name": name, "type": kind, "value": {kind: value}}], **extra}
 
 
 def task(number: int, *annotations: dict[str, Any], **data: str) -> dict[str, Any]:
@@ -24,18 +24,18 @@ def task(number: int, *annotations: dict[str, Any], **data: str) -> dict[str, An
 
 # Tasks, keys of the format -> ids and labels; or the words of the refusal.
 CASES: dict[str, tuple[Any, dict[str, Any], tuple[list[str], list[float]] | str]] = {
-    "ratings of two annotators": ([task(7, said("rating", 4), said("rating", 5))], {}, (["7"], [4.5])),
-    "numbers": ([task(1, said("number", 2.5))], {}, (["1"], [2.5])),
+    "ratings of two annotators": ([task(7, marks("rating", 4), marks("rating", 5))], {}, (["7"], [4.5])),
+    "numbers": ([task(1, marks("number", 2.5))], {}, (["1"], [2.5])),
     "one was cancelled": (
-        [task(1, said("rating", 1, was_cancelled=True), said("rating", 3))], {}, (["1"], [3.0]),
+        [task(1, marks("rating", 1, was_cancelled=True), marks("rating", 3))], {}, (["1"], [3.0]),
     ),
     "older versions": (
-        [{"id": 1, "data": {"source": "a", "target": "b"}, "completions": [said("rating", 2)]}],
+        [{"id": 1, "data": {"source": "a", "target": "b"}, "completions": [marks("rating", 2)]}],
         {},
         (["1"], [2.0]),
     ),
     "a task without annotations is left out": (
-        [task(1, said("rating", 4)), task(2), task(3, said("rating", 2))], {}, (["1", "3"], [4.0, 2.0]),
+        [task(1, marks("rating", 4)), task(2), task(3, marks("rating", 2))], {}, (["1", "3"], [4.0, 2.0]),
     ),
     "spans beside it": (
         [task(1, {"result": [{"from_name": "spans", "type": "labels", "value": {"labels": ["x"], "start": 0}},
@@ -44,8 +44,8 @@ CASES: dict[str, tuple[Any, dict[str, Any], tuple[list[str], list[float]] | str]
         (["1"], [3.0]),
     ),
     "choices": (
-        [task(1, said("choices", ["BAD"]), said("choices", ["OK"]), said("choices", ["BAD"])),
-         task(2, said("choices", ["OK"])), task(3, said("choices", ["OK"]), said("choices", ["BAD"]))],
+        [task(1, marks("choices", ["BAD"]), marks("choices", ["OK"]), marks("choices", ["BAD"])),
+         task(2, marks("choices", ["OK"])), task(3, marks("choices", ["OK"]), marks("choices", ["BAD"]))],
         {"label": TAGGED},
         (["1", "2"], [1.0, 0.0]),
     ),
@@ -67,22 +67,22 @@ CASES: dict[str, tuple[Any, dict[str, Any], tuple[list[str], list[float]] | str]
         (["1"], [1.0]),
     ),
     "keys of one's own": (
-        [task(1, said("rating", 4), text="x y", out="z")], {"columns": {"source": "text", "target": "out"}},
+        [task(1, marks("rating", 4), text="x y", out="z")], {"columns": {"source": "text", "target": "out"}},
         (["1"], [4.0]),
     ),
     "post-edits": (
-        [task(1, said("text", ["es regnet heute"], "edit"))], {"label": "hter"}, (["1"], [1 / 3]),
+        [task(1, marks("text", ["es regnet heute"], "edit"))], {"label": "hter"}, (["1"], [1 / 3]),
     ),
     "two controls": (
-        [task(1, {"result": said("rating", 4)["result"] + said("number", 9, "other")["result"]})],
+        [task(1, {"result": marks("rating", 4)["result"] + marks("number", 9, "other")["result"]})],
         {},
         "which control holds the label.; set `control` to one of quality, other",
     ),
-    "unknown control": ([task(1, said("rating", 4))], {"control": "qualty"}, "did you mean 'quality'"),
+    "unknown control": ([task(1, marks("rating", 4))], {"control": "qualty"}, "did you mean 'quality'"),
     "no label": ([task(1)], {}, "no annotation holds a label"),
-    "off the scale": ([task(1, said("rating", 9))], {}, "task 1: the label 'quality' is 9.0, off"),
+    "off the scale": ([task(1, marks("rating", 9))], {}, "task 1: the label 'quality' is 9.0, off"),
     "no source": (
-        [{"id": 1, "data": {"x": "a", "mt": "b"}, "annotations": [said("rating", 4)]}],
+        [{"id": 1, "data": {"x": "a", "mt": "b"}, "annotations": [marks("rating", 4)]}],
         {},
         "no key of a task's data is known as the source; name it under `columns: .source",
     ),

@@ -28,7 +28,7 @@ def labels(shared_data: SharedData) -> PostEditLabels:
     return from_post_edits(train.segments.target, train.post_edit, "es")
 
 
-def of(text: str) -> Tokens:
+def tokens(text: str) -> Tokens:
     return Tokens.from_lists([text.split()])
 
 
@@ -98,7 +98,7 @@ def test_corpus_equals_hjersons_totals(labels: PostEditLabels) -> None:
 def test_the_papers_example_as_the_tool_counts_it(shared_data: SharedData) -> None:
     folder = shared_data("golden/hjerson/table1")
     errors = class_errors(
-        *(of((folder / name).read_text()) for name in ("hyp", "hyp.base", "ref", "ref.base"))
+        *(tokens((folder / name).read_text()) for name in ("hyp", "hyp.base", "ref", "ref.base"))
     )
     for side, line in (("reference", 0), ("hypothesis", 1)):
         golden = (folder / "cats").read_text().splitlines()[line].split(": ")[1].split()
@@ -134,9 +134,9 @@ def test_empty_sides_are_undefined_not_zero() -> None:
 
 def test_base_forms_must_fit_their_words() -> None:
     with pytest.raises(ValueError, match="one base form per word"):
-        class_errors(of("a b"), of("a"), of("a"), of("a"))
+        class_errors(tokens("a b"), tokens("a"), tokens("a"), tokens("a"))
     with pytest.raises(ValueError, match="side must be"):
-        class_errors(of("a"), of("a"), of("a"), of("a")).counts("left")
+        class_errors(tokens("a"), tokens("a"), tokens("a"), tokens("a")).counts("left")
 
 
 TEXTS = st.lists(
@@ -212,7 +212,10 @@ def test_batches_are_as_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     for size in (3, 100):
         monkeypatch.setattr("qe.data.labels._BATCH", size)
         outcome = from_post_edits(
-            target, post_edit, "es", lambda stage, done, total: seen.append((done, total))
+            target,
+            post_edit,
+            "es",
+            lambda stage, rows, total: seen.append((rows, total)),
         )
         tables[size] = outcome.table([str(i) for i in range(10)])
         assert outcome.corpus()["segments"] == 10

@@ -34,23 +34,23 @@ def test_what_splits_share() -> None:
     assert overlaps({"train": TRAIN, "test": test}) == {
         ("test", "train"): {"source": 2, "target": 2, "pair": 1}
     }
-    (told,) = leaks(TRAIN, {"test": test, "other": split(("x", "y"))}, [])
-    assert told.startswith("1 of the 4 pairs of 'test' are training rows, too")
+    (warnings,) = leaks(TRAIN, {"test": test, "other": split(("x", "y"))}, [])
+    assert warnings.startswith("1 of the 4 pairs of 'test' are training rows, too")
 
 
 def test_rows_that_are_repeated_across_folds() -> None:
     """Rows 0 and 2 are equal, 1 and 3; a fold that holds both of a pair leaks nothing."""
     rows = split(("a", "b"), ("c", "d"), ("A", "b."), ("c", "d"), ("e", "f"), ("g", "h"))
 
-    def told(*held_out: list[int]) -> tuple[str, ...]:
-        folds = [(np.setdiff1d(np.arange(6), fold), np.array(fold)) for fold in held_out]
+    def warnings(*test_rows: list[int]) -> tuple[str, ...]:
+        folds = [(np.setdiff1d(np.arange(6), fold), np.array(fold)) for fold in test_rows]
         return leaks(rows, {}, folds)
 
-    assert told([0, 2], [1, 3], [4, 5]) == ()
-    assert told([0, 1], [2, 4], [3, 5])[0].startswith(
+    assert warnings([0, 2], [1, 3], [4, 5]) == ()
+    assert warnings([0, 1], [2, 4], [3, 5])[0].startswith(
         "4 of the 6 training rows have an equal pair in another fold"
     )
-    assert told([0, 2], [1, 4], [3, 5])[0].startswith("2 of the 6 training rows")
+    assert warnings([0, 2], [1, 4], [3, 5])[0].startswith("2 of the 6 training rows")
     assert leaks(TRAIN, {}, make_folds(4, 2, seed=1)) == ()
 
 
@@ -84,21 +84,21 @@ def test_training_says_what_its_figures_are_of(repeated: Path, capsys: pytest.Ca
     outcome = train(
         check(experiment.load(repeated / "leaky.yaml")), repeated / "out", cache=repeated / "cache"
     )
-    told: list[str] = outcome.report["data"]["leaks"]
-    assert told[0].startswith("100 of the 100 pairs of 'test' are training rows, too")
-    shared = re.match(r"(\d+) of the 200 training rows have an equal pair in another fold", told[1])
+    warnings: list[str] = outcome.report["data"]["leaks"]
+    assert warnings[0].startswith("100 of the 100 pairs of 'test' are training rows, too")
+    shared = re.match(r"(\d+) of the 200 training rows have an equal pair in another fold", warnings[1])
     assert shared is not None and 120 < int(shared[1]) < 180  # a copy is in the same one of 4 folds in .25
-    assert json.loads((repeated / "out" / "report.json").read_text())["data"]["leaks"] == told
+    assert json.loads((repeated / "out" / "report.json").read_text())["data"]["leaks"] == warnings
     run: Any = mlflow.MlflowClient(f"sqlite:///{repeated / 'mlflow.db'}").get_run(outcome.run_id)
     with pytest.raises(SystemExit):
         main(["report", str(repeated / "out"), "--output", str(repeated / "run.html")])
     page = (repeated / "run.html").read_text().replace("&#39;", "'")
-    for sentence in told:
+    for sentence in warnings:
         assert sentence in run.data.tags["mlflow.note.content"] and sentence in page
     with pytest.raises(SystemExit):
         main(["train", str(repeated / "leaky.yaml"), "--output", str(repeated / "again")])
     shown = " ".join(capsys.readouterr().out.split())
-    assert all(sentence in shown for sentence in told)
+    assert all(sentence in shown for sentence in warnings)
 
 
 def test_the_check_of_the_data_has_a_defect(repeated: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,9 +19,9 @@ from qe.data.splits import make_folds
     st.sampled_from(["random", "block", "document"]),
     st.integers(0, 9),
 )
-def test_every_row_is_held_out_once(n: int, folds: int, by: str, seed: int) -> None:
+def test_every_row_is_held_out_once(n: int, folds: int, scheme: str, seed: int) -> None:
     documents = [f"d{i // 2}" for i in range(n)]
-    made = make_folds(n, folds, by=by, seed=seed, block=2, documents=documents)  # type: ignore[arg-type]
+    made = make_folds(n, folds, by=scheme, seed=seed, block=2, documents=documents)  # type: ignore[arg-type]
     assert sorted(np.concatenate([test for _, test in made]).tolist()) == list(range(n))
     for train, test in made:
         assert sorted([*train.tolist(), *test.tolist()]) == list(range(n))

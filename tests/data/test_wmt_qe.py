@@ -25,7 +25,7 @@ FILES = {
 }
 
 
-def written(folder: Path, files: dict[str, str]) -> Path:
+def folder_with(folder: Path, files: dict[str, str]) -> Path:
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
@@ -49,7 +49,7 @@ def test_wmt18_equals_its_published_sizes(shared_data: Callable[[str], Path]) ->
 
 
 def test_splits_labels_and_columns(tmp_path: Path) -> None:
-    dataset = make_format("wmt_qe", KEYS).read(written(tmp_path, FILES))
+    dataset = make_format("wmt_qe", KEYS).read(folder_with(tmp_path, FILES))
     train, test = dataset.splits["train"], dataset.splits["test.2016"]
     assert train.scores is not None and train.scores.tolist() == [1.0, 0.0]  # computed: no .hter
     assert train.word_tags == ("OK OK OK BAD OK", "OK OK OK") and train.source_tags == ("OK BAD", "OK")
@@ -57,7 +57,7 @@ def test_splits_labels_and_columns(tmp_path: Path) -> None:
 
 
 def test_a_folder_per_split_and_gzip(tmp_path: Path) -> None:
-    written(tmp_path, {f"{name.split('.')[0]}/{name}": text for name, text in FILES.items()})
+    folder_with(tmp_path, {f"{name.split('.')[0]}/{name}": text for name, text in FILES.items()})
     for path in [*tmp_path.glob("train/*")]:
         path.with_name(path.name + ".gz").write_bytes(gzip.compress(path.read_bytes()))
         path.unlink()
@@ -66,13 +66,13 @@ def test_a_folder_per_split_and_gzip(tmp_path: Path) -> None:
 
 
 def test_the_file_of_scores_stands_before_computed_ones(tmp_path: Path) -> None:
-    dataset = make_format("wmt_qe", KEYS).read(written(tmp_path, {**FILES, "train.hter": "0.5\n0.25\n"}))
+    dataset = make_format("wmt_qe", KEYS).read(folder_with(tmp_path, {**FILES, "train.hter": "0.5\n0.25\n"}))
     scores = dataset.splits["train"].scores
     assert scores is not None and scores.tolist() == [0.5, 0.25]
 
 
 def test_tags_of_words_alone_are_left_out_with_a_note(tmp_path: Path) -> None:
-    dataset = make_format("wmt_qe", KEYS).read(written(tmp_path, {**FILES, "train.tags": "OK BAD\nOK\n"}))
+    dataset = make_format("wmt_qe", KEYS).read(folder_with(tmp_path, {**FILES, "train.tags": "OK BAD\nOK\n"}))
     assert dataset.splits["train"].word_tags is None
     assert "train.tags: tags of words without gaps (left out)" in dataset.notes
 
@@ -89,16 +89,16 @@ def test_tags_of_words_alone_are_left_out_with_a_note(tmp_path: Path) -> None:
 )
 def test_defects(tmp_path: Path, files: dict[str, str], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        make_format("wmt_qe", KEYS).read(written(tmp_path, {**FILES, **files}))
+        make_format("wmt_qe", KEYS).read(folder_with(tmp_path, {**FILES, **files}))
 
 
 def test_sources_alone_are_no_dataset(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no SPLIT.src with SPLIT.mt here"):
-        make_format("wmt_qe", KEYS).read(written(tmp_path, {"train.src": "a\n"}))
+        make_format("wmt_qe", KEYS).read(folder_with(tmp_path, {"train.src": "a\n"}))
 
 
 def test_blind_tables_need_no_tags(tmp_path: Path) -> None:
-    written(
+    folder_with(
         tmp_path,
         {"a.tsv": "source\ttarget\thter\ttags\na\tx\t0\tOK OK OK\n", "b.tsv": "source\ttarget\na\tx\n"},
     )
@@ -133,7 +133,7 @@ BESIDE: dict[str, tuple[dict[str, str], list[str] | None]] = {
 @pytest.mark.parametrize("case", BESIDE)
 def test_what_lies_beside_the_splits(case: str, tmp_path: Path) -> None:
     files, expected = BESIDE[case]
-    written(tmp_path, {**FILES, **files})
+    folder_with(tmp_path, {**FILES, **files})
     if expected is None:
         with pytest.raises(InputError, match="the split 'test' is in"):
             make_format("wmt_qe", KEYS).read(tmp_path)

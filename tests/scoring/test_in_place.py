@@ -228,7 +228,7 @@ def test_a_sheet_and_its_header_row(demo_model: Path, tmp_path: Path) -> None:
     for row in (["Title"], ["source", "target"], ["Ka vlozdark", "Lu yamu"]):
         sheet.append(row)
     book.save(tmp_path / "a.xlsx")
-    layout = Layout(asked=Asked(location=Where("second", 2)))
+    layout = Layout(options=Asked(location=Where("second", 2)))
     score_in_place(demo_model, tmp_path / "a.xlsx", tmp_path / "b.xlsx", layout=layout)
     made = openpyxl.load_workbook(tmp_path / "b.xlsx")["second"]
     assert [cell.value for cell in made[2]] == ["source", "target", "score", "reason"]

@@ -29,7 +29,7 @@ _OURS = ("source", "target", "id", "doc_id", "reference")
 class _Task:
     data: Mapping[str, Any]
     place: int
-    said: list[Mapping[str, Any]] = field(default_factory=list)
+    marks: list[Mapping[str, Any]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class LabelStudio(Format):
         for side in ("source", "target"):
             if side not in named:
                 taken = set(named.values())
-                named[side] = header_of(side, keys, file, taken=taken, option="columns:")
+                named[side] = header_of(side, keys, file, assigned=taken, option="columns:")
         for ours, key in named.items():
             if key not in keys:
                 raise InputError(
@@ -119,16 +119,18 @@ class LabelStudio(Format):
         return isinstance(value, str if self.label == "hter" else (int, float, list))
 
     def _control(self, tasks: Mapping[str, _Task], file: Path) -> str:
-        known = list(dict.fromkeys(name for task in tasks.values() for one in task.said for name in one))
+        known = list(dict.fromkeys(name for task in tasks.values() for one in task.marks for name in one))
         if self.control:
             if self.control not in known:
                 raise unknown_name("control", self.control, known, location=file)
             return self.control
         no_control = {*_KEPT, *self._keys(tasks, file).values()}
-        said = [(name, value) for task in tasks.values() for one in task.said for name, value in one.items()]
+        marks = [
+            (name, value) for task in tasks.values() for one in task.marks for name, value in one.items()
+        ]
         fitting = list(
             dict.fromkeys(
-                name for name, value in said if name not in no_control and self._may_be_label(value)
+                name for name, value in marks if name not in no_control and self._may_be_label(value)
             )
         )
         if len(fitting) != 1:
@@ -160,8 +162,8 @@ def _tasks(entries: Sequence[Mapping[str, Any]], path: Path) -> dict[str, _Task]
         if not isinstance(data, dict):
             raise InputError("`data` must be an object", location=location)
         task = tasks.setdefault(str(entry.get("id", place)), _Task(data, place))
-        task.said += (
-            [_said(one, location) for one in _annotations(entry, location)] if "data" in entry else [entry]
+        task.marks += (
+            [_values(one, location) for one in _annotations(entry, location)] if "data" in entry else [entry]
         )
     if not tasks:
         raise InputError("there are no tasks", location=path)
@@ -175,17 +177,17 @@ def _annotations(entry: Mapping[str, Any], location: str) -> list[Mapping[str, A
     return [one for one in given if not one.get("was_cancelled")]
 
 
-def _said(annotation: Mapping[str, Any], location: str) -> dict[str, Any]:
+def _values(annotation: Mapping[str, Any], location: str) -> dict[str, Any]:
     results = annotation.get("result", [])
     if not isinstance(results, list) or not all(isinstance(one, dict) for one in results):
         raise InputError("`result` must be a list of objects", location=location)
-    said = {}
+    marks = {}
     for result in results:
         value = result.get("value")
         kind = next((kind for kind in _VALUES if isinstance(value, dict) and kind in value), None)
         if kind is not None and isinstance(value, dict):
-            said[str(result.get("from_name"))] = _single(value[kind], kind)
-    return said
+            marks[str(result.get("from_name"))] = _single(value[kind], kind)
+    return marks
 
 
 def _single(value: Any, kind: str) -> Any:
@@ -197,18 +199,18 @@ def _text(value: Any) -> str:
 
 
 def _label(task: _Task, control: str, scale: LabelScale, edits: bool) -> str:
-    values = [one[control] for one in task.said if one.get(control) is not None]
+    values = [one[control] for one in task.marks if one.get(control) is not None]
     if not values:
         return ""
     if edits:
         return str(values[-1])
     if scale.classes is not None:
-        return _chosen([str(v[0]) if isinstance(v, list) and v else str(v) for v in values], scale.classes)
+        return _majority([str(v[0]) if isinstance(v, list) and v else str(v) for v in values], scale.classes)
     numbers = [value for value in values if isinstance(value, int | float)]
     return repr(float(np.mean(numbers))) if len(numbers) == len(values) else str(values[0])
 
 
-def _chosen(names: Sequence[str], classes: Sequence[str]) -> str:
+def _majority(names: Sequence[str], classes: Sequence[str]) -> str:
     numbers = numbers_of(names, classes)
     if not set(numbers) <= {"0", "1"}:
         return names[0]

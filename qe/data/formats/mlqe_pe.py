@@ -13,7 +13,7 @@ from features.basics.errors import InputError
 from features.text.tokenizer import Tokenizer
 from qe.data.columns import check_tags, make_split
 from qe.data.dataset import Dataset, LabelScale, Split
-from qe.data.delimited import Wanted
+from qe.data.delimited import CsvOptions
 from qe.data.format import Format
 from qe.data.reading import Column, Reading
 from qe.data.table_files import read_table
@@ -72,12 +72,12 @@ class MlqePe(Format):
                     location=f"dataset.{key}",
                     remedy=f"known: {', '.join(filter(None, known))}",
                 )
-        files = _Files.of(path, self.pair)
+        files = _Files.find(path, self.pair)
         tokenised = self.text == "tokenised" or (self.text is None and self.label == "hter")
         kind: Literal["moses", "whitespace"] = "whitespace" if tokenised else "moses"
         source, _, target = files.pair.partition("-")
         tokenizers = Tokenizer(source, kind), Tokenizer(target, kind)
-        names = {name: name for name in SPLITS if files.direct(name) or files.later(name)}
+        names = {name: name for name in SPLITS if files.direct(name) or files.folder(name)}
         splits = reading.splits(
             names, lambda name, _: self._split(reading, files, name, tokenised, tokenizers)
         )
@@ -94,7 +94,7 @@ class MlqePe(Format):
         tokenizers: tuple[Tokenizer, Tokenizer],
     ) -> Split:
         columns, direct = dict[str, Column](), dict[str, Column]()
-        table, later = files.direct(split), files.later(split)
+        table, folder = files.direct(split), files.folder(split)
         if table is not None:
             direct = _direct_assessments(
                 reading, table, split in LABELLED, (tokenizers[0].language, tokenizers[1].language)
@@ -105,8 +105,8 @@ class MlqePe(Format):
             columns |= _post_editing(reading, files, split, tokenised)
             if self.label == "hter" and "z_mean" in direct:
                 columns["direct_assessment"] = direct["z_mean"]
-        elif later is not None:
-            columns |= _later_texts(reading, later, split, files.code, tokenised)
+        elif folder is not None:
+            columns |= _later_texts(reading, folder, split, files.code, tokenised)
         scores = self._scores(reading, files, split, direct)
         if scores is not None:
             columns["scores"] = scores
@@ -122,8 +122,10 @@ class MlqePe(Format):
     ) -> Column | None:
         if direct and self.label != "hter":
             return direct.get(_DIRECT[self.label][0])
-        later, edits = files.later(split), files.edits(split)
-        places = [later / "goldlabels" / f"{split}.{self.label}"] if later is not None and not direct else []
+        folder, edits = files.folder(split), files.edits(split)
+        places = (
+            [folder / "goldlabels" / f"{split}.{self.label}"] if folder is not None and not direct else []
+        )
         if direct and edits is not None:
             places = [edits / f"{split}.hter"]
         labelled = [place for place in places if split in LABELLED or place.is_file()]
@@ -141,7 +143,7 @@ class _Files:
     pair: str
 
     @classmethod
-    def of(cls, path: Path, pair: str) -> "_Files":
+    def find(cls, path: Path, pair: str) -> "_Files":
         inside = path / pair
         own = bool(pair) and (inside / "direct-assessments").is_dir()
         files = cls(inside if own else path, pair or path.resolve().name)
@@ -161,28 +163,30 @@ class _Files:
 
     def direct(self, split: str) -> Path | None:
         for end in ("df.short.tsv", "inputs.tsv"):
-            table = self._one(f"{split}.{self.code}.{end}", lambda parts: True)
+            table = self._file(f"{split}.{self.code}.{end}", lambda parts: True)
             if table is not None:
                 return table
         return None
 
     def edits(self, split: str) -> Path | None:
         for end in ("mt", "pe"):
-            file = self._one(f"{split}.{end}", lambda parts: "post-editing" in parts and self._named(parts))
+            file = self._file(
+                f"{split}.{end}", lambda parts: "post-editing" in parts and self._has_pair(parts)
+            )
             if file is not None:
                 return file.parent
         return None
 
-    def later(self, split: str) -> Path | None:
+    def folder(self, split: str) -> Path | None:
         if split in LABELLED:
             return None
-        file = self._one(f"{split}.src", lambda parts: parts[-1] == f"{self.pair}-{split}")
+        file = self._file(f"{split}.src", lambda parts: parts[-1] == f"{self.pair}-{split}")
         return None if file is None else file.parent
 
-    def _named(self, folders: Sequence[str]) -> bool:
+    def _has_pair(self, folders: Sequence[str]) -> bool:
         return any(name == self.pair or name.startswith(f"{self.pair}-") for name in folders)
 
-    def _one(self, name: str, wanted: Callable[[Sequence[str]], bool]) -> Path | None:
+    def _file(self, name: str, wanted: Callable[[Sequence[str]], bool]) -> Path | None:
         below = [file.relative_to(self.root) for file in sorted(self.root.rglob(name))]
         top = self.root.resolve()
         files = [file for file in below if wanted((top / file).parent.parts)]
@@ -198,7 +202,7 @@ class _Files:
 def _direct_assessments(
     reading: Reading, path: Path, labelled: bool, languages: tuple[str, str]
 ) -> dict[str, Column]:
-    table = read_table(reading, path, Layout("tsv", Wanted("tab", False, "utf-8"), languages=languages))
+    table = read_table(reading, path, Layout("tsv", CsvOptions("tab", False, "utf-8"), languages=languages))
     wanted = ["index", "original", "translation", "model_scores"]
     wanted += ["scores", "mean", "z_scores", "z_mean"] if labelled else []
     for name in wanted:

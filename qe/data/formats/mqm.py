@@ -13,7 +13,7 @@ from features.basics.errors import InputError
 from features.text.tokenizer import Tokenizer
 from qe.data.columns import make_split
 from qe.data.dataset import Dataset, LabelScale, Split
-from qe.data.delimited import Wanted
+from qe.data.delimited import CsvOptions
 from qe.data.format import Format
 from qe.data.reading import Column, Reading
 from qe.data.table_files import read_table
@@ -79,28 +79,24 @@ class Mqm(Format):
 
     def _split(self, reading: Reading, name: str, file: Path) -> Split:
         found = self._segments(reading, file)
-        rows, lines = list(found.values()), [one.line for one in found.values()]
+        rows, lines = list(found.values()), [segment.line for segment in found.values()]
         texts = {
             "id": ["/".join(key) for key in found],
-            "doc_id": [one.document for one in rows],
-            "source": [one.source for one in rows],
-            "target": [one.target for one in rows],
-            "scores": [repr(_score(one)) for one in rows],
+            "doc_id": [segment.document for segment in rows],
+            "source": [segment.source for segment in rows],
+            "target": [segment.target for segment in rows],
+            "scores": [repr(_score(segment)) for segment in rows],
         }
-        tags = [_tags(one, self.tokenizers[1]) for one in rows]
-        if None not in tags and any(one.marked for one in rows):
+        tags = [_tags(segment, self.tokenizers[1]) for segment in rows]
+        if None not in tags and any(segment.marked for segment in rows):
             texts["word_tags"] = [tag or "" for tag in tags]
         columns = {column: Column(cells, file, lines) for column, cells in texts.items()}
         return make_split(reading, name, columns, SCALE, self.tokenizers)
 
     def _segments(self, reading: Reading, file: Path) -> dict[tuple[str, str, str], _Segment]:
-        table = read_table(
-            reading,
-            file,
-            Layout(
-                "tsv", Wanted("tab", quoting=False), languages=(self.source_language, self.target_language)
-            ),
-        )
+        languages = self.source_language, self.target_language
+        layout = Layout("tsv", CsvOptions("tab", quoting=False), languages=languages)
+        table = read_table(reading, file, layout)
         table = _numbered(table)
         missing = [name for name in _COLUMNS if name not in table]
         if missing:
@@ -116,15 +112,15 @@ class Mqm(Format):
             weight = self._weight(row["severity"], row["category"], f"{file}:{line}")
             source, target = (_MARK.sub("", row[side]) for side in ("source", "target"))
             key = (row["system"], row["doc"], row["seg_id"])
-            one = found.setdefault(key, _Segment(row["doc"], source, target, line))
-            if (source, target) != (one.source, one.target):
+            segment = found.setdefault(key, _Segment(row["doc"], source, target, line))
+            if (source, target) != (segment.source, segment.target):
                 raise InputError(
-                    f"another text than in line {one.line}, of the same system, document and segment",
+                    f"another text than in line {segment.line}, of the same system, document and segment",
                     location=f"{file}:{line}",
                 )
-            one.penalties[row["rater"]] = one.penalties.get(row["rater"], 0.0) + weight
+            segment.penalties[row["rater"]] = segment.penalties.get(row["rater"], 0.0) + weight
             if weight:
-                one.marked |= _marked(row["target"])
+                segment.marked |= _marked(row["target"])
         return found
 
     def _weight(self, severity: str, category: str, location: str) -> float:
@@ -147,8 +143,8 @@ def _numbered(table: dict[str, Column]) -> dict[str, Column]:
     return {**table, "seg_id": (telling or there)[0]} if there else table
 
 
-def _score(one: _Segment) -> float:
-    return max(SCALE.low or 0.0, -float(np.mean([*one.penalties.values()])))
+def _score(segment: _Segment) -> float:
+    return max(SCALE.low or 0.0, -float(np.mean([*segment.penalties.values()])))
 
 
 def _marked(text: str) -> set[int]:
@@ -164,13 +160,13 @@ def _marked(text: str) -> set[int]:
     return places
 
 
-def _tags(one: _Segment, tokenizer: Tokenizer) -> str | None:
+def _tags(segment: _Segment, tokenizer: Tokenizer) -> str | None:
     tags, count = ["OK"], 0
-    tokens = tokenizer.split(one.target)
-    if "".join(tokens) != "".join(one.target.split()):
+    tokens = tokenizer.split(segment.target)
+    if "".join(tokens) != "".join(segment.target.split()):
         return None
     for token in tokens:
-        bad = not one.marked.isdisjoint(range(count, count + len(token)))
+        bad = not segment.marked.isdisjoint(range(count, count + len(token)))
         tags += ["BAD" if bad else "OK", "OK"]
         count += len(token)
     return " ".join(tags)

@@ -9,7 +9,7 @@ from typing import Literal
 from features.basics.errors import InputError
 from qe.data.columns import COLUMNS, LABEL_COLUMNS, ROW_WEIGHTS, Label, label_scale, make_split
 from qe.data.dataset import Dataset, LabelScale, Split
-from qe.data.delimited import Wanted
+from qe.data.delimited import CsvOptions
 from qe.data.format import Format
 from qe.data.labelled import labelled_rows
 from qe.data.reading import Column, Reading, known_keys
@@ -88,7 +88,7 @@ class Table(Format):
         """How the tables lie on disk."""
         return Layout(
             self.kind,
-            Wanted(self.delimiter, self.quoting, self.encoding),
+            CsvOptions(self.delimiter, self.quoting, self.encoding),
             self.decimal,
             Asked(location=Where(self.sheet or "", self.header_row)),
             (self.source_language, self.target_language),

@@ -67,7 +67,7 @@ class WmtQe(Format):
     def _split(self, reading: Reading, name: str, folder: Path) -> Split:
         columns: dict[str, Column] = {}
         for ours, ends in _ENDS.items():
-            file = _one(folder, name, ends)
+            file = _single_file(folder, name, ends)
             if file is not None:
                 columns[ours] = reading.lines(file)
         tags = columns.get("word_tags")
@@ -108,7 +108,7 @@ def _base(name: str) -> str:
     return re.sub(r"[-_.]?blind$", "", name, flags=re.IGNORECASE)
 
 
-def _one(folder: Path, split: str, ends: tuple[str, ...]) -> Path | None:
+def _single_file(folder: Path, split: str, ends: tuple[str, ...]) -> Path | None:
     names = [f"{split}.{end}{gz}" for end in ends for gz in ("", ".gz")]
     files = [folder / name for name in names if (folder / name).is_file()]
     if len(files) > 1:

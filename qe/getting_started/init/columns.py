@@ -63,4 +63,4 @@ def _header(role: str, headers: Sequence[str], given: Mapping[str, str], locatio
         if given[role] and given[role] not in headers:
             raise unknown_name("column", given[role], headers, location=location)
         return given[role]
-    return header_of(role, headers, location, taken=given.values(), option=_OPTION)
+    return header_of(role, headers, location, assigned=given.values(), option=_OPTION)

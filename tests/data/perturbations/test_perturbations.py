@@ -47,29 +47,31 @@ def test_the_rows_beside_it_do_not_matter(name: str) -> None:
 
 
 def test_each_does_what_it_says() -> None:
-    def made(name: str, row: int) -> str:
+    def result(name: str, row: int) -> str:
         changed, rows = perturbed(BATCH, name)
         return changed.target[rows.tolist().index(row)]
 
-    assert made("copy_of_source", 0) == SOURCES[0]
-    assert made("three_times", 3) == " ".join([TARGETS[3]] * 3)
-    assert made("tail_repeated", 1).split()[-5:] == TARGETS[1].split()[-5:]
-    assert len(made("tail_repeated", 1).split()) == len(TARGETS[1].split()) + 50
-    assert len(made("half_dropped", 2).split()) == (len(TARGETS[2].split()) + 1) // 2
-    assert sorted(made("shuffled", 2).split()) == sorted(TARGETS[2].split()) != made("shuffled", 2).split()
-    kept = sum(a == b for a, b in zip(made("third_replaced", 2).split(), TARGETS[2].split(), strict=True))
+    assert result("copy_of_source", 0) == SOURCES[0]
+    assert result("three_times", 3) == " ".join([TARGETS[3]] * 3)
+    assert result("tail_repeated", 1).split()[-5:] == TARGETS[1].split()[-5:]
+    assert len(result("tail_repeated", 1).split()) == len(TARGETS[1].split()) + 50
+    assert len(result("half_dropped", 2).split()) == (len(TARGETS[2].split()) + 1) // 2
+    assert (
+        sorted(result("shuffled", 2).split()) == sorted(TARGETS[2].split()) != result("shuffled", 2).split()
+    )
+    kept = sum(a == b for a, b in zip(result("third_replaced", 2).split(), TARGETS[2].split(), strict=True))
     assert len(TARGETS[2].split()) - kept <= 5
-    assert made("other_segment", 0) in TARGETS[1:]
-    assert len(set(made("one_word_repeated", 2).split())) == 1
-    assert not any(map(str.isalnum, made("punctuation_only", 0) + made("emoji_only", 0)))
-    assert not any(map(str.isalpha, made("digits_only", 2)))
-    assert len(made("marks_appended", 0)) >= len(TARGETS[0]) + 20
-    assert made("mojibake", 2) != TARGETS[2]
-    changed = sum(a != b for a, b in zip(made("number_changed", 0), TARGETS[0], strict=True))
-    assert changed == 1 and made("number_changed", 0)[:10] == TARGETS[0][:10]
-    assert made("negation_dropped", 1) == "vieron al alcalde, dijo él."
-    assert made("name_replaced", 2) != TARGETS[2] and "Londres" not in made("name_replaced", 2)
-    assert made("upper_case", 1) == TARGETS[1].upper() and "<b>" in made("html_tags", 2)
+    assert result("other_segment", 0) in TARGETS[1:]
+    assert len(set(result("one_word_repeated", 2).split())) == 1
+    assert not any(map(str.isalnum, result("punctuation_only", 0) + result("emoji_only", 0)))
+    assert not any(map(str.isalpha, result("digits_only", 2)))
+    assert len(result("marks_appended", 0)) >= len(TARGETS[0]) + 20
+    assert result("mojibake", 2) != TARGETS[2]
+    changed = sum(a != b for a, b in zip(result("number_changed", 0), TARGETS[0], strict=True))
+    assert changed == 1 and result("number_changed", 0)[:10] == TARGETS[0][:10]
+    assert result("negation_dropped", 1) == "vieron al alcalde, dijo él."
+    assert result("name_replaced", 2) != TARGETS[2] and "Londres" not in result("name_replaced", 2)
+    assert result("upper_case", 1) == TARGETS[1].upper() and "<b>" in result("html_tags", 2)
 
 
 def test_harmless_ones_keep_the_words() -> None:
