@@ -23,7 +23,7 @@ from qe.data.dataset import LabelScale
 from qe.display.summary import summarised, table_by
 from qe.display.table import Table as DisplayTable
 from qe.evaluation.buckets import evaluate_in_buckets
-from qe.evaluation.hints import hints, tails
+from qe.evaluation.hints import hints, narrow, tails
 from qe.evaluation.pairs import CONFIDENCE, TESTS, Comparison, Test, check_test, json_name
 from qe.evaluation.predictions import Predictions
 from qe.statistics.buckets import BucketReport, Buckets
@@ -273,6 +273,7 @@ def evaluate(
         notes=[
             *_ranks_alone(rankings, unscored),
             *hints(gold, predictions, baselines, scale, rankings),
+            *narrow(gold, predictions),
             *([] if scale.classes else tails(gold, predictions, rankings)),
             *(cautions(all_pairs, _with_p(judged, chosen), levels) if results else []),
             *undecided_notes(same),

@@ -9,11 +9,13 @@ from features.basics.array_types import FloatArray
 from qe.data.dataset import LabelScale
 from qe.display.numbers import number, span
 from qe.statistics.correlations import heavy_tails
+from qe.statistics.metric import power_of_two_scaled
 
 _STANDARD_ERRORS = 5.0  # of a correlation of nothing, 1 / sqrt(n): chance does not ask
 # Errors beyond those of the mean label by one factor, and beyond those of the predictions once put on the
 # labels' scale by the other, are those of another scale.
 _BEYOND, _RESCALED = 1.25, 2.0
+_MIN_SPREAD = 1e-150  # squares of smaller differences underflow
 
 
 def hints(
@@ -70,6 +72,19 @@ def tails(
     ]
 
 
+def narrow(gold: FloatArray, predictions: Mapping[str, FloatArray]) -> list[str]:
+    """A note on labels and predictions whose differences are too small to be squared."""
+    named = {"the labels": gold} | {
+        f"the predictions of '{name}'": each for name, each in predictions.items()
+    }
+    return [
+        f"{name} differ by {spread:.3g} at most: squares of such differences are 0, and figures that rest on"
+        " them are undefined or 0"
+        for name, values in named.items()
+        if 0 < (spread := float(np.ptp(values))) < _MIN_SPREAD
+    ]
+
+
 def rank_correlation(gold: FloatArray, predicted: FloatArray) -> float:
     """Spearman's correlation; NaN if a side is constant."""
     if np.ptp(gold) == 0 or np.ptp(predicted) == 0:
@@ -112,18 +127,20 @@ def _far_below(name: str, correlation: float, floor: float, n: int, baselines: S
 
 
 def _scaled(name: str, gold: FloatArray, predicted: FloatArray, scale: LabelScale) -> list[str]:
-    spread = float(np.abs(gold - gold.mean()).mean())
-    error = float(np.abs(predicted - gold).mean())
-    if error <= max(_BEYOND * spread, _RESCALED * _rescaled_error(gold, predicted)):
+    labels, values = power_of_two_scaled(gold, predicted)
+    spread = float(np.abs(labels - labels.mean()).mean())
+    error = float(np.abs(values - labels).mean())
+    if error <= max(_BEYOND * spread, _RESCALED * _rescaled_error(labels, values)):
         return []
+    ratio = f"{number(error / spread, 1)} times as much as" if spread > 0 else "far more than"
     lie = f"{span(predicted.min(), predicted.max())}, the labels in {span(gold.min(), gold.max())}"
     return [
-        f"'{name}' errs {number(error / spread, 1)} times as much as the mean label would (predictions lie in"
+        f"'{name}' errs {ratio} the mean label would (predictions lie in"
         f" {lie}): is it on the scale of {scale.name}?"
     ]
 
 
 def _rescaled_error(gold: FloatArray, predicted: FloatArray) -> float:
-    varies = np.ptp(predicted) > 0
-    slope = max(0.0, float(np.polyfit(predicted - predicted.mean(), gold, 1)[0])) if varies else 0.0
-    return float(np.abs(gold.mean() + slope * (predicted - predicted.mean()) - gold).mean())
+    (x,), y = power_of_two_scaled(predicted - predicted.mean()), gold - gold.mean()
+    slope = max(0.0, float(x @ y / (x @ x))) if x.any() else 0.0
+    return float(np.abs(slope * x - y).mean())

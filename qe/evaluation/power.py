@@ -45,6 +45,7 @@ _FEWEST = 4  # segments of a virtual test set
 _LARGEST = 500
 _ROUNDS = 4
 _WORST = -64.0  # share beyond which predictions are no longer moved away from the labels
+_MAX_RATIO = 1e6  # of the gain that the pilot can show to the one in question
 _PRECISION = 0.002  # of the share by which predictions move
 
 
@@ -417,7 +418,13 @@ def _needed(pilot: _Pilot, gain: float, progress: Progress) -> tuple[int | None,
     if np.isnan(pilot.share_for(gain)):
         raise InputError(f"no predictions could be better by {gain:g} in {pilot.name} than the baseline is")
     points: dict[int, Point] = {}
-    guess = pilot.units * (pilot.expected(pilot.units) / gain) ** 2
+    ratio = pilot.expected(pilot.units) / gain
+    if ratio > _MAX_RATIO:
+        raise InputError(
+            f"a gain of {gain:g} in {pilot.name} needs over {_MAX_RATIO**2:g} times the segments of the pilot",
+            remedy="ask for a larger gain",
+        )
+    guess = pilot.units * ratio**2
     for _ in range(_ROUNDS):
         for factor in _GRID[1:]:
             size = max(_FEWEST, round(factor**2 * guess))

@@ -32,6 +32,7 @@ Rows = NDArray[np.int64]
 BANDS = 4
 _MOST = 1000  # buckets of one kind: beyond, a column of names is no column of groups
 _DIGITS = (3, 6, 17)
+_MIN_VARIANCE = 1e-300  # the inverse of smaller ones overflows
 
 
 @summarised
@@ -374,7 +375,7 @@ def _dependence_at(buckets: Buckets, within: Sequence[Within], units: Any, level
         for scores, size in zip(left_out, sizes, strict=True)
     ]
     variances = np.array([float(np.sum(one**2)) for one in deviations])
-    if not (variances > 0).all():
+    if not (variances > _MIN_VARIANCE).all():
         return float("nan")
     if units is None:
         return welch_p(differences, variances, sizes)

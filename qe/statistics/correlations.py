@@ -9,6 +9,7 @@ from scipy import stats
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from qe.statistics.groups import Groups
+from qe.statistics.metric import power_of_two_scaled
 from qe.statistics.metrics.pearson import Pearson
 from qe.statistics.metrics.spearman import Spearman
 from qe.statistics.randomization import randomization_test_rescored
@@ -113,7 +114,8 @@ def heavy_tails(values: FloatArray) -> float:
     """
     if len(values) < 4 or np.ptp(values) == 0:
         return 0.0
-    excess = float(stats.kurtosis(values))
+    deviations = power_of_two_scaled(values - values.mean())[0]
+    excess = float(stats.kurtosis(deviations))
     return excess if excess > max(_HEAVY, _STANDARD_ERRORS * np.sqrt(24 / len(values))) else 0.0
 
 

@@ -134,6 +134,15 @@ def finite_pair(gold: FloatArray, predicted: FloatArray) -> tuple[FloatArray, Fl
     return left, right
 
 
+def power_of_two_scaled(*columns: FloatArray) -> list[FloatArray]:
+    """The columns divided by one power of two, so that their largest value lies in 0.5 .. 1.
+
+    The division is exact, and squares of tiny values no longer underflow.
+    """
+    largest = max(np.abs(values).max(initial=0.0) for values in columns)
+    return [np.ldexp(values, -int(np.frexp(largest)[1])) for values in columns]
+
+
 METRICS: Catalogue[Metric] = Catalogue("qe.statistics.metrics", Metric, "metric", plugins=True)
 
 

@@ -11,6 +11,7 @@ from qe.statistics.metric import AdditiveMetric, ExchangedMetric, finite_pair
 
 # A resample whose variance is below this share of the whole sample's counts as constant (rounding noise).
 _NO_VARIANCE = 1e-12
+_MAX_RATIO = 1e150  # of the full range to that of the middle values: squares of larger values overflow
 
 
 class Pearson(AdditiveMetric, ExchangedMetric):
@@ -50,7 +51,8 @@ class Pearson(AdditiveMetric, ExchangedMetric):
         A few huge values do not set the scale.
         """
         low, middle, high = np.quantile(predicted, [0.1, 0.5, 0.9])
-        spread = high - low if high > low else np.ptp(predicted)
+        full = np.ptp(predicted)
+        spread = high - low if full < _MAX_RATIO * (high - low) else full
         return np.asarray((predicted - middle) / (spread if spread > 0 else 1.0))
 
     def exchanged(
