@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from qe.statistics.bootstrap import bootstrap_rescored, bootstrap_scores, bootstrap_test
 from qe.statistics.metrics.delta_avg import DeltaAvg
-from qe.statistics.metrics.spearman import Spearman
+from qe.statistics.metrics.ranks import Spearman
 from qe.statistics.randomization import randomization_test, randomization_test_rescored
 from qe.statistics.result import Aggregate
 from qe.systems.mt_metrics.bleu import Bleu

@@ -27,13 +27,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qe.evaluation.evaluate import DEFAULT_METRICS
-from qe.evaluation.predictions import Predictions
-from qe.statistics.comparisons import Comparisons, Procedure, Test
+from qe.statistics.comparisons import Comparisons
 from qe.statistics.correlations import williams_test, zou_interval
 from qe.statistics.intervals import bca_interval, jackknife_interval, percentile_interval
 from qe.statistics.levels import Levels
 from qe.statistics.metric import METRICS, Metric
-from qe.statistics.scored import Drawn
+from qe.statistics.scored import Drawn, Predictions
+from qe.statistics.settings import ResamplingSettings, Test
 
 Floats = NDArray[np.float64]
 Labels = tuple[Floats, dict[str, Floats]]
@@ -82,7 +82,7 @@ def simulate(null: str, n: int, seed: int) -> dict[str, Any]:
     drawn = scored.resampled(levels, SAMPLES, seed)
 
     def tested(sides: dict[str, Floats], test: Test) -> dict[str, float]:
-        how = Procedure(test, SAMPLES, seed)
+        how = ResamplingSettings(test, samples=SAMPLES, seed=seed)
         engine = Comparisons(Predictions(gold, sides, metrics), levels, how, given=drawn)
         results = engine.tests(list(combinations(sides, 2)))
         return {m: min(one.p for (*_, metric), one in results.items() if metric == m) for m in metrics}

@@ -5,7 +5,7 @@
 
 A pilot is drawn from a process that goes on for ever, the planners name the smallest difference that is found
 with power .80, and fresh test sets of the same process, with a system that is better by exactly that, are
-tested as `qe evaluate` (exchanged predictions) and `qe compare` (exchanged statistics) test them. What the
+tested as `qe evaluate` tests them. What the
 planner finds where there is no gain is shown, too: half the level, as it counts gains only.
 """
 
@@ -15,24 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qe.evaluation.power import PowerSettings, power
-from qe.evaluation.predictions import Predictions
-from qe.statistics.comparisons import Comparisons, Procedure
+from qe.statistics.comparisons import Comparisons
 from qe.statistics.levels import Levels
 from qe.statistics.metric import METRICS
-from qe.statistics.power import detectable_difference
-from qe.statistics.randomization import randomization_test
+from qe.statistics.scored import Predictions
+from qe.statistics.settings import ResamplingSettings
 
 Floats = NDArray[np.float64]
 METRICS_SHOWN = ("delta_avg", "spearman", "kendall", "mae", "pearson", "rmse")
 _CENSUS = 20_000  # segments from which true differences are taken
-
-
-def mean(sums: Floats) -> Floats:
-    return np.asarray(sums[..., 0] / sums[..., 1])
-
-
-def scored(values: Floats) -> Floats:
-    return np.stack([values, np.ones_like(values)], axis=-1)
 
 
 def models(rng: np.random.Generator, n: int, skill: float) -> tuple[Floats, Floats, Floats]:
@@ -77,7 +68,7 @@ def gain_is_found(name: str, columns: tuple[Floats, Floats, Floats], seed: int) 
     metric = METRICS.get(name)()
     gold, a, b = columns
     scored, levels = Predictions(gold, {"a": a, "b": b}, {name: metric}), Levels.of(None, len(gold))
-    result = Comparisons(scored, levels, Procedure("ar", 999, seed)).test("a", "b")[name]
+    result = Comparisons(scored, levels, ResamplingSettings(samples=999, seed=seed)).test("a", "b")[name]
     return bool(result.p <= 0.05 and (result.difference > 0) == metric.higher_is_better)
 
 
@@ -92,20 +83,6 @@ def realised(name: str, pilots: int, fresh: int, n: int, seed: int) -> str:
     )
 
 
-def realised_of_sums(heavy: bool, pilots: int, n: int, seed: int) -> float:
-    hits = 0
-    for pilot in range(pilots):
-        rng = np.random.default_rng([seed, pilot])
-
-        def noise() -> Floats:
-            return rng.lognormal(0, 1, n) - np.exp(0.5) if heavy else rng.normal(size=n)  # noqa: B023
-
-        gain = detectable_difference(scored(noise()), scored(noise()), mean, samples=1000, seed=pilot)
-        result = randomization_test(scored(noise() + gain), scored(noise()), mean, samples=999, seed=pilot)
-        hits += result.p <= 0.05 and result.difference > 0
-    return hits / pilots
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     for option, default in (("pilots", 20), ("fresh", 100), ("segments", 200), ("seed", 1)):
@@ -116,10 +93,6 @@ def main() -> None:
     print(f"Realised power for .80, {total} fresh test sets of {given.segments} segments a row\n")
     for name in given.metrics:
         print(realised(name, given.pilots, given.fresh, given.segments, given.seed), flush=True)
-    for heavy in (False, True):
-        for n in (30, 100, given.segments):
-            share = realised_of_sums(heavy, total, n, given.seed)
-            print(f"means, {'log-normal' if heavy else 'normal':<12} n = {n:<5} {share:.3f}", flush=True)
 
 
 if __name__ == "__main__":

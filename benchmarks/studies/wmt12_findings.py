@@ -20,7 +20,7 @@ import pandas as pd
 from features.basics.array_types import FloatArray
 from qe.data.dataset import LabelScale
 from qe.evaluation.evaluate import evaluate
-from qe.statistics.corrections import correct
+from qe.statistics.family import correct
 
 SCALE = LabelScale("effort", 1, 5, True)
 METRICS = ("delta_avg", "mae")

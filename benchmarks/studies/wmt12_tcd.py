@@ -40,7 +40,7 @@ from qe.learning.elimination import fit_by_elimination
 from qe.learning.learner import LEARNERS
 from qe.learning.learners.checks import rows_to_predict, training_data
 from qe.models.pipeline import Candidate, imputer
-from qe.statistics.corrections import correct
+from qe.statistics.family import correct
 from qe.training.check import check
 from qe.training.preparation import prepare
 

@@ -13,12 +13,11 @@ from features.basics.progress import Progress, silent
 from qe.data.dataset import DIRECTION, LabelScale
 from qe.data.directions import higher_is_better as direction_of
 from qe.data.frames import AnyTable, as_pandas
-from qe.evaluation.evaluate import DEFAULT_METRICS, Report
+from qe.evaluation.evaluate import DEFAULT_METRICS, Report, Test
 from qe.evaluation.evaluate import evaluate as run
-from qe.evaluation.pairs import Test
 from qe.statistics.buckets import Buckets
 from qe.statistics.family import Scope
-from qe.statistics.groups import Groups
+from qe.statistics.levels import Groups
 
 
 @checked

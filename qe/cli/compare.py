@@ -193,9 +193,9 @@ def compare(
         raise InputError("nothing to compare", remedy=remedy)
     from qe.statistics.buckets import check_buckets
     from qe.statistics.equivalence import margins
+    from qe.statistics.settings import ResamplingSettings
     from qe.systems.comparison import compare as run_comparison
     from qe.systems.metric_options import metrics_for
-    from qe.systems.settings import ResamplingSettings
 
     settings: Any = {
         "test": test, "exchange": exchange, "samples": samples, "seed": seed, "tail": tail,

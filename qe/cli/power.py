@@ -89,10 +89,9 @@ def power(
     from features.basics.errors import InputError
     from qe.data.score_files import read_scores, same_segments
     from qe.display.terminal import show
-    from qe.evaluation.power import DEFAULT_METRICS, PowerSettings
+    from qe.evaluation.power import DEFAULT_METRICS, PowerSettings, check_shares
     from qe.evaluation.power import power as find_power
     from qe.evaluation.power_table import power_table
-    from qe.statistics.power import check_shares
 
     if output is not None:
         importlib.import_module("matplotlib")  # a package that is missing is told before any work

@@ -10,7 +10,7 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.storage.files import read_lines
 from qe.data.score_files import read_scores
-from qe.statistics.buckets import BANDS, Buckets, bands, named
+from qe.statistics.buckets import BANDS, Buckets, bands, by_name
 
 DOCUMENT, LENGTH, QUALITY, RARE = "document", "length", "quality", "rare"
 _ONCE = 1  # a word is rare if it occurs at most so often
@@ -79,7 +79,7 @@ def read_column(name: str, path: Path, count: int = BANDS) -> Buckets:
     values = [line.strip() for line in read_lines(path)]
     numbers = None if name == DOCUMENT else _numbers(values)
     if numbers is None:
-        return named(name, path.name, values)
+        return by_name(name, path.name, values)
     return bands(name, path.name, numbers, count)
 
 

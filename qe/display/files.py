@@ -4,6 +4,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,26 @@ def finite(value: Any) -> Any:
         return {name: finite(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
         return [finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def plain(value: Any) -> Any:
+    """A result as JSON values: dataclasses by `to_json` or by field, None for undefined and infinite numbers.
+
+    >>> plain({"a": (float("nan"), 1.5), "b": Path("x")})
+    {'a': [None, 1.5], 'b': 'x'}
+    """
+    if is_dataclass(value) and not isinstance(value, type):
+        to_json: Any = getattr(value, "to_json", None)
+        return plain(to_json() if to_json else {one.name: getattr(value, one.name) for one in fields(value)})
+    if isinstance(value, Mapping):
+        return {str(name): plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    if isinstance(value, Path):
+        return str(value)
+    if hasattr(value, "tolist"):  # of NumPy
+        return plain(value.tolist())
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from qe.evaluation.oracles import Oracle as Oracle
     from qe.evaluation.oracles import PostEdited as PostEdited
     from qe.evaluation.oracles import oracle as oracle
-    from qe.evaluation.pairs import Comparison as Comparison
     from qe.evaluation.power import PowerReport as PowerReport
     from qe.evaluation.power import PowerSettings as PowerSettings
     from qe.evaluation.word_level import WordReport as WordReport

@@ -12,11 +12,9 @@ from features.basics.errors import InputError
 from features.basics.undefined import finite_or_none
 from qe.display.numbers import number
 from qe.statistics.bayesian import Posterior, correlated_t, signed_rank
-from qe.statistics.groups import Groups, group_index
-from qe.statistics.levels import Levels
+from qe.statistics.levels import Groups, Levels, group_index
 from qe.statistics.metric import METRICS, title_of
-from qe.statistics.reach import Reach
-from qe.statistics.result import LEVEL
+from qe.statistics.result import LEVEL, Reach
 
 
 @dataclass(frozen=True)
@@ -106,7 +104,7 @@ def bayesian_comparisons(
 def _signed_rank(
     differences: FloatArray, rope: float, reach: Reach, samples: int, seed: int
 ) -> tuple[Posterior, str]:
-    if why := reach.lack(LEVEL):
+    if why := reach.shortfall(LEVEL):
         return Posterior(*[float("nan")] * 3), why
     return signed_rank(differences, rope, samples=samples, seed=seed), ""
 

@@ -20,7 +20,7 @@ from qe.display.numbers import p_value as p_shown
 from qe.display.summary import summarised
 from qe.display.table import UNBOUNDED, Column, Table
 from qe.evaluation.leaderboard import Outputs, outputs_of
-from qe.statistics.corrections import correct
+from qe.statistics.family import correct
 from qe.statistics.metric import METRICS, ExchangedMetric, title_of
 from qe.statistics.result import LEVEL, p_value
 

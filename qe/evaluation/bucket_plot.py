@@ -10,16 +10,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from qe.display.drawing import INK, PALETTE, headline, new_figure, plain_axes
-from qe.evaluation.bucket_table import Titled
-from qe.statistics.buckets import BucketReport, Buckets, InBucket
+from qe.statistics.buckets import BucketReport, Buckets
+from qe.statistics.family import Pair, Titles
 from qe.statistics.metric import title_of
 
 MOST = 40  # buckets beyond which lines cannot be told apart
 
 
-def bucket_forest(report: BucketReport, buckets: Buckets, titled: Titled = title_of) -> Figure | None:
+def bucket_forest(report: BucketReport, buckets: Buckets, titles: Titles = title_of) -> Figure | None:
     """Differences with their intervals in every bucket; None where there are too many to draw."""
-    shown = [one for one in report.differences if one.by == buckets.name]
+    shown = report.by_kind(buckets.name)
     metrics = list(dict.fromkeys(one.metric for one in shown))
     pairs = list(dict.fromkeys((one.system, one.baseline) for one in shown))
     lines = len(buckets.labels) * len(pairs)
@@ -29,7 +29,7 @@ def bucket_forest(report: BucketReport, buckets: Buckets, titled: Titled = title
     panels = figure.subplots(1, len(metrics), sharey=True, squeeze=False)[0]
     for axes, metric in zip(panels, metrics, strict=True):
         _panel(axes, [one for one in shown if one.metric == metric], buckets.labels, pairs, report.level)
-        headline(axes, titled(metric), "difference, 95 % interval")
+        headline(axes, titles(metric), "difference, 95 % interval")
     figure.supxlabel(f"filled: p ≤ {report.level:g}, corrected", fontsize=8)
     if len(pairs) > 1:
         handles, labels = panels[0].get_legend_handles_labels()
@@ -39,7 +39,7 @@ def bucket_forest(report: BucketReport, buckets: Buckets, titled: Titled = title
 
 def _panel(
     axes: Axes,
-    shown: Sequence[InBucket],
+    shown: Sequence[Pair],
     labels: Sequence[str],
     pairs: Sequence[tuple[str, str]],
     level: float,
@@ -51,7 +51,7 @@ def _panel(
         colour = PALETTE[number % len(PALETTE)]
         shift = (number - (len(pairs) - 1) / 2) * 0.7 / len(pairs)
         for one in own:
-            place = labels.index(one.bucket) + shift
+            place = labels.index(one.bucket.label if one.bucket else "") + shift
             face = colour if one.p_corrected <= level else "white"
             label = f"{pair[0]} : {pair[1]}" if one is own[0] else None
             axes.plot(

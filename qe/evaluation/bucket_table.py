@@ -1,15 +1,14 @@
 """Differences in buckets as tables for people, and what they rest on."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from qe.display.numbers import Shown, count, interval, number, p_value
 from qe.display.table import Column, Table
 from qe.evaluation.report_tables import INTERVAL, PAIRS_LIMIT
-from qe.statistics.buckets import BucketReport, Buckets, Dependence, InBucket
+from qe.statistics.buckets import BucketReport, Buckets, Dependence
+from qe.statistics.family import Bucket, Pair, Titles
 from qe.statistics.metric import METRICS, title_of
-
-Titled = Callable[[str], str]  # what people call a metric
 
 _COLUMNS = (
     Column("metric", once=True), Column("system", once=True), Column("minus", once=True), Column("bucket"),
@@ -18,13 +17,13 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def bucket_tables(report: BucketReport, digits: int | None = None, titled: Titled = title_of) -> list[Table]:
+def bucket_tables(report: BucketReport, digits: int | None = None, titles: Titles = title_of) -> list[Table]:
     """A table for each kind of buckets, unless the pairs are too many; p-values are corrected.
 
     digits  of scores; default: those of the metric
     """
     return (
-        [] if _many(report) else [bucket_table(report, one, digits, titled=titled) for one in report.buckets]
+        [] if _many(report) else [bucket_table(report, one, digits, titles=titles) for one in report.buckets]
     )
 
 
@@ -37,15 +36,14 @@ def bucket_table(
     buckets: Buckets,
     digits: int | None = None,
     metric: str | None = None,
-    titled: Titled = title_of,
+    titles: Titles = title_of,
 ) -> Table:
     """The differences of all pairs in each bucket of one kind, by all metrics or by one."""
-    every = [one for one in report.differences if one.by == buckets.name]
-    shown = [one for one in every if metric in (None, one.metric)]
+    shown = report.by_kind(buckets.name, metric)
     rows: list[Sequence[str]] = []
     before: tuple[str, ...] = ()
     for one in shown:
-        names = (titled(one.metric), one.system, one.baseline)
+        names = (titles(one.metric), one.system, one.baseline)
         rows += [()] if before and names != before else []
         shown_digits = METRICS.get(one.metric).digits if digits is None else digits
         rows.append((*names, *_cells(one, shown_digits, report.level)))
@@ -53,20 +51,21 @@ def bucket_table(
     return Table(f"By {buckets.name}: {buckets.about}", _COLUMNS, rows)
 
 
-def _cells(one: InBucket, digits: int, level: float) -> list[str]:
+def _cells(one: Pair, digits: int, level: float) -> list[str]:
     scores = [number(score, digits) for score in one.scores]
     told = number(one.result.difference, digits), interval(one.ci, digits)
-    return [one.bucket, count(one.segments), *scores, *told, p_of(one, level)]
+    bucket = one.bucket or Bucket("", "", 0)
+    return [bucket.label, count(bucket.segments), *scores, *told, p_of(one, level)]
 
 
-def p_of(one: InBucket, level: float) -> Shown:
+def p_of(one: Pair, level: float) -> Shown:
     """The corrected p-value, marked where it is significant."""
     return p_value(one.p_corrected, level, one.result.undecided)
 
 
-def bucket_notes(report: BucketReport, titled: Titled = title_of) -> list[str]:
+def bucket_notes(report: BucketReport, titles: Titles = title_of) -> list[str]:
     """The families, whether differences depend on the bucket, cautions."""
-    sizes = ", ".join(f"{titled(name)}: {size}" for name, size in report.family["comparisons"].items())
+    sizes = ", ".join(f"{titles(name)}: {size}" for name, size in report.family["comparisons"].items())
     lines = [
         f"buckets: p corrected ({report.family['correction']}) within families of comparisons ({sizes}: all"
         " buckets of all kinds); 95 % intervals: jackknife, uncorrected"
@@ -81,7 +80,7 @@ def bucket_notes(report: BucketReport, titled: Titled = title_of) -> list[str]:
         own = [one for one in report.dependences if one.by == by]
         for pair in dict.fromkeys((one.system, one.baseline) for one in own):
             told = [
-                f"{titled(one.metric)} {verdict(one, report.level)}"
+                f"{titles(one.metric)} {verdict(one, report.level)}"
                 for one in own
                 if (one.system, one.baseline) == pair
             ]

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from qe.evaluation.predictions import Predictions
 from qe.statistics.buckets import BucketReport, Buckets, compare_in_buckets
-from qe.statistics.comparisons import Comparisons, Procedure
+from qe.statistics.comparisons import Comparisons
 from qe.statistics.family import Rule
 from qe.statistics.levels import Levels
+from qe.statistics.scored import Predictions
+from qe.statistics.settings import ResamplingSettings
 
 BUCKET_METRICS = ("delta_avg", "spearman", "mae")
 
@@ -17,7 +18,7 @@ def evaluate_in_buckets(
     pairs: Sequence[tuple[str, str]],
     buckets: Sequence[Buckets],
     levels: Levels,
-    how: Procedure,
+    settings: ResamplingSettings,
     rule: Rule,
     samples: int | None = None,
 ) -> BucketReport:
@@ -32,5 +33,5 @@ def evaluate_in_buckets(
         for metric in kinds
         if not {(a, metric), (b, metric)} & set(predictions.unscored)
     ]
-    comparisons = Comparisons(replace(predictions, kinds=kinds), levels, how)
+    comparisons = Comparisons(replace(predictions, kinds=kinds), levels, settings)
     return compare_in_buckets(comparisons, keys, buckets, rule, samples=samples)

@@ -1,14 +1,10 @@
-"""Evaluation: a Report with intervals and significance of several systems.
+"""Evaluation: scores of several systems on the same segments, with intervals and significance."""
 
-It takes gold labels and the systems' predictions.
-"""
-
-import math
 import platform
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -17,30 +13,33 @@ from features.basics.errors import InputError, known_name, unknown_name
 from features.basics.numerals import LARGEST
 from features.basics.packages import DISTRIBUTION, versions
 from features.basics.progress import Progress, silent
-from features.basics.undefined import finite_or_none
 from features.storage.files import digest
 from qe.data.dataset import LabelScale
+from qe.display.files import plain
 from qe.display.summary import summarised, table_by
 from qe.display.table import Table as DisplayTable
 from qe.evaluation.buckets import evaluate_in_buckets
 from qe.evaluation.hints import hints, narrow, tails
-from qe.evaluation.pairs import CONFIDENCE, TESTS, Comparison, Test, check_test, json_name
-from qe.evaluation.predictions import Predictions
+from qe.statistics.bootstrap import NAMES
 from qe.statistics.buckets import BucketReport, Buckets
-from qe.statistics.cautions import cautions, few_units
-from qe.statistics.clusters import clusters
-from qe.statistics.comparisons import ALL_AT_ONCE, Comparisons, Procedure
-from qe.statistics.corrections import correct
-from qe.statistics.equivalence import Equivalence, check_margins, undecided_notes
-from qe.statistics.family import IN_TEST, Judged, Key, Rule, Scope, Table, copies_of, reversed_result
-from qe.statistics.groups import Groups
+from qe.statistics.comparisons import Comparisons, Result, compare
+from qe.statistics.equivalence import check_margins, undecided_notes
+from qe.statistics.family import Equivalence, Key, Pair, Scope, Table, cautions, few_units
 from qe.statistics.intervals import jackknife_interval
-from qe.statistics.levels import Levels
+from qe.statistics.levels import Groups, Levels
 from qe.statistics.metric import METRICS, Metric, RankedMetric
 from qe.statistics.metrics.delta_avg import delta_avg_by_n
+from qe.statistics.randomization import NAME as RANDOMIZATION
 from qe.statistics.ranks import RankInterval
-from qe.statistics.result import LEVEL, TestResult, check_enough, check_seed
+from qe.statistics.scored import Predictions
+from qe.statistics.settings import ResamplingSettings
+from qe.statistics.tukey import NAME as TUKEY
+from qe.statistics.tukey import SCHEFFE
 
+Test = Literal["ar", "bootstrap", "win-ratio", "tukey", "scheffe"]
+_TEST_NAMES = RANDOMIZATION, NAMES["centred"], NAMES["win-ratio"], TUKEY, SCHEFFE
+TESTS = dict(zip(get_args(Test), _TEST_NAMES, strict=True))
+CONFIDENCE = 0.95
 CLASS_METRICS = ("mcc", "f1", "auc")
 OF_PAPERS = ("pearson", "spearman", "mae", "rmse", "delta_avg")
 DEFAULT_METRICS = (
@@ -77,14 +76,14 @@ class SystemScores:
     n: int
 
     def to_json(self) -> dict[str, Any]:
-        named = {json_name(name): finite_or_none(value) for name, value in self.metrics.items()}
-        return {
-            **named,
-            "interval": [finite_or_none(bound) for bound in self.interval],
+        values: dict[str, Any] = plain({
+            **{json_name(name): value for name, value in self.metrics.items()},
+            "interval": self.interval,
             "n": self.n,
-            "ci": {json_name(m): [finite_or_none(b) for b in bounds] for m, bounds in self.ci.items()},
-            "delta_avg_by_n": {str(n): finite_or_none(v) for n, v in enumerate(self.delta_avg_by_n, start=2)},
-        }
+            "ci": {json_name(name): bounds for name, bounds in self.ci.items()},
+            "delta_avg_by_n": dict(enumerate(self.delta_avg_by_n.tolist(), start=2)),
+        })  # fmt: skip
+        return values
 
 
 @summarised
@@ -96,11 +95,11 @@ class Report:
     ----------
     systems : mapping of str to SystemScores
         Name -> SystemScores, in the order given.
-    comparisons : sequence of Comparison
+    comparisons : sequence of Pair
         All pairs, or each system with each named baseline.
     clusters : mapping of str to list of list of str
-        Metric -> systems that cannot be told apart, best first (corrected over all pairs); a metric is
-        absent where that cannot be decided.
+        Metric -> systems that no test separates, best first (corrected over all pairs); a metric is absent
+        if that cannot be decided.
     baselines : sequence of str
         The named baselines.
     recipe : mapping of str to Any
@@ -112,11 +111,11 @@ class Report:
     ranks : mapping of str to mapping of str to RankInterval
         Metric -> system -> how good and how bad its rank can be; from three systems on.
     buckets : BucketReport or None
-        The same comparisons in buckets of segments; None unless asked for.
+        The same comparisons in buckets of segments; None unless requested.
     """
 
     systems: Mapping[str, SystemScores]
-    comparisons: Sequence[Comparison]
+    comparisons: Sequence[Pair]
     clusters: Mapping[str, list[list[str]]]
     baselines: Sequence[str] = ()
     recipe: Mapping[str, Any] = field(default_factory=dict)
@@ -134,41 +133,46 @@ class Report:
         metrics = self.systems[known_name("system", system, self.systems)].metrics
         return metrics[known_name("metric", metric, metrics)]
 
-    def comparison(self, system: str, baseline: str, metric: str) -> Comparison:
+    def comparison(self, system: str, baseline: str, metric: str) -> Pair:
         """The comparison of that pair on that metric.
 
         Raises InputError for unknown names, and for a pair that was not compared.
         """
         self.score(system, metric)
         self.score(baseline, metric)
-        pairs = {(c.system, c.baseline): c for c in self.comparisons if c.metric == metric}
+        pairs = {pair.names: pair for pair in self.comparisons if pair.metric == metric}
         if (system, baseline) in pairs:
             return pairs[system, baseline]
-        turned = f"there is comparison('{baseline}', '{system}', '{metric}')"
-        few = "pairs are compared with samples; with baselines, each system with these alone"
+        reverse = f"there is comparison('{baseline}', '{system}', '{metric}')"
+        compared = "pairs are compared with samples; with baselines, each system with these alone"
         raise InputError(
             f"'{system}' was not compared with '{baseline}' by {metric}",
-            remedy=turned if (baseline, system) in pairs else few,
+            remedy=reverse if (baseline, system) in pairs else compared,
         )
 
     def to_json(self) -> dict[str, Any]:
         """Plain values only; undefined is None."""
-        return {
-            "systems": {name: scores.to_json() for name, scores in self.systems.items()},
-            "comparisons": [comparison.to_json() for comparison in self.comparisons],
-            "clusters": {json_name(m): groups for m, groups in self.clusters.items()},
-            "baselines": list(self.baselines),
-            "recipe": dict(self.recipe),
-            "notes": list(self.notes),
-            "equivalences": [
-                {**pair.to_json(), "metric": json_name(pair.metric)} for pair in self.equivalences
-            ],
-            "ranks": {
-                json_name(metric): {name: interval.to_json() for name, interval in of_metric.items()}
-                for metric, of_metric in self.ranks.items()
-            },
-            "buckets": None if self.buckets is None else self.buckets.to_json(),
-        }
+        values: dict[str, Any] = plain({
+            "systems": self.systems,
+            "comparisons": [_by_json_name(pair) for pair in self.comparisons],
+            "clusters": {json_name(metric): groups for metric, groups in self.clusters.items()},
+            "baselines": self.baselines,
+            "recipe": self.recipe,
+            "notes": self.notes,
+            "equivalences": [_by_json_name(pair) for pair in self.equivalences],
+            "ranks": {json_name(metric): ranks for metric, ranks in self.ranks.items()},
+            "buckets": self.buckets,
+        })  # fmt: skip
+        return values
+
+
+def json_name(metric: str) -> str:
+    """The name of a metric in JSON reports."""
+    return (METRICS.get(metric).json_key if metric in METRICS else "") or metric
+
+
+def _by_json_name(pair: Pair | Equivalence) -> dict[str, Any]:
+    return {**pair.to_json(), "metric": json_name(pair.metric)}
 
 
 def metrics_of(scale: LabelScale, gold: FloatArray | None = None) -> tuple[str, ...]:
@@ -183,8 +187,8 @@ def metrics_of(scale: LabelScale, gold: FloatArray | None = None) -> tuple[str, 
     labels = np.zeros(0) if gold is None else gold
     low = labels.min(initial=np.inf) if scale.low is None else scale.low
     high = labels.max(initial=-np.inf) if scale.high is None else scale.high
-    left = () if low >= 1 and high <= 5 else _OF_EFFORT
-    return tuple(name for name in DEFAULT_METRICS if name not in left)
+    omitted = () if low >= 1 and high <= 5 else _OF_EFFORT
+    return tuple(name for name in DEFAULT_METRICS if name not in omitted)
 
 
 def evaluate(
@@ -230,104 +234,78 @@ def evaluate(
     if not metrics:
         raise InputError("no metrics to evaluate")
     gold, predictions = _checked(gold, predictions)
-    chosen = {name: METRICS.get(name)() for name in metrics}
-    _check_choices(predictions, baselines, test, samples, seed)
+    kinds = {name: METRICS.get(name)() for name in metrics}
+    for name in baselines:
+        if name not in predictions:
+            raise unknown_name("baseline", name, predictions)
+    known_name("test", test, TESTS)
+    if samples is not None and samples < 0:
+        raise InputError(f"samples must be 0 or more, but got {samples}")
     for name in rankings:
         known_name("system", name, predictions, location="rankings")
     check_margins(margins or {}, metrics)
     if buckets and samples == 0:
         raise InputError("buckets are compared by resampling", remedy="ask for samples, or for no buckets")
-    correct([], correction)
-    rule = Rule(family, IN_TEST if test in ALL_AT_ONCE else correction)
+    settings = ResamplingSettings(test, samples=samples, seed=seed, correct=correction, family=family)
     levels = Levels.of(groups, len(gold))
+    unscored = {(n, key) for n in rankings for key, m in kinds.items() if not isinstance(m, RankedMetric)}
+    quality = {name: scale.sign * values for name, values in predictions.items()}
+    scored = Predictions(scale.sign * gold, quality, kinds, unscored)
+    better = {name: metric.higher_is_better for name, metric in kinds.items()}
+    every = compare(scored, levels, settings, better, progress=progress)
     pairs = [(a, b) for b in baselines for a in predictions if a not in baselines]
-    every = list(combinations(predictions, 2))
-    shown, all_pairs = (_table(list(some), predictions, chosen, rule) for some in (pairs or every, every))
-    drawn_samples = all_pairs.resamples() if samples is None else samples
-    oriented = {name: scale.sign * values for name, values in predictions.items()}
-    quality = scale.sign * gold
-    unscored = {(n, key) for n in rankings for key, m in chosen.items() if not isinstance(m, RankedMetric)}
-    scored = Predictions(quality, oriented, chosen, unscored)
-    engine = Comparisons(scored, levels, Procedure(test, drawn_samples, seed), progress)
-    systems = {
-        name: _scores(name, engine, scored, predictions[name], with_intervals=drawn_samples > 0)
-        for name in predictions
-    }
-    results = engine.tests(every) if drawn_samples else {}
-    judged = all_pairs.judge(results) if results else {}
-    by_metric = _clusters(systems, all_pairs, judged, chosen)
-    directions = {name: metric.higher_is_better for name, metric in chosen.items()}
-    same = engine.equivalences(judged, margins or {}, directions, Rule(family, correction))
-    told = shown.judge(_in_order(results, shown)) if pairs and results else judged
-    parted = None
-    if buckets:
-        parted = evaluate_in_buckets(scored, pairs or every, buckets, levels, engine.how, rule, samples)
+    shown = every.only(pairs) if pairs else every
+    clusters, same = every.clusters(), every.equivalences(margins or {}, correction)
+    warnings = few_units(levels) if every.engine.samples and levels.smallest < 2 else []
+    if every.results:
+        warnings = cautions(every.table, _with_p(every.tested, kinds), levels)
     return Report(
-        systems=systems,
-        comparisons=[
-            Comparison(*key, one.result, one.p_corrected, engine.interval(key)) for key, one in told.items()
-        ],
-        clusters=by_metric,
+        systems={
+            name: _scores(name, every.engine, scored, predictions[name]) for name in predictions
+        },
+        comparisons=shown.pairs(),
+        clusters=clusters,
         baselines=tuple(baselines),
-        recipe=_recipe(gold, scale, seed, test, correction, drawn_samples, shown, all_pairs, levels),
+        recipe=_recipe(gold, scale, every, shown.table, correction),
         notes=[
             *_ranks_alone(rankings, unscored),
             *hints(gold, predictions, baselines, scale, rankings),
             *narrow(gold, predictions),
             *([] if scale.classes else tails(gold, predictions, rankings)),
-            *(cautions(all_pairs, _with_p(judged, chosen), levels) if results else []),
+            *warnings,
             *undecided_notes(same),
-            *(few_units(levels) if drawn_samples and not results and levels.smallest < 2 else []),
         ],
         equivalences=same,
-        ranks=_ranks(engine, judged, {m: directions[m] for m in by_metric}),
-        buckets=parted,
-    )
+        ranks=_ranks(every, {metric: better[metric] for metric in clusters}),
+        buckets=evaluate_in_buckets(
+            scored, pairs or list(combinations(predictions, 2)), buckets, levels, every.engine.settings,
+            settings.rule, samples,
+        ) if buckets else None,
+    )  # fmt: skip
 
 
-def _ranks(
-    engine: Comparisons, judged: Mapping[Key, Judged], better: Mapping[str, bool]
-) -> dict[str, dict[str, RankInterval]]:
+def _ranks(result: Result, better: Mapping[str, bool]) -> dict[str, dict[str, RankInterval]]:
+    engine = result.engine
     if len(engine.scored.systems) < 3 or not better:
         return {}
-    how = engine.how
-    if how.test == "bootstrap":
-        return engine.ranks(judged, better, engine.drawn)
-    drawn = engine.scored.resampled(engine.levels, _RANK_SAMPLES, how.seed, engine.progress)
-    return engine.ranks(judged, better, drawn)
+    if engine.settings.test == "bootstrap":
+        return engine.ranks(result.tested, better, engine.virtual_scores)
+    drawn = engine.scored.resampled(engine.levels, _RANK_SAMPLES, engine.settings.seed, engine.progress)
+    return engine.ranks(result.tested, better, drawn)
 
 
-def _with_p(judged: Mapping[Key, Judged], chosen: Mapping[str, Metric]) -> dict[Key, Judged]:
+def _with_p(pairs: Mapping[Key, Pair], kinds: Mapping[str, Metric]) -> dict[Key, Pair]:
     first: dict[str, str] = {}
-    for name, metric in chosen.items():
+    for name, metric in kinds.items():
         first.setdefault(metric.kind, name)
-    shown = {*OF_PAPERS, *first.values(), *(name for name in chosen if chosen[name].kind == "classes")}
-    return {key: one for key, one in judged.items() if key[2] in shown}
+    shown = {*OF_PAPERS, *first.values(), *(name for name in kinds if kinds[name].kind == "classes")}
+    return {key: pair for key, pair in pairs.items() if pair.metric in shown}
 
 
 def _ranks_alone(rankings: Collection[str], unscored: Collection[tuple[str, str]]) -> list[str]:
     missing = sorted({metric for _, metric in unscored})
     lack = f"ranks without scores: {', '.join(missing)} cannot be computed"
     return [f"'{name}' holds {lack}" for name in rankings if missing]
-
-
-def _table(
-    pairs: list[tuple[str, str]],
-    predictions: Mapping[str, FloatArray],
-    metrics: Mapping[str, Metric],
-    rule: Rule,
-) -> Table:
-    keys = [(*pair, metric) for metric in metrics for pair in pairs]
-    return Table.of(keys, rule, alike=copies_of(predictions))
-
-
-def _in_order(results: Mapping[Key, TestResult], table: Table) -> dict[Key, TestResult]:
-    keys = [*table.copies, *table.twins, *(key for keys in table.members.values() for key in keys)]
-    ordered = {}
-    for a, b, metric in keys:
-        given = (a, b, metric) in results
-        ordered[a, b, metric] = results[a, b, metric] if given else reversed_result(results[b, a, metric])
-    return ordered
 
 
 def _checked(
@@ -358,35 +336,15 @@ def _finite(values: FloatArray, name: str) -> FloatArray:
     return array
 
 
-def _check_choices(
-    predictions: Mapping[str, FloatArray],
-    baselines: Sequence[str],
-    test: str,
-    samples: int | None,
-    seed: int,
-) -> None:
-    for name in baselines:
-        if name not in predictions:
-            raise unknown_name("baseline", name, predictions)
-    check_test(test)
-    check_seed(seed)
-    if samples is not None and samples < 0:
-        raise InputError(f"samples must be 0 or more, but got {samples}")
-    if samples:
-        check_enough(samples)
-
-
-def _scores(
-    name: str, engine: Comparisons, scored: Predictions, raw: FloatArray, with_intervals: bool
-) -> SystemScores:
+def _scores(name: str, engine: Comparisons, scored: Predictions, raw: FloatArray) -> SystemScores:
     undefined = any((name, metric) in scored.unscored for metric in scored.metrics)
     scores = scored.scores[name]
     return SystemScores(
         metrics=scores,
         ci={
-            key: jackknife_interval(scores[key], engine.without(name, key), CONFIDENCE, metric.interval_scale)
-            for key, metric in scored.kinds.items()
-            if with_intervals
+            key: jackknife_interval(scores[key], engine.jackknife(name, key), CONFIDENCE, kind.interval_scale)
+            for key, kind in scored.kinds.items()
+            if engine.samples
         },
         delta_avg_by_n=delta_avg_by_n(scored.gold, scored.predictions[name])[: BY_N_LIMIT - 1],
         interval=(np.nan, np.nan) if undefined else (float(raw.min()), float(raw.max())),
@@ -394,56 +352,21 @@ def _scores(
     )
 
 
-def _clusters(
-    systems: Mapping[str, SystemScores],
-    table: Table,
-    judged: Mapping[Key, Judged],
-    metrics: Mapping[str, Metric],
-) -> dict[str, list[list[str]]]:
-    short = {key[2] for key in table.short_of_samples(judged)}
-    grouped: dict[str, list[list[str]]] = {}
-    for metric, kind in metrics.items():
-        of_metric = {key[:2]: one for key, one in judged.items() if key[2] == metric}
-        if metric not in short and any(not np.isnan(one.result.p) for one in of_metric.values()):
-            p_values = {pair: one.p_corrected for pair, one in of_metric.items()}
-            order = best_first(systems, metric, kind.higher_is_better)
-            grouped[metric] = clusters(order, p_values, LEVEL)
-    return grouped
-
-
-def best_first(systems: Mapping[str, SystemScores], metric: str, higher_is_better: bool) -> list[str]:
-    """The systems by score, best first; undefined scores last, ties in the order given."""
-
-    def key(name: str) -> tuple[bool, float]:
-        score = systems[name].metrics[metric]
-        return math.isnan(score), -score if higher_is_better else score
-
-    return sorted(systems, key=key)
-
-
 def _recipe(
-    gold: FloatArray,
-    scale: LabelScale,
-    seed: int,
-    test: str,
-    correction: str,
-    samples: int,
-    shown: Table,
-    all_pairs: Table,
-    levels: Levels,
+    gold: FloatArray, scale: LabelScale, result: Result, shown: Table, correction: str
 ) -> dict[str, Any]:
-    family = shown.to_json()
+    settings, family = result.engine.settings, shown.to_json()
     return {
-        "seed": seed,
-        "samples": samples,
-        "test": TESTS[test],
+        "seed": settings.seed,
+        "samples": settings.samples,
+        "test": TESTS[settings.test],
         "confidence": CONFIDENCE,
         "interval": "jackknife",
-        "correction": IN_TEST if test in ALL_AT_ONCE else correction,
+        "correction": settings.rule.method,
         "family": family,
-        "cluster_family": all_pairs.to_json(),
+        "cluster_family": result.table.to_json(),
         "experimentwise_error_uncorrected": family["error_uncorrected"],
-        "units": levels.sizes(),
+        "units": result.engine.levels.sizes(),
         "delta_avg_by_n_limit": BY_N_LIMIT,
         "label": {
             "name": scale.name, "low": scale.low, "high": scale.high,

@@ -18,7 +18,7 @@ from qe.data.dataset import LabelScale, Split
 from qe.data.labels import hter
 from qe.display.summary import summarised
 from qe.evaluation.evaluate import evaluate
-from qe.statistics.groups import Groups
+from qe.statistics.levels import Groups
 
 ORACLES = ("effort", "hter", "bleu")
 RANKING, SCORING = ("delta_avg", "spearman"), ("mae", "rmse")

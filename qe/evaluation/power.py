@@ -26,14 +26,13 @@ from features.basics.threads import cores
 from features.basics.undefined import finite_or_none
 from qe.display.summary import summarised, table_by
 from qe.display.table import Table
-from qe.evaluation.pairs import json_name
-from qe.evaluation.predictions import Predictions
-from qe.statistics.comparisons import Comparisons, Procedure
-from qe.statistics.groups import Groups, group_index
-from qe.statistics.levels import Levels
+from qe.evaluation.evaluate import json_name
+from qe.statistics.comparisons import Comparisons
+from qe.statistics.levels import Groups, Levels, group_index
 from qe.statistics.metric import METRICS, ExchangedMetric, Metric, title_of
-from qe.statistics.power import check_pilot, check_shares, pilot_certainty
 from qe.statistics.result import check_enough, check_seed
+from qe.statistics.scored import Predictions
+from qe.statistics.settings import ResamplingSettings
 
 DEFAULT_METRICS = ("delta_avg", "spearman", "mae")
 FEW_PILOTS = 100  # units of a pilot below which its variance is a rough guess
@@ -226,6 +225,26 @@ def power(
     )
 
 
+def pilot_certainty(influence: FloatArray) -> float:
+    """Degrees of freedom of a pilot's variance: how sure it is, from the kurtosis of its values.
+
+    influence  (n,) what each unit of the pilot adds to the difference
+
+    n - 1 for normal values, fewer with heavy tails: 2 n / (kurtosis - 1), by the variance of a sample
+    variance. A planner that takes the variance for known promises too much. Source: Browne 1995.
+    """
+    n = len(influence)
+    kurtosis = float(stats.kurtosis(influence, fisher=False, bias=True)) if np.ptp(influence) > 0 else 3.0
+    return float(np.clip(2 * n / max(kurtosis - 1, 1e-9), 1.0, n - 1.0))
+
+
+def check_shares(**shares: float) -> None:
+    """Raises InputError for values outside (0, 1)."""
+    for name, value in shares.items():
+        if not 0 < value < 1:
+            raise InputError(f"{name} must lie between 0 and 1, but got {value}")
+
+
 def _unit(groups: Groups | None) -> str:
     return "segment" if groups is None else "group"
 
@@ -281,15 +300,18 @@ class _Pilot:
         settings: PowerSettings,
     ) -> "_Pilot":
         index, units = group_index(np.arange(len(gold)) if groups is None else groups, len(gold))
-        check_pilot(units)
+        if units < _FEWEST:
+            raise InputError(f"a pilot has at least {_FEWEST} segments (groups), but got {units}")
         if np.array_equal(system, baseline):
             raise InputError("the systems of the pilot do not differ", remedy="take a pair that differs")
         sides = {"own": system, "other": baseline}
         levels = Levels.of(groups, len(gold))
         pair = Comparisons(
-            Predictions(gold, sides, {name: metric}), levels, Procedure("ar", 0, settings.seed)
+            Predictions(gold, sides, {name: metric}),
+            levels,
+            ResamplingSettings(samples=0, seed=settings.seed),
         )
-        (differences,) = pair.left_out(("own", "other", name))
+        (differences,) = pair.jackknife_differences(("own", "other", name))
         if np.isnan(differences).any():
             raise InputError(f"{name} is undefined for the pilot", remedy="leave the metric out")
         count = len(differences)
@@ -376,7 +398,7 @@ class _Pilot:
         rows = draw.rows
         gold, sides = self.gold[rows], {"own": moved[rows], "other": self.other[rows]}
         scored = Predictions(gold, sides, {self.name: self.metric})
-        how = Procedure("ar", self.settings.samples, draw.seed)
+        how = ResamplingSettings(samples=self.settings.samples, seed=draw.seed)
         result = Comparisons(scored, Levels.of(draw.groups, len(rows)), how).test("own", "other")[self.name]
         gain = self.sign * result.difference
         return gain if result.p <= self.settings.threshold and gain > 0 else 0.0
@@ -421,7 +443,7 @@ def _needed(pilot: _Pilot, gain: float, progress: Progress) -> tuple[int | None,
     ratio = pilot.expected(pilot.units) / gain
     if ratio > _MAX_RATIO:
         raise InputError(
-            f"a gain of {gain:g} in {pilot.name} needs over {_MAX_RATIO**2:g} times the segments of the pilot",
+            f"a gain of {gain:g} in {pilot.name} needs over {_MAX_RATIO**2:g} times the pilot's segments",
             remedy="ask for a larger gain",
         )
     guess = pilot.units * ratio**2

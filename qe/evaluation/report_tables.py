@@ -9,9 +9,10 @@ from typing import Literal
 
 from qe.display.numbers import Shown, count, general, interval, number, p_value
 from qe.display.table import Column, Table
-from qe.evaluation.evaluate import OF_PAPERS, Report, best_first
-from qe.evaluation.pairs import Comparison
-from qe.statistics.equivalence import cluster_words
+from qe.evaluation.evaluate import OF_PAPERS, Report
+from qe.statistics.comparisons import best_first
+from qe.statistics.equivalence import cluster_note
+from qe.statistics.family import Pair
 from qe.statistics.metric import METRICS, title_of
 from qe.statistics.result import LEVEL
 
@@ -43,6 +44,11 @@ def differences(report: Report) -> list[Table]:
 def summary_table(report: Report) -> Table:
     """The systems, best first by the first metric, and what a reader must know of the scores."""
     return replace(report_tables(report)[0], notes=notes(report))
+
+
+def _best_first(report: Report, metric: str) -> list[str]:
+    scores = {name: each.metrics[metric] for name, each in report.systems.items()}
+    return best_first(scores, METRICS.get(metric).higher_is_better)
 
 
 def metrics_of(report: Report, kind: Kind) -> list[str]:
@@ -104,7 +110,7 @@ def _tested(report: Report) -> list[str]:
     return [metric for metric in (*metrics_of(report, "classes"), *OF_PAPERS) if metric in tested]
 
 
-def _difference(one: Comparison) -> list[Shown]:
+def _difference(one: Pair) -> list[Shown]:
     digits = METRICS.get(one.metric).digits
     return [number(one.result.difference, digits), interval(one.ci, digits), p_cell(one)]
 
@@ -115,7 +121,7 @@ def _intervals(report: Report) -> bool:
 
 def _sections(report: Report, metric: str, baseline: str | None) -> list[list[str]]:
     better = METRICS.get(metric).higher_is_better
-    order = best_first(report.systems, metric, better)
+    order = _best_first(report, metric)
     if baseline is None:
         return [order]
     sections: dict[int, list[str]] = {1: [], 0: [], -1: []}
@@ -146,7 +152,7 @@ def _cells(report: Report, name: str, metrics: Sequence[str], baseline: str | No
     return cells
 
 
-def p_cell(comparison: Comparison) -> Shown:
+def p_cell(comparison: Pair) -> Shown:
     """The corrected p-value, marked where it is significant."""
     return p_value(comparison.p_corrected, LEVEL, comparison.result.undecided)
 
@@ -172,11 +178,11 @@ def notes(report: Report) -> list[str]:
         lines += _test_notes(report)
     for metric, groups in report.clusters.items():
         if metric in _primaries(report) and len(report.systems) > 1:
-            words = [", ".join(group) + cluster_words(group, report.equivalences, metric) for group in groups]
+            words = [", ".join(group) + cluster_note(group, report.equivalences, metric) for group in groups]
             lines.append(f"{title_of(metric)} clusters: " + " > ".join(words))
     for metric, ranks in report.ranks.items():
         if metric in _primaries(report):
-            order = best_first(report.systems, metric, METRICS.get(metric).higher_is_better)
+            order = _best_first(report, metric)
             told = ", ".join(f"{name} {ranks[name]}" for name in order)
             lines.append(f"{title_of(metric)} ranks, simultaneous (bootstrap): {told}")
     lines += _equivalence_notes(report)

@@ -5,7 +5,6 @@ It has intervals, tests and thresholds.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -13,23 +12,22 @@ import numpy as np
 from features.basics.array_types import BoolArray, FloatArray, IntArray
 from features.basics.errors import InputError, unknown_name
 from features.basics.progress import Progress, silent
-from features.basics.undefined import finite_or_none
 from qe.data.splits import make_folds
+from qe.display.files import plain
 from qe.display.summary import summarised, table_by
 from qe.display.table import Table as DisplayTable
-from qe.evaluation.pairs import CONFIDENCE, Comparison
+from qe.evaluation.evaluate import CONFIDENCE
 from qe.evaluation.reliability import Bin, calibration_sums, ece, ece_by_chance, reliability
-from qe.statistics.additive import Additive
-from qe.statistics.cautions import cautions
-from qe.statistics.clusters import clusters
-from qe.statistics.comparisons import Comparisons, Procedure
-from qe.statistics.corrections import correct
-from qe.statistics.family import Rule, Scope, Table, copies_of
+from qe.statistics.comparisons import compare
+from qe.statistics.family import Pair, Scope, cautions
 from qe.statistics.intervals import jackknife_interval
 from qe.statistics.levels import Levels
-from qe.statistics.result import LEVEL, Measure, check_enough, check_seed
+from qe.statistics.metrics.classes import confusion, f1_score, matthews
+from qe.statistics.result import Measure
+from qe.statistics.scored import Additive
+from qe.statistics.settings import ResamplingSettings
 
-# Columns of counts: BAD found, OK tagged BAD, BAD tagged OK, OK found.
+# Columns of counts.
 _TP, _FP, _FN, _TN = range(4)
 
 
@@ -42,44 +40,33 @@ def confusions(gold: BoolArray, predicted: BoolArray, offsets: IntArray) -> Floa
     >>> confusions(np.array([True, False]), np.array([True, True]), np.array([0, 1, 2])).tolist()
     [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]]
     """
-    cells = np.stack([gold & predicted, ~gold & predicted, gold & ~predicted, ~gold & ~predicted], axis=1)
-    sums = np.concatenate([np.zeros((1, 4)), np.cumsum(cells, axis=0, dtype=np.float64)])
+    sums = np.concatenate([np.zeros((1, 4)), np.cumsum(confusion(gold, predicted), axis=0)])
     return np.diff(sums[offsets], axis=0)
 
 
 def mcc(counts: FloatArray) -> FloatArray:
-    """(..., 4) counts -> (...) Matthews' correlation coefficient.
-
-    0 where gold or prediction knows one tag only (its limit: Chicco and Jurman 2020); NaN without tags.
+    """(..., 4) counts -> (...) Matthews correlation; 0 if a side has one tag only, NaN without tags.
 
     >>> mcc(np.array([2.0, 1, 1, 4])).round(4)
     np.float64(0.4667)
     """
-    tp, fp, fn, tn = np.moveaxis(np.asarray(counts, np.float64), -1, 0)
-    spread = np.sqrt((tp + fp) * (tp + fn)) * np.sqrt((tn + fp) * (tn + fn))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        value = np.where(spread > 0, (tp * tn - fp * fn) / spread, 0.0)
-    return np.where(tp + fp + fn + tn > 0, value, np.nan)
+    known = np.sum(counts, axis=-1) > 0
+    return np.where(known, np.nan_to_num(matthews(counts)), np.nan)[()]
 
 
 def f1_bad(counts: FloatArray) -> FloatArray:
     """(..., 4) counts -> (...) F1 of BAD; NaN if neither gold nor prediction has one."""
-    return _f1(counts[..., _TP], counts[..., _FP] + counts[..., _FN])
+    return f1_score(counts[..., _TP], counts[..., _FP] + counts[..., _FN])
 
 
 def f1_ok(counts: FloatArray) -> FloatArray:
     """(..., 4) counts -> (...) F1 of OK; NaN if neither gold nor prediction has one."""
-    return _f1(counts[..., _TN], counts[..., _FP] + counts[..., _FN])
+    return f1_score(counts[..., _TN], counts[..., _FP] + counts[..., _FN])
 
 
 def f1_mult(counts: FloatArray) -> FloatArray:
     """(..., 4) counts -> (...) the product of both, the measure of WMT16 to WMT18."""
     return f1_bad(counts) * f1_ok(counts)
-
-
-def _f1(right: FloatArray, wrong: FloatArray) -> FloatArray:
-    with np.errstate(invalid="ignore"):
-        return np.asarray(2 * right / (2 * right + wrong))
 
 
 METRICS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
@@ -160,11 +147,11 @@ class WordReport:
         whatever the truth; empty without resampling.
     reliability : mapping of str to sequence of Bin
         System -> bins of its probabilities, where these are known.
-    comparisons : sequence of Comparison
+    comparisons : sequence of Pair
         All pairs, or each system with each baseline, by every metric.
     clusters : mapping of str to list of list of str
-        Metric -> systems that cannot be told apart, best first; empty with baselines, absent where
-        nothing can be decided.
+        Metric -> systems that no test separates, best first; empty with baselines, absent if nothing can
+        be decided.
     segments : int
         How many there are.
     tags : pair of int and int
@@ -173,7 +160,7 @@ class WordReport:
 
     scores: Mapping[str, Mapping[str, float]]
     ci: Mapping[str, Mapping[str, tuple[float, float]]]
-    comparisons: Sequence[Comparison]
+    comparisons: Sequence[Pair]
     clusters: Mapping[str, list[list[str]]]
     segments: int
     tags: tuple[int, int]
@@ -187,19 +174,13 @@ class WordReport:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values only; undefined is None."""
-        systems = {
-            name: {
-                **{metric: finite_or_none(value) for metric, value in scores.items()},
-                "ci": {m: [finite_or_none(end) for end in ends] for m, ends in self.ci.get(name, {}).items()},
-            }
-            for name, scores in self.scores.items()
-        }
-        return {
-            "segments": self.segments, "tags": self.tags[0], "bad": self.tags[1], "systems": systems,
-            "comparisons": [one.to_json() for one in self.comparisons], "clusters": dict(self.clusters),
-            "recipe": dict(self.recipe), "notes": list(self.notes),
-            "reliability": {name: [b.to_json() for b in bins] for name, bins in self.reliability.items()},
-        }  # fmt: skip
+        values: dict[str, Any] = plain({
+            "segments": self.segments, "tags": self.tags[0], "bad": self.tags[1],
+            "systems": {name: {**each, "ci": self.ci.get(name, {})} for name, each in self.scores.items()},
+            "comparisons": self.comparisons, "clusters": self.clusters, "recipe": self.recipe,
+            "notes": self.notes, "reliability": self.reliability,
+        })  # fmt: skip
+        return values
 
 
 def evaluate_words(
@@ -233,51 +214,38 @@ def evaluate_words(
     samples : int or None, default=None
         Resamples; 0: no intervals, no tests; default: what the comparisons need.
     """
-    _check(gold, predictions, offsets, baselines, samples, seed)
+    _check(gold, predictions, offsets, baselines)
+    settings = ResamplingSettings(samples=samples, seed=seed, correct=correction, family=family)
     counts = {name: confusions(gold, tags, offsets) for name, tags in predictions.items()}
-    pairs = [(a, b) for b in baselines for a in predictions if a not in baselines]
-    pairs = pairs or list(combinations(predictions, 2))
-    correct([], correction)
-    table = Table.of(
-        [(*pair, metric) for metric in METRICS for pair in pairs],
-        Rule(family, correction),
-        alike=copies_of(predictions),
-    )
-    drawn = table.resamples() if samples is None else samples
-    totals = {name: one.sum(axis=0) for name, one in counts.items()}
-    scores = {
-        name: {m: float(metric(total)) for m, metric in METRICS.items()} for name, total in totals.items()
-    }
-    known = dict(probabilities or {})
-    sums = {name: calibration_sums(gold, bad, offsets) for name, bad in known.items()}
-    for name, by_bin in sums.items():
-        scores[name] |= {"ece": float(ece(by_bin.sum(axis=0))), "ece_by_chance": ece_by_chance(by_bin)}
     measures = {name: Measure(slice(0, 4), metric) for name, metric in METRICS.items()}
-    scored = Additive({name: one[None] for name, one in counts.items()}, measures)
+    scored = Additive({name: each[None] for name, each in counts.items()}, measures)
     levels = Levels.of(None, len(offsets) - 1)
-    engine = Comparisons(scored, levels, Procedure("ar", drawn, seed), progress)
-    judged = table.judge(engine.tests(pairs)) if drawn and pairs else {}
-    comparisons = [
-        Comparison(*key, one.result, one.p_corrected, engine.interval(key)) for key, one in judged.items()
-    ]
+    pairs = [(a, b) for b in baselines for a in predictions if a not in baselines]
+    better = dict.fromkeys(METRICS, True)
+    result = compare(scored, levels, settings, better, pairs or None, progress=progress)
+    scores = {name: {metric: scored.score(name, metric) for metric in METRICS} for name in predictions}
+    probabilities = probabilities or {}
+    for name, bad in probabilities.items():
+        by_bin = calibration_sums(gold, bad, offsets)
+        scores[name] |= {"ece": float(ece(by_bin.sum(axis=0))), "ece_by_chance": ece_by_chance(by_bin)}
+    samples = result.engine.samples
     return WordReport(
         scores,
         {
-            name: {m: _interval(m, scores[name][m], engine.without(name, m)) for m in METRICS}
+            name: {m: _interval(m, scores[name][m], result.engine.jackknife(name, m)) for m in METRICS}
             for name in counts
-        }
-        if drawn
-        else {},
-        comparisons,
-        _clusters(scores, comparisons) if judged and not baselines else {},
+            if samples
+        },
+        result.pairs(),
+        {} if baselines else result.clusters(),
         len(offsets) - 1,
         (len(gold), int(gold.sum())),
         {
-            "samples": drawn, "seed": seed, "confidence": CONFIDENCE, "interval": "jackknife",
-            "units": "segments", "correction": correction, "family": table.to_json(),
+            "samples": samples, "seed": seed, "confidence": CONFIDENCE, "interval": "jackknife",
+            "units": "segments", "correction": correction, "family": result.table.to_json(),
         },
-        cautions(table, judged, levels) if judged else (),
-        {name: reliability(gold, bad) for name, bad in known.items()},
+        cautions(result.table, result.tested, levels) if result.tested else (),
+        {name: reliability(gold, bad) for name, bad in probabilities.items()},
     )  # fmt: skip
 
 
@@ -291,8 +259,6 @@ def _check(
     predictions: Mapping[str, BoolArray],
     offsets: IntArray,
     baselines: Sequence[str],
-    samples: int | None,
-    seed: int,
 ) -> None:
     for name, tags in predictions.items():
         if len(tags) != len(gold):
@@ -302,18 +268,3 @@ def _check(
             raise unknown_name("baseline", name, predictions)
     if not len(gold) or offsets[-1] != len(gold):
         raise InputError(f"{len(gold)} gold tags, but segments of {offsets[-1]}")
-    check_seed(seed)
-    if samples:
-        check_enough(samples)
-
-
-def _clusters(
-    scores: Mapping[str, Mapping[str, float]], comparisons: Sequence[Comparison]
-) -> dict[str, list[list[str]]]:
-    grouped = {}
-    for metric in METRICS:
-        order = sorted(scores, key=lambda name: -np.nan_to_num(scores[name][metric], nan=-np.inf))
-        p_values = {(c.system, c.baseline): c.p_corrected for c in comparisons if c.metric == metric}
-        if not all(np.isnan(p) for p in p_values.values()):
-            grouped[metric] = clusters(order, p_values, LEVEL)
-    return grouped

@@ -19,16 +19,16 @@ from qe.data.dataset import LabelScale
 from qe.data.table_rows import Row, read_rows
 from qe.display.numbers import p_value, signed
 from qe.display.summary import summarised
-from qe.evaluation.predictions import Predictions
 from qe.models.learned import Learned
 from qe.models.model import Model
 from qe.scoring.scorer import Options, Scorer
-from qe.statistics.comparisons import Comparisons, Procedure
+from qe.statistics.comparisons import Comparisons
+from qe.statistics.intervals import exceeds
 from qe.statistics.levels import Levels
 from qe.statistics.metric import METRICS, Metric, title_of
-from qe.statistics.one_sided import exceeds
-from qe.statistics.reach import Tail
-from qe.statistics.result import TestResult, check_seed
+from qe.statistics.result import Tail, TestResult, check_seed
+from qe.statistics.scored import Predictions
+from qe.statistics.settings import ResamplingSettings
 from qe.tracking import registry
 from qe.tracking.logged_models import model_directory
 from qe.training.train import Outcome
@@ -325,9 +325,11 @@ def _judge(
         return decision
     result = better_by(gold, predicted[own], predicted[other], kind(), margin, samples, seed)
     gain = result.difference
-    why = result.reach.lack(level) if result.reach is not None and result.units else ""
+    why = result.reach.shortfall(level) if result.reach is not None and result.units else ""
     better = bool(gain > margin and result.p <= level and not why)
-    pair = _compared(gold, predicted[own], predicted[other], kind(), Procedure("ar", samples, seed))
+    pair = _compared(
+        gold, predicted[own], predicted[other], kind(), ResamplingSettings(samples=samples, seed=seed)
+    )
     ci = pair.interval(("new", "old", "metric"))
     if not kind.higher_is_better:
         ci = -ci[1], -ci[0]
@@ -359,21 +361,21 @@ def better_by(
     """
     sign = 1.0 if metric.higher_is_better else -1.0
     tail: Tail = "greater" if metric.higher_is_better else "less"
-    pair = _compared(gold, new, old, metric, Procedure("ar", samples, seed, tail=tail))
+    pair = _compared(gold, new, old, metric, ResamplingSettings(samples=samples, seed=seed, tail=tail))
     gain = sign * pair.difference("new", "old", "metric")
     if margin == 0:
         return replace(pair.test("new", "old")["metric"], difference=gain)
     reach = replace(pair.levels.reach, tail="greater")
-    left_out = [sign * differences for differences in pair.left_out(("new", "old", "metric"))]
-    p = exceeds(gain, left_out, margin, reach.smallest)
+    left_out = [sign * differences for differences in pair.jackknife_differences(("new", "old", "metric"))]
+    p = exceeds(gain, left_out, margin, reach.min_p)
     return TestResult(gain, p, "one-sided t test (jackknife)", "segment", 0, "greater", False, reach)
 
 
 def _compared(
-    gold: FloatArray, new: FloatArray, old: FloatArray, metric: Metric, how: Procedure
+    gold: FloatArray, new: FloatArray, old: FloatArray, metric: Metric, settings: ResamplingSettings
 ) -> Comparisons:
     scored = Predictions(gold, {"new": new, "old": old}, {"metric": metric})
-    return Comparisons(scored, Levels.of(None, len(gold)), how)
+    return Comparisons(scored, Levels.of(None, len(gold)), settings)
 
 
 def _reason(

@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING
 from features.basics.doors import door
 
 if TYPE_CHECKING:
-    from qe.statistics.association import Association as Association
-    from qe.statistics.association import spearman_association as spearman_association
     from qe.statistics.bayesian import Posterior as Posterior
     from qe.statistics.bayesian import correlated_t as correlated_t
     from qe.statistics.bayesian import signed_rank as signed_rank
@@ -14,14 +12,14 @@ if TYPE_CHECKING:
     from qe.statistics.buckets import BucketReport as BucketReport
     from qe.statistics.buckets import Buckets as Buckets
     from qe.statistics.buckets import compare_in_buckets as compare_in_buckets
-    from qe.statistics.corrections import correct as correct
-    from qe.statistics.corrections import experimentwise_error as experimentwise_error
     from qe.statistics.correlations import williams_test as williams_test
     from qe.statistics.correlations import zou_interval as zou_interval
-    from qe.statistics.equivalence import Equivalence as Equivalence
     from qe.statistics.equivalence import tost as tost
+    from qe.statistics.family import Equivalence as Equivalence
+    from qe.statistics.family import Pair as Pair
     from qe.statistics.family import Rule as Rule
-    from qe.statistics.instability import Instability as Instability
+    from qe.statistics.family import correct as correct
+    from qe.statistics.family import experimentwise_error as experimentwise_error
     from qe.statistics.intervals import bca_interval as bca_interval
     from qe.statistics.intervals import jackknife_interval as jackknife_interval
     from qe.statistics.intervals import percentile_interval as percentile_interval
@@ -29,13 +27,12 @@ if TYPE_CHECKING:
     from qe.statistics.metric import ExchangedMetric as ExchangedMetric
     from qe.statistics.metric import Metric as Metric
     from qe.statistics.metric import RankedMetric as RankedMetric
-    from qe.statistics.power import detectable_difference as detectable_difference
-    from qe.statistics.power import size_needed as size_needed
+    from qe.statistics.metric import scorer as scorer
     from qe.statistics.randomization import randomization_test as randomization_test
     from qe.statistics.ranks import RankInterval as RankInterval
     from qe.statistics.ranks import rank_intervals as rank_intervals
     from qe.statistics.result import TestResult as TestResult
-    from qe.statistics.scikit_learn import scorer as scorer
+    from qe.statistics.settings import ResamplingSettings as ResamplingSettings
     from qe.statistics.tukey import tukey_hsd as tukey_hsd
 
 __getattr__, __dir__ = door(__name__, "qe.statistics.metric.METRICS")

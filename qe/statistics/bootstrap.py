@@ -1,20 +1,18 @@
-"""The paired bootstrap: all systems are scored on the same resampled test sets.
-
-Test sets are drawn with replacement.
-"""
+"""The paired bootstrap: all systems are scored on the same test sets, drawn with replacement."""
 
 from typing import Literal, get_args
 
 import numpy as np
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError, unknown_name
-from qe.statistics.groups import Groups, group_index, group_sums
-from qe.statistics.reach import Reach, Tail
+from features.basics.errors import InputError, known_name
+from qe.statistics.draws import bootstrap_counts, bootstrap_sums, sample_blocks
+from qe.statistics.levels import Groups, group_index, group_sums
 from qe.statistics.result import (
-    BLOCK_BYTES,
     Aggregate,
+    Reach,
     Rescore,
+    Tail,
     TestResult,
     as_runs,
     check_samples,
@@ -22,7 +20,6 @@ from qe.statistics.result import (
     p_value,
     rounding,
 )
-from qe.statistics.sums import bootstrap_counts, bootstrap_sums
 
 Method = Literal["centred", "win-ratio", "shifted"]
 METHODS: tuple[str, ...] = get_args(Method)
@@ -34,17 +31,10 @@ NAMES = {
 
 
 def bootstrap_scores(
-    statistics: FloatArray,
-    aggregate: Aggregate,
-    *,
-    samples: int = 1000,
-    seed: int = 0,
+    statistics: FloatArray, aggregate: Aggregate, *, samples: int = 1000, seed: int = 0,
     groups: Groups | None = None,
-    threads: int = 1,
-) -> FloatArray:
-    """(runs, samples) scores of virtual test sets.
-
-    The same seed draws the same segments everywhere.
+) -> FloatArray:  # fmt: skip
+    """(runs, samples) scores of virtual test sets; the same seed draws the same segments everywhere.
 
     statistics  (runs, n, k), or (n, k) for one run
     groups      (n,) group of each segment: whole groups are drawn
@@ -54,39 +44,30 @@ def bootstrap_scores(
     """
     check_samples(samples)
     runs = group_sums(as_runs(statistics), groups)
-    sums = bootstrap_sums(beside(runs), samples, seed, threads=threads)
-    return aggregate(apart(sums, len(runs)))
+    return aggregate(unstack(bootstrap_sums(stack(runs), samples, seed), len(runs)))
 
 
-def beside(runs: FloatArray) -> FloatArray:
+def stack(runs: FloatArray) -> FloatArray:
     """(r, n, k) -> (n, r k): runs (or systems) side by side, so that they share one draw."""
     return np.ascontiguousarray(runs.transpose(1, 0, 2)).reshape(runs.shape[1], -1)
 
 
-def apart(sums: FloatArray, runs: int) -> FloatArray:
-    """(samples, r k) -> (r, samples, k): the reverse of `beside`."""
+def unstack(sums: FloatArray, runs: int) -> FloatArray:
+    """(samples, r k) -> (r, samples, k): the reverse of `stack`."""
     return sums.reshape(len(sums), runs, -1).transpose(1, 0, 2)
 
 
 def bootstrap_rescored(
-    rescore: Rescore,
-    rows: int,
-    *,
-    samples: int = 1000,
-    seed: int = 0,
-    groups: Groups | None = None,
-    block_bytes: int = BLOCK_BYTES,
+    rescore: Rescore, rows: int, *, samples: int = 1000, seed: int = 0, groups: Groups | None = None
 ) -> FloatArray:
     """(samples,) scores of the same virtual test sets for a metric that is no function of sums.
 
-    `rescore` gets counts (B, rows); `block_bytes` bounds their size in one call and changes no digit.
+    `rescore` gets counts (B, rows).
     """
     check_samples(samples)
     index, units = (None, rows) if groups is None else group_index(groups, rows)
-    block = max(1, block_bytes // (4 * rows))
     scores = np.empty(samples)
-    for first in range(0, samples, block):
-        last = min(first + block, samples)
+    for first, last in sample_blocks(samples, 4 * rows, samples):
         counts = bootstrap_counts(units, seed, first, last)
         scores[first:last] = rescore(counts if index is None else counts[:, index])
     return scores
@@ -111,39 +92,30 @@ def bootstrap_test(
     difference : float
         Score of the system minus score of the baseline, on the real test set.
     units : int or None, default=None
-        Segments (groups) in which the systems differ: what so few cannot decide is not decided by drawing
-        them often; None: not known.
+        Segments (groups) in which the systems differ: drawing few of them often decides nothing more; None:
+        not known.
     method : {'centred', 'win-ratio', 'shifted'}, default='centred'
         `centred`: the signed differences, moved to mean 0, are the null distribution; `win-ratio`: the
         share of virtual test sets that the better system does not win (Koehn 2004), one-sided by nature;
         `shifted`: |difference| minus its mean (Riezler and Maxwell 2005, Figure 2), as published; it
         rejects true null hypotheses about twice too often (docs/results/significance.md).
     """
-    if method not in METHODS:
-        raise unknown_name("bootstrap test", method, METHODS)
+    known_name("bootstrap test", method, METHODS)
     differences = system - baseline
     tolerance = rounding(system, baseline)
+    null, observed = differences - difference, difference
     if method == "win-ratio":
-        tail = _winning_tail(difference, tail)
-        null, observed = -differences + difference, difference
+        null = difference - differences
+        if tail == "two-sided":
+            tail = "greater" if difference > 0 else "less"
     elif method == "shifted":
         if tail != "two-sided":
             raise InputError("the shifted bootstrap is two-sided", remedy="use the centred bootstrap")
         sizes = np.abs(differences)
         null, observed = np.maximum(sizes - sizes.mean(), 0.0), abs(difference)
-    else:
-        null, observed = differences - difference, difference
-    p = (
-        1.0
-        if abs(difference) <= tolerance
-        else p_value(null, observed, tail, exact=False, tolerance=tolerance)
-    )
+    p = 1.0
+    if not abs(difference) <= tolerance:
+        p = p_value(null, observed, tail, exact=False, tolerance=tolerance)
     error = monte_carlo_error(p, len(differences), exact=False)
     reach = None if units is None else Reach(units, resampled, tail)
     return TestResult(difference, p, NAMES[method], resampled, len(differences), tail, False, reach, error)
-
-
-def _winning_tail(difference: float, tail: Tail) -> Tail:
-    if tail != "two-sided":
-        return tail
-    return "greater" if difference > 0 else "less"

@@ -1,12 +1,12 @@
-"""Buckets of segments: where two systems differ, and if it depends on the bucket.
+"""Buckets of segments: where two systems differ, and whether the difference depends on the bucket.
 
-Every comparison in every bucket is one of a family (`qe.statistics.family`), so that looking at many
-buckets finds nothing by itself. "Significant here, not significant there" shows no dependence: that has a
-test of its own, of the differences between the differences.
+Every comparison in every bucket is one of a family (`qe.statistics.family`), so that looking at many buckets
+finds nothing by itself. "Significant here, not significant there" shows no dependence: that has a separate
+test, of the differences between the differences.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,22 +15,30 @@ from scipy import stats
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, known_name
-from features.basics.undefined import finite_or_none
+from qe.display.files import plain
 from qe.display.numbers import general, percent, span
 from qe.display.summary import summarised
-from qe.statistics.cautions import Titled, borderline, undecided
 from qe.statistics.comparisons import Comparisons
-from qe.statistics.corrections import correct
-from qe.statistics.family import IN_TEST, Judged, Key, Rule, Table
-from qe.statistics.groups import group_index
-from qe.statistics.intervals import jackknife_interval
-from qe.statistics.levels import Levels
+from qe.statistics.family import (
+    IN_TEST,
+    Bucket,
+    Key,
+    Pair,
+    Rule,
+    Table,
+    Titles,
+    borderline,
+    correct,
+    undecided,
+)
+from qe.statistics.intervals import jackknife_deviations, jackknife_interval
+from qe.statistics.levels import Groups, Levels, group_index
 from qe.statistics.metric import title_of
 from qe.statistics.result import TestResult
 
 Rows = NDArray[np.int64]
 BANDS = 4
-_MOST = 1000  # buckets of one kind: beyond, a column of names is no column of groups
+_MAX_BUCKETS = 1000  # of one kind: a column of more names is no column of groups
 _DIGITS = (3, 6, 17)
 _MIN_VARIANCE = 1e-300  # the inverse of smaller ones overflows
 
@@ -38,18 +46,12 @@ _MIN_VARIANCE = 1e-300  # the inverse of smaller ones overflows
 @summarised
 @dataclass(frozen=True, eq=False)
 class Buckets:
-    """One way to part n segments.
+    """One way to group n segments.
 
-    Parameters
-    ----------
-    name : str
-        What parts them: length, quality, rare, document, ...
-    about : str
-        What the labels tell, in words.
-    labels : tuple of str
-        Name of each bucket.
-    index : array of int
-        (n,) bucket of each segment.
+    name    what they are grouped by: length, quality, rare, document, ...
+    about   meaning of the labels, in words
+    labels  name of each bucket
+    index   (n,) bucket of each segment
     """
 
     name: str
@@ -57,7 +59,7 @@ class Buckets:
     labels: tuple[str, ...]
     index: Rows
 
-    def each(self) -> Iterator[tuple[str, Rows]]:
+    def items(self) -> Iterator[tuple[str, Rows]]:
         """Every bucket: its label, and its segments."""
         for number, label in enumerate(self.labels):
             yield label, np.flatnonzero(self.index == number)
@@ -68,9 +70,7 @@ class Buckets:
 
 
 def bands(name: str, about: str, values: FloatArray, count: int = BANDS) -> Buckets:
-    """Bands of about equally many segments.
-
-    Equal values share a band, so that there may be fewer bands.
+    """Bands of about equally many segments; equal values share a band, so that there may be fewer bands.
 
     Raises InputError for values that are not finite, fewer than 2 bands, and values that are all the same.
 
@@ -95,16 +95,16 @@ def bands(name: str, about: str, values: FloatArray, count: int = BANDS) -> Buck
     return Buckets(name, about, _labels(ends), index.astype(np.int64))
 
 
-def named(name: str, about: str, names: Sequence[str]) -> Buckets:
+def by_name(name: str, about: str, names: Sequence[str]) -> Buckets:
     """A bucket for each name, in order of first appearance.
 
     Raises InputError for fewer than 2 names, and for more than 1,000.
     """
     labels = tuple(dict.fromkeys(names))
-    if not 2 <= len(labels) <= _MOST:
+    if not 2 <= len(labels) <= _MAX_BUCKETS:
         raise InputError(
             f"{name}: {len(labels)} different names part nothing that can be compared",
-            remedy=f"between 2 and {_MOST:,} are needed",
+            remedy=f"between 2 and {_MAX_BUCKETS:,} are needed",
         )
     return Buckets(name, about, labels, group_index(names, len(names))[0])
 
@@ -120,51 +120,6 @@ def _labels(ends: Sequence[tuple[float, float]]) -> tuple[str, ...]:
     return labels
 
 
-@dataclass(frozen=True, eq=False)
-class Within:
-    """Two systems by one metric on some segments.
-
-    scores    of the system, of the baseline
-    result    the test of their difference
-    left_out  for each level of units, the difference with each unit left out
-    """
-
-    scores: tuple[float, float]
-    result: TestResult
-    left_out: Sequence[FloatArray]
-
-
-@dataclass(frozen=True)
-class InBucket:
-    """One system against another by one metric in one bucket; `ci` is a jackknife interval."""
-
-    by: str
-    bucket: str
-    segments: int
-    system: str
-    baseline: str
-    metric: str
-    scores: tuple[float, float]
-    result: TestResult
-    p_corrected: float
-    ci: tuple[float, float]
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "by": self.by,
-            "bucket": self.bucket,
-            "segments": self.segments,
-            "system": self.system,
-            "baseline": self.baseline,
-            "metric": self.metric,
-            "score": finite_or_none(self.scores[0]),
-            "baseline_score": finite_or_none(self.scores[1]),
-            **self.result.to_json(),
-            "p_corrected": finite_or_none(self.p_corrected),
-            "ci": [finite_or_none(bound) for bound in self.ci],
-        }
-
-
 @dataclass(frozen=True)
 class Dependence:
     """Whether the difference of two systems depends on the bucket; NaN if undecidable."""
@@ -176,58 +131,64 @@ class Dependence:
     p: float
     p_corrected: float
 
-    def to_json(self) -> dict[str, Any]:
-        return {k: finite_or_none(v) if isinstance(v, float) else v for k, v in vars(self).items()}
-
 
 @summarised
 @dataclass(frozen=True)
 class BucketReport:
-    """All comparisons by all kinds of buckets.
+    """All comparisons by all kinds of buckets; their `ci` are jackknife intervals.
 
-    Attributes
-    ----------
-    family : mapping of str to Any
-        The families in which p-values of differences were corrected (`Table.to_json`).
-    notes : sequence of str
-        What a reader must know.
+    family  the families in which p-values of differences were corrected (`Table.to_json`)
+    notes   what a reader must know
     """
 
     buckets: Sequence[Buckets]
-    differences: Sequence[InBucket]
+    differences: Sequence[Pair]
     dependences: Sequence[Dependence]
     family: Mapping[str, Any] = field(default_factory=dict)
     notes: Sequence[str] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; undefined is None."""
-        return {
-            "by": {
-                one.name: {
-                    "about": one.about,
-                    "segments": {label: len(rows) for label, rows in one.each()},
-                }
-                for one in self.buckets
-            },
-            "differences": [one.to_json() for one in self.differences],
-            "dependences": [one.to_json() for one in self.dependences],
-            "family": dict(self.family),
-            "notes": list(self.notes),
+        by = {
+            kind.name: {
+                "about": kind.about,
+                "segments": {label: len(rows) for label, rows in kind.items()},
+            }
+            for kind in self.buckets
         }
+        values: dict[str, Any] = plain({
+            "by": by, "differences": [bucket_row(pair) for pair in self.differences],
+            "dependences": self.dependences, "family": self.family, "notes": self.notes,
+        })  # fmt: skip
+        return values
 
     @property
     def level(self) -> float:
-        """The level of significance that the comparisons were judged at."""
+        """The level of significance of the comparisons."""
         return float(self.family["level"])
 
-    def of(self, by: str, metric: str) -> list[InBucket]:
-        """The differences by one kind of bucket and one metric.
+    def by_kind(self, name: str, metric: str | None = None) -> list[Pair]:
+        """The differences in one kind of buckets, by one metric or by all.
 
         Raises InputError for unknown names.
         """
-        known_name("kind of buckets", by, [one.name for one in self.buckets])
-        known_name("metric", metric, dict.fromkeys(one.metric for one in self.differences))
-        return [one for one in self.differences if (one.by, one.metric) == (by, metric)]
+        known_name("kind of buckets", name, [kind.name for kind in self.buckets])
+        if metric is not None:
+            known_name("metric", metric, dict.fromkeys(pair.metric for pair in self.differences))
+        pairs = [pair for pair in self.differences if pair.bucket is not None and pair.bucket.kind == name]
+        return [pair for pair in pairs if metric in (None, pair.metric)]
+
+
+def bucket_row(pair: Pair) -> dict[str, Any]:
+    """A comparison in a bucket as plain values, in the order of reports."""
+    bucket = pair.bucket or Bucket("", "", 0)
+    values = pair.to_json()
+    names = {name: values.pop(name) for name in ("system", "baseline", "metric")}
+    scores = {"score": pair.scores[0], "baseline_score": pair.scores[1]}
+    row: dict[str, Any] = plain(
+        {"by": bucket.kind, "bucket": bucket.label, "segments": bucket.segments, **names, **scores, **values}
+    )
+    return row
 
 
 def compare_in_buckets(
@@ -239,7 +200,7 @@ def compare_in_buckets(
     undirected: Sequence[str] = (),
     samples: int | None = None,
     least: int = 1000,
-    titled: Titled = title_of,
+    titles: Titles = title_of,
 ) -> BucketReport:
     """Makes all comparisons in every bucket, and corrects them together.
 
@@ -257,19 +218,21 @@ def compare_in_buckets(
         Metrics that have no better or worse.
     samples : int or None, default=None
         Resamples of each test; None: `least`, or what so many comparisons need.
-    titled : callable, default=title_of
-        What notes call a metric.
+    titles : callable, default=title_of
+        Titles of metrics in notes.
     """
-    _check(buckets, comparisons.levels, rule)
+    check_buckets(buckets, comparisons.levels.segments)
+    if rule.method == IN_TEST:
+        raise InputError("buckets go with pairwise tests", remedy="use the test 'ar' or 'bootstrap'")
     if not keys:
         raise InputError("buckets compare systems, but there is one only", remedy="give two or more")
-    places = [(one.name, label, rows) for one in buckets for label, rows in one.each()]
+    places = [(kind.name, label, rows) for kind in buckets for label, rows in kind.items()]
     inside = {
         (f"{key[0]} in {by} {label}", f"{key[1]} in {by} {label}", key[2]): (place, key)
-        for one in buckets
+        for kind in buckets
         for key in keys
         for place, (by, label, _) in enumerate(places)
-        if by == one.name
+        if by == kind.name
     }
     alike = {
         f"{name} in {by} {label}": f"{first} in {by} {label}"
@@ -278,110 +241,104 @@ def compare_in_buckets(
     }
     table = Table.of(list(inside), rule, alike=alike, undirected=undirected)
     drawn = table.resamples(least) if samples is None else samples
-    within = [_within(comparisons.part(rows, drawn), keys) for _, _, rows in places]
-    judged = table.judge({name: within[place][key].result for name, (place, key) in inside.items()})
-    differences = [
-        _in_bucket(places[place], key, within[place][key], judged[name])
-        for name, (place, key) in inside.items()
+    parts = [comparisons.part(rows, drawn) for _, _, rows in places]
+    pairs = list(dict.fromkeys((system, baseline) for system, baseline, _ in keys))
+    tests = [part.tests(pairs) for part in parts]
+    corrected = table.corrected({name: tests[place][key] for name, (place, key) in inside.items()})
+    differences = []
+    for name, (place, key) in inside.items():
+        part, result = parts[place], corrected[name].result
+        pair = replace(
+            Pair(*key, result, corrected[name].p_corrected),
+            ci=jackknife_interval(result.difference, part.jackknife_differences(key)),
+            scores=(part.scored.score(key[0], key[2]), part.scored.score(key[1], key[2])),
+            bucket=Bucket(places[place][0], places[place][1], len(places[place][2])),
+        )
+        differences.append(pair)
+    within = [
+        {key: _Within(tests[place][key], part.jackknife_differences(key)) for key in keys}
+        for place, part in enumerate(parts)
     ]
     return BucketReport(
         tuple(buckets),
         tuple(differences),
         _dependences(keys, buckets, within, comparisons.levels, rule),
         table.to_json(),
-        (*undecided(table, judged, titled), *borderline(table, judged, titled)),
+        (*undecided(table, corrected, titles), *borderline(table, corrected, titles)),
     )
 
 
-def _within(part: Comparisons, keys: Sequence[Key]) -> dict[Key, Within]:
-    tests = part.tests(list(dict.fromkeys((system, baseline) for system, baseline, _ in keys)))
-    return {
-        key: Within(
-            (part.scored.score(key[0], key[2]), part.scored.score(key[1], key[2])),
-            tests[key],
-            part.left_out(key),
-        )
-        for key in keys
-    }
+@dataclass(frozen=True, eq=False)
+class _Within:
+    result: TestResult
+    jackknife: Sequence[FloatArray]
 
 
 def check_buckets(buckets: Sequence[Buckets], segments: int) -> None:
     """Raises InputError for two kinds of one name, and buckets of another number of segments."""
-    names = [one.name for one in buckets]
+    names = [kind.name for kind in buckets]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise InputError(f"buckets are named twice: {', '.join(twice)}")
-    for one in buckets:
-        if len(one.index) != segments:
-            raise InputError(f"{segments} segments, but {len(one.index)} values of {one.name}")
-
-
-def _check(buckets: Sequence[Buckets], levels: Levels, rule: Rule) -> None:
-    check_buckets(buckets, levels.segments)
-    if rule.method == IN_TEST:
-        raise InputError("buckets go with pairwise tests", remedy="use the test 'ar' or 'bootstrap'")
-
-
-def _in_bucket(place: tuple[str, str, Rows], key: Key, within: Within, judged: Judged) -> InBucket:
-    by, label, rows = place
-    ci = jackknife_interval(judged.result.difference, within.left_out)
-    return InBucket(by, label, len(rows), *key, within.scores, judged.result, judged.p_corrected, ci)
+    for kind in buckets:
+        if len(kind.index) != segments:
+            raise InputError(f"{segments} segments, but {len(kind.index)} values of {kind.name}")
 
 
 def _dependences(
     keys: Sequence[Key],
     buckets: Sequence[Buckets],
-    within: Sequence[Mapping[Key, Within]],
+    within: Sequence[Mapping[Key, _Within]],
     levels: Levels,
     rule: Rule,
 ) -> tuple[Dependence, ...]:
     first, values = 0, {}
-    for one in buckets:
-        last = first + len(one.labels)
+    for kind in buckets:
+        last = first + len(kind.labels)
         for key in keys:
-            parts = [by_key[key] for by_key in within[first:last]]
-            values[one.name, key] = dependence_p(one, parts, levels)
+            values[kind.name, key] = dependence_p(
+                kind, [by_key[key] for by_key in within[first:last]], levels
+            )
         first = last
-    told = []
+    dependences = []
     for metric in dict.fromkeys(key[2] for key in keys):
-        chosen = [place for place in values if place[1][2] == metric]
-        corrected = correct([values[place] for place in chosen], rule.method)
-        told += [
+        family = [place for place in values if place[1][2] == metric]
+        corrected = correct([values[place] for place in family], rule.method)
+        dependences += [
             Dependence(by, *key, values[by, key], float(p))
-            for (by, key), p in zip(chosen, corrected, strict=True)
+            for (by, key), p in zip(family, corrected, strict=True)
         ]
-    return tuple(told)
+    return tuple(dependences)
 
 
-def dependence_p(buckets: Buckets, within: Sequence[Within], levels: Levels) -> float:
+def dependence_p(buckets: Buckets, within: Sequence[_Within], levels: Levels) -> float:
     """p-value of the hypothesis that the difference is the same in all buckets.
 
     Each unit in one bucket: Welch's analysis of variance (Welch 1951) of the differences with
     their jackknife errors; for a mean of segments it is exactly that. Units in several buckets: Hotelling's
-    test of the contrasts. Several levels: the largest p. NaN where a difference is undefined, or its error is
+    test of the contrasts. Several levels: the largest p. NaN if a difference is undefined, or its error is
     undefined or 0.
     """
-    each = [_dependence_at(buckets, within, units, level) for level, (_, units) in enumerate(levels.each())]
-    return float(np.max(each))
+    levels_p = [
+        _dependence_at(buckets, within, units, place) for place, (_, units) in enumerate(levels.each())
+    ]
+    return float(np.max(levels_p))
 
 
-def _dependence_at(buckets: Buckets, within: Sequence[Within], units: Any, level: int) -> float:
+def _dependence_at(buckets: Buckets, within: Sequence[_Within], units: Groups | None, level: int) -> float:
     differences = np.array([part.result.difference for part in within])
-    left_out = [part.left_out[level] for part in within]
+    left_out = [part.jackknife[level] for part in within]
     sizes = np.array([len(scores) for scores in left_out])
     if np.isnan(differences).any() or sizes.min() < 2 or any(np.isnan(s).any() for s in left_out):
         return float("nan")
-    deviations = [
-        np.sqrt((size - 1) / size) * (scores - scores.mean())
-        for scores, size in zip(left_out, sizes, strict=True)
-    ]
-    variances = np.array([float(np.sum(one**2)) for one in deviations])
+    deviations = [jackknife_deviations(scores) for scores in left_out]
+    variances = np.array([float(np.sum(values**2)) for values in deviations])
     if not (variances > _MIN_VARIANCE).all():
         return float("nan")
     if units is None:
         return welch_p(differences, variances, sizes)
     index, count = group_index(units, len(buckets.index))
     spread = np.zeros((len(within), count))
-    for number, (_, rows) in enumerate(buckets.each()):
+    for number, (_, rows) in enumerate(buckets.items()):
         members = np.array(list(dict.fromkeys(index[rows].tolist())))
         spread[number, members] = deviations[number]
     if ((spread != 0).sum(axis=0) <= 1).all():
@@ -390,10 +347,7 @@ def _dependence_at(buckets: Buckets, within: Sequence[Within], units: Any, level
 
 
 def welch_p(means: FloatArray, variances: FloatArray, sizes: NDArray[Any]) -> float:
-    """p-value of Welch's one-way analysis of variance.
-
-    It takes (k,) means, the variances of these means, and sizes.
-    """
+    """p-value of Welch's one-way analysis of variance, from (k,) means, their variances, and sizes."""
     count = len(means)
     weights = 1 / variances
     shares = weights / weights.sum()
@@ -404,10 +358,7 @@ def welch_p(means: FloatArray, variances: FloatArray, sizes: NDArray[Any]) -> fl
 
 
 def hotelling_p(means: FloatArray, covariance: FloatArray, units: int) -> float:
-    """p-value of Hotelling's test that (k,) means are equal.
-
-    Their covariance is estimated from `units` units.
-    """
+    """p-value of Hotelling's test that (k,) means are equal; their covariance is of `units` units."""
     contrasts = len(means) - 1
     if units <= contrasts:
         return float("nan")

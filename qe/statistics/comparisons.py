@@ -4,80 +4,64 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.basics.threads import cores
 from qe.statistics.bootstrap import Method, bootstrap_test
-from qe.statistics.equivalence import Equivalence, equivalences
-from qe.statistics.family import Judged, Key, Rule, reversed_result
-from qe.statistics.groups import group_index
+from qe.statistics.equivalence import equivalences
+from qe.statistics.family import Equivalence, Key, Pair, Rule, Table, reversed_result
 from qe.statistics.intervals import Link, bca_interval, jackknife_interval, percentile_interval
-from qe.statistics.levels import Levels
+from qe.statistics.levels import Levels, group_index
 from qe.statistics.randomization import Exchange
-from qe.statistics.ranks import RankInterval, rank_intervals
-from qe.statistics.reach import Tail
-from qe.statistics.result import LEVEL, TestResult, at_every_level, with_units
-from qe.statistics.scored import Drawn, Draws, Scored
-from qe.statistics.tukey import NAMES, Contrasts, Pairs
+from qe.statistics.ranks import RankInterval, clusters, rank_intervals
+from qe.statistics.result import LEVEL, TestResult, largest_p, with_units
+from qe.statistics.scored import Additive, Predictions, VirtualScores
+from qe.statistics.settings import ALL_AT_ONCE, ResamplingSettings
+from qe.statistics.tukey import NAMES
 
-Test = Literal["ar", "bootstrap", "win-ratio", "shifted", "tukey", "scheffe"]
-ALL_AT_ONCE: Mapping[str, Contrasts] = {"tukey": "pairs", "scheffe": "all"}
-Interval = Literal["jackknife", "percentile", "bca"]
 _METHODS: Mapping[str, Method] = {"bootstrap": "centred", "win-ratio": "win-ratio", "shifted": "shifted"}
-
-
-@dataclass(frozen=True)
-class Procedure:
-    """How systems are compared.
-
-    test       ar: approximate randomization; bootstrap (centred), win-ratio, shifted: paired bootstrap;
-               tukey, scheffe: all systems at once, all pairs or all contrasts
-    exchanges  units of exchange of `ar` for systems with several runs, all of which must show a difference
-    """
-
-    test: Test
-    samples: int
-    seed: int
-    exchanges: Sequence[Exchange] = ("segment",)
-    tail: Tail = "two-sided"
-    interval: Interval = "jackknife"
-    confidence: float = 0.95
 
 
 @dataclass(frozen=True, eq=False)
 class Comparisons:
     """Scored systems, compared; every answer holds for new units of every level.
 
-    given  bootstrap scores that are there already; otherwise they are drawn where they are asked for
+    settings  with the number of samples
+    computed  scores of virtual test sets, if they are there already; otherwise they are drawn on first use
     """
 
-    scored: Scored
+    scored: Additive | Predictions
     levels: Levels
-    how: Procedure
+    settings: ResamplingSettings
     progress: Progress = silent
-    given: Drawn | None = field(default=None, repr=False)
-    _without: dict[tuple[str, str], list[FloatArray]] = field(default_factory=dict, init=False, repr=False)
+    computed: VirtualScores | None = field(default=None, repr=False)
+    _jackknife: dict[tuple[str, str], list[FloatArray]] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def samples(self) -> int:
+        return self.settings.samples or 0
 
     @cached_property
-    def drawn(self) -> Drawn:
+    def virtual_scores(self) -> VirtualScores:
         """Scores of virtual test sets."""
-        if self.given is not None:
-            return self.given
-        drawn = self.scored.resampled(self.levels, self.how.samples, self.how.seed, self.progress)
-        known = 1.0 if self.levels.smallest > 1 else np.nan  # one unit gives the real test set again
-        return {key: known * scores for key, scores in drawn.items()}
+        if self.computed is not None:
+            return self.computed
+        drawn = self.scored.resampled(self.levels, self.samples, self.settings.seed, self.progress)
+        defined = 1.0 if self.levels.smallest > 1 else np.nan  # one unit gives the real test set again
+        return {key: defined * scores for key, scores in drawn.items()}
 
     def tests(self, pairs: Sequence[tuple[str, str]]) -> dict[Key, TestResult]:
         """(system, baseline, metric) -> result, for every pair and metric."""
-        if self.how.test in ALL_AT_ONCE:
-            return self._at_once(pairs, ALL_AT_ONCE[self.how.test])
-        if self.how.test != "ar" and pairs:
-            _ = self.drawn  # before the threads ask for it
+        if self.settings.test in ALL_AT_ONCE:
+            return self._all_at_once(pairs)
+        if self.settings.test != "ar" and pairs:
+            _ = self.virtual_scores  # before the threads need it
         results: dict[Key, TestResult] = {}
         with ThreadPoolExecutor(cores()) as pool:
             tested = pool.map(lambda pair: self.test(*pair), pairs)
@@ -91,10 +75,10 @@ class Comparisons:
         self, system: str, baseline: str, exchanges: Sequence[Exchange] | None = None
     ) -> dict[str, TestResult]:
         """Metric -> the test of one pair: the largest p of all units of exchange, and of all levels."""
-        if self.how.test != "ar":
+        if self.settings.test != "ar":
             results = {m: self._bootstrapped(system, baseline, m) for m in self.scored.metrics}
         else:
-            results = self._exchanged(system, baseline, exchanges or self.how.exchanges)
+            results = self._exchanged(system, baseline, exchanges or self.settings.exchanges)
         return {metric: self._defined((system, baseline, metric), one) for metric, one in results.items()}
 
     def _defined(self, key: Key, result: TestResult) -> TestResult:
@@ -106,126 +90,212 @@ class Comparisons:
         by_unit = []
         for exchange in exchanges:
             for level, groups in [("run", None)] if exchange == "run" else self.levels.each():
-                draws = Draws(self.how.samples, self.how.seed, self.how.tail, groups, exchange)
-                results = self.scored.exchanged(system, baseline, draws)
+                results = self.scored.exchanged(system, baseline, self.settings, groups, exchange)
                 by_unit.append({metric: with_units(one, level) for metric, one in results.items()})
-        return {metric: at_every_level([one[metric] for one in by_unit]) for metric in self.scored.metrics}
+        return {metric: largest_p([one[metric] for one in by_unit]) for metric in self.scored.metrics}
 
     def _bootstrapped(self, system: str, baseline: str, metric: str) -> TestResult:
-        undefined = np.full(self.how.samples, np.nan)
-        own, other = (self.drawn.get((name, metric), undefined) for name in (system, baseline))
+        undefined = np.full(self.samples, np.nan)
+        first, second = (self.virtual_scores.get((name, metric), undefined) for name in (system, baseline))
+        differing = self.scored.differ(system, baseline, metric)
         return bootstrap_test(
-            own, other, self.difference(system, baseline, metric),
-            method=_METHODS[self.how.test], tail=self.how.tail,
+            first, second, self.difference(system, baseline, metric),
+            method=_METHODS[self.settings.test], tail=self.settings.tail,
             resampled=" and ".join(name for name, _ in self.levels.each()),
-            units=self._differing(system, baseline, metric),
+            units=min(
+                int(differing.sum())
+                if groups is None
+                else len(np.unique(group_index(groups, len(differing))[0][differing]))
+                for _, groups in self.levels.each()
+            ),
         )  # fmt: skip
 
-    def _differing(self, system: str, baseline: str, metric: str) -> int:
-        changed = self.scored.differ(system, baseline, metric)
-        return min(
-            int(changed.sum())
-            if groups is None
-            else len(np.unique(group_index(groups, len(changed))[0][changed]))
-            for _, groups in self.levels.each()
-        )
-
-    def _at_once(self, pairs: Sequence[tuple[str, str]], contrasts: Contrasts) -> dict[Key, TestResult]:
+    def _all_at_once(self, pairs: Sequence[tuple[str, str]]) -> dict[Key, TestResult]:
+        name = NAMES[ALL_AT_ONCE[self.settings.test]]
         if self.levels.crossed:
             raise InputError(
-                f"the {NAMES[contrasts]} takes one kind of units",
-                remedy="give one --group, or use the test 'ar'",
+                f"the {name} takes one kind of units", remedy="give one --group, or use the test 'ar'"
             )
         first = self.scored.copies()
         distinct, results = tuple(dict.fromkeys(first.values())), {}
-        draws = Draws(
-            self.how.samples, self.how.seed,
-            groups=self.levels.single, exchange=self.how.exchanges[0], contrasts=contrasts,
-        )  # fmt: skip
         for done, metric in enumerate(self.scored.metrics):
             self.progress("testing", done, len(self.scored.metrics))
-            every = self.scored.dealt(metric, distinct, draws) if pairs and len(distinct) > 1 else {}
+            tested = {}
+            if pairs and len(distinct) > 1:
+                tested = self.scored.permuted(metric, distinct, self.settings, self.levels.single)
+            tested |= {(b, a): reversed_result(result) for (a, b), result in tested.items()}
+            same = TestResult(0.0, 1.0, name, self.levels.reach.unit, 0, "two-sided", True)
             for a, b in pairs:
-                dealt = self._dealt(every, first[a], first[b], NAMES[contrasts])
-                results[a, b, metric] = self._defined((a, b, metric), dealt)
+                result = same if first[a] == first[b] else tested[first[a], first[b]]
+                results[a, b, metric] = self._defined((a, b, metric), result)
         self.progress("testing", len(self.scored.metrics), len(self.scored.metrics))
         return results
-
-    def _dealt(self, every: Pairs, a: str, b: str, test: str) -> TestResult:
-        if a == b:
-            return TestResult(0.0, 1.0, test, self.levels.reach.unit, 0, "two-sided", True)
-        return every[a, b] if (a, b) in every else reversed_result(every[b, a])
 
     def difference(self, system: str, baseline: str, metric: str) -> float:
         """Score of the system minus score of the baseline."""
         return self.scored.score(system, metric) - self.scored.score(baseline, metric)
 
-    def left_out(self, key: Key) -> list[FloatArray]:
-        """For each level, the differences with one unit left out."""
-        system, baseline, metric = key
-        pairs = zip(self.without(system, metric), self.without(baseline, metric), strict=True)
-        return [own - other for own, other in pairs]
-
-    def without(self, system: str, metric: str) -> list[FloatArray]:
+    def jackknife(self, system: str, metric: str) -> list[FloatArray]:
         """For each level, the scores with one unit left out."""
-        if (system, metric) not in self._without:
-            self._without[system, metric] = [
-                self.scored.left_out(system, metric, groups) for _, groups in self.levels.each()
+        if (system, metric) not in self._jackknife:
+            self._jackknife[system, metric] = [
+                self.scored.leave_one_out(system, metric, groups) for _, groups in self.levels.each()
             ]
-        return self._without[system, metric]
+        return self._jackknife[system, metric]
+
+    def jackknife_differences(self, key: Key) -> list[FloatArray]:
+        """For each level, the differences of a comparison with one unit left out."""
+        system, baseline, metric = key
+        pairs = zip(self.jackknife(system, metric), self.jackknife(baseline, metric), strict=True)
+        return [scores - of_baseline for scores, of_baseline in pairs]
 
     def interval(self, key: Key) -> tuple[float, float]:
         """Confidence interval of a difference."""
         system, baseline, metric = key
-        difference = self.difference(*key)
-        if self.how.interval == "jackknife":
-            return jackknife_interval(difference, self.left_out(key), self.how.confidence)
-        drawn = self.drawn[system, metric] - self.drawn[baseline, metric]
-        left_out = self.left_out(key) if self.how.interval == "bca" else []
-        return self.of_drawn(drawn, difference, left_out)
+        drawn = np.empty(0)
+        if self.settings.interval != "jackknife":
+            drawn = self.virtual_scores[system, metric] - self.virtual_scores[baseline, metric]
+        left_out = self.jackknife_differences(key) if self.settings.interval != "percentile" else []
+        return self.interval_of(drawn, self.difference(*key), left_out)
 
-    def of_drawn(
-        self, drawn: FloatArray, observed: float, left_out: Sequence[FloatArray], link: Link = "identity"
+    def interval_of(
+        self, drawn: FloatArray, observed: float, jackknife: Sequence[FloatArray], link: Link = "identity"
     ) -> tuple[float, float]:
-        """The interval asked for, from (samples,) bootstrap scores or scores with a unit left out."""
-        if self.how.interval == "bca":
-            return bca_interval(drawn, observed, left_out[0], self.how.confidence)
-        if self.how.interval == "percentile":
-            return percentile_interval(drawn, self.how.confidence)
-        return jackknife_interval(observed, left_out, self.how.confidence, link)
-
-    def equivalences(
-        self,
-        judged: Mapping[Key, Judged],
-        margins: Mapping[str, float],
-        better: Mapping[str, bool | None],
-        rule: Rule,
-    ) -> list[Equivalence]:
-        """Two one-sided tests of every comparison by a metric with a margin."""
-        return equivalences(judged, self.left_out, margins, better, self.levels, rule, self.scored.copies())
+        """The interval of the settings, from (samples,) bootstrap scores or scores with a unit left out."""
+        confidence = self.settings.confidence
+        if self.settings.interval == "bca":
+            return bca_interval(drawn, observed, jackknife[0], confidence)
+        if self.settings.interval == "percentile":
+            return percentile_interval(drawn, confidence)
+        return jackknife_interval(observed, jackknife, confidence, link)
 
     def ranks(
-        self, judged: Mapping[Key, Judged], better: Mapping[str, bool], drawn: Drawn, level: float = LEVEL
+        self,
+        pairs: Mapping[Key, Pair],
+        better: Mapping[str, bool],
+        drawn: VirtualScores,
+        level: float = LEVEL,
     ) -> dict[str, dict[str, RankInterval]]:
-        """Metric -> rank intervals, from the tests of all pairs and bootstrap scores.
+        """Metric -> rank intervals, from the tests of all pairs and scores of virtual test sets.
 
-        better  the metrics asked about -> whether higher is better
+        better  the metrics in question -> whether higher is better
         drawn   scores of all systems; a metric without them has simultaneous intervals alone
         """
         names, intervals = list(self.scored.systems), {}
         for metric, higher in better.items():
             sign = 1.0 if higher else -1.0
             gains = {
-                key[:2]: (sign * one.result.difference, one.p_corrected)
-                for key, one in judged.items()
-                if key[2] == metric
+                one.names: (sign * one.result.difference, one.p_corrected)
+                for one in pairs.values()
+                if one.metric == metric
             }
-            known = all((name, metric) in drawn for name in names)
-            scores = {name: sign * drawn[name, metric] for name in names} if known else {}
+            complete = all((name, metric) in drawn for name in names)
+            scores = {name: sign * drawn[name, metric] for name in names} if complete else {}
             intervals[metric] = rank_intervals(names, gains, scores, level)
         return intervals
 
-    def part(self, rows: "np.ndarray[tuple[int], np.dtype[np.int64]]", samples: int) -> "Comparisons":
+    def part(self, rows: NDArray[np.int64], samples: int) -> "Comparisons":
         """The same systems on some of the segments."""
-        how = replace(self.how, samples=samples)
-        return Comparisons(self.scored.part(rows), self.levels.part(rows), how)
+        settings = replace(self.settings, samples=samples)
+        return Comparisons(self.scored.part(rows), self.levels.part(rows), settings)
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """Pairs of systems, tested and corrected together.
+
+    better   metric -> whether higher is better; None: it has no direction
+    table    the comparisons in families
+    results  comparison -> its test; empty without samples
+    tested   the same, corrected, without intervals
+    """
+
+    engine: Comparisons
+    better: Mapping[str, bool | None]
+    table: Table
+    results: Mapping[Key, TestResult]
+    tested: Mapping[Key, Pair]
+
+    def pairs(self) -> list[Pair]:
+        """The comparisons with their intervals."""
+        return [replace(pair, ci=self.engine.interval(key)) for key, pair in self.tested.items()]
+
+    def only(self, pairs: Sequence[tuple[str, str]]) -> "Result":
+        """Some of the pairs, in either order of the two names, corrected by themselves."""
+        table = comparison_table(self.engine.scored, pairs, self.better, self.table.rule)
+        keys = [*table.copies, *table.twins, *(key for keys in table.members.values() for key in keys)]
+        results = {}
+        for a, b, metric in keys if self.results else ():
+            known = (a, b, metric) in self.results
+            results[a, b, metric] = (
+                self.results[a, b, metric] if known else reversed_result(self.results[b, a, metric])
+            )
+        return replace(self, table=table, results=results, tested=table.corrected(results) if results else {})
+
+    def clusters(self) -> dict[str, list[list[str]]]:
+        """Metric -> systems that no test separates, best first.
+
+        A metric is absent if nothing can be decided, or if more samples could decide it.
+        """
+        short = {key[2] for key in self.table.short_of_samples(self.tested)}
+        groups = {}
+        for metric, higher in self.better.items():
+            pairs = [pair for pair in self.tested.values() if pair.metric == metric]
+            if metric not in short and any(not np.isnan(pair.result.p) for pair in pairs):
+                scores = {name: self.engine.scored.score(name, metric) for name in self.engine.scored.systems}
+                p_values = {pair.names: pair.p_corrected for pair in pairs}
+                groups[metric] = clusters(best_first(scores, bool(higher)), p_values, LEVEL)
+        return groups
+
+    def equivalences(self, margins: Mapping[str, float], correction: str = "") -> list[Equivalence]:
+        """Two one-sided tests of every comparison by a metric with a margin."""
+        rule = replace(self.table.rule, method=correction or self.table.rule.method)
+        return equivalences(
+            self.tested, self.engine.jackknife_differences, margins, self.better, self.engine.levels, rule,
+            self.engine.scored.copies(),
+        )  # fmt: skip
+
+
+def compare(
+    scored: Additive | Predictions,
+    levels: Levels,
+    settings: ResamplingSettings,
+    better: Mapping[str, bool | None],
+    pairs: Sequence[tuple[str, str]] | None = None,
+    *,
+    computed: VirtualScores | None = None,
+    progress: Progress = silent,
+) -> Result:
+    """Tests pairs of systems (default: all) by all metrics, and corrects the p-values.
+
+    Without a number of samples in the settings, as many are drawn as the comparisons need; 0: no tests.
+
+    better    metric -> whether higher is better; None: it has no direction
+    computed  scores of virtual test sets that are there already
+    """
+    pairs = list(combinations(scored.systems, 2)) if pairs is None else pairs
+    table = comparison_table(scored, pairs, better, settings.rule)
+    if settings.samples is None:
+        settings = replace(settings, samples=table.resamples())
+    engine = Comparisons(scored, levels, settings, progress, computed)
+    tests = engine.tests(pairs) if settings.samples else {}
+    results = {key: result for key, result in tests.items() if key[2] in better}
+    return Result(engine, better, table, results, table.corrected(results) if results else {})
+
+
+def comparison_table(
+    scored: Additive | Predictions,
+    pairs: Sequence[tuple[str, str]],
+    better: Mapping[str, bool | None],
+    rule: Rule,
+) -> Table:
+    """All comparisons of the pairs, metric by metric, in families."""
+    keys = [(*pair, metric) for metric in better for pair in pairs]
+    undirected = [metric for metric, higher in better.items() if higher is None]
+    return Table.of(keys, rule, alike=scored.copies(), undirected=undirected)
+
+
+def best_first(scores: Mapping[str, float], higher_is_better: bool) -> list[str]:
+    """The systems by score, best first; undefined scores last, ties in the order given."""
+    sign = -1 if higher_is_better else 1
+    return sorted(scores, key=lambda name: (np.isnan(scores[name]), sign * scores[name]))

@@ -1,20 +1,12 @@
 """Two correlations with the same gold labels, and the classical paired tests as references."""
 
-from dataclasses import replace
-from functools import partial
-
 import numpy as np
 from scipy import stats
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from qe.statistics.groups import Groups
 from qe.statistics.metric import power_of_two_scaled
-from qe.statistics.metrics.pearson import Pearson
-from qe.statistics.metrics.spearman import Spearman
-from qe.statistics.randomization import randomization_test_rescored
-from qe.statistics.reach import Tail
-from qe.statistics.result import TestResult, check_tail
+from qe.statistics.result import Tail, TestResult, check_tail
 
 # Excess kurtosis from which Williams' test is far off its level (studies/significance_calibration.py).
 _HEAVY = 2.0
@@ -117,37 +109,3 @@ def heavy_tails(values: FloatArray) -> float:
     deviations = power_of_two_scaled(values - values.mean())[0]
     excess = float(stats.kurtosis(deviations))
     return excess if excess > max(_HEAVY, _STANDARD_ERRORS * np.sqrt(24 / len(values))) else 0.0
-
-
-def correlation_randomization(
-    gold: FloatArray,
-    system: FloatArray,
-    baseline: FloatArray,
-    *,
-    ranks: bool = False,
-    samples: int = 10_000,
-    seed: int = 0,
-    tail: Tail = "two-sided",
-    groups: Groups | None = None,
-) -> TestResult:
-    """Tests by exchanging predictions whether two systems correlate differently with gold.
-
-    Predictions and gold labels are (n,).
-
-    Predictions are put on a common scale first, so that an exchange mixes values of one scale, and the
-    difference is studentised (`Pearson.exchanged`). With `ranks`: Spearman's correlation, rescored. NaN where
-    a side is constant. Source: DiCiccio and Romano 2017, for one correlation.
-    """
-    columns = [np.asarray(values, np.float64) for values in (gold, system, baseline)]
-    if len({column.shape for column in columns}) > 1:
-        raise InputError(f"gold, system and baseline differ in length: {[len(c) for c in columns]}")
-    labels, *sides = columns
-    metric = Spearman() if ranks else Pearson()
-    own, other = (metric.on_common_scale(side) for side in sides)
-    result = randomization_test_rescored(
-        partial(metric.exchanged, labels, own, other), own != other,
-        samples=samples, seed=seed, tail=tail, groups=groups,
-    )  # fmt: skip
-    difference = metric.score(labels, sides[0]) - metric.score(labels, sides[1])
-    p = float("nan") if np.isnan(difference) else result.p
-    return replace(result, difference=difference, p=p, test=metric.exchange_name)

@@ -1,19 +1,33 @@
-"""Counter-based random numbers: a draw depends only on (seed, sample, position).
+"""Random draws by counter, and sums of statistics over resamples.
 
-So the same seed gives the same numbers whatever the block size or thread count, and systems and metrics
-that use the same seed share their draws. The generator is SplitMix64 (Steele, Lea and Flood 2014), one
-stream per sample.
+A draw depends on (seed, sample, position) alone, so that the same seed gives the same draws for any block
+size, and systems and metrics that use the same seed share their draws. The generator is SplitMix64 (Steele,
+Lea and Flood 2014), one stream per sample.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
 
+from features.basics.array_types import BoolArray, FloatArray
+
+CountArray = NDArray[np.int32]
+
+BLOCK_BYTES = 1 << 26  # bound of the counts or coins that are held at a time
+_BLOCK = 1000  # samples
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _TO_UNIT = 2.0**-52
+_HALF = np.uint64(0xFFFFFFFF)
+_MIN_POISSON_ROWS = 64  # fewer rows are drawn one by one
+_CUTS = 24
+_UNROLLED = 8  # comparisons that compilers vectorise
+_SPREAD = 3.0  # standard deviations that the Poisson sum stays below n
 
 
 @numba.njit(cache=True, nogil=True)
@@ -48,3 +62,184 @@ def independent_seed(seed: int, stream_number: int) -> int:
     if stream_number == 0:
         return seed
     return int(np.random.SeedSequence([seed, stream_number]).generate_state(1, np.uint64)[0] >> np.uint64(1))
+
+
+def sample_blocks(samples: int, bytes_each: int, most: int = _BLOCK) -> Iterator[tuple[int, int]]:
+    """Ranges of samples that take bounded memory; `bytes_each` is the size of one sample's draws."""
+    block = max(1, min(most, BLOCK_BYTES // max(1, bytes_each)))
+    return ((first, min(first + block, samples)) for first in range(0, samples, block))
+
+
+def bootstrap_counts(rows: int, seed: int, first: int, last: int) -> CountArray:
+    """(last - first, rows): how often each row is drawn in samples first .. last - 1.
+
+    Counts of a bootstrap sample are multinomial. Independent Poisson counts with a mean just below 1, topped
+    up to n by single draws (or, rarely, with surplus draws taken away), have the same distribution: given
+    their sum, Poisson counts are multinomial. One random word serves two rows.
+    """
+    counts = np.zeros((last - first, rows), np.int32)
+    mean = 1.0 - _SPREAD / np.sqrt(max(rows, _MIN_POISSON_ROWS))
+    cuts = np.minimum(np.round(stats.poisson.cdf(np.arange(_CUTS), mean) * 2.0**32), 2.0**32)
+    _bootstrap_counts(cuts.astype(np.uint64), seed, first, counts)
+    return counts
+
+
+def bootstrap_sums(statistics: FloatArray, samples: int, seed: int) -> FloatArray:
+    """(samples, k): sums of the (n, k) statistics over virtual test sets of n rows."""
+    blocks = sample_blocks(samples, 8 * len(statistics))
+    return np.concatenate([
+        bootstrap_counts(len(statistics), seed, first, last) @ statistics for first, last in blocks
+    ])  # fmt: skip
+
+
+def coin_rows(units: int, seed: int, first: int, last: int) -> BoolArray:
+    """(units, last - first): the swap mask of each unit in samples first .. last - 1."""
+    swapped = np.empty((units, last - first), np.bool_)
+    _coin_rows(seed, first, swapped)
+    return swapped
+
+
+def coin_sums(differences: FloatArray, samples: int, seed: int) -> FloatArray:
+    """(samples, k): per shuffle, the sum of the rows of (n, k) differences that are swapped."""
+    blocks = sample_blocks(samples, 8 * len(differences))
+    return np.concatenate([
+        coin_rows(len(differences), seed, first, last).T @ differences for first, last in blocks
+    ])  # fmt: skip
+
+
+def part_sums(pool: FloatArray, take: int, samples: int, seed: int) -> FloatArray:
+    """(samples, k): per shuffle, the sum of `take` of the h hypotheses per segment of (n, h, k)."""
+    sums = np.zeros((samples, pool.shape[2]))
+    _part_sums(np.ascontiguousarray(pool, np.float64), take, seed, sums)
+    return sums
+
+
+def permutations(units: int, systems: int, seed: int, first: int, last: int) -> NDArray[np.int64]:
+    """(last - first, units, systems): the system that each pseudo-system gets, unit by unit."""
+    permuted = np.empty((last - first, units, systems), np.int64)
+    _permutations(seed, first, permuted)
+    return permuted
+
+
+def permuted_sums(statistics: FloatArray, samples: int, seed: int) -> FloatArray:
+    """(samples, m, k): sums of m pseudo-systems, to which the rows of (n, m, k) are permuted."""
+    sums = np.zeros((samples, *statistics.shape[1:]))
+    _permuted_sums(np.ascontiguousarray(statistics, np.float64), seed, sums)
+    return sums
+
+
+def every_choice(choices: FloatArray) -> FloatArray:
+    """(c ** n, k): the sums of all ways to take one of c alternatives in each row of (n, c, k)."""
+    sums = np.zeros((1, choices.shape[2]))
+    for alternatives in choices:
+        sums = (sums[:, None, :] + alternatives[None, :, :]).reshape(-1, choices.shape[2])
+    return sums
+
+
+@numba.njit(cache=True, nogil=True)
+def _bootstrap_counts(cuts: Any, seed: int, first: int, counts: Any) -> None:
+    for s in range(len(counts)):
+        key = stream(seed, first + s)
+        if counts.shape[1] < _MIN_POISSON_ROWS:
+            for i in range(counts.shape[1]):
+                counts[s, below(word(key, i), counts.shape[1])] += 1
+        else:
+            _poisson_counts(key, cuts, counts[s])
+
+
+@numba.njit(cache=True, nogil=True)
+def _poisson_counts(key: Any, cuts: Any, counts: Any) -> None:
+    rows, total = len(counts), 0
+    for pair in range((rows + 1) // 2):
+        bits = word(key, pair)
+        counts[2 * pair] = _poisson_count(bits & _HALF, cuts)
+        total += counts[2 * pair]
+        if 2 * pair + 1 < rows:
+            counts[2 * pair + 1] = _poisson_count(bits >> np.uint64(32), cuts)
+            total += counts[2 * pair + 1]
+    for i in range(abs(rows - total)):
+        bits = word(key, rows + i)
+        if total < rows:
+            counts[below(bits, rows)] += 1
+        else:
+            counts[_row_of_draw(counts, below(bits, total - i))] -= 1
+
+
+@numba.njit(cache=True, nogil=True)
+def _poisson_count(uniform: Any, cuts: Any) -> Any:
+    count = np.int64(0)
+    for k in range(_UNROLLED):
+        count += np.int64(uniform >= cuts[k])
+    if count == _UNROLLED:
+        while count < len(cuts) and uniform >= cuts[count]:
+            count += 1
+    return count
+
+
+@numba.njit(cache=True, nogil=True)
+def _row_of_draw(counts: Any, number: int) -> int:
+    for row in range(len(counts)):
+        number -= counts[row]
+        if number < 0:
+            return row
+    return len(counts) - 1
+
+
+@numba.njit(cache=True, nogil=True)
+def _coin_rows(seed: int, first: int, swapped: Any) -> None:
+    units, samples = swapped.shape
+    words = np.empty(samples, np.uint64)
+    for i in range(units):
+        if i % 64 == 0:
+            for s in range(samples):
+                words[s] = word(stream(seed, first + s), i // 64)
+        shift = np.uint64(i % 64)
+        for s in range(samples):
+            swapped[i, s] = (words[s] >> shift) & np.uint64(1) == np.uint64(1)
+
+
+@numba.njit(cache=True, nogil=True)
+def _part_sums(pool: Any, take: int, seed: int, out: Any) -> None:
+    n, hypotheses, k = pool.shape
+    for s in range(len(out)):
+        key = stream(seed, s)
+        for i in range(n):
+            needed = take
+            for j in range(hypotheses):
+                if needed == 0:
+                    break
+                if below(word(key, i * hypotheses + j), hypotheses - j) < needed:
+                    needed -= 1
+                    for c in range(k):
+                        out[s, c] += pool[i, j, c]
+
+
+@numba.njit(cache=True, nogil=True)
+def _permute(key: Any, unit: int, order: Any) -> None:
+    systems = len(order)
+    for j in range(systems):
+        order[j] = j
+    for j in range(systems - 1, 0, -1):
+        drawn = below(word(key, unit * systems + j), j + 1)
+        order[j], order[drawn] = order[drawn], order[j]
+
+
+@numba.njit(cache=True, nogil=True)
+def _permutations(seed: int, first: int, permuted: Any) -> None:
+    for s in range(len(permuted)):
+        key = stream(seed, first + s)
+        for i in range(permuted.shape[1]):
+            _permute(key, i, permuted[s, i])
+
+
+@numba.njit(cache=True, nogil=True)
+def _permuted_sums(statistics: Any, seed: int, out: Any) -> None:
+    n, systems, k = statistics.shape
+    order = np.empty(systems, np.int64)
+    for s in range(len(out)):
+        key = stream(seed, s)
+        for i in range(n):
+            _permute(key, i, order)
+            for j in range(systems):
+                for c in range(k):
+                    out[s, j, c] += statistics[i, order[j], c]

@@ -1,47 +1,101 @@
 """Families: comparisons that are corrected together, and the p-values they can reach.
 
-The rule, for `qe evaluate` and `qe compare` alike. A family is all pairs of systems that are compared by
-one metric (scope `metric`, the default: every metric answers a question of its own). Whoever picks the best
-of several metrics after the fact takes the scope `table`: all pairs by all metrics that have a direction.
-Comparisons that can claim nothing of their own dilute no family: a system against its copy, a copy against
-what the system is compared with already, and, in the scope `table`, metrics without a direction such as
-`length`, which form a family of their own. The scope `all` counts every comparison of the table.
+A family is all pairs of systems that are compared by one metric (scope `metric`, the default: every metric
+answers its own question). If the best of several metrics is picked after the fact, take the scope `table`:
+all pairs by all metrics that have a direction. Comparisons that can claim nothing enlarge no family: a system
+against its copy, a copy against what the system is compared with already, and, in the scope `table`, metrics
+without a direction such as `length`, which form a separate family. The scope `all` counts every comparison.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from features.basics.errors import InputError, unknown_name
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError, known_name
 from features.storage.files import digest
-from qe.statistics.corrections import check_correction, correct, experimentwise_error
+from qe.display.files import plain
+from qe.display.summary import summarised
+from qe.statistics.levels import Levels
+from qe.statistics.metric import title_of
 from qe.statistics.result import LEVEL, TestResult, without_answer
 
 Scope = Literal["metric", "table", "all"]
 SCOPES: tuple[str, ...] = get_args(Scope)
 Key = tuple[str, str, str]
 """(system, baseline, metric)."""
-
+Titles = Callable[[str], str]
+"""Metric -> its title in tables and notes."""
+CORRECTIONS = ("none", "bonferroni", "holm", "bh")
+IN_TEST = "in the test"
 FEW = 20  # units below which p-values are coarse and resampling is rough
-_PER_COMPARISON = (
-    20  # resamples per comparison and 1 / level: a threshold p is counted to a standard error of 22 %
-)
-_LEAST = 1000
+_TESTS = ("tukey", "scheffe")  # of all systems at once, which need no correction
+# Resamples per comparison and 1 / level: a threshold p is counted to a standard error of 22 %.
+_PER_COMPARISON = 20
+_MIN_RESAMPLES = 1000
 _STANDARD_ERRORS = 3.0
+_NAMED = 3  # pairs that a sentence names
+
+
+def check_correction(method: str) -> None:
+    """Raises InputError for an unknown method, and for the name of a test that corrects itself."""
+    if method in _TESTS:
+        raise InputError(
+            f"'{method}' is a test, not a correction",
+            remedy=f"use --test {method} of `qe compare` or `qe evaluate`",
+        )
+    known_name("correction", method, CORRECTIONS)
+
+
+def correct(p_values: Sequence[float] | FloatArray, method: str = "holm") -> FloatArray:
+    """Corrected p-values, in the order given; NaN stays NaN and counts as no comparison.
+
+    none, bonferroni, holm (step-down; family-wise error; default), bh (Benjamini-Hochberg; false discovery).
+
+    >>> correct([0.01, 0.04, 0.03]).tolist()
+    [0.03, 0.06, 0.06]
+
+    Raises InputError for an unknown method and for values outside 0 .. 1.
+    """
+    check_correction(method)
+    values = np.asarray(p_values, np.float64)
+    defined = ~np.isnan(values)
+    p = values[defined]
+    if ((p < 0) | (p > 1)).any():
+        raise InputError("p-values must be in 0 .. 1")
+    order, n = np.argsort(p, kind="stable"), len(p)
+    if method == "bonferroni":
+        p = p * n
+    elif method == "holm":
+        p[order] = np.maximum.accumulate(p[order] * np.arange(n, 0, -1))
+    elif method == "bh":
+        scaled = p[order] * n / np.arange(1, n + 1)
+        p[order] = np.minimum.accumulate(scaled[::-1])[::-1]
+    corrected = values.copy()
+    corrected[defined] = np.minimum(p, 1.0)
+    return corrected
+
+
+def experimentwise_error(level: float, comparisons: int) -> float:
+    """Probability of at least one spurious finding: 1 - (1 - level)^k.
+
+    Source: Riezler and Maxwell 2005, section 4.4.
+
+    >>> round(experimentwise_error(0.05, 105), 4)
+    0.9954
+    """
+    return float(1.0 - (1.0 - level) ** comparisons)
 
 
 @dataclass(frozen=True)
 class Rule:
     """How the comparisons of a table are corrected.
 
-    Attributes
-    ----------
-    method : str
-        None, bonferroni, holm, bh; `in the test` for p-values that hold for all pairs already (Tukey).
+    method  none, bonferroni, holm, bh; `in the test` for p-values that hold for all pairs already (Tukey)
     """
 
     scope: Scope = "metric"
@@ -49,24 +103,122 @@ class Rule:
     level: float = LEVEL
 
     def __post_init__(self) -> None:
-        if self.scope not in SCOPES:
-            raise unknown_name("family", self.scope, SCOPES)
+        known_name("family", self.scope, SCOPES)
         if self.method != IN_TEST:
             check_correction(self.method)
         if not 0 < self.level < 1:
             raise InputError(f"0 < level < 1 must hold, but got {self.level}")
 
 
-IN_TEST = "in the test"
+Verdict = Literal["different", "different, within the margin", "equivalent", "undecided", "cannot be decided"]
+TOST = "two one-sided t tests (jackknife)"
 
 
 @dataclass(frozen=True)
-class Judged:
-    """A result among its family: `p_corrected` is NaN if p is undefined or cannot be decided."""
+class Equivalence:
+    """One pair of systems within a margin; units of the metric.
 
+    Attributes
+    ----------
+    difference : float
+        Score of the system minus score of the baseline.
+    margin : float
+        Differences below it do not matter.
+    p : float
+        P-value of the two one-sided tests, small if the difference is within the margin; NaN if it is
+        undefined, or if so few units cannot decide.
+    p_corrected : float
+        The same, corrected as differences are.
+    p_noninferior : float
+        Small if the system is not worse than the baseline by the margin or more (uncorrected).
+    verdict : str
+        different: a difference was shown; equivalent: it was shown to be within the margin; different,
+        within the margin: both; undecided: neither; cannot be decided: neither, and so few units could
+        not show it.
+    undecided : str
+        Why equivalence cannot be decided; empty if it can.
+    """
+
+    system: str
+    baseline: str
+    metric: str
+    difference: float
+    margin: float
+    p: float
+    p_noninferior: float
+    test: str = TOST
+    p_corrected: float = float("nan")
+    verdict: Verdict = "undecided"
+    undecided: str = ""
+
+    @property
+    def key(self) -> Key:
+        return self.system, self.baseline, self.metric
+
+    def to_json(self) -> dict[str, Any]:
+        values: dict[str, Any] = plain({**vars(self), "undecided": self.undecided or None})
+        return values
+
+
+class Bucket(NamedTuple):
+    """Some of the segments: the kind of buckets, the label of this one, and its number of segments."""
+
+    kind: str
+    label: str
+    segments: int
+
+
+@summarised
+@dataclass(frozen=True)
+class Pair:
+    """A system against a baseline by one metric.
+
+    Attributes
+    ----------
+    result : TestResult
+        The test of their difference, system minus baseline.
+    p_corrected : float
+        Corrected within the family; NaN if p is undefined or cannot be decided.
+    ci : pair of float and float
+        Confidence interval of the difference; NaN if there is none.
+    scores : pair of float and float
+        The scores of the system and of the baseline; NaN if they are not given.
+    bucket : Bucket or None
+        The bucket of segments they are compared in; None: all segments.
+    other_claims : mapping of str to TestResult
+        Unit of exchange -> the result of the same test for that other claim, for systems with several runs.
+    equivalence : Equivalence or None
+        Whether they differ by less than a margin; None for a metric without one.
+    """
+
+    system: str
+    baseline: str
+    metric: str
     result: TestResult
     p_corrected: float
-    family: str
+    family: str = ""
+    ci: tuple[float, float] = (math.nan, math.nan)
+    scores: tuple[float, float] = (math.nan, math.nan)
+    bucket: Bucket | None = None
+    other_claims: Mapping[str, TestResult] = field(default_factory=dict)
+    equivalence: Equivalence | None = None
+
+    @property
+    def key(self) -> Key:
+        return self.system, self.baseline, self.metric
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The two systems."""
+        return self.system, self.baseline
+
+    def to_json(self) -> dict[str, Any]:
+        """The pair, its test and its interval; undefined is None."""
+        values: dict[str, Any] = plain({
+            "system": self.system, "baseline": self.baseline, "metric": self.metric,
+            **self.result.to_json(), "p_corrected": self.p_corrected, "ci": self.ci,
+        })  # fmt: skip
+        return values
 
 
 @dataclass(frozen=True)
@@ -105,24 +257,22 @@ class Table:
             a, b = (same.get(name, name) for name in key[:2])
             if same and a == b:
                 copies.add(key)
-            elif (told := first.setdefault((frozenset((a, b)), key[2]), key)) != key:
-                twins[key] = told
+            elif (twin := first.setdefault((frozenset((a, b)), key[2]), key)) != key:
+                twins[key] = twin
             else:
                 members.setdefault(_family(key[2], rule.scope, undirected), []).append(key)
-        return cls(
-            rule, {name: tuple(of_name) for name, of_name in members.items()}, frozenset(copies), twins
-        )
+        return cls(rule, {name: tuple(each) for name, each in members.items()}, frozenset(copies), twins)
 
     @property
     def largest(self) -> int:
         """Comparisons of the largest family."""
         return max((len(keys) for keys in self.members.values()), default=0)
 
-    def resamples(self, least: int = _LEAST) -> int:
+    def resamples(self, least: int = _MIN_RESAMPLES) -> int:
         """How many resamples corrected p-values need: 20 comparisons / level, or `least`.
 
-        The smallest p-value, 1 / (R + 1), then stays far below what the correction asks of the best pair, and
-        one at the threshold is counted from 20 resamples.
+        The smallest p-value, 1 / (R + 1), is then far below what the correction requires of the best pair,
+        and one at the threshold is counted from 20 resamples.
 
         >>> Table.of([("a", "b", "mae")], Rule()).resamples()
         1000
@@ -133,59 +283,57 @@ class Table:
         factor = 1 if self.rule.method in ("none", IN_TEST) else self.largest
         return max(least, math.ceil(_PER_COMPARISON * factor / self.rule.level))
 
-    def judge(self, results: Mapping[Key, TestResult]) -> dict[Key, Judged]:
+    def corrected(self, results: Mapping[Key, TestResult]) -> dict[Key, Pair]:
         """Corrects the p-values within families, and withholds those that the data cannot decide.
 
         A result whose units are so few that no p-value, once corrected, could reach the level has no p-value.
         """
-        judged = {key: Judged(results[key], results[key].p, "") for key in self.copies}
+        pairs = {key: Pair(*key, results[key], results[key].p) for key in self.copies}
         for name, keys in self.members.items():
-            judged |= self._judged(name, {key: results[key] for key in keys})
+            pairs |= self._corrected(name, {key: results[key] for key in keys})
         for twin, key in self.twins.items():
-            result = replace(judged[key].result, difference=results[twin].difference)
-            judged[twin] = replace(judged[key], result=result)
-        return {key: judged[key] for key in results}
+            result = replace(pairs[key].result, difference=results[twin].difference)
+            pairs[twin] = Pair(*twin, result, pairs[key].p_corrected, pairs[key].family)
+        return {key: pairs[key] for key in results}
 
     def answered(self, key: Key, result: TestResult) -> TestResult:
-        """Another result for one of the comparisons, without p where its family could not decide it."""
+        """Another result for one of the comparisons, without p if its family could not decide it."""
         key = self.twins.get(key, key)
         sizes = (len(keys) for keys in self.members.values() if key in keys)
         return self._answered(result, self.factor(next(sizes, 1)))
 
-    def _judged(self, name: str, results: Mapping[Key, TestResult]) -> dict[Key, Judged]:
-        defined = sum(not np.isnan(result.p) for result in results.values())
-        factor = self.factor(defined)
+    def _corrected(self, family: str, results: Mapping[Key, TestResult]) -> dict[Key, Pair]:
+        factor = self.factor(sum(not np.isnan(result.p) for result in results.values()))
         answered = {key: self._answered(result, factor) for key, result in results.items()}
-        method = "none" if self.rule.method == IN_TEST else self.rule.method
-        # What cannot be decided was still asked: it keeps its place among the comparisons.
-        asked = [result.p if answered[key].undecided == "" else 1.0 for key, result in results.items()]
-        corrected = correct(asked, method)
+        # What cannot be decided was tested: it keeps its place among the comparisons.
+        p_values = [1.0 if answered[key].undecided else result.p for key, result in results.items()]
+        corrected = correct(p_values, "none" if self.rule.method == IN_TEST else self.rule.method)
         return {
-            key: Judged(answered[key], float(p) if answered[key].undecided == "" else float("nan"), name)
-            for key, p in zip(results, corrected, strict=True)
+            key: Pair(*key, one, math.nan if one.undecided else float(p), family)
+            for (key, one), p in zip(answered.items(), corrected, strict=True)
         }
 
     def factor(self, comparisons: int) -> int:
-        """By how much the correction multiplies the smallest of so many p-values, at least.
+        """The factor by which the correction multiplies the smallest of so many p-values, at least.
 
-        Benjamini and Hochberg's leaves it where all p-values are equally small.
+        Benjamini and Hochberg's leaves it unchanged if all p-values are equally small.
         """
         return max(1, comparisons) if self.rule.method in ("bonferroni", "holm") else 1
 
     def _answered(self, result: TestResult, factor: int) -> TestResult:
         if np.isnan(result.p) or result.reach is None or result.units == 0:
             return result
-        why = result.reach.lack(self.rule.level, factor)
-        return without_answer(result, why) if why else result
+        reason = result.reach.shortfall(self.rule.level, factor)
+        return without_answer(result, reason) if reason else result
 
-    def short_of_samples(self, judged: Mapping[Key, Judged]) -> dict[Key, int]:
+    def short_of_samples(self, pairs: Mapping[Key, Pair]) -> dict[Key, int]:
         """Comparisons that more resamples could still decide, and how many they need.
 
-        Those are the ones whose p-value may be small enough for all that was drawn, but whose corrected value
+        They are the ones whose p-value may be small enough for all that was drawn, but whose corrected value
         could not have reached the level with so few resamples.
         """
         short = {}
-        for key, one in judged.items():
+        for key, one in pairs.items():
             result, factor = one.result, self.factor(len(self.members.get(one.family, ())))
             if result.exact or not result.samples or np.isnan(result.p) or one.family == "":
                 continue
@@ -195,21 +343,14 @@ class Table:
                 short[key] = self.resamples()
         return short
 
-    def borderline(self, judged: Mapping[Key, Judged]) -> list[Key]:
-        """Comparisons with a corrected p-value within two Monte-Carlo errors of the level.
-
-        The errors are standard errors.
-        """
+    def borderline(self, pairs: Mapping[Key, Pair]) -> list[Key]:
+        """Comparisons whose corrected p-value is within two Monte-Carlo standard errors of the level."""
         near = []
-        for key, one in judged.items():
+        for key, one in pairs.items():
             scale = one.p_corrected / one.result.p if one.result.p > 0 else 1.0
             if abs(one.p_corrected - self.rule.level) < 2 * one.result.error * scale:
                 near.append(key)
         return near
-
-    def named(self) -> str:
-        """The families in words, for tables."""
-        return "; ".join(f"{name}: {len(keys)}" for name, keys in self.members.items())
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -244,3 +385,65 @@ def copies_of(systems: Mapping[str, NDArray[Any]]) -> dict[str, str]:
         name: first.setdefault((values.shape, digest((values + 0.0).tobytes())), name)
         for name, values in systems.items()
     }
+
+
+def cautions(
+    table: Table,
+    pairs: Mapping[Key, Pair],
+    levels: Levels,
+    interval: str = "jackknife",
+    titles: Titles = title_of,
+) -> list[str]:
+    """What to read before trusting the p-values and intervals of a table, one sentence each."""
+    return [
+        *few_units(levels, interval),
+        *undecided(table, pairs, titles),
+        *borderline(table, pairs, titles),
+    ]
+
+
+def few_units(levels: Levels, interval: str = "jackknife") -> list[str]:
+    """Levels with so few units that p-values are coarse, or that nothing can be decided."""
+    rough = f"below {FEW}, p-values are coarse"
+    if interval != "jackknife":
+        rough += f" and {interval} intervals too narrow; the jackknife's are not"
+    return [f"{size} {name}s only: {rough}" for name, size in levels.sizes().items() if 1 < size < FEW] + [
+        f"one {name} only: there is nothing to resample, so that intervals and p-values are undefined"
+        for name, size in levels.sizes().items()
+        if size == 1
+    ]
+
+
+def undecided(table: Table, pairs: Mapping[Key, Pair], titles: Titles = title_of) -> list[str]:
+    """Comparisons without an answer, by reason: too few units, or too few resamples."""
+    reasons: dict[str, list[Key]] = {}
+    for key, one in pairs.items():
+        if one.result.undecided:
+            reasons.setdefault(one.result.undecided, []).append(key)
+    notes = [f"cannot be decided for {_listed(keys, titles)}: {reason}" for reason, keys in reasons.items()]
+    short = table.short_of_samples(pairs)
+    if short:
+        samples = max(pairs[key].result.samples for key in short)
+        notes.append(
+            f"cannot be decided for {_listed(list(short), titles)}: {samples:,} samples cannot give a p-value"
+            f" that stands for {table.largest} comparisons; ask for {max(short.values()):,}"
+        )
+    return notes
+
+
+def borderline(table: Table, pairs: Mapping[Key, Pair], titles: Titles = title_of) -> list[str]:
+    """Comparisons that another seed might decide otherwise."""
+    if table.short_of_samples(pairs):
+        return []
+    near = table.borderline(pairs)
+    note = f"p lies within its Monte-Carlo error of {table.rule.level:g} for {_listed(near, titles)}"
+    return [f"{note}: more --samples would settle it"] if near else []
+
+
+def _listed(keys: Sequence[Key], titles: Titles) -> str:
+    metrics: dict[tuple[str, str], list[str]] = {}
+    for a, b, metric in keys:
+        metrics.setdefault((a, b), []).append(titles(metric))
+    names = [f"{a} : {b} ({', '.join(by)})" for (a, b), by in metrics.items()]
+    more = f" and {len(names) - _NAMED} more pairs" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more

@@ -1,4 +1,4 @@
-"""Confidence intervals of scores and differences: jackknife, percentile bootstrap, BCa."""
+"""Intervals of scores and differences: jackknife, percentile bootstrap, BCa; one-sided t tests."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
@@ -8,6 +8,7 @@ from scipy import stats
 from scipy.special import ndtr, ndtri
 
 from features.basics.array_types import FloatArray
+from qe.statistics.draws import sample_blocks
 from qe.statistics.result import Aggregate, CountArray, Rescore
 
 Link = Literal["identity", "log", "fisher", "arcsine"]
@@ -22,12 +23,11 @@ _LINKS: Mapping[str, tuple[_Function, _Function]] = {
         lambda x: 100.0 * np.sin(np.clip(x, 0.0, np.pi / 2)) ** 2,
     ),
 }
-_MOST_LEFT_OUT = 1000  # rescorings of a jackknife; beyond, whole blocks of segments are left out
-_BLOCK_BYTES = 1 << 26
+_MAX_RESCORINGS = 1000  # of a jackknife; whole blocks of segments are left out if there are more
 
 
 def jackknife_interval(
-    score: float, left_out: Sequence[FloatArray], confidence: float = 0.95, link: Link = "identity"
+    score: float, jackknife: Sequence[FloatArray], confidence: float = 0.95, link: Link = "identity"
 ) -> tuple[float, float]:
     """Student's t interval with the jackknife's standard error, on the scale of `link`.
 
@@ -39,23 +39,28 @@ def jackknife_interval(
     ----------
     score : float
         The score on the real test set.
-    left_out : sequence of array of float
+    jackknife : sequence of array of float
         For each kind of units, (u,) scores with one unit (segment, document, block) left out; with
         several kinds their variances add up.
     """
-    if np.isnan(score) or any(np.isnan(scores).any() or len(scores) < 2 for scores in left_out):
+    if np.isnan(score) or any(np.isnan(scores).any() or len(scores) < 2 for scores in jackknife):
         return float("nan"), float("nan")
-    if max(np.abs(scores - score).max() for scores in left_out) <= 1e-12 * max(abs(score), 1e-300):
+    if max(np.abs(scores - score).max() for scores in jackknife) <= 1e-12 * max(abs(score), 1e-300):
         return score, score
     forward, back = _LINKS[link]
     with np.errstate(divide="ignore", invalid="ignore"):
-        moved = [forward(np.asarray(scores)) for scores in (np.array([score]), *left_out)]
+        moved = [forward(np.asarray(scores)) for scores in (np.array([score]), *jackknife)]
     if not all(np.isfinite(scores).all() for scores in moved):  # the scale ends here, such as r = 1
-        moved, back = [np.array([score]), *left_out], _LINKS["identity"][1]
+        moved, back = [np.array([score]), *jackknife], _LINKS["identity"][1]
     error = np.sqrt(sum(_jackknife_variance(scores) for scores in moved[1:]))
-    reach = float(stats.t.isf((1.0 - confidence) / 2.0, min(map(len, left_out)) - 1) * error)
+    reach = float(stats.t.isf((1.0 - confidence) / 2.0, min(map(len, jackknife)) - 1) * error)
     low, high = back(moved[0] + np.array([-reach, reach]))
     return float(low), float(high)
+
+
+def jackknife_deviations(scores: FloatArray) -> FloatArray:
+    """(u,) scores with one unit left out -> what each unit adds; their squares sum up to the variance."""
+    return np.asarray(np.sqrt((len(scores) - 1) / len(scores)) * (scores - scores.mean()))
 
 
 def _jackknife_variance(scores: FloatArray) -> float:
@@ -115,11 +120,25 @@ def jackknife_rescored(rescore: Rescore, rows: int, units: CountArray | None = N
     units  (rows,) number of each row's unit; default: every row is one, or every interleaved block of rows
            if there are more than 1,000
     """
-    index = np.arange(rows) % min(rows, _MOST_LEFT_OUT) if units is None else units
+    index = np.arange(rows) % min(rows, _MAX_RESCORINGS) if units is None else units
     count = int(index.max()) + 1
     scores = np.empty(count)
-    step = max(1, _BLOCK_BYTES // (4 * rows))
-    for first in range(0, count, step):
-        last = min(first + step, count)
+    for first, last in sample_blocks(count, 4 * rows, count):
         scores[first:last] = rescore((index[None, :] != np.arange(first, last)[:, None]).astype(np.int32))
     return scores
+
+
+def exceeds(difference: float, jackknife: Sequence[FloatArray], bound: float, least: float = 0.0) -> float:
+    """p-value of the hypothesis that the true difference is no larger than the bound.
+
+    jackknife  for each kind of units, (u,) differences with one unit left out
+    least     p-value of what is certain: a difference that is above the bound whichever unit is left out
+
+    For a mean of paired values this is the paired t test. NaN if a difference is undefined, or with one unit.
+    """
+    if np.isnan(difference) or any(np.isnan(d).any() or len(d) < 2 for d in jackknife):
+        return float("nan")
+    error = float(np.sqrt(sum(map(_jackknife_variance, jackknife))))
+    if not error > 1e-12 * max(abs(difference), abs(bound)):
+        return least if difference > bound else 1.0
+    return float(stats.t.sf((difference - bound) / error, min(map(len, jackknife)) - 1))

@@ -1,20 +1,42 @@
-"""Levels: the kinds of units segments belong to (documents, judges), for resampling.
+"""Units of resampling: segments, or groups of segments (documents, annotators) of one or several kinds."""
 
-Resampling takes all kinds at once.
-"""
-
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
-from qe.statistics.draws import independent_seed
-from qe.statistics.groups import Groups, group_index, group_sums
-from qe.statistics.reach import Reach
-from qe.statistics.result import GROUP
-from qe.statistics.sums import bootstrap_counts, bootstrap_sums
+from features.basics.errors import InputError
+from qe.statistics.draws import bootstrap_counts, bootstrap_sums, independent_seed
+from qe.statistics.result import GROUP, Reach
+
+Groups = Sequence[Any] | NDArray[Any]
+
+
+def group_index(groups: Groups, segments: int) -> tuple[NDArray[np.int64], int]:
+    """(n,) group number of each segment, in order of first appearance; the number of groups.
+
+    Raises InputError if there is not one group per segment.
+    """
+    if len(groups) != segments:
+        raise InputError(f"{segments} segments, but {len(groups)} groups")
+    numbers: dict[Any, int] = {}
+    index = np.fromiter((numbers.setdefault(g, len(numbers)) for g in groups), np.int64, segments)
+    return index, len(numbers)
+
+
+def group_sums(statistics: FloatArray, groups: Groups | None) -> FloatArray:
+    """(runs, n, k) statistics -> (runs, g, k) sums by group; unchanged without groups."""
+    if groups is None:
+        return statistics
+    index, count = group_index(groups, statistics.shape[1])
+    sums = np.zeros((statistics.shape[0], count, statistics.shape[2]))
+    for run, target in zip(statistics, sums, strict=True):
+        np.add.at(target, index, run)
+    return sums
+
 
 CountArray = NDArray[np.int32]
 _BLOCK_BYTES = 1 << 26
@@ -69,7 +91,7 @@ class Levels:
     def reach(self) -> Reach:
         """What the level with the fewest units can show, where every unit counts."""
         name, size = min(self.sizes().items(), key=lambda item: item[1])
-        return Reach(size, name, saying="there are")
+        return Reach(size, name, prefix="there are")
 
     @property
     def single(self) -> Groups | None:

@@ -1,15 +1,17 @@
-"""Metric: gold labels and predictions -> a number. Think twice before adding here."""
+"""Metric: gold labels and predictions -> a number."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from functools import partial
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
-from features.basics.array_types import FloatArray
+from features.basics.array_types import BoolArray, FloatArray
 from features.basics.catalogue import Catalogue
 from qe.display.numbers import Shown, estimate
+from qe.statistics.draws import CountArray
 
 
 class Metric(ABC):
@@ -75,9 +77,7 @@ class ExchangedMetric(Metric):
         """
 
     @abstractmethod
-    def exchanged(
-        self, gold: FloatArray, own: FloatArray, other: FloatArray, heads: NDArray[np.bool_]
-    ) -> FloatArray:
+    def exchanged(self, gold: FloatArray, own: FloatArray, other: FloatArray, heads: BoolArray) -> FloatArray:
         """(B,) difference of the scores of `own` and `other` after exchanges, exactly rescored.
 
         own, other  (n,) predictions of two systems on the common scale
@@ -98,7 +98,7 @@ class RankedMetric(ExchangedMetric):
         return float(self.resample(gold, predicted, np.ones((1, len(gold)), np.int32))[0])
 
     @abstractmethod
-    def resample(self, gold: FloatArray, predicted: FloatArray, counts: NDArray[np.int32]) -> FloatArray:
+    def resample(self, gold: FloatArray, predicted: FloatArray, counts: CountArray) -> FloatArray:
         """(B,) scores of B resamples; `counts` (B, n) says how often each row was drawn.
 
         Counts cover the bootstrap (by segment, or by document: totals may differ) and, over the stacked
@@ -111,9 +111,7 @@ class RankedMetric(ExchangedMetric):
         ranks = np.cumsum(counts) - (counts - 1) / 2.0
         return np.asarray(ranks[inverse], np.float64)
 
-    def exchanged(
-        self, gold: FloatArray, own: FloatArray, other: FloatArray, heads: NDArray[np.bool_]
-    ) -> FloatArray:
+    def exchanged(self, gold: FloatArray, own: FloatArray, other: FloatArray, heads: BoolArray) -> FloatArray:
         """By `resample` of both systems' rows; a metric may override this with something faster."""
         twice, both = np.concatenate([gold, gold]), np.concatenate([own, other])
         moved = np.ascontiguousarray(heads.T).astype(np.int32)
@@ -153,3 +151,36 @@ def title_of(metric: str) -> str:
     ('DeltaAvg', 'chrf')
     """
     return METRICS.get(metric).title if metric in METRICS else metric
+
+
+def scorer(metric: str, *, higher_is_better: bool = True) -> Any:
+    """A scorer for scikit-learn, by which higher is better: errors are negative.
+
+    Parameters
+    ----------
+    metric : str
+        Name of a file in qe/statistics/metrics.
+    higher_is_better : bool, default=True
+        Direction of the labels; False for error rates such as HTER.
+
+    Raises
+    ------
+    qe.InputError
+        For an unknown metric.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyRegressor
+    >>> X, y = np.zeros((4, 1)), np.array([1.0, 2.0, 3.0, 6.0])
+    >>> float(scorer("mae")(DummyRegressor().fit(X, y), X, y))
+    -1.5
+    """
+    from sklearn.metrics import make_scorer  # costly to load
+
+    kind = METRICS.get(metric)()
+    sign = 1.0 if higher_is_better else -1.0
+    return make_scorer(partial(_score, kind, sign), greater_is_better=kind.higher_is_better)
+
+
+def _score(metric: Metric, sign: float, gold: ArrayLike, predicted: ArrayLike) -> float:
+    return metric.score(sign * np.asarray(gold, np.float64), sign * np.asarray(predicted, np.float64))

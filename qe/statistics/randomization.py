@@ -10,17 +10,18 @@ from math import comb
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
-from features.basics.array_types import FloatArray
-from features.basics.errors import InputError, unknown_name
-from qe.statistics.groups import Groups, group_index, group_sums
-from qe.statistics.reach import Reach, Runs, Tail
+from features.basics.array_types import BoolArray, FloatArray, IntArray
+from features.basics.errors import InputError, known_name
+from qe.statistics.draws import coin_rows, coin_sums, every_choice, part_sums, sample_blocks
+from qe.statistics.levels import Groups, group_index, group_sums
 from qe.statistics.result import (
-    BLOCK_BYTES,
     ENUMERATED,
     Aggregate,
     Measure,
+    Reach,
+    Runs,
+    Tail,
     TestResult,
     as_runs,
     check_samples,
@@ -29,12 +30,11 @@ from qe.statistics.result import (
     p_value,
     rounding,
 )
-from qe.statistics.sums import coin_rows, coin_sums, every_choice, part_sums
 
 Exchange = Literal["segment", "segment-run", "run", "any"]
 EXCHANGES: tuple[str, ...] = get_args(Exchange)
 NAME = "approximate randomization"
-Exchanged = Callable[[NDArray[np.bool_]], FloatArray]
+Exchanged = Callable[[BoolArray], FloatArray]
 """(n, B) segments that change sides -> (B,) differences, for metrics that are no function of sums."""
 
 
@@ -48,12 +48,8 @@ def randomization_test(
     seed: int = 0,
     tail: Tail = "two-sided",
     groups: Groups | None = None,
-    block: int = 10_000,
-    threads: int = 1,
 ) -> TestResult:
-    """Tests whether two systems' pooled scores differ.
-
-    See `randomization_tests` for the parameters.
+    """Tests whether two systems' pooled scores differ; parameters as of `randomization_tests`.
 
     >>> errors = np.array([[1.0, 1], [2, 1], [0, 1]])
     >>> better = np.array([[0.0, 1], [1, 1], [0, 1]])
@@ -62,11 +58,10 @@ def randomization_test(
     >>> round(result.difference, 6), result.p, result.exact, result.samples
     (-0.666667, 0.5, True, 4)
     """
-    columns = slice(0, np.shape(system)[-1])
+    measures = {"": Measure(slice(0, np.shape(system)[-1]), aggregate)}
     return randomization_tests(
-        system, baseline, {"": Measure(columns, aggregate)},
-        exchange=exchange, samples=samples, seed=seed, tail=tail, groups=groups, block=block, threads=threads,
-    )[""]  # fmt: skip
+        system, baseline, measures, exchange=exchange, samples=samples, seed=seed, tail=tail, groups=groups
+    )[""]
 
 
 def randomization_tests(
@@ -79,8 +74,6 @@ def randomization_tests(
     seed: int = 0,
     tail: Tail = "two-sided",
     groups: Groups | None = None,
-    block: int = 10_000,
-    threads: int = 1,
 ) -> dict[str, TestResult]:
     """Tests several metrics on the same exchanges.
 
@@ -91,14 +84,13 @@ def randomization_tests(
     exchange          segment: one coin per segment, its runs move together: do the systems differ on new
                       segments? (default)
                       segment-run: one coin per segment and run (the paper's test): are the outputs at hand
-                      exchangeable? It rejects too often where the question is new segments
+                      exchangeable? It rejects too often if the question is about new segments
                       run: whole runs change sides (all ways to deal the runs, not only pairwise): new runs
                       any: any half of all hypotheses of a segment
     groups            (n,) group of each segment: segments of a group move together
-    block, threads    bound memory and use processors; they change no digit of the result
 
-    All exchanges are enumerated where they are no more than `samples`, or few (4,096); p is then exact. The
-    number of runs may differ for `run` and `any` only.
+    All exchanges are enumerated if they are at most `samples`, or few (4,096); p is then exact. The number of
+    runs may differ for `run` and `any` only.
 
     Raises InputError for statistics of different shape, unknown exchange, values that are not finite.
     """
@@ -106,27 +98,26 @@ def randomization_tests(
     a, b = as_runs(system, "statistics of the system"), as_runs(baseline, "statistics of the baseline")
     unit = exchange or "segment"
     _check_shapes(a, b, unit)
-    grouped = group_sums(a, groups), group_sums(b, groups)
-    pool = _Pool.of(*grouped, unit)
-    sums, total, exact = pool.exchanged(samples, seed, block, threads)
-    observed_a, observed_b = a.sum(axis=(0, 1)), b.sum(axis=(0, 1))
+    pool = _Pool.of(group_sums(a, groups), group_sums(b, groups), unit)
+    sums, exact = pool.exchanged(samples, seed)
     label = _label(unit, len(a), groups)
     units = _label("segment", 1, groups) if unit == "any" else label
     results = {}
     for name, measure in measures.items():
-        at = measure.columns
-        own, other = (float(measure.aggregate(side[at])) for side in (observed_a, observed_b))
-        null = measure.aggregate(sums[:, at]) - measure.aggregate(total[at] - sums[:, at])
-        p = p_value(null, own - other, tail, exact=exact, tolerance=rounding(own, other))
+        columns = measure.columns
+        scores = [float(measure.aggregate(side.sum(axis=(0, 1))[columns])) for side in (a, b)]
+        difference = scores[0] - scores[1]
+        null = measure.aggregate(sums[:, columns]) - measure.aggregate(pool.total[columns] - sums[:, columns])
+        p = p_value(null, difference, tail, exact=exact, tolerance=rounding(*scores))
         error = monte_carlo_error(p, len(sums), exact=exact)
-        reach = pool.reach(at, units, tail)
-        results[name] = TestResult(own - other, p, NAME, label, len(sums), tail, exact, reach, error)
+        reach = pool.reach(columns, units, tail)
+        results[name] = TestResult(difference, p, NAME, label, len(sums), tail, exact, reach, error)
     return results
 
 
 def randomization_test_rescored(
     exchanged: Exchanged,
-    differs: NDArray[np.bool_],
+    differs: BoolArray,
     *,
     samples: int = 1000,
     seed: int = 0,
@@ -134,19 +125,15 @@ def randomization_test_rescored(
     groups: Groups | None = None,
     enough: int | None = None,
     scale: float = 1.0,
-    block_bytes: int = BLOCK_BYTES,
 ) -> TestResult:
-    """The same test (one run) for a metric that is no function of sums.
+    """The same test (one run) for a metric that is no function of sums: it rescores every exchange exactly.
 
-    It rescores every exchange exactly.
-
-    exchanged    differences of scores after exchanges; see `RankedMetric.exchanged`. Put the predictions of
-                 different systems on a common scale (ranks) before
-    differs      (n,) where the two sides differ at all
+    exchanged    differences of scores after exchanges; see `ExchangedMetric.exchanged`. Put the predictions
+                 of different systems on a common scale (ranks) before
+    differs      (n,) whether the two sides differ at all
     enough       stop after so many differences at least as extreme as the observed one: p is then that number
-                 over the shuffles looked at (Besag and Clifford 1991, a valid p-value); default: never
-    scale        size of scores (of labels, where scores have their unit): what rounding is relative to
-    block_bytes  bounds the coins of one call and changes no digit
+                 over the shuffles that were made (Besag and Clifford 1991, a valid p-value); default: never
+    scale        size of scores (of labels, if scores have their unit): what rounding is relative to
     """
     check_samples(samples)
     rows = len(differs)
@@ -157,59 +144,34 @@ def randomization_test_rescored(
     observed = float(exchanged(np.zeros((rows, 1), np.bool_))[0])
     label = _label("segment", 1, groups)
     reach = Reach(len(differing), label, tail)
-    counted, looked_at = 0, 0
-    block = max(1, block_bytes // (2 * rows))
-    if enough is not None:
-        block = min(block, max(4 * enough, 1000))
-    while looked_at < total and not np.isnan(observed):
-        last = min(looked_at + block, total)
-        heads = (
-            _every_face(differing, units, looked_at, last)
-            if exact
-            else coin_rows(units, seed, looked_at, last)
+    if np.isnan(observed):
+        return TestResult(
+            observed, observed, NAME, label, total, tail, exact, reach, observed if not exact else 0.0
         )
-        null = exchanged(heads if groups is None else heads[index])
-        hits = np.flatnonzero(extreme(null, observed, tail, rounding(scale)))
-        if enough is not None and not exact and counted + len(hits) >= enough:
-            looked_at += int(hits[enough - counted - 1]) + 1
-            return _stopped(observed, enough, looked_at, reach)
-        counted, looked_at = counted + len(hits), last
-    p = counted / total if exact else (counted + 1) / (total + 1)
-    p = float("nan") if np.isnan(observed) else p
+    hits = 0
+    for first, last in sample_blocks(total, 2 * rows, total if enough is None else max(4 * enough, 1000)):
+        swapped = _every_swap(differing, units, first, last) if exact else coin_rows(units, seed, first, last)
+        null = exchanged(swapped if groups is None else swapped[index])
+        found = np.flatnonzero(extreme(null, observed, tail, rounding(scale)))
+        if enough is not None and not exact and hits + len(found) >= enough:
+            made = first + int(found[enough - hits - 1]) + 1
+            p = enough / made
+            error = float(p * np.sqrt((1.0 - p) / enough))
+            return TestResult(observed, p, NAME, label, made, tail, False, reach, error)
+        hits += len(found)
+    p = hits / total if exact else (hits + 1) / (total + 1)
     error = monte_carlo_error(p, total, exact=exact)
     return TestResult(observed, p, NAME, label, total, tail, exact, reach, error)
 
 
-def rescored_null(
-    exchanged: Exchanged,
-    rows: int,
-    groups: Groups | None,
-    samples: int,
-    seed: int,
-    block_bytes: int = BLOCK_BYTES,
-) -> FloatArray:
-    """(samples,) differences of scores after random exchanges of single rows or groups."""
-    index, units = (np.arange(rows), rows) if groups is None else group_index(groups, rows)
-    block = max(1, block_bytes // (2 * rows))
-    ranges = [(first, min(first + block, samples)) for first in range(0, samples, block)]
-    return np.concatenate([exchanged(coin_rows(units, seed, *ends)[index]) for ends in ranges])
-
-
-def _stopped(observed: float, enough: int, looked_at: int, reach: Reach) -> TestResult:
-    p = enough / looked_at
-    error = float(p * np.sqrt((1.0 - p) / enough))
-    return TestResult(observed, p, NAME, reach.unit, looked_at, reach.tail, False, reach, error)
-
-
-def _every_face(differing: NDArray[np.int64], units: int, first: int, last: int) -> NDArray[np.bool_]:
-    heads = np.zeros((units, last - first), np.bool_)
-    heads[differing] = (np.arange(first, last)[None, :] >> np.arange(len(differing))[:, None]) & 1
-    return heads
+def _every_swap(differing: IntArray, units: int, first: int, last: int) -> BoolArray:
+    swapped = np.zeros((units, last - first), np.bool_)
+    swapped[differing] = (np.arange(first, last)[None, :] >> np.arange(len(differing))[:, None]) & 1
+    return swapped
 
 
 def _check_shapes(a: FloatArray, b: FloatArray, unit: str) -> None:
-    if unit not in EXCHANGES:
-        raise unknown_name("exchange", unit, EXCHANGES)
+    known_name("exchange", unit, EXCHANGES)
     if a.shape[1:] != b.shape[1:]:
         raise InputError(
             f"the system has {a.shape[1]} segments x {a.shape[2]} statistics,"
@@ -241,22 +203,16 @@ class _Pool:
         differences = (b - a).reshape(-1, a.shape[2]) if unit == "segment-run" else (b - a).sum(axis=0)
         return cls(whole, total, differences, None, 0)
 
-    def exchanged(
-        self, samples: int, seed: int, block: int, threads: int
-    ) -> tuple[FloatArray, FloatArray, bool]:
+    def exchanged(self, samples: int, seed: int) -> tuple[FloatArray, bool]:
         most = max(samples, ENUMERATED)
         if self.parts is not None:
-            ways, units = comb(self.parts.shape[1], self.take), len(self.parts)
-            if _fits(ways, units, most):
-                return every_choice(_all_parts(self.parts, self.take)), self.total, True
-            sums = part_sums(self.parts, self.take, samples, seed, block=block, threads=threads)
-            return sums, self.total, False
+            if _fits(comb(self.parts.shape[1], self.take), len(self.parts), most):
+                return every_choice(_all_parts(self.parts, self.take)), True
+            return part_sums(self.parts, self.take, samples, seed), False
         differing = self.differences[(self.differences != 0).any(axis=1)]
         if _fits(2, len(differing), most):
-            choices = np.stack([0 * differing, differing], axis=1)
-            return self.whole + every_choice(choices), self.total, True
-        sums = coin_sums(self.differences, samples, seed, block=block, threads=threads)
-        return self.whole + sums, self.total, False
+            return self.whole + every_choice(np.stack([0 * differing, differing], axis=1)), True
+        return self.whole + coin_sums(self.differences, samples, seed), False
 
     def reach(self, columns: slice, unit: str, tail: Tail) -> Reach:
         if self.parts is None:
@@ -265,7 +221,7 @@ class _Pool:
         units = int((pool != pool[:, :1]).any(axis=(1, 2)).sum())
         hypotheses = pool.shape[1]
         if unit == "run":
-            return Runs(self.take if units else 0, unit, tail, other=hypotheses - self.take)
+            return Runs(self.take if units else 0, unit, tail, runs=hypotheses - self.take)
         # Unequal parts have no mirror image.
         tail = tail if 2 * self.take == hypotheses else "greater"
         return Reach(units, unit, tail, comb(hypotheses, self.take))

@@ -1,18 +1,124 @@
-"""What a test found, and how its p-value is counted."""
+"""What a test found, the p-values that few units allow, and how p-values are counted."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, get_args
+from itertools import count
+from math import comb, factorial
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError, unknown_name
-from features.basics.undefined import finite_or_none
+from features.basics.errors import InputError, known_name
+from qe.display.files import plain
+from qe.display.numbers import general
 from qe.display.summary import summarised
-from qe.statistics.reach import Reach, Tail
+
+Tail = Literal["two-sided", "greater", "less"]
+_MAX_ARRANGEMENTS = 10**300  # a quotient of 1 by more is 0
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What exchanges of `units` units can show: every unit changes sides or stays.
+
+    units   units in which the two sides differ
+    unit    what they are: segment, document, system, run, ...
+    tail    two-sided: an arrangement and its mirror image are equally extreme
+    arrangements_of_one  equally likely arrangements of one unit
+    prefix  how a sentence about the units begins
+    """
+
+    units: int
+    unit: str = "segment"
+    tail: Tail = "two-sided"
+    arrangements_of_one: int = 2
+    prefix: str = "the two differ in"
+
+    def arrangements(self, units: int) -> int:
+        """How many arrangements of so many units there are."""
+        return _power(self.arrangements_of_one, units)
+
+    @property
+    def mirrored(self) -> bool:
+        """Whether the mirror image of every arrangement is an arrangement, too."""
+        return True
+
+    def min_p_of(self, units: int) -> float:
+        """The smallest p-value of so many units."""
+        sides = 2 if self.tail == "two-sided" and self.mirrored else 1
+        return min(1.0, sides / min(self.arrangements(units), _MAX_ARRANGEMENTS))
+
+    @property
+    def min_p(self) -> float:
+        """The smallest p-value that these units allow.
+
+        >>> Reach(5).min_p, Reach(5, tail="greater").min_p
+        (0.0625, 0.03125)
+        """
+        return self.min_p_of(self.units)
+
+    def needed(self, bound: float) -> int:
+        """The fewest units that allow a p-value up to the bound.
+
+        >>> Reach(3).needed(0.05), Reach(3).needed(0.05 / 36), Runs(3, "run").needed(0.05)
+        (6, 11, 4)
+        """
+        return next(units for units in count(1) if self.min_p_of(units) <= bound)
+
+    def shortfall(self, level: float, comparisons: int = 1) -> str:
+        """Why no p-value can reach the level among so many comparisons; empty if one can.
+
+        comparisons  by how much a correction multiplies the smallest p-value of a family
+        """
+        bound = level / comparisons
+        if self.min_p <= bound:
+            return ""
+        among = f" among {comparisons} comparisons" if comparisons > 1 else ""
+        return (
+            f"{self.prefix} {self.unit_count(self.units)}: no p-value below {general(self.min_p, 2)} is"
+            f" possible, and {general(bound, 2)} is needed{among};"
+            f" that takes {self.unit_count(self.needed(bound))}"
+        )
+
+    def unit_count(self, units: int) -> str:
+        """So many units in words."""
+        return f"{units} {self.unit}" + ("" if units == 1 else "s")
+
+
+@dataclass(frozen=True)
+class Runs(Reach):
+    """Reach of exchanging whole optimizer runs: one side has `units` of them, the other `runs`."""
+
+    runs: int = 0
+
+    @property
+    def mirrored(self) -> bool:
+        return self.runs in (0, self.units)
+
+    def arrangements(self, units: int) -> int:
+        runs = self.runs if units == self.units and not self.mirrored else units
+        return comb(units + runs, units)
+
+    def unit_count(self, units: int) -> str:
+        return f"{super().unit_count(units)} of each system"
+
+
+@dataclass(frozen=True)
+class Permutations(Reach):
+    """The outputs of every unit are permuted among all systems; renaming the systems changes nothing."""
+
+    systems: int = 2
+
+    def arrangements(self, units: int) -> int:
+        return _power(factorial(self.systems), max(units - 1, 0))
+
+
+def _power(base: int, exponent: int) -> int:
+    return int(base ** min(exponent, 1000))
+
 
 CountArray = NDArray[np.int32]
 
@@ -26,7 +132,6 @@ TAILS: tuple[str, ...] = get_args(Tail)
 MOST_SAMPLES = 1_000_000  # the smallest p-value is then 1e-6; more would fill the memory first
 LEVEL = 0.05
 GROUP = "group"  # what units are called that have no other name
-BLOCK_BYTES = 1 << 26  # default bound of the counts that rescoring holds at a time
 ENUMERATED = 4096  # all exchanges are enumerated up to this number, even where fewer samples were asked for
 
 # Sums in another order differ by rounding; scores closer than this share of their size are equal.
@@ -35,13 +140,18 @@ _ROUNDING = 1e-10
 
 @dataclass(frozen=True)
 class Measure:
-    """A metric over some columns of the statistics.
-
-    One pass of resampling serves several metrics.
-    """
+    """A metric over some columns of the statistics: one pass of resampling serves several metrics."""
 
     columns: slice
     aggregate: Aggregate
+
+    @staticmethod
+    def side_by_side(widths: Sequence[int], aggregates: Mapping[str, Aggregate]) -> "dict[str, Measure]":
+        """Metrics whose statistics, of these numbers of columns, follow each other."""
+        ends = np.cumsum([0, *widths]).tolist()
+        columns = map(slice, ends, ends[1:])
+        parts = zip(aggregates.items(), columns, strict=True)
+        return {name: Measure(place, aggregate) for (name, aggregate), place in parts}
 
 
 @summarised
@@ -92,25 +202,23 @@ class TestResult:
         return 0 if self.reach is None else self.reach.units
 
     @property
-    def smallest(self) -> float:
+    def min_p(self) -> float:
         """The smallest p-value that so few units allow; 0 without a bound."""
-        return 0.0 if self.reach is None else self.reach.smallest
+        return 0.0 if self.reach is None else self.reach.min_p
 
     def to_json(self) -> dict[str, Any]:
         """The fields, with None for what is undefined."""
-        named = {**vars(self), "undecided": self.undecided or None}
-        named["p_error"] = named.pop("error")
-        del named["reach"]
-        named |= {"units": self.units, "p_smallest": self.smallest}
-        return {key: finite_or_none(v) if isinstance(v, float) else v for key, v in named.items()}
+        values = {name: value for name, value in vars(self).items() if name not in ("reach", "error")}
+        values |= {"undecided": self.undecided or None, "p_error": self.error, "units": self.units}
+        return {name: plain(value) for name, value in values.items()} | {"p_smallest": self.min_p}
 
 
-def without_answer(result: TestResult, why: str) -> TestResult:
+def without_answer(result: TestResult, reason: str) -> TestResult:
     """The result with no p-value, and the reason."""
-    return replace(result, p=float("nan"), error=float("nan"), undecided=why)
+    return replace(result, p=float("nan"), error=float("nan"), undecided=reason)
 
 
-def at_every_level(results: Sequence[TestResult]) -> TestResult:
+def largest_p(results: Sequence[TestResult]) -> TestResult:
     """One claim for several kinds of units (documents, judges): their largest p-value.
 
     To hold for new documents and for new judges, a difference must show with each of them as the unit: an
@@ -119,7 +227,7 @@ def at_every_level(results: Sequence[TestResult]) -> TestResult:
     if len(results) == 1:
         return results[0]
     last = max(results, key=lambda result: np.inf if np.isnan(result.p) else result.p)
-    weakest = max(results, key=lambda result: result.smallest)
+    weakest = max(results, key=lambda result: result.min_p)
     names = " and ".join(result.exchange for result in results)
     return replace(last, exchange=names, reach=weakest.reach)
 
@@ -132,8 +240,7 @@ def with_units(result: TestResult, name: str) -> TestResult:
 
 def check_tail(tail: str) -> None:
     """Raises InputError for a tail that is not known."""
-    if tail not in TAILS:
-        raise unknown_name("tail", tail, TAILS)
+    known_name("tail", tail, TAILS)
 
 
 def check_samples(samples: int) -> None:

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from qe.statistics.additive import Additive
 from qe.statistics.buckets import Buckets, compare_in_buckets
 from qe.statistics.comparisons import Comparisons
+from qe.statistics.scored import Additive
 from qe.systems.results import SystemsComparison
 from qe.systems.text_metric import title_of
 
@@ -22,13 +22,13 @@ def with_buckets(
     settings, metrics = comparison.settings, comparison.metrics
     scored = Additive(comparison.statistics, comparison.measures)
     report = compare_in_buckets(
-        Comparisons(scored, comparison.levels, settings.procedure),
-        [(one.system, one.baseline, one.metric) for one in comparison.comparisons],
+        Comparisons(scored, comparison.levels, settings),
+        [pair.key for pair in comparison.comparisons],
         buckets,
         settings.rule,
         undirected=[name for name, metric in metrics.items() if metric.higher_is_better is None],
         samples=samples,
         least=settings.samples or 1,
-        titled=title_of,
+        titles=title_of,
     )
     return replace(comparison, buckets=report)

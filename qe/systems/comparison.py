@@ -13,21 +13,18 @@ from features.basics.errors import InputError
 from features.basics.packages import DISTRIBUTION, versions
 from features.basics.progress import Progress, silent
 from features.storage.files import digest
-from qe.statistics.additive import Additive
-from qe.statistics.cautions import cautions
-from qe.statistics.comparisons import Comparisons
-from qe.statistics.corrections import experimentwise_error
+from qe.statistics.comparisons import Comparisons, Result, comparison_table
+from qe.statistics.comparisons import compare as compare_scored
 from qe.statistics.equivalence import undecided_notes
-from qe.statistics.family import Judged, Key, Rule, Table
-from qe.statistics.groups import Groups
-from qe.statistics.levels import Levels
+from qe.statistics.family import cautions, experimentwise_error
+from qe.statistics.levels import Groups, Levels
 from qe.statistics.randomization import Exchange
-from qe.statistics.ranks import RankInterval
-from qe.statistics.result import Measure, TestResult, as_runs
-from qe.systems.results import Compared, SystemsComparison
+from qe.statistics.result import Measure, TestResult, as_runs, check_enough
+from qe.statistics.scored import Additive
+from qe.statistics.settings import ResamplingSettings
+from qe.systems.results import SystemsComparison
 from qe.systems.run_scores import draw, pooled, system_score
 from qe.systems.segment_scores import SegmentScores
-from qe.systems.settings import ResamplingSettings
 from qe.systems.system import System, check, check_lengths, columns_of, known_baseline
 from qe.systems.text_metric import TextMetric, title_of
 from qe.systems.texts import Texts
@@ -68,50 +65,58 @@ def compare(
         Whether to test all pairs, for rank intervals.
     """
     settings = settings or ResamplingSettings()
+    if settings.samples is not None:
+        check_enough(settings.samples, level=settings.level)
     check(systems, references, metrics)
     first = known_baseline(systems, baseline)
     scored = _scored(systems, references, metrics, progress)
-    others = [system.name for system in systems if system.name != first]
-    pairs = [(other, first) for other in others]
-    rule, alike = settings.rule, scored.copies()
+    pairs = [(system.name, first) for system in systems if system.name != first]
     better = {name: metric.higher_is_better for name, metric in metrics.items()}
-    table = _table(pairs, better, rule, alike)
-    most = _all_pairs(scored.systems, better, rule, alike) if ranks else table
-    samples = settings.samples or max(table.resamples(_SAMPLES), most.resamples(_SAMPLES))
+    directed = {name: higher for name, higher in better.items() if higher is not None}
+    every = list(combinations(scored.systems, 2)) if ranks else []
+    samples = settings.samples or max(
+        comparison_table(scored, each, kinds, settings.rule).resamples(_SAMPLES)
+        for each, kinds in ((pairs, better), (every, directed))
+    )
     settings = replace(settings, samples=samples)
     levels = Levels.of(groups, len(systems[0].runs[0]))
     if levels.crossed and settings.interval == "bca":
         raise InputError("BCa intervals take one kind of groups", remedy="use --interval jackknife")
     drawn = draw(scored, levels, samples, settings.seed, progress)
-    engine = Comparisons(scored, levels, settings.procedure, progress, pooled(drawn))
+    computed = pooled(drawn)
+    result = compare_scored(scored, levels, settings, better, pairs, computed=computed, progress=progress)
     scores = {
         system.name: {
             name: system_score(
-                engine, scored, drawn[system.name, name], system.name, name,
+                result.engine, scored, drawn[system.name, name], system.name, name,
                 _dev_scores(system, name, metric, dev_references),
             )
             for name, metric in metrics.items()
         }
         for system in systems
     }  # fmt: skip
-    judged = table.judge(engine.tests(pairs))
-    claims = {other: _other_claims(engine, scored, settings, other, first) for other in others}
-    pairwise = engine.equivalences(judged, margins or {}, better, rule)
-    same = {(one.system, one.baseline, one.metric): one for one in pairwise}
+    claims = {pair: _other_claims(result.engine, scored, *pair) for pair in pairs}
+    same = {one.key: one for one in result.equivalences(margins or {})}
     comparisons = tuple(
-        Compared(
-            *key,
-            one.result,
-            one.p_corrected,
-            engine.interval(key),
-            {unit: table.answered(key, tested[key[2]]) for unit, tested in claims[key[0]].items()},
-            same.get(key),
+        replace(
+            pair,
+            other_claims={
+                unit: result.table.answered(pair.key, tests[pair.metric])
+                for unit, tests in claims[pair.names].items()
+            },
+            equivalence=same.get(pair.key),
         )
-        for key, one in judged.items()
+        for pair in result.pairs()
     )
-    recipe = _recipe(systems, references, metrics, first, settings, levels, table, judged)
-    recipe["notes"] += undecided_notes(pairwise)
-    ranges = _ranks(engine, most, better) if ranks else {}
+    recipe = _recipe(systems, references, metrics, first, result)
+    recipe["notes"] += undecided_notes(list(same.values()))
+    ranges = {}
+    if ranks:
+        tests = compare_scored(
+            scored, levels, settings, directed, every, computed=computed, progress=progress
+        )
+        level = round(1 - settings.confidence, 12)
+        ranges = result.engine.ranks(tests.tested, directed, result.engine.virtual_scores, level)
     return SystemsComparison(
         recipe, metrics, scored.measures, tuple(systems), tuple(references), scores, comparisons,
         scored.statistics, settings, levels, ranges,
@@ -143,49 +148,19 @@ def _scored(
             run.forget()
             done += 1
         by_name[system.name] = as_runs(np.stack(runs), f"statistics of '{system.name}'")
-    ends = np.cumsum([0, *widths])
-    measures = {
-        name: Measure(slice(int(ends[i]), int(ends[i + 1])), metric.aggregate)
-        for i, (name, metric) in enumerate(metrics.items())
-    }
-    return Additive(by_name, measures)
-
-
-def _table(
-    pairs: Sequence[tuple[str, str]],
-    better: Mapping[str, bool | None],
-    rule: Rule,
-    alike: Mapping[str, str],
-) -> Table:
-    keys = [(*pair, metric) for pair in pairs for metric in better]
-    undirected = [name for name, higher in better.items() if higher is None]
-    return Table.of(keys, rule, alike=alike, undirected=undirected)
-
-
-def _all_pairs(
-    systems: Sequence[str], better: Mapping[str, bool | None], rule: Rule, alike: Mapping[str, str]
-) -> Table:
-    directed = {name: higher for name, higher in better.items() if higher is not None}
-    return _table(list(combinations(systems, 2)), directed, rule, alike)
-
-
-def _ranks(
-    engine: Comparisons, table: Table, better: Mapping[str, bool | None]
-) -> dict[str, dict[str, RankInterval]]:
-    directed = {name: higher for name, higher in better.items() if higher is not None}
-    results = engine.tests(list(combinations(engine.scored.systems, 2)))
-    judged = table.judge({key: result for key, result in results.items() if key[2] in directed})
-    return engine.ranks(judged, directed, engine.drawn, round(1 - engine.how.confidence, 12))
+    return Additive(
+        by_name, Measure.side_by_side(widths, {name: metric.aggregate for name, metric in metrics.items()})
+    )
 
 
 def _other_claims(
-    engine: Comparisons, scored: Additive, settings: ResamplingSettings, system: str, baseline: str
+    engine: Comparisons, scored: Additive, system: str, baseline: str
 ) -> dict[str, dict[str, TestResult]]:
     runs = [len(scored.statistics[name]) for name in (system, baseline)]
-    if settings.test != "ar" or max(runs) == 1:
+    if engine.settings.test != "ar" or max(runs) == 1:
         return {}
     units: tuple[Exchange, ...] = ("segment", "segment-run", "run") if runs[0] == runs[1] else ("run",)
-    others = [unit for unit in units if unit not in settings.exchanges]
+    others = [unit for unit in units if unit not in engine.settings.exchanges]
     return {unit: engine.test(system, baseline, [unit]) for unit in others}
 
 
@@ -208,11 +183,9 @@ def _recipe(
     references: Sequence[Texts],
     metrics: Mapping[str, TextMetric],
     baseline: str,
-    settings: ResamplingSettings,
-    levels: Levels,
-    table: Table,
-    judged: Mapping[Key, Judged],
+    result: Result,
 ) -> dict[str, Any]:
+    settings, levels, table = result.engine.settings, result.engine.levels, result.table
     segments = len(systems[0].runs[0])
     packages = (DISTRIBUTION, "numpy", "numba", "sacrebleu")
     family = table.to_json()
@@ -238,14 +211,14 @@ def _recipe(
             for system in systems
         },
         "metrics": {name: repr(metric) for name, metric in metrics.items()},
-        "comparisons": len(judged),
+        "comparisons": len(result.tested),
         "families": family,
-        "experimentwise_error": experimentwise_error(table.rule.level, len(judged)),
+        "experimentwise_error": experimentwise_error(table.rule.level, len(result.tested)),
         "versions": {
             "python": platform.python_version(),
             **versions(*packages),
         },
-        "notes": [*_notes(systems), *cautions(table, judged, levels, settings.interval, title_of)],
+        "notes": [*_notes(systems), *cautions(table, result.tested, levels, settings.interval, title_of)],
     }
 
 

@@ -11,6 +11,7 @@ from qe.display.drawing import save
 from qe.display.numbers import exact
 from qe.display.records import csv_of
 from qe.evaluation.bucket_plot import bucket_forest
+from qe.statistics.buckets import bucket_row
 from qe.systems import report
 from qe.systems.changes import change_text, changes
 from qe.systems.page import page
@@ -51,7 +52,7 @@ def _write_buckets(comparison: SystemsComparison, folder: Path) -> Mapping[str, 
     parted, plots = comparison.buckets, {}
     if parted is None:
         return {}
-    rows = [{**one.to_json(), "ci_low": one.ci[0], "ci_high": one.ci[1]} for one in parted.differences]
+    rows = [{**bucket_row(one), "ci_low": one.ci[0], "ci_high": one.ci[1]} for one in parted.differences]
     files.write(folder / "buckets.csv", csv_of([{k: v for k, v in row.items() if k != "ci"} for row in rows]))
     for place, one in enumerate(parted.buckets, start=1):
         if (figure := bucket_forest(parted, one, title_of)) is not None:

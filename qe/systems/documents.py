@@ -14,10 +14,10 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from qe.display.summary import summarised
 from qe.statistics.bootstrap import bootstrap_rescored
-from qe.statistics.groups import Groups, group_index, group_sums
 from qe.statistics.intervals import percentile_interval
+from qe.statistics.levels import Groups, group_index, group_sums
 from qe.statistics.metrics.pearson import Pearson
-from qe.statistics.metrics.spearman import Spearman
+from qe.statistics.metrics.ranks import Spearman
 from qe.statistics.result import Aggregate
 
 Rows = NDArray[np.int64]

@@ -101,7 +101,7 @@ def _bucket_tables(
         ).html()
         for one in parted.buckets
         for metric in comparison.metrics
-        if parted.of(one.name, metric)
+        if parted.by_kind(one.name, metric)
     }
 
 

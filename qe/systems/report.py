@@ -5,8 +5,8 @@ from typing import Any
 from qe.display.numbers import interval, number, p_value, probability
 from qe.display.records import csv_of
 from qe.display.table import Column, Table
-from qe.systems.results import SystemsComparison
-from qe.systems.settings import CLAIMS
+from qe.statistics.settings import CLAIMS
+from qe.systems.results import SystemsComparison, pair_json
 from qe.systems.text_metric import title_of
 
 _ARROWS = {True: " ↑", False: " ↓", None: ""}
@@ -83,11 +83,11 @@ def _claims(comparison: SystemsComparison) -> list[str]:
     claims = {unit: text.replace("segments", _units(comparison)) for unit, text in CLAIMS.items()}
     level = comparison.settings.level
     lines = ["claim: " + "; and ".join(claims[unit] for unit in asked.split("+"))]
-    for unit in dict.fromkeys(unit for compared in comparison.comparisons for unit in compared.others):
+    for unit in dict.fromkeys(unit for compared in comparison.comparisons for unit in compared.other_claims):
         told = [
             f"{compared.system} by {title_of(compared.metric)} {p_value(other.p, level, other.undecided)}"
             for compared in comparison.comparisons
-            if (other := compared.others.get(unit)) is not None
+            if (other := compared.other_claims.get(unit)) is not None
         ]
         lines.append(f"for {claims[unit]} (--exchange {unit}), uncorrected: {', '.join(told)}")
     return lines
@@ -115,7 +115,7 @@ def _record(comparison: SystemsComparison, metric: str, system: str) -> dict[str
     compared = comparison.against_baseline(system, metric)
     told: dict[str, Any] = dict.fromkeys(("baseline", *_OF_PAIR))
     if compared is not None:
-        told = compared.to_json()
+        told = pair_json(compared)
         told["difference_low"], told["difference_high"] = told["ci"]
     return {
         "metric": metric, "system": system, "runs": len(score["runs"]),

@@ -1,31 +1,63 @@
 """Results: what a comparison of systems found, by system and by pair."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import known_name
+from qe.display.files import plain
 from qe.display.summary import summarised, table_by
 from qe.display.table import Table
 from qe.statistics.buckets import BucketReport
-from qe.statistics.equivalence import Equivalence
-from qe.statistics.instability import Instability
+from qe.statistics.family import Pair
 from qe.statistics.levels import Levels
 from qe.statistics.ranks import RankInterval
-from qe.statistics.result import Measure, TestResult
+from qe.statistics.result import Measure
+from qe.statistics.settings import ResamplingSettings
 from qe.systems.one_run_each import SingleRuns
-from qe.systems.settings import ResamplingSettings
 from qe.systems.system import System
 from qe.systems.text_metric import TextMetric
 from qe.systems.texts import Texts
 
-Span = tuple[float, float]
-_TOLD = (
-    "test", "exchange", "samples", "tail", "exact", "units", "p_smallest", "p_error", "undecided",
+_KEYS = (
+    "system", "baseline", "metric", "difference", "p", "p_corrected", "ci", "test", "exchange", "samples",
+    "tail", "exact", "units", "p_smallest", "p_error", "undecided",
 )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Instability:
+    """One system over its optimizer runs, in units of the metric.
+
+    Attributes
+    ----------
+    runs : tuple of float
+        (r,) score of each run on the test set.
+    mean : float
+        Mean over runs.
+    pooled : float
+        Score of the statistics of all runs together.
+    s_sel : float
+        Test set selection: bootstrap standard deviation, averaged over runs.
+    s_test : float
+        Standard deviation over runs on the test set (n - 1); NaN for one run.
+    s_dev : float
+        The same on the development set; NaN if no scores are given.
+    median_run : int
+        Index of the run with the median score (the lower one of an even number), on the development set
+        if scores on it are given (section 6, of manual analysis), else on the test set.
+    """
+
+    runs: tuple[float, ...]
+    mean: float
+    pooled: float
+    s_sel: float
+    s_test: float
+    s_dev: float
+    median_run: int
 
 
 @summarised
@@ -37,54 +69,26 @@ class SystemScore:
     """
 
     instability: Instability
-    ci: Span
+    ci: tuple[float, float]
     drawn: FloatArray  # (samples,) mean over runs on each virtual test set
 
     def to_json(self) -> dict[str, Any]:
-        values = asdict(self.instability)
+        spreads = vars(self.instability)
         order = ("mean", "runs", "pooled", "s_sel", "s_test", "s_dev")
-        return {
-            **{name: _plain(values[name]) for name in order},
-            "ci": _plain(self.ci),
-            "median_run": self.instability.median_run,
-        }
+        values: dict[str, Any] = plain({
+            **{name: spreads[name] for name in order}, "ci": self.ci, "median_run": spreads["median_run"],
+        })  # fmt: skip
+        return values
 
 
-@summarised
-@dataclass(frozen=True)
-class Compared:
-    """One system against the baseline by one metric.
-
-    The difference and its `ci` are of pooled scores.
-
-    others       unit of exchange -> the result of the same test for that other claim, if there are several
-                 runs
-    equivalence  whether they differ by less than a margin; None for a metric without one
-    """
-
-    system: str
-    baseline: str
-    metric: str
-    result: TestResult
-    p_corrected: float
-    ci: Span
-    others: Mapping[str, TestResult] = field(default_factory=dict)
-    equivalence: Equivalence | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        content = self.result.to_json()
-        return {
-            "system": self.system,
-            "baseline": self.baseline,
-            "metric": self.metric,
-            "difference": content["difference"],
-            "p": content["p"],
-            "p_corrected": _plain(self.p_corrected),
-            "ci": _plain(self.ci),
-            **{name: content[name] for name in _TOLD},
-            "other_claims": {unit: other.to_json()["p"] for unit, other in self.others.items()},
-            "equivalence": None if self.equivalence is None else self.equivalence.to_json(),
-        }
+def pair_json(pair: Pair) -> dict[str, Any]:
+    """A comparison as plain values; undefined is None."""
+    values = pair.to_json()
+    return {
+        **{name: values[name] for name in _KEYS},
+        "other_claims": {unit: plain(claim.p) for unit, claim in pair.other_claims.items()},
+        "equivalence": plain(pair.equivalence),
+    }
 
 
 @summarised
@@ -96,7 +100,7 @@ class SystemsComparison:
     ----------
     scores : mapping of str to mapping of str to SystemScore
         System -> metric -> score.
-    comparisons : tuple of Compared
+    comparisons : tuple of Pair
         Every other system against the baseline, by every metric.
     statistics : mapping of str to array of float
         System -> (runs, n, k) statistics; measures: metric -> its columns and aggregation.
@@ -118,7 +122,7 @@ class SystemsComparison:
     systems: tuple[System, ...]
     references: tuple[Texts, ...]
     scores: Mapping[str, Mapping[str, SystemScore]]
-    comparisons: tuple[Compared, ...]
+    comparisons: tuple[Pair, ...]
     statistics: Mapping[str, FloatArray]
     settings: ResamplingSettings
     levels: Levels
@@ -131,22 +135,15 @@ class SystemsComparison:
         return {
             "recipe": self.recipe,
             "systems": {
-                name: {
-                    metric: score.to_json() | {"signature": self.signature(metric)}
-                    for metric, score in by_metric.items()
-                }
+                name: {m: plain(score) | {"signature": self.signature(m)} for m, score in by_metric.items()}
                 for name, by_metric in self.scores.items()
             },
             "comparisons": [
-                compared.to_json() | {"signature": self.signature(compared.metric)}
-                for compared in self.comparisons
+                pair_json(pair) | {"signature": self.signature(pair.metric)} for pair in self.comparisons
             ],
-            "ranks": {
-                metric: {name: interval.to_json() for name, interval in of_metric.items()}
-                for metric, of_metric in self.ranks.items()
-            },
-            "buckets": None if self.buckets is None else self.buckets.to_json(),
-            "single_runs": [one.to_json() for one in self.single_runs],
+            "ranks": plain(self.ranks),
+            "buckets": plain(self.buckets),
+            "single_runs": plain(self.single_runs),
         }
 
     def figures(self) -> dict[str, float]:
@@ -171,7 +168,7 @@ class SystemsComparison:
         """
         return self.metrics[known_name("metric", metric, self.metrics)].signature(len(self.references))
 
-    def against_baseline(self, system: str, metric: str) -> Compared | None:
+    def against_baseline(self, system: str, metric: str) -> Pair | None:
         """The comparison of one system by one metric; None for the baseline."""
         known_name("system", system, self.scores)
         known_name("metric", metric, self.metrics)
@@ -189,9 +186,3 @@ class SystemsComparison:
     def summary(self) -> Table:
         """A row for each metric and system."""
         return table_by("qe.systems.report.table", self)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, tuple | list):
-        return [_plain(item) for item in value]
-    return None if value != value else value

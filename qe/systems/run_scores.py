@@ -7,15 +7,12 @@ import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.basics.progress import Progress
-from qe.statistics.additive import Additive
 from qe.statistics.comparisons import Comparisons
-from qe.statistics.groups import Groups, group_sums
-from qe.statistics.instability import from_scores, spread
 from qe.statistics.intervals import jackknife_scores
-from qe.statistics.levels import Levels
+from qe.statistics.levels import Levels, group_sums
 from qe.statistics.result import Aggregate
-from qe.statistics.scored import Drawn
-from qe.systems.results import SystemScore
+from qe.statistics.scored import Additive, VirtualScores
+from qe.systems.results import Instability, SystemScore
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +54,7 @@ def draw(scored: Additive, levels: Levels, samples: int, seed: int, progress: Pr
     return drawn
 
 
-def pooled(drawn: AllDrawn) -> Drawn:
+def pooled(drawn: AllDrawn) -> VirtualScores:
     """(samples,) scores of all runs together."""
     return {key: one.pooled for key, one in drawn.items()}
 
@@ -70,13 +67,11 @@ def system_score(
     runs, aggregate = scored.runs(system, metric), scored.measures[metric].aggregate
     summary = replace(from_scores(runs, aggregate, drawn.runs, dev_scores), s_sel=drawn.s_sel)
     mean: FloatArray = drawn.runs.mean(axis=0)
-    left_out = [_left_out(runs, aggregate, groups) for _, groups in comparisons.levels.each()]
-    return SystemScore(summary, comparisons.of_drawn(mean, summary.mean, left_out), mean)
-
-
-def _left_out(runs: FloatArray, aggregate: Aggregate, groups: Groups | None) -> FloatArray:
-    scores = [jackknife_scores(run, aggregate) for run in group_sums(runs, groups)]
-    return np.asarray(np.mean(scores, axis=0))
+    jackknife = [
+        np.mean([jackknife_scores(run, aggregate) for run in group_sums(runs, groups)], axis=0)
+        for _, groups in comparisons.levels.each()
+    ]
+    return SystemScore(summary, comparisons.interval_of(mean, summary.mean, jackknife), mean)
 
 
 def _selection_spread(units: FloatArray, sums: FloatArray, scores: FloatArray, aggregate: Aggregate) -> float:
@@ -89,3 +84,29 @@ def _selection_spread(units: FloatArray, sums: FloatArray, scores: FloatArray, a
         return plain
     exact = float(np.sqrt(np.var(units @ gradient) * len(units)))
     return plain * exact / linear
+
+
+def from_scores(
+    runs: FloatArray, aggregate: Aggregate, drawn: FloatArray, dev_scores: FloatArray | None = None
+) -> Instability:
+    """One system from (runs, n, k) statistics and bootstrap scores (runs, samples).
+
+    `dev_scores` (runs,) are its scores on a development set.
+    """
+    sums = runs.sum(axis=1)
+    scores = aggregate(sums)
+    chosen_by = scores if dev_scores is None else np.asarray(dev_scores, np.float64)
+    return Instability(
+        runs=tuple(float(score) for score in scores),
+        mean=float(scores.mean()),
+        pooled=float(aggregate(sums.sum(axis=0))),
+        s_sel=float(np.mean([spread(run) for run in drawn])),
+        s_test=spread(scores),
+        s_dev=spread(np.asarray(dev_scores, np.float64)) if dev_scores is not None else float("nan"),
+        median_run=int(np.argsort(chosen_by, kind="stable")[(len(scores) - 1) // 2]),
+    )
+
+
+def spread(scores: FloatArray) -> float:
+    """Standard deviation with n - 1; NaN for fewer than two scores."""
+    return float(np.std(scores, ddof=1)) if len(scores) > 1 else float("nan")

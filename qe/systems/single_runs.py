@@ -7,11 +7,12 @@ from math import comb
 import numpy as np
 
 from features.basics.array_types import FloatArray
-from qe.statistics.additive import Additive
 from qe.statistics.comparisons import Comparisons
+from qe.statistics.family import Pair
 from qe.statistics.result import TestResult
+from qe.statistics.scored import Additive
 from qe.systems.one_run_each import CASES, ByNumber, SingleRuns
-from qe.systems.results import Compared, SystemsComparison
+from qe.systems.results import SystemsComparison
 
 _DRAWS = 2000  # of some of the runs, where there are more ways to choose them
 _RANGE = (2.5, 97.5)
@@ -37,7 +38,7 @@ def _scores(comparison: SystemsComparison, system: str, metric: str) -> FloatArr
     return np.asarray(comparison.scores[system][metric].instability.runs)
 
 
-def _chosen(comparison: SystemsComparison, one: Compared) -> dict[str, tuple[int, int]]:
+def _chosen(comparison: SystemsComparison, one: Pair) -> dict[str, tuple[int, int]]:
     sign = 1 if comparison.metrics[one.metric].higher_is_better else -1
     own, other = (sign * _scores(comparison, name, one.metric) for name in (one.system, one.baseline))
     first, second = (
@@ -48,15 +49,15 @@ def _chosen(comparison: SystemsComparison, one: Compared) -> dict[str, tuple[int
     ), strict=True))  # fmt: skip
 
 
-def _tested(comparison: SystemsComparison, one: Compared, runs: tuple[int, int]) -> TestResult:
+def _tested(comparison: SystemsComparison, one: Pair, runs: tuple[int, int]) -> TestResult:
     pair = one.system, one.baseline
     statistics = {name: comparison.statistics[name][run, None] for name, run in zip(pair, runs, strict=True)}
     scored = Additive(statistics, {one.metric: comparison.measures[one.metric]})
-    engine = Comparisons(scored, comparison.levels, comparison.settings.procedure)
+    engine = Comparisons(scored, comparison.levels, comparison.settings)
     return engine.tests([pair])[*pair, one.metric]
 
 
-def _by_number(comparison: SystemsComparison, one: Compared) -> Iterator[ByNumber]:
+def _by_number(comparison: SystemsComparison, one: Pair) -> Iterator[ByNumber]:
     own, other = (_scores(comparison, name, one.metric) for name in (one.system, one.baseline))
     whole = own.mean() - other.mean()
     for runs in range(1, min(len(own), len(other)) + 1):

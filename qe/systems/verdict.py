@@ -1,7 +1,8 @@
 """Verdict: what a comparison of MT systems found, in a sentence a system."""
 
 from qe.display.numbers import number, p_value
-from qe.systems.results import Compared, SystemsComparison
+from qe.statistics.family import Pair
+from qe.systems.results import SystemsComparison
 from qe.systems.text_metric import title_of
 
 TOLD = 3  # systems that have a sentence each
@@ -25,7 +26,7 @@ def _of_system(comparison: SystemsComparison, system: str) -> str:
     return "; ".join(_words(comparison, one) for one in found if one is not None)
 
 
-def _words(comparison: SystemsComparison, one: Compared) -> str:
+def _words(comparison: SystemsComparison, one: Pair) -> str:
     own, other = (comparison.scores[s][one.metric].instability.mean for s in (one.system, one.baseline))
     told = f"{title_of(one.metric)} {number(own, 2)} against {number(other, 2)}"
     if one.result.undecided:
@@ -33,7 +34,7 @@ def _words(comparison: SystemsComparison, one: Compared) -> str:
     return f"{told}, {_found(comparison, one)} (p {p_value(one.p_corrected, None)})"
 
 
-def _found(comparison: SystemsComparison, one: Compared) -> str:
+def _found(comparison: SystemsComparison, one: Pair) -> str:
     better = comparison.metrics[one.metric].higher_is_better
     if one.p_corrected > comparison.settings.level:
         return "no difference is shown"

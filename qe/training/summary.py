@@ -5,8 +5,7 @@ from typing import Any
 
 from qe.display.numbers import Shown, interval, p_value, settings, signed
 from qe.display.table import Column, Table
-from qe.evaluation.evaluate import CLASS_METRICS
-from qe.evaluation.pairs import json_name
+from qe.evaluation.evaluate import CLASS_METRICS, json_name
 from qe.statistics.metric import METRICS
 from qe.statistics.result import LEVEL
 

@@ -13,8 +13,7 @@ from qe.data.tag_files import LAYOUTS
 from qe.evaluation import pairs
 from qe.evaluation.oracles import ORACLES
 from qe.evaluation.word_level import THRESHOLD_METRICS
-from qe.statistics.corrections import CORRECTIONS
-from qe.statistics.family import SCOPES
+from qe.statistics.family import CORRECTIONS, SCOPES
 from qe.statistics.metric import METRICS
 from qe.statistics.result import TAILS
 from qe.systems import settings

@@ -8,11 +8,10 @@ import pytest
 from features.basics.errors import InputError
 from qe.data.dataset import LabelScale
 from qe.evaluation.bayes import bayesian_comparisons
-from qe.evaluation.evaluate import evaluate
-from qe.evaluation.pairs import TESTS
+from qe.evaluation.evaluate import TESTS, evaluate
 from qe.evaluation.power import PowerSettings, power
 from qe.evaluation.report_tables import notes, report_tables
-from qe.statistics.buckets import named
+from qe.statistics.buckets import by_name
 from qe.statistics.metric import METRICS
 
 TINY = 5e-324
@@ -50,7 +49,7 @@ def test_every_metric_test_and_interval_is_finite_or_undefined(labels, test):
         predictions = {"a": predicted, "b": COLUMNS["normal"], "c": COLUMNS["two tiny values"]}
         report = evaluate(
             gold, predictions, SCALE, metrics=METRICS.names, samples=39, test=test, margins={"mae": 0.1},
-            buckets=() if test in ("tukey", "scheffe") else [named("half", "", FIRST)],
+            buckets=() if test in ("tukey", "scheffe") else [by_name("half", "", FIRST)],
         )  # fmt: skip
         assert all(math.isfinite(value) for value in numbers(report.to_json())), name
         assert report_tables(report) and notes(report)

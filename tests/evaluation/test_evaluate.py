@@ -16,8 +16,8 @@ from qe.data.dataset import LabelScale
 from qe.data.score_files import read_scores, read_submission, write_submission
 from qe.evaluation.evaluate import evaluate
 from qe.evaluation.official_scorer import official_lines, official_scores
-from qe.evaluation.pairs import Comparison
 from qe.evaluation.report_tables import notes, report_tables, winners
+from qe.statistics.family import Pair
 
 EFFORT = LabelScale("effort", 1, 5, True)
 HTER = LabelScale("hter", 0, 1, False)
@@ -180,14 +180,14 @@ def test_several_kinds_of_units_take_the_largest_p_and_the_widest_interval() -> 
     better = gold + rng.normal(0, 0.9, 200) + 0.6 * rng.normal(size=8)[judge]
     predictions = {"better": better, "base": base}
 
-    def outcome(groups: object) -> Comparison:
+    def outcome(groups: object) -> Pair:
         report = evaluate(gold, predictions, EFFORT, metrics=("mae", "kendall"), groups=groups)  # type: ignore[arg-type]
         return report.comparison("better", "base", "mae")
 
     both = outcome({"document": document, "judge": judge})
     by_document, by_judge = outcome({"document": document}), outcome({"judge": judge})
     assert both.result.p == max(by_document.result.p, by_judge.result.p)
-    assert both.result.exchange == "document and judge" and both.result.smallest == 2 / 2**8
+    assert both.result.exchange == "document and judge" and both.result.min_p == 2 / 2**8
     widths = [c.ci[1] - c.ci[0] for c in (both, by_document, by_judge)]
     assert widths[0] > max(widths[1:]) * 0.99
     with pytest.raises(InputError, match="200 segments, but 3 groups"):

@@ -21,7 +21,7 @@ import numpy as np
 from sklearn.linear_model import HuberRegressor
 from features.core.extractor import Extractor, Feature
 from qe.learning.learner import Learner
-from qe.statistics.metrics.mae import Mae
+from qe.statistics.metrics.errors import Mae
 
 class Huber(Learner):
     """Huber's loss."""

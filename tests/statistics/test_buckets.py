@@ -8,18 +8,18 @@ from statsmodels.stats.oneway import anova_oneway
 from features.basics.errors import InputError
 from qe.evaluation.bucket_table import bucket_notes, bucket_tables
 from qe.evaluation.buckets import evaluate_in_buckets
-from qe.evaluation.predictions import Predictions
 from qe.statistics.buckets import (
     BucketReport,
     Buckets,
     bands,
+    by_name,
     hotelling_p,
-    named,
 )
-from qe.statistics.comparisons import Procedure
 from qe.statistics.family import IN_TEST, Rule
 from qe.statistics.levels import Levels
-from qe.statistics.metrics.mae import Mae
+from qe.statistics.metrics.errors import Mae
+from qe.statistics.scored import Predictions
+from qe.statistics.settings import ResamplingSettings
 
 Floats = np.ndarray
 
@@ -41,17 +41,17 @@ def by_mae(
     samples: int | None = 999,
 ) -> BucketReport:
     levels = Levels.of(groups, len(gold))
-    scored, how = Predictions(gold, sides, {"mae": Mae()}), Procedure("ar", 0, 0)
+    scored, how = Predictions(gold, sides, {"mae": Mae()}), ResamplingSettings(samples=0, seed=0)
     return evaluate_in_buckets(scored, [("a", "b")], kinds, levels, how, rule or Rule(), samples)
 
 
 def test_bands_hold_equal_shares_and_never_part_equal_values() -> None:
     values = np.array([1.0] * 30 + [2.0] * 5 + list(range(3, 68)))
     outcome = bands("length", "words", values, 4)
-    sizes = [len(rows) for _, rows in outcome.each()]
+    sizes = [len(rows) for _, rows in outcome.items()]
     assert sizes == [30, 20, 25, 25]  # the first holds all ones, and what is above it begins afresh
     assert outcome.labels == ("1", "[2, 17]", "[18, 42]", "[43, 67]")
-    for label, rows in outcome.each():
+    for label, rows in outcome.items():
         assert {outcome.label(row) for row in rows} == {label}
     assert bands("x", "", np.array([0.0] * 90 + [1.0] * 10), 4).labels == ("0", "1")
     assert bands("x", "", np.array([1.0, 1.00001, 1.00002, 1.00003]), 2).labels == (
@@ -61,8 +61,8 @@ def test_bands_hold_equal_shares_and_never_part_equal_values() -> None:
 
 
 def test_names_are_buckets_in_their_order() -> None:
-    outcome = named("document", "d", ["b", "a", "b"])
-    assert [(label, rows.tolist()) for label, rows in outcome.each()] == [("b", [0, 2]), ("a", [1])]
+    outcome = by_name("document", "d", ["b", "a", "b"])
+    assert [(label, rows.tolist()) for label, rows in outcome.items()] == [("b", [0, 2]), ("a", [1])]
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_names_are_buckets_in_their_order() -> None:
         (lambda: bands("x", "", np.ones(5)), "100 % have the value 1"),
         (lambda: bands("x", "", np.array([1.0, np.nan])), "x of segment 2 is not finite"),
         (lambda: bands("x", "", np.arange(5.0), 1), "at least 2 bands"),
-        (lambda: named("x", "", ["a", "a"]), "1 different names"),
+        (lambda: by_name("x", "", ["a", "a"]), "1 different names"),
     ],
 )
 def test_what_parts_nothing_is_refused(make: object, message: str) -> None:
@@ -82,13 +82,13 @@ def test_what_parts_nothing_is_refused(make: object, message: str) -> None:
 @pytest.mark.slow
 def test_all_buckets_of_all_kinds_are_one_family() -> None:
     gold, sides = columns(200, 1, 0.05)
-    kinds = bands("length", "", np.arange(200.0)), named("half", "", ["x", "y"] * 100)
+    kinds = bands("length", "", np.arange(200.0)), by_name("half", "", ["x", "y"] * 100)
     outcome = by_mae(gold, sides, *kinds)
     assert outcome.family["comparisons"] == {"mae": 6}
     p = [one.result.p for one in outcome.differences]
     expected = multipletests(p, method="holm")[1]
     assert [one.p_corrected for one in outcome.differences] == pytest.approx(expected)
-    assert [(one.by, one.bucket) for one in outcome.differences][-2:] == [("half", "x"), ("half", "y")]
+    assert [one.bucket[:2] for one in outcome.differences][-2:] == [("half", "x"), ("half", "y")]
     chance = [one.p for one in outcome.dependences]
     assert [one.p_corrected for one in outcome.dependences] == pytest.approx(
         multipletests(chance, method="holm")[1]
@@ -114,7 +114,7 @@ def test_the_differences_are_those_of_the_segments_inside() -> None:
     for one, rows in zip(outcome.differences, (slice(0, 45), slice(45, 90)), strict=True):
         assert one.scores == pytest.approx([side[rows].mean() for side in errors])
         assert one.result.difference == pytest.approx(one.scores[0] - one.scores[1])
-        assert one.ci[0] < one.result.difference < one.ci[1] and one.segments == 45
+        assert one.ci[0] < one.result.difference < one.ci[1] and one.bucket.segments == 45
     assert outcome.differences[0].p_corrected > 0.05 >= outcome.differences[1].p_corrected
     assert outcome.dependences[0].p < 1e-6
 
@@ -122,7 +122,7 @@ def test_the_differences_are_those_of_the_segments_inside() -> None:
 def test_dependence_on_the_bucket_is_welchs_analysis_of_variance() -> None:
     gold, sides = columns(100, 5, 0.2 * (np.arange(100) % 3))
     names = [str(i % 3) for i in range(100)]
-    outcome = by_mae(gold, sides, named("third", "", names))
+    outcome = by_mae(gold, sides, by_name("third", "", names))
     gaps = np.abs(sides["a"] - gold) - np.abs(sides["b"] - gold)
     parts = [gaps[np.array(names) == name] for name in "012"]
     assert outcome.dependences[0].p == pytest.approx(anova_oneway(parts, use_var="unequal").pvalue)
@@ -134,7 +134,7 @@ def test_units_in_several_buckets_give_hotellings_test() -> None:
 
     gold, sides = columns(80, 6, 0.3 * (np.arange(80) % 2))
     names, groups = [str(i % 2) for i in range(80)], [i // 4 for i in range(80)]
-    outcome = by_mae(gold, sides, named("parity", "", names), groups=groups)
+    outcome = by_mae(gold, sides, by_name("parity", "", names), groups=groups)
     gaps = (np.abs(sides["a"] - gold) - np.abs(sides["b"] - gold)).reshape(20, 2, 2).mean(axis=1)
     assert outcome.dependences[0].p == pytest.approx(ttest_rel(gaps[:, 0], gaps[:, 1]).pvalue)
     assert outcome.differences[0].result.exchange == "group"
@@ -172,7 +172,7 @@ def test_few_segments_cannot_be_decided_and_copies_dilute_nothing() -> None:
     gold, sides = columns(64, 7, 0.5)
     sides["a"][:20] = sides["b"][:20]
     names = ["same"] * 20 + ["few"] * 3 + ["rest"] * 41
-    outcome = by_mae(gold, sides, named("part", "", names))
+    outcome = by_mae(gold, sides, by_name("part", "", names))
     same, few, rest = outcome.differences
     assert same.result.p == 1 and few.result.undecided and np.isnan(few.p_corrected)
     assert outcome.family["comparisons"] == {"mae": 2} and rest.p_corrected <= 0.05
@@ -191,7 +191,9 @@ def test_what_cannot_be_compared_is_refused() -> None:
         by_mae(gold, sides, kind, rule=Rule(method=IN_TEST))
     with pytest.raises(InputError, match="there is one only"):
         scored = Predictions(gold, sides, {"mae": Mae()})
-        evaluate_in_buckets(scored, [], [kind], Levels.of(None, 20), Procedure("ar", 0, 0), Rule())
+        evaluate_in_buckets(
+            scored, [], [kind], Levels.of(None, 20), ResamplingSettings(samples=0, seed=0), Rule()
+        )
 
 
 def test_so_many_pairs_are_not_printed() -> None:
@@ -202,7 +204,7 @@ def test_so_many_pairs_are_not_printed() -> None:
     for some, tables in ((pairs[:28], 1), (pairs[:29], 0)):
         scored, kind = Predictions(gold, sides, {"mae": Mae()}), bands("x", "", np.arange(12.0), 2)
         report = evaluate_in_buckets(
-            scored, some, [kind], Levels.of(None, 12), Procedure("ar", 0, 0), Rule(), 99
+            scored, some, [kind], Levels.of(None, 12), ResamplingSettings(samples=0, seed=0), Rule(), 99
         )
         assert len(bucket_tables(report)) == tables
         told = " ".join(bucket_notes(report))

@@ -6,14 +6,14 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from qe.evaluation.predictions import Predictions
-from qe.statistics.additive import Additive
-from qe.statistics.comparisons import Comparisons, Interval, Procedure, Test
-from qe.statistics.family import Judged
+from qe.statistics.comparisons import Comparisons
+from qe.statistics.family import Pair
 from qe.statistics.levels import Levels
 from qe.statistics.metric import METRICS
-from qe.statistics.metrics.mae import Mae
+from qe.statistics.metrics.errors import Mae
 from qe.statistics.result import Measure
+from qe.statistics.scored import Additive, Predictions
+from qe.statistics.settings import Interval, ResamplingSettings, Test
 
 GROUPS = np.repeat(np.arange(12), 5)
 
@@ -27,7 +27,7 @@ def columns(seed: int = 0, n: int = 60) -> tuple[np.ndarray, dict[str, np.ndarra
 def engines(test: Test, interval: Interval = "jackknife") -> list[Comparisons]:
     """MAE of predictions, and the same errors as the statistics of MT systems in one run."""
     gold, sides = columns()
-    metric, how = Mae(), Procedure(test, 300, 3, interval=interval)
+    metric, how = Mae(), ResamplingSettings(test, samples=300, seed=3, interval=interval)
     statistics = {name: metric.statistics(gold, side)[None] for name, side in sides.items()}
     both = [
         Predictions(gold, sides, {"mae": metric}),
@@ -56,7 +56,7 @@ def test_a_copy_is_not_dealt_as_a_further_system() -> None:
     """Tukey's test of three systems: p does not change because one of them is there twice."""
     gold, sides = columns(1)
     kinds = {name: METRICS.get(name)() for name in ("mae", "spearman")}
-    levels, how = Levels.of(None, 60), Procedure("tukey", 300, 0)
+    levels, how = Levels.of(None, 60), ResamplingSettings("tukey", samples=300, seed=0)
     pairs = list(combinations(sides, 2))
     alone = Comparisons(Predictions(gold, sides, kinds), levels, how).tests(pairs)
     more = Comparisons(Predictions(gold, sides | {"copy": sides["s1"]}, kinds), levels, how)
@@ -71,7 +71,7 @@ def test_what_is_undefined_has_no_p_value(test: Test) -> None:
     gold, sides = columns(2)
     kinds = {name: METRICS.get(name)() for name in ("mae", "spearman")}
     scored = Predictions(gold, sides | {"constant": np.ones(60)}, kinds, {("s0", "mae")})
-    engine = Comparisons(scored, Levels.of(None, 60), Procedure(test, 100, 0))
+    engine = Comparisons(scored, Levels.of(None, 60), ResamplingSettings(test, samples=100, seed=0))
     results = engine.tests([("s0", "s1"), ("s1", "constant")])
     assert np.isnan(results["s0", "s1", "mae"].p) and results["s0", "s1", "spearman"].p <= 1
     assert np.isnan(results["s1", "constant", "spearman"].p) and results["s1", "constant", "mae"].p <= 1
@@ -81,11 +81,11 @@ def test_what_is_undefined_has_no_p_value(test: Test) -> None:
 def test_ranks_need_no_draws() -> None:
     gold, sides = columns(3)
     engine = Comparisons(
-        Predictions(gold, sides, {"mae": Mae()}), Levels.of(None, 60), Procedure("ar", 100, 0)
+        Predictions(gold, sides, {"mae": Mae()}), Levels.of(None, 60), ResamplingSettings(samples=100, seed=0)
     )
     judged = {
-        key: Judged(one, one.p, "mae") for key, one in engine.tests(list(combinations(sides, 2))).items()
+        key: Pair(*key, one, one.p, "mae") for key, one in engine.tests(list(combinations(sides, 2))).items()
     }
     assert engine.ranks(judged, {"mae": False}, {})["mae"]["s0"].drawn is None
-    drawn = engine.ranks(judged, {"mae": False}, engine.drawn)["mae"]["s0"].drawn
+    drawn = engine.ranks(judged, {"mae": False}, engine.virtual_scores)["mae"]["s0"].drawn
     assert drawn is not None and drawn[0] == 1

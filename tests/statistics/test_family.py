@@ -10,9 +10,8 @@ from statsmodels.stats.multitest import multipletests
 from features.basics.errors import InputError
 from qe.data.dataset import LabelScale
 from qe.evaluation.evaluate import evaluate
-from qe.statistics.family import Judged, Key, Rule, Table
-from qe.statistics.reach import Deals, Reach, Runs
-from qe.statistics.result import TestResult, at_every_level, monte_carlo_error
+from qe.statistics.family import Key, Pair, Rule, Table
+from qe.statistics.result import Permutations, Reach, Runs, TestResult, largest_p, monte_carlo_error
 
 Floats = NDArray[np.float64]
 
@@ -32,7 +31,7 @@ def test_every_metric_is_a_family_corrected_as_statsmodels_does(method: str) -> 
     rng = np.random.default_rng(0)
     keys = pairs_of(4, "mae", "rmse")
     results = {key: result(float(p)) for key, p in zip(keys, rng.uniform(0, 0.1, 12), strict=True)}
-    judged = Table.of(keys, Rule("metric", method)).judge(results)
+    judged = Table.of(keys, Rule("metric", method)).corrected(results)
     names = {"bonferroni": "bonferroni", "holm": "holm", "bh": "fdr_bh"}
     for metric in ("mae", "rmse"):
         p = [results[key].p for key in keys if key[2] == metric]
@@ -48,7 +47,7 @@ def test_copies_and_metrics_without_direction_dilute_nothing_unless_asked() -> N
 
     def corrected(scope: str) -> dict[str, float]:
         table = Table.of(keys, Rule(scope), alike={"copy": "base"}, undirected=["length"])  # type: ignore[arg-type]
-        judged = table.judge(results)
+        judged = table.corrected(results)
         assert list(judged) == keys and judged["copy", "base", "bleu"].p_corrected == 1.0
         return {metric: judged["a", "base", metric].p_corrected for metric in ("bleu", "length")}
 
@@ -61,13 +60,13 @@ def test_a_copy_of_a_system_asks_nothing_new() -> None:
     """Four systems are six pairs; a copy of one adds four comparisons, none of which is a new claim."""
     keys = pairs_of(4, "mae")
     values = dict(zip(keys, [0.002, 0.004, 0.3, 0.01, 0.5, 0.02], strict=True))
-    alone = Table.of(keys, Rule()).judge({key: result(p) for key, p in values.items()})
+    alone = Table.of(keys, Rule()).corrected({key: result(p) for key, p in values.items()})
     again = [("copy", f"s{i}", "mae") for i in range(1, 4)] + [("s0", "copy", "mae")]
     results = {key: result(p) for key, p in values.items()}
     results |= {key: result(values["s0", key[1], "mae"]) for key in again[:3]} | {again[3]: result(1.0)}
     table = Table.of([*keys, *again], Rule(), alike={"copy": "s0"})
     assert table.largest == 6 and len(table.twins) == 3 and table.copies == {again[3]}
-    judged = table.judge(results)
+    judged = table.corrected(results)
     assert list(judged) == [*keys, *again]
     for key in keys:
         assert judged[key].p_corrected == alone[key].p_corrected
@@ -108,11 +107,11 @@ def test_too_few_resamples_are_said_where_they_matter() -> None:
     keys = pairs_of(12, "mae")
     table = Table.of(keys, Rule())
     values = [1 / 1001] * 60 + [0.3] * 6
-    judged = table.judge({key: result(p, samples=1000) for key, p in zip(keys, values, strict=True)})
+    judged = table.corrected({key: result(p, samples=1000) for key, p in zip(keys, values, strict=True)})
     assert min(one.p_corrected for one in judged.values()) == pytest.approx(66 / 1001)  # no one can win
     short = table.short_of_samples(judged)
     assert set(short) == set(keys[:60]) and set(short.values()) == {26_400}
-    enough = table.judge({key: result(1 / 26_401, samples=26_400) for key in keys})
+    enough = table.corrected({key: result(1 / 26_401, samples=26_400) for key in keys})
     assert not table.short_of_samples(enough) and max(o.p_corrected for o in enough.values()) < 0.05
 
 
@@ -120,12 +119,12 @@ def test_few_units_cannot_decide() -> None:
     """Sign flips of 5 units give 2 / 32 at best; 6 give .031, which three comparisons multiply."""
     one = Table.of([("a", "b", "mae")], Rule())
     for units, decided in [(2, False), (5, False), (6, True), (30, True)]:
-        p = Reach(units).smallest
-        judged = one.judge({("a", "b", "mae"): result(p, units=units, exact=True)})["a", "b", "mae"]
+        p = Reach(units).min_p
+        judged = one.corrected({("a", "b", "mae"): result(p, units=units, exact=True)})["a", "b", "mae"]
         assert (judged.result.undecided == "") == decided
         assert np.isnan(judged.p_corrected) != decided and np.isnan(judged.result.p) != decided
     keys = pairs_of(3, "mae")
-    three = Table.of(keys, Rule()).judge({key: result(0.04, units=6) for key in keys})
+    three = Table.of(keys, Rule()).corrected({key: result(0.04, units=6) for key in keys})
     assert all("6 segments" in each.result.undecided for each in three.values())
     assert all("among 3 comparisons" in each.result.undecided for each in three.values())
     assert three[keys[0]].result.to_json()["p"] is None
@@ -134,9 +133,9 @@ def test_few_units_cannot_decide() -> None:
 def test_what_cannot_be_decided_keeps_its_place_in_the_family() -> None:
     keys = pairs_of(3, "mae")
     results = {keys[0]: result(0.01), keys[1]: result(0.02), keys[2]: result(0.5, units=2)}
-    judged = Table.of(keys, Rule()).judge(results)
+    judged = Table.of(keys, Rule()).corrected(results)
     assert judged[keys[0]].p_corrected == pytest.approx(0.03)
-    undefined = Table.of(keys, Rule()).judge({**results, keys[2]: result(float("nan"))})
+    undefined = Table.of(keys, Rule()).corrected({**results, keys[2]: result(float("nan"))})
     assert undefined[keys[0]].p_corrected == pytest.approx(0.02)  # NaN counts as no comparison
 
 
@@ -144,7 +143,7 @@ def test_borderline_p_values_are_named() -> None:
     table = Table.of([("a", "b", "mae")], Rule())
 
     def near(p: float) -> list[Key]:
-        return table.borderline({("a", "b", "mae"): Judged(result(p, samples=1000), p, "mae")})
+        return table.borderline({("a", "b", "mae"): Pair("a", "b", "mae", result(p, samples=1000), p, "mae")})
 
     error = np.sqrt(0.05 * 0.95 / 1000)
     assert (
@@ -158,26 +157,26 @@ def test_borderline_p_values_are_named() -> None:
 
 def test_a_claim_for_several_kinds_of_units_takes_the_largest_p() -> None:
     documents, judges = result(0.01, units=40), result(0.2, units=4)
-    outcome = at_every_level([documents, judges])
-    assert (outcome.p, outcome.smallest, outcome.units) == (0.2, 0.125, 4)
-    assert at_every_level([documents]) is documents
-    assert np.isnan(at_every_level([documents, result(float("nan"))]).p)
+    outcome = largest_p([documents, judges])
+    assert (outcome.p, outcome.min_p, outcome.units) == (0.2, 0.125, 4)
+    assert largest_p([documents]) is documents
+    assert np.isnan(largest_p([documents, result(float("nan"))]).p)
 
 
 def test_what_is_missing_is_said_in_units() -> None:
     """Eight coins give 2 / 256 at best; of 36 comparisons, the best needs .05 / 36: eleven coins."""
-    assert Reach(8, "system").lack(0.05) == ""
-    assert Reach(8, "system").lack(0.05, 36) == (
+    assert Reach(8, "system").shortfall(0.05) == ""
+    assert Reach(8, "system").shortfall(0.05, 36) == (
         "the two differ in 8 systems: no p-value below 0.0078 is possible, and 0.0014 is needed among 36"
         " comparisons; that takes 11 systems"
     )
     assert Reach(4, tail="greater").needed(0.05) == 5
     # Six runs can be dealt in 20 ways, eight in 70.
-    assert Runs(3, "run").smallest == 0.1 and Runs(3, "run").needed(0.05) == 4
-    assert "3 runs of each system" in Runs(3, "run").lack(0.05)
-    assert Runs(1, "run", other=5).smallest == pytest.approx(1 / 6)
+    assert Runs(3, "run").min_p == 0.1 and Runs(3, "run").needed(0.05) == 4
+    assert "3 runs of each system" in Runs(3, "run").shortfall(0.05)
+    assert Runs(1, "run", runs=5).min_p == pytest.approx(1 / 6)
     # Three systems: each unit but the first is dealt in 6 ways.
-    assert Deals(3, systems=3, tail="greater").smallest == pytest.approx(1 / 36)
+    assert Permutations(3, systems=3, tail="greater").min_p == pytest.approx(1 / 36)
 
 
 def test_unknown_rules() -> None:

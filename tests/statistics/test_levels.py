@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from features.basics.errors import InputError
+from qe.statistics.draws import bootstrap_counts
 from qe.statistics.levels import Levels
-from qe.statistics.sums import bootstrap_counts
 
 DOCUMENT, JUDGE = np.repeat(["a", "b", "c"], 4), np.tile([10, 20], 6)
 

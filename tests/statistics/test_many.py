@@ -8,21 +8,35 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from features.basics.errors import InputError
-from qe.statistics.clusters import clusters
-from qe.statistics.corrections import CORRECTIONS, correct, experimentwise_error
-from qe.statistics.correlations import (
-    correlation_randomization,
-    heavy_tails,
-    williams_test,
-    zou_interval,
-)
+from qe.statistics.comparisons import Comparisons
+from qe.statistics.correlations import heavy_tails, williams_test, zou_interval
+from qe.statistics.family import CORRECTIONS, correct, experimentwise_error
+from qe.statistics.levels import Levels
+from qe.statistics.metric import METRICS
 from qe.statistics.metrics.pearson import Pearson
-from qe.statistics.power import detectable_difference, size_needed
 from qe.statistics.randomization import randomization_test
+from qe.statistics.ranks import clusters
+from qe.statistics.result import TestResult
+from qe.statistics.scored import Predictions
+from qe.statistics.settings import ResamplingSettings
 from qe.statistics.tukey import tukey_hsd, tukey_hsd_rescored
 from tests.statistics.test_bootstrap import mean, scored
 
 Floats = NDArray[np.float64]
+
+
+def exchanged_correlations(
+    gold: Floats,
+    system: Floats,
+    baseline: Floats,
+    metric: str = "pearson",
+    samples: int = 1000,
+    seed: int = 0,
+) -> TestResult:
+    """The test of `qe evaluate`: exchanged predictions, a studentised difference of Pearson correlations."""
+    scored = Predictions(gold, {"a": system, "b": baseline}, {metric: METRICS.get(metric)()})
+    settings = ResamplingSettings(samples=samples, seed=seed)
+    return Comparisons(scored, Levels.of(None, len(gold)), settings).test("a", "b")[metric]
 
 
 def test_corrections_by_hand() -> None:
@@ -160,20 +174,20 @@ def test_williams_edges() -> None:
         williams_test(1.5, 0.4, 0.3, 80)
 
 
-def test_correlation_randomization_agrees_with_williams() -> None:
+def test_exchanged_correlations_agree_with_williams() -> None:
     rng = np.random.default_rng(5)
     gold = rng.normal(size=300)
     a, b = gold + rng.normal(size=300), 1000 * (gold + rng.normal(0, 1.25, size=300))
     r = np.corrcoef([gold, a, b])
     exact = williams_test(r[0, 1], r[0, 2], r[1, 2], 300)
-    result = correlation_randomization(gold, a, b, samples=5000)
+    result = exchanged_correlations(gold, a, b, samples=5000)
     assert result.difference == pytest.approx(exact.difference)
     assert result.difference == pytest.approx(Pearson().score(gold, a) - Pearson().score(gold, b))
     assert result.p == pytest.approx(exact.p, abs=0.04)
-    ranked = correlation_randomization(gold, a, b, ranks=True, samples=200)
+    ranked = exchanged_correlations(gold, a, b, "spearman", samples=200)
     assert ranked.difference == pytest.approx(stats.spearmanr(gold, a)[0] - stats.spearmanr(gold, b)[0])
-    assert correlation_randomization(gold, a, a.copy(), samples=100).p == 1.0
-    assert np.isnan(correlation_randomization(gold, a, np.full(300, 2.0), samples=100).p)
+    assert exchanged_correlations(gold, a, a.copy(), samples=100).p == 1.0
+    assert np.isnan(exchanged_correlations(gold, a, np.full(300, 2.0), samples=100).p)
 
 
 @pytest.mark.slow
@@ -230,31 +244,8 @@ def test_heavy_tails_break_williams_but_not_the_studentised_test() -> None:
         r = np.corrcoef([gold, a, b])
         tests = (
             williams_test(r[0, 1], r[0, 2], r[1, 2], 30),
-            correlation_randomization(gold, a, b, samples=199, seed=seed),
+            exchanged_correlations(gold, a, b, samples=199, seed=seed),
         )
         rejected += [test.p <= 0.05 for test in tests]
     williams, studentised = rejected / 300
     assert williams > 0.2 and studentised < 0.085
-
-
-@pytest.mark.slow
-def test_power_of_a_mean_has_a_closed_form() -> None:
-    rng = np.random.default_rng(7)
-    a, b = rng.normal(0, 1, 500), rng.normal(0, 1, 500)
-    spread = np.std(a - b)
-    for size in (500, 125, 200_000):
-        expected = (stats.norm.isf(0.025) + stats.norm.isf(0.2)) * spread / np.sqrt(size)
-        outcome = detectable_difference(scored(a), scored(b), mean, size=size, samples=2000)
-        assert outcome == pytest.approx(expected, rel=0.06)
-    wanted = (stats.norm.isf(0.025) + stats.norm.isf(0.2)) ** 2 * (spread / 0.25) ** 2
-    assert size_needed(scored(a), scored(b), mean, 0.25, samples=2000) == pytest.approx(wanted, rel=0.12)
-
-
-def test_power_bad_input() -> None:
-    one = scored(np.arange(9.0))
-    with pytest.raises(InputError, match="difference of 0"):
-        size_needed(one, one, mean, 0.0)
-    with pytest.raises(InputError, match="power must lie between 0 and 1"):
-        detectable_difference(one, one, mean, power=1.0)
-    with pytest.raises(InputError, match="at least 2 segments"):
-        detectable_difference(one, one, mean, size=1)

@@ -11,7 +11,7 @@ from qe.cli import main
 from qe.data.dataset import LabelScale
 from qe.evaluation.evaluate import evaluate
 from qe.evaluation.report_tables import notes
-from qe.statistics.corrections import correct
+from qe.statistics.family import correct
 from qe.statistics.ranks import rank_intervals
 
 EFFORT = LabelScale("effort", 1, 5, True)

@@ -12,14 +12,14 @@ import pytest
 from qe.cli import main
 from qe.data.buckets import by_length
 from qe.statistics.bootstrap import NAMES
-from qe.statistics.buckets import named
+from qe.statistics.buckets import by_name
 from qe.statistics.randomization import randomization_test
+from qe.statistics.settings import ResamplingSettings
 from qe.systems.buckets import with_buckets
 from qe.systems.comparison import compare
 from qe.systems.metric_options import metric
 from qe.systems.page import marked, page
 from qe.systems.results import SystemsComparison
-from qe.systems.settings import ResamplingSettings
 from qe.systems.system import System
 from qe.systems.texts import Texts
 from tests.pages import Page, is_readable_aloud, needs_nothing_else
@@ -63,10 +63,10 @@ def test_a_bucket_is_tested_as_its_segments_alone(parted: SystemsComparison) -> 
     assert parted.buckets is not None
     lines = texts()
     for one in parted.buckets.differences:
-        rows = [i for i, line in enumerate(lines["ref"]) if len(line.split()) == int(one.bucket)]
+        rows = [i for i, line in enumerate(lines["ref"]) if len(line.split()) == int(one.bucket.label)]
         alone = compared({name: [column[i] for i in rows] for name, column in lines.items()})
         told = alone.against_baseline("new", one.metric)
-        assert told is not None and one.segments == len(rows) == N // 2
+        assert told is not None and one.bucket.segments == len(rows) == N // 2
         assert one.result.difference == pytest.approx(told.result.difference)
         assert one.result.p == told.result.p
         assert one.scores[0] == pytest.approx(alone.scores["new"][one.metric].instability.mean)
@@ -74,7 +74,7 @@ def test_a_bucket_is_tested_as_its_segments_alone(parted: SystemsComparison) -> 
 
 def test_the_planted_difference_is_found_where_it_is(parted: SystemsComparison) -> None:
     assert parted.buckets is not None
-    p = {(one.metric, one.bucket): one.p_corrected for one in parted.buckets.differences}
+    p = {(one.metric, one.bucket.label): one.p_corrected for one in parted.buckets.differences}
     assert max(p["bleu", "12"], p["ter", "12"]) <= 0.01 and min(p["bleu", "4"], p["ter", "4"]) > 0.05
     assert parted.buckets.family["comparisons"] == {"bleu": 2, "ter": 2}
     assert all(one.p_corrected < 0.01 for one in parted.buckets.dependences)
@@ -96,7 +96,7 @@ def test_whole_documents_are_exchanged_inside_buckets() -> None:
     whole = compared(lines, groups={"document": documents})
     outcome = with_buckets(whole, [by_length(lines["ref"], "reference", 2)]).buckets
     assert outcome is not None
-    one = next(d for d in outcome.differences if (d.metric, d.bucket) == ("ter", "12"))
+    one = next(d for d in outcome.differences if (d.metric, d.bucket.label) == ("ter", "12"))
     rows = [i for i, line in enumerate(lines["ref"]) if len(line.split()) == 12]
     at = whole.measures["ter"].columns
     a, b = (whole.statistics[name][0][rows][:, at] for name in ("new", "old"))
@@ -110,7 +110,7 @@ def test_a_document_that_is_its_own_unit_cannot_be_decided() -> None:
     lines = texts()
     documents = [f"d{i // 20}" for i in range(N)]
     whole = compared(lines, groups={"document": documents})
-    outcome = with_buckets(whole, [named("document", "ids", documents)]).buckets
+    outcome = with_buckets(whole, [by_name("document", "ids", documents)]).buckets
     assert outcome is not None and all(one.result.undecided for one in outcome.differences)
     assert all(np.isnan(one.p) for one in outcome.dependences)
 
@@ -193,7 +193,7 @@ def test_the_page_escapes_text_and_can_be_read_aloud() -> None:
     lines = texts()
     lines["ref"][0], lines["old"][0] = "<b>ref</b> x y z", "<script>alert(1)</script> x"
     whole = with_buckets(
-        compared(lines), [by_length(lines["ref"], "<i>text</i>", 2), named("part", "", ["x<y", "z"] * 40)]
+        compared(lines), [by_length(lines["ref"], "<i>text</i>", 2), by_name("part", "", ["x<y", "z"] * 40)]
     )
     source = Texts.of([f"quelle {i}" for i in range(N)])
     text = page(whole, source, ("de", "en"), {"length": b"png"})

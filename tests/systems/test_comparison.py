@@ -14,13 +14,13 @@ from features.basics.errors import InputError
 from features.storage.files import read_lines
 from qe.cli import main
 from qe.statistics.randomization import EXCHANGES, randomization_tests
+from qe.statistics.settings import ResamplingSettings, Test
 from qe.statistics.tukey import tukey_hsd
 from qe.systems import report
 from qe.systems.changes import changes
 from qe.systems.comparison import compare
 from qe.systems.metric_options import metric
 from qe.systems.results import SystemsComparison
-from qe.systems.settings import ResamplingSettings, Test
 from qe.systems.system import System
 from qe.systems.texts import Texts
 
@@ -223,10 +223,10 @@ def test_identical_systems_have_p_1_whatever_is_exchanged(exchange: str) -> None
 
 def test_the_claim_is_named_and_the_other_claims_are_told(example: SystemsComparison) -> None:
     bleu, length = example.comparisons[0], example.comparisons[2]
-    assert list(bleu.others) == ["segment-run", "run"]
-    assert bleu.others["segment-run"].p < 0.002
-    assert length.others["segment-run"].p == pytest.approx(0.0967, abs=0.012)
-    assert bleu.others["run"].undecided  # 20 ways to deal six runs: no p-value below .1
+    assert list(bleu.other_claims) == ["segment-run", "run"]
+    assert bleu.other_claims["segment-run"].p < 0.002
+    assert length.other_claims["segment-run"].p == pytest.approx(0.0967, abs=0.012)
+    assert bleu.other_claims["run"].undecided  # 20 ways to deal six runs: no p-value below .1
     told = "\n".join(report.footnotes(example))
     assert "claim: new segments, these runs" in told
     assert "for new runs, these segments (--exchange run), uncorrected: sys1 by BLEU ?" in told
@@ -240,7 +240,7 @@ def test_tukey_of_several_runs_claims_what_it_exchanges(example: SystemsComparis
     built = compare(example.systems, example.references, metrics("bleu", "length"), settings=settings)
     for one in built.comparisons:
         other = next(c for c in example.comparisons if c.metric == one.metric)
-        p = other.result.p if unit == "segment" else other.others[unit].p
+        p = other.result.p if unit == "segment" else other.other_claims[unit].p
         assert one.result.exchange == unit
         assert one.result.p == pytest.approx(p, abs=0.03)
     told = "\n".join(report.footnotes(built))
@@ -261,7 +261,7 @@ def test_segments_and_runs_together_take_the_larger_p() -> None:
 
     both, segment, run = (p(unit) for unit in ("segment+run", "segment", "run"))
     assert both.result.p == max(segment.result.p, run.result.p)
-    assert both.result.exchange == "segment and run" and list(both.others) == ["segment-run"]
+    assert both.result.exchange == "segment and run" and list(both.other_claims) == ["segment-run"]
 
 
 def test_families_leave_length_out_unless_asked() -> None:
@@ -327,7 +327,7 @@ def test_groups_are_the_unit() -> None:
     built = small([OLD], [NEW], groups=groups)
     result = built.comparisons[0].result
     # The systems differ in the first group alone: one coin, which shows nothing.
-    assert (result.exchange, result.samples, result.units, result.smallest) == ("group", 2, 1, 1.0)
+    assert (result.exchange, result.samples, result.units, result.min_p) == ("group", 2, 1, 1.0)
     assert built.recipe["groups"] == 3 and np.isnan(result.p)
     table = report.table(built)
     assert "?" in table.body[1] and "?: cannot be decided" in table.foot[0]

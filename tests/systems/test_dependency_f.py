@@ -8,9 +8,9 @@ import pytest
 
 from features.basics.errors import InputError
 from qe.cli import main
+from qe.statistics.settings import ResamplingSettings
 from qe.systems.comparison import compare
 from qe.systems.dependency_f import DependencyF, dependencies
-from qe.systems.settings import ResamplingSettings
 from qe.systems.system import System
 from qe.systems.texts import Texts
 

@@ -76,7 +76,7 @@ def effort(
         --target-language es --output effort
     """
     from qe.data.score_files import read_scores
-    from qe.statistics.corrections import correct as check_correction
+    from qe.statistics.family import correct as check_correction
     from qe_human.effort.correlations import Draws
     from qe_human.effort.report import analyse
     from qe_human.effort.sets import Limits

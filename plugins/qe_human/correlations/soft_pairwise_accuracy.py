@@ -8,7 +8,7 @@ from scipy.special import ndtr
 
 from features.basics.array_types import BoolArray, FloatArray, IntArray
 from features.basics.errors import InputError
-from qe.statistics.sums import coin_sums
+from qe.statistics.draws import coin_sums
 from qe_human.correlation import Correlation, Level, Problem
 from qe_human.correlations._systems import JudgedSystems
 from qe_human.human import Human

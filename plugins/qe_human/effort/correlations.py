@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.progress import Progress, silent
 from features.edits.edit_categories import ALL, WORD_CLASSES
-from qe.statistics.association import Association, spearman_association
-from qe.statistics.corrections import correct
-from qe.statistics.metrics.spearman import Spearman
+from qe.statistics.family import correct
+from qe.statistics.metrics.ranks import Spearman
+from qe_human.effort.association import Association, spearman_association
 
 Rows = NDArray[np.int64]
 

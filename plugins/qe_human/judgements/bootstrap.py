@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray, IntArray
 from features.basics.progress import Progress, silent
 from features.basics.threads import side_by_side
+from qe.statistics.draws import bootstrap_counts
 from qe.statistics.result import check_samples
-from qe.statistics.sums import bootstrap_counts
 from qe_human.judgements.comparisons import Comparisons, tables
 from qe_human.ranking_method import RankingMethod
 

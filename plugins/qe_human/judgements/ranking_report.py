@@ -13,7 +13,7 @@ from features.basics.packages import DISTRIBUTION, versions
 from features.basics.progress import Progress, silent
 from qe.display.summary import summarised, table_by
 from qe.display.table import Table
-from qe.statistics.corrections import check_correction
+from qe.statistics.family import check_correction
 from qe_human.judgements.agreement import Agreement, agreement
 from qe_human.judgements.bootstrap import DRAWS, Draw, resampled_ranks
 from qe_human.judgements.circles import Circle, circles, knots

@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtr
 
 from features.basics.array_types import FloatArray, IntArray
-from qe.statistics.corrections import correct
+from qe.statistics.family import correct
 
 STARS = ((0.01, "‡"), (0.05, "†"), (0.10, "*"))  # as in the appendix of the findings of WMT 2012
 

@@ -13,25 +13,23 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, known_name, unknown_name
 from features.basics.progress import Progress, silent
 from features.basics.threads import cores
-from qe.statistics.cautions import borderline, undecided
-from qe.statistics.clusters import clusters
 from qe.statistics.correlations import williams_test
-from qe.statistics.crossed import with_both
-from qe.statistics.draws import independent_seed
-from qe.statistics.family import Judged, Key, Rule, Table, copies_of
+from qe.statistics.draws import bootstrap_counts, independent_seed
+from qe.statistics.family import Key, Pair, Rule, Table, borderline, copies_of, undecided
 from qe.statistics.intervals import percentile_interval
 from qe.statistics.randomization import randomization_test_rescored
+from qe.statistics.ranks import clusters
 from qe.statistics.result import (
     MOST_SAMPLES,
     TestResult,
-    at_every_level,
     check_enough,
     check_samples,
     check_seed,
+    largest_p,
     with_units,
 )
-from qe.statistics.sums import bootstrap_counts
 from qe_human.correlation import Correlation, Level, Problem
+from qe_human.metric_evaluation.crossed import with_both
 from qe_human.metric_evaluation.scores import Evaluation, Metric
 
 Resample = Literal["both", "segments"]
@@ -129,7 +127,7 @@ class CorrelationResult:
     metrics: tuple[MetricResult, ...]
     values: int
     groups: int
-    tests: Mapping[Key, Judged]
+    tests: Mapping[Key, Pair]
     williams: Mapping[tuple[str, str], TestResult]
     clusters: tuple[tuple[str, ...], ...] | None
     claim: str = ""
@@ -309,7 +307,7 @@ def _pairs(
 
 def _tests(
     name: str, pairs: Sequence[tuple[_Candidate, _Candidate]], settings: Settings, progress: Progress
-) -> tuple[dict[Key, Judged], dict[tuple[str, str], TestResult], list[str]]:
+) -> tuple[dict[Key, Pair], dict[tuple[str, str], TestResult], list[str]]:
     alike = copies_of({fit.name: fit.values for pair in pairs for fit in pair})
     keys = [(own.name, other.name, name) for own, other in pairs]
     table = Table.of(keys, Rule("metric", settings.correct, settings.level), alike=alike)
@@ -327,11 +325,11 @@ def _tests(
         if n is not None:
             between = own.problem.between(own.scaled, other.scaled)
             williams[own.name, other.name] = williams_test(own.score, other.score, between, n)
-    judged = table.judge(results)
+    judged = table.corrected(results)
     return judged, williams, _notes(table, judged, settings)
 
 
-def _notes(table: Table, judged: Mapping[Key, Judged], settings: Settings) -> list[str]:
+def _notes(table: Table, judged: Mapping[Key, Pair], settings: Settings) -> list[str]:
     notes = [note.replace("ask for", "ask for --permutations") for note in undecided(table, judged)]
     systems = [one for one in judged.values() if one.result.undecided and one.result.exchange != "segment"]
     if systems and settings.exchange is None and "segment" in systems[0].result.exchange:
@@ -347,7 +345,7 @@ def _test(own: _Candidate, other: _Candidate, settings: Settings) -> TestResult:
     enough = min(_ENOUGH, max(samples // 4, 1))
     test = partial(randomization_test_rescored, samples=samples, seed=settings.seed, enough=enough)
     results = [with_units(test(exchanged, differs, groups=groups.get(unit)), unit) for unit in units]
-    result = at_every_level(results)
+    result = largest_p(results)
     if units == ("segment", "system"):
         draws = samples, settings.seed
         result = with_both(result, exchanged, groups["segment"], groups["system"], *draws)

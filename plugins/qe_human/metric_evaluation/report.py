@@ -12,7 +12,7 @@ from features.basics.progress import Progress, silent
 from features.basics.undefined import finite_or_none
 from qe.display.summary import summarised, table_by
 from qe.display.table import Table
-from qe.statistics.family import Judged
+from qe.statistics.family import Pair
 from qe.statistics.result import TestResult
 from qe_human.correlation import Correlation
 from qe_human.metric_evaluation.comparison import CorrelationResult, Settings, compare
@@ -144,7 +144,7 @@ def _json(result: CorrelationResult) -> dict[str, Any]:
     }
 
 
-def _test(pair: tuple[str, str], one: Judged, williams: TestResult | None) -> dict[str, Any]:
+def _test(pair: tuple[str, str], one: Pair, williams: TestResult | None) -> dict[str, Any]:
     return {
         "metrics": list(pair),
         **one.result.to_json(),

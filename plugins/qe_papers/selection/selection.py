@@ -25,8 +25,10 @@ from qe.display.numbers import percent
 from qe.display.summary import summarised, table_by
 from qe.display.table import Table
 from qe.models.model import Model
-from qe.statistics.groups import group_index
+from qe.statistics.family import Pair
+from qe.statistics.levels import group_index
 from qe.statistics.result import check_enough, check_seed
+from qe.statistics.settings import ResamplingSettings
 from qe.systems.comparison import compare
 from qe.systems.documents import (
     DocumentReport,
@@ -36,8 +38,6 @@ from qe.systems.documents import (
     evaluate_documents,
 )
 from qe.systems.mt_metrics.bleu import Bleu
-from qe.systems.results import Compared
-from qe.systems.settings import ResamplingSettings
 from qe.systems.system import System
 from qe.systems.text_metric import TextMetric
 from qe.systems.texts import Texts
@@ -297,9 +297,9 @@ class Selection:
         Oracle or method -> (n,) number of the system chosen.
     preferences : mapping of str to Preferences
         Chooser -> preferences.
-    comparisons : tuple of Compared
+    comparisons : tuple of Pair
         Every method against `best`: approximate randomization, documents exchanged whole.
-    bootstrap : tuple of Compared
+    bootstrap : tuple of Pair
         The same by the paired bootstrap.
     documents : mapping of str to DocumentReport
         System -> how well a chooser that predicts BLEU predicted it for documents.
@@ -312,8 +312,8 @@ class Selection:
     shares: Mapping[str, FloatArray]
     choices: Mapping[str, Rows]
     preferences: Mapping[str, Preferences]
-    comparisons: tuple[Compared, ...]
-    bootstrap: tuple[Compared, ...]
+    comparisons: tuple[Pair, ...]
+    bootstrap: tuple[Pair, ...]
     documents: Mapping[str, DocumentReport]
     recipe: Mapping[str, Any] = field(default_factory=dict)
 
@@ -496,7 +496,7 @@ def _tests(
     metrics: Mapping[str, TextMetric],
     settings: ResamplingSettings,
     progress: Progress,
-) -> tuple[Compared, ...]:
+) -> tuple[Pair, ...]:
     methods = [
         System(name, (Texts.of(translations.chosen(choice), name),))
         for name, choice in choices.items()

@@ -1,1 +1,7 @@
-"""Metrics of QE predictions: one file each; the file name is the metric's name."""
+"""Metrics of QE predictions."""
+
+NAMES = {
+    "errors": ("mae", "rmse", "large_error", "small_error", "accuracy", "binary_accuracy"),
+    "classes": ("mcc", "f1", "auc"),
+    "ranks": ("spearman", "ranking_accuracy"),
+}

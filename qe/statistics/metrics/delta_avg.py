@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from qe.statistics.metric import RankedMetric, finite_pair
-from qe.statistics.metrics._exchange import Entries
-from qe.statistics.metrics._ranks import tie_groups
+from qe.statistics.metrics.ranks import Entries, tie_groups
 
 
 class DeltaAvg(RankedMetric):

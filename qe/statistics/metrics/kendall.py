@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from qe.statistics.metric import RankedMetric
-from qe.statistics.metrics._exchange import Entries, tied_pairs
-from qe.statistics.metrics._ranks import tie_groups
+from qe.statistics.metrics.ranks import Entries, tie_groups, tied_pairs
 
 _LARGEST = 8000  # segments whose pairs are kept as bits (64 MB)
 

@@ -11,7 +11,7 @@ from scipy.stats import binomtest, kendalltau, spearmanr
 from sklearn.metrics import cohen_kappa_score
 
 from features.basics.errors import InputError
-from qe.statistics.sums import bootstrap_counts
+from qe.statistics.draws import bootstrap_counts
 from qe_human.judgements.agreement import agreement
 from qe_human.judgements.bootstrap import resampled_ranks, resampled_tables
 from qe_human.judgements.circles import circles, knots

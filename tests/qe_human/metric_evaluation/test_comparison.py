@@ -155,7 +155,7 @@ def test_too_few_systems_are_said_with_the_number_needed() -> None:
     assert alone.clusters is not None and alone.claim == "new segments"
     eight = compared("system_pearson", evaluation(*tables(5, 0.2, 1.5, systems=8)), samples=0)
     (one,) = eight.tests.values()
-    assert one.result.smallest == pytest.approx(2 / 2**8)
+    assert one.result.min_p == pytest.approx(2 / 2**8)
 
 
 def test_one_system_makes_a_claim_of_segments_alone() -> None:

@@ -9,14 +9,11 @@ from scipy import stats
 from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef, roc_auc_score
 
 from qe.statistics.metric import METRICS, AdditiveMetric, Metric, RankedMetric
-from qe.statistics.metrics.accuracy import Accuracy
-from qe.statistics.metrics.binary_accuracy import BinaryAccuracy
 from qe.statistics.metrics.delta_avg import DeltaAvg, delta_avg_by_n
+from qe.statistics.metrics.errors import Accuracy, BinaryAccuracy, Mae, Rmse
 from qe.statistics.metrics.kendall import Kendall
-from qe.statistics.metrics.mae import Mae
 from qe.statistics.metrics.pearson import Pearson
-from qe.statistics.metrics.rmse import Rmse
-from qe.statistics.metrics.spearman import Spearman
+from qe.statistics.metrics.ranks import Spearman
 
 Floats = NDArray[np.float64]
 grades = st.lists(st.sampled_from([1.0, 1.5, 2.0, 2.7, 3.3, 4.0, 5.0]), min_size=4, max_size=40)

@@ -13,8 +13,9 @@ import numpy as np
 from scipy import stats
 
 from features.basics.array_types import FloatArray
-from qe.statistics.groups import Groups, group_index
-from qe.statistics.randomization import Exchanged, rescored_null
+from qe.statistics.draws import coin_rows, sample_blocks
+from qe.statistics.levels import Groups, group_index
+from qe.statistics.randomization import Exchanged
 from qe.statistics.result import TestResult, monte_carlo_error
 
 _CLEAR = 0.1  # above this p-value nothing more is asked
@@ -59,3 +60,12 @@ def joint_p(difference: float, nulls: Sequence[FloatArray], units: Sequence[int]
     if not variance > 0:
         return 1.0 if difference == 0 else 0.0
     return float(2 * stats.t.sf(abs(difference) / np.sqrt(variance), min(units) - 1))
+
+
+def rescored_null(
+    exchanged: Exchanged, rows: int, groups: Groups | None, samples: int, seed: int
+) -> FloatArray:
+    """(samples,) differences of scores after random exchanges of single rows or groups."""
+    index, units = (np.arange(rows), rows) if groups is None else group_index(groups, rows)
+    ranges = sample_blocks(samples, 2 * rows, samples)
+    return np.concatenate([exchanged(coin_rows(units, seed, *ends)[index]) for ends in ranges])

@@ -12,7 +12,7 @@ from features.basics.errors import InputError
 from qe.statistics.bootstrap import bootstrap_rescored
 from qe.statistics.draws import below, stream, word
 from qe.statistics.intervals import percentile_interval
-from qe.statistics.metrics.spearman import Spearman
+from qe.statistics.metrics.ranks import Spearman
 from qe.statistics.result import CountArray, check_samples, p_value, rounding
 
 

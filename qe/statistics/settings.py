@@ -1,17 +1,18 @@
 """ResamplingSettings: how systems are compared."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import get_args
+from typing import Literal, get_args
 
 from features.basics.errors import InputError, known_name
-from qe.statistics.comparisons import ALL_AT_ONCE, Interval, Procedure, Test
-from qe.statistics.corrections import check_correction
-from qe.statistics.family import IN_TEST, Rule, Scope
+from qe.statistics.family import IN_TEST, Rule, Scope, check_correction
 from qe.statistics.randomization import EXCHANGES, Exchange
-from qe.statistics.reach import Tail
-from qe.statistics.result import LEVEL, check_enough, check_seed, check_tail
-from qe.statistics.tukey import DEALT
+from qe.statistics.result import LEVEL, Tail, check_enough, check_seed, check_tail
+from qe.statistics.tukey import PERMUTED, Contrasts
 
+Test = Literal["ar", "bootstrap", "win-ratio", "shifted", "tukey", "scheffe"]
+ALL_AT_ONCE: Mapping[str, Contrasts] = {"tukey": "pairs", "scheffe": "all"}
+Interval = Literal["jackknife", "percentile", "bca"]
 # What a difference is claimed for, by unit of exchange.
 CLAIMS = {
     "segment": "new segments, these runs",
@@ -25,11 +26,14 @@ CLAIMS = {
 class ResamplingSettings:
     """How systems are compared.
 
+    Raises InputError for unknown names, a negative seed, shares outside (0, 1), and too few samples to reach
+    a p-value of `level`.
+
     Parameters
     ----------
     test : str, default='ar'
         ar: approximate randomization; bootstrap (centred), win-ratio, shifted: paired bootstrap; tukey,
-        scheffe: exchanges of all systems at once, corrected by itself, for all pairs (randomized Tukey
+        scheffe: exchanges of all systems at once, which need no correction, for all pairs (randomized Tukey
         HSD) or for all contrasts.
     exchange : str or None, default=None
         Unit of exchange of `ar`, which is the claim (`CLAIMS`); several, joined by +, must all show a
@@ -41,7 +45,7 @@ class ResamplingSettings:
     interval : str, default='jackknife'
         Jackknife (Student's t, right with few units too), percentile or bca of the bootstrap.
     level : float, default=LEVEL
-        Of significance: what is marked, and what so few units or samples could not reach.
+        Level of significance that is marked, and that few units or samples may be unable to reach.
     """
 
     test: Test = "ar"
@@ -63,8 +67,8 @@ class ResamplingSettings:
         for unit in self.exchanges:
             known_name("exchange", unit, EXCHANGES)
         check_tail(self.tail)
-        self._check_fit()
-        if self.samples is not None:
+        self._check_exchange()
+        if self.samples:
             check_enough(self.samples, level=self.level)
         if not 0 < self.confidence < 1:
             raise InputError(f"0 < confidence < 1 must hold, but got {self.confidence}")
@@ -85,23 +89,17 @@ class ResamplingSettings:
         """How p-values are corrected."""
         return Rule(self.family, IN_TEST if self.test in ALL_AT_ONCE else self.correct, self.level)
 
-    @property
-    def procedure(self) -> Procedure:
-        """What the engine of comparisons takes; the number of samples must be known."""
-        return Procedure(
-            self.test, self.samples or 0, self.seed, self.exchanges, self.tail, self.interval, self.confidence
-        )
-
-    def _check_fit(self) -> None:
+    def _check_exchange(self) -> None:
         at_once = self.test in ALL_AT_ONCE
         if self.exchange is not None and not at_once and self.test != "ar":
             raise InputError(
                 f"the test '{self.test}' exchanges nothing, but exchange is '{self.exchange}'",
                 remedy="leave it out, or use the test 'ar'",
             )
-        if at_once and (len(self.exchanges) > 1 or self.exchanges[0] not in DEALT):
+        if at_once and (len(self.exchanges) > 1 or self.exchanges[0] not in PERMUTED):
             raise InputError(
-                f"the test '{self.test}' exchanges {' or '.join(DEALT)}, but exchange is '{self.exchange}'",
+                f"the test '{self.test}' exchanges {' or '.join(PERMUTED)}, but exchange is"
+                f" '{self.exchange}'",
                 remedy="use the test 'ar' for other claims",
             )
         if at_once and self.tail != "two-sided":
