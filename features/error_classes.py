@@ -10,7 +10,7 @@ from features.basics.array_types import FloatArray
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.edits.class_errors import SUMS, class_errors, rate_sums
-from features.text.lemmas import base_form_tokens, base_forms
+from features.text.stems import base_form_tokens, base_forms
 
 _RATES = (
     ("infer", "words with the right base form but a wrong full form", "target"),

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import BoolArray, FloatArray
 from features.core.columns import Column, block, features_of
-from features.core.extractor import Extractor, Feature
-from features.core.plain_words import TEXTS, VALUE
+from features.core.extractor import TEXTS, VALUE, Extractor, Feature
 from features.core.segments import Segments
 from features.text.corpus import Side
 from features.text.tokens import Tokens, ratio, segment_mean, segment_sum

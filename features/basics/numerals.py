@@ -1,5 +1,6 @@
-"""Numbers in text from others: `float` and `int` accept forms that are slips, or no numbers."""
+"""Numbers in text from others, and undefined numbers in JSON: `float` and `int` accept slips."""
 
+import math
 from typing import Final
 
 LARGEST: Final = 1e100  # labels and scores: the squares of what is larger, summed, are no numbers any more
@@ -56,3 +57,25 @@ def _plain(text: str) -> str:
     if not text.isascii() or "_" in text:
         raise ValueError
     return text
+
+
+_DIGITS = 18  # of numbers that every 64-bit integer holds
+
+
+def natural(text: str) -> int | None:
+    """The number that ASCII digits write; None for any other text, and for more than 18 digits. `int` reads
+    more (signs, blanks, underscores, digits of other scripts), and fails from 4,300 digits on.
+
+    >>> natural("12"), natural("007"), natural("-1"), natural("1_0"), natural("٣"), natural("9" * 19)
+    (12, 7, None, None, None, None)
+    """
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _DIGITS else None
+
+
+def finite_or_none(value: float) -> float | None:
+    """The number as JSON can hold it: None for NaN, and for what is not finite.
+
+    >>> finite_or_none(0.5), finite_or_none(float("nan")), finite_or_none(float("inf"))
+    (0.5, None, None)
+    """
+    return float(value) if math.isfinite(value) else None

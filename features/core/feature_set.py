@@ -19,8 +19,7 @@ from features.basics.plugins import own_entries, package_folders
 from features.core.bundle import Bundle
 from features.core.columns import leaving_out
 from features.core.configured import Configured, resources_in, type_errors
-from features.core.extractor import VARYING, Extractor, Feature, FittedExtractor
-from features.core.plain_words import phrase
+from features.core.extractor import VARYING, Extractor, Feature, FittedExtractor, phrase
 from features.core.segments import Segments
 from features.core.tree_columns import TreeColumn, make_trees, tree_table
 from features.storage.files import digest

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.brief import brief
-from features.basics.errors import InputError
+from features.basics.errors import InputError, unknown_name
 from features.storage.files import digest
 from features.text.annotation import Annotated
 from features.text.tokenizer import Tokenizer, composed
@@ -189,3 +189,22 @@ class Segments:
         for name, column in self.columns():
             parts += [name, "\x1f".join(column).encode("utf-8", "surrogatepass")]
         return digest(*parts)
+
+
+TEXTS: Final = ("post_edit", "reference")  # columns of labels that hold translations of the source
+
+
+def check_texts(texts: Sequence[str]) -> None:
+    """Raises InputError for a name that is no text of the training segments."""
+    for name in texts:
+        if name not in TEXTS:
+            raise unknown_name("text", name, TEXTS)
+
+
+def translated(segments: Segments, name: str, target: tuple[str, ...]) -> Segments:
+    """The sources with another translation; references come as plain text."""
+    tokenizer = segments.target_tokenizer
+    if name == "reference" and tokenizer.kind == "whitespace":
+        tokenizer = Tokenizer(tokenizer.language, "moses", tokenizer.normalise)
+    columns = {"source": segments.source, "target": target}
+    return Segments.from_columns(columns, segments.source_tokenizer, tokenizer)

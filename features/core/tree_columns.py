@@ -11,7 +11,7 @@ from features.basics.array_types import FloatArray
 from features.basics.catalogue import Catalogue
 from features.basics.errors import InputError, did_you_mean
 from features.basics.hints import described, fits
-from features.core.plain_words import TEXTS
+from features.core.extractor import TEXTS
 from features.core.segments import Segments
 from features.syntax.trees import Trees, column
 

@@ -6,9 +6,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from features.edits.edit_alignment import Positions, edit_alignment, reversed_alignment
+from features.edits.edit_alignment import Positions, WordOrder, edit_alignment, reversed_alignment, word_order
 from features.edits.ter import common_ids
-from features.edits.word_order import WordOrder, word_order
 from features.text.tokens import Tokens
 from features.text.word_classes import UNKNOWN
 

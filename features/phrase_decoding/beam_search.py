@@ -17,7 +17,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from features.basics.compiled import UNCOUNTED
+from features.basics.array_types import UNCOUNTED
 from features.storage.compact import read_at
 from features.text.ngram_tables import child
 from features.text.vocabulary import BOS, EOS, UNK

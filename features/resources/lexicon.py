@@ -37,8 +37,8 @@ from features.storage.compact import (
 from features.storage.files import digest, read_lines
 from features.text.annotation import Layer
 from features.text.corpus import ParallelCorpus
+from features.text.ngram_tables import unit_ngrams
 from features.text.tokens import Tokens, segment_sum
-from features.text.unit_ngrams import unit_ngrams
 from features.text.vocabulary import BOS, UNK, Vocabulary
 
 Ids = NDArray[np.int32]

@@ -1,5 +1,6 @@
 """The user's folders of caches and data, and whether others could write there."""
 
+import contextlib
 import grp
 import os
 import pwd
@@ -10,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 from features.basics.errors import InputError
+from features.storage.files import atomic_file
 
 CACHE_TAG = "CACHEDIR.TAG"  # https://bford.info/cachedir/
 _SIGNATURE = "Signature: 8a477f597d28d172789f06886806bc55"
@@ -105,3 +107,38 @@ def _own_group(number: int) -> bool:
     except KeyError:
         return False
     return group.gr_name == user.pw_name and number == user.pw_gid and not group.gr_mem
+
+
+_MOST = 10_000  # entries; beyond it the older half goes
+
+
+def recall(name: str) -> str | None:
+    """The text kept under a name; None if there is none, or the folder cannot be read."""
+    try:
+        folder = _folder()
+        return (folder / name).read_text("utf-8") if folder.is_dir() and of_user_alone(folder) else None
+    except (OSError, ValueError, InputError):  # not readable, not text, no home
+        return None
+
+
+def keep(name: str, text: str) -> None:
+    """Keeps a text under a name; a folder that cannot be used costs time later, and is no error."""
+    with contextlib.suppress(OSError, InputError):
+        folder = _folder()
+        if of_user_alone(folder):
+            tag_cache(folder.parent)
+            with atomic_file(folder / name) as temporary:
+                temporary.write_text(text, "utf-8")
+            _prune(folder)
+
+
+def _folder() -> Path:
+    return default_cache() / "checked"
+
+
+def _prune(folder: Path) -> None:
+    entries = list(os.scandir(folder))
+    if len(entries) > _MOST:
+        by_age = sorted(entries, key=lambda entry: entry.stat().st_mtime_ns)
+        for entry in by_age[: len(by_age) // 2]:
+            Path(entry).unlink(missing_ok=True)

@@ -12,9 +12,9 @@ from typing import Any
 
 from features.basics.errors import InputError
 from features.basics.threads import side_by_side
+from features.storage.cache_folder import keep, recall
 from features.storage.damage import Damaged
 from features.storage.files import sha256
-from features.storage.remembered import keep, recall
 
 KEY = "checksum"  # of a JSON object: that of all its other keys
 _LARGE = 1 << 20  # bytes; checksums of files from here on are remembered

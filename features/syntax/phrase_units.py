@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from features.syntax.entity_types import EXPRESSIONS, OTHER
 from features.syntax.labelled import NONE, Labelled, labelled
 from features.text.annotation import OUTSIDE
-from features.text.lemmas import base_form_tokens
-from features.text.stems import truncated
+from features.text.stems import base_form_tokens, truncated
 from features.text.tokens import Tokens
 
 Units = Literal["word", "lemma", "stem", "name", "entity"]

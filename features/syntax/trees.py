@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.errors import InputError
-from features.basics.naturals import natural
+from features.basics.numerals import natural
 from features.storage.files import digest
 from features.text.annotation import NOTHING, words_of
 from features.text.tokens import first_occurrence

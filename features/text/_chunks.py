@@ -40,7 +40,7 @@ class ChunkTokenizer:
 
     def tokens(self, texts: Sequence[str]) -> tuple[list[str], NDArray[np.int32], Longs]:
         """The tokens of a batch: types (some twice), ids, offsets."""
-        from features.basics.intern import intern_chunks  # numba: paid by those who tokenize
+        from features.basics.distinct import intern_chunks  # numba: paid by those who tokenize
 
         raw, chunks, offsets = intern_chunks(texts)
         clean = "\n".join(raw).translate(self.clean).split("\n")

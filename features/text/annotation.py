@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.errors import InputError
-from features.basics.naturals import natural
+from features.basics.numerals import natural
 from features.text.tokens import Tokens
 
 Layer = Literal["lemma", "upos", "xpos", "feats", "head", "deprel", "entity"]

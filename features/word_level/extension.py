@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from features.basics.errors import InputError
-from features.core.segments import Segments
-from features.core.translations import check_texts
+from features.core.segments import Segments, check_texts
 from features.resources.aligner import Aligner
 from features.word_level.keys import triple_keys
 from features.word_level.text_predictor import TextPredictor

@@ -5,7 +5,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from features.basics.compiled import UNCOUNTED
+from features.basics.array_types import UNCOUNTED
 from features.core.segments import Segments
 from features.resources.phrase_table import PhraseTable
 from features.text.ngram_tables import child

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features.basics.threads import side_by_side
-from features.core.segments import Segments
-from features.core.translations import translated
+from features.core.segments import Segments, translated
 from features.resources.aligner import Aligner
 from features.resources.predictor import Predictor
 from features.text.corpus import ParallelCorpus

@@ -7,8 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from features.core.segments import Segments
-from features.core.translations import translated
+from features.core.segments import Segments, translated
 from features.resources.aligner import Aligner
 from features.word_level.columns import Columns, Longs
 from features.word_level.context_counts import ContextCounts, Parts, part_of

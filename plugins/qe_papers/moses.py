@@ -18,8 +18,7 @@ from typing import Any, Final
 import regex
 
 from features.basics.errors import InputError
-from features.basics.naturals import natural
-from features.basics.numerals import real
+from features.basics.numerals import natural, real
 from features.storage.files import read_lines
 
 Hypothesis = dict[str, Any]

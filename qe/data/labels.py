@@ -15,7 +15,7 @@ from features.basics.progress import Progress, silent
 from features.edits.class_errors import CLASSES, SUMS, ClassErrors, class_errors, rate_sums
 from features.edits.ter import TerEdits, ter
 from features.storage.files import atomic_file, check_writable
-from features.text.lemmas import base_form_tokens, base_forms
+from features.text.stems import base_form_tokens, base_forms
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from qe.display.summary import summarised

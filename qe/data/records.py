@@ -11,7 +11,7 @@ import numpy as np
 
 from features.basics.array_types import IntArray
 from features.basics.errors import InputError
-from features.basics.naturals import natural
+from features.basics.numerals import natural
 from features.storage.files import read_lines
 
 HEADERS = 3  # lines before the records: bytes on disk, parameters, models of an ensemble; one number each

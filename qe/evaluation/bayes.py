@@ -9,7 +9,7 @@ import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.basics.undefined import finite_or_none
+from features.basics.numerals import finite_or_none
 from qe.display.numbers import number
 from qe.statistics.bayesian import Posterior, correlated_t, signed_rank
 from qe.statistics.levels import Groups, Levels, group_index

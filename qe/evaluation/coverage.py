@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from features.basics.array_types import FloatArray
-from features.basics.undefined import finite_or_none
+from features.basics.numerals import finite_or_none
 from qe.data.dataset import LabelScale
 from qe.display.summary import summarised
 from qe.statistics.bootstrap import bootstrap_scores

@@ -12,7 +12,7 @@ from sacrebleu.metrics.bleu import BLEU
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, unknown_name
-from features.basics.undefined import finite_or_none
+from features.basics.numerals import finite_or_none
 from features.text.tokenizer import Tokenizer
 from qe.data.dataset import LabelScale, Split
 from qe.data.labels import hter

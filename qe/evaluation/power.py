@@ -21,9 +21,9 @@ from scipy.special import ndtri
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
+from features.basics.numerals import finite_or_none
 from features.basics.progress import Progress, silent
 from features.basics.threads import cores
-from features.basics.undefined import finite_or_none
 from qe.display.summary import summarised, table_by
 from qe.display.table import Table
 from qe.evaluation.evaluate import json_name

@@ -8,7 +8,7 @@ from typing import Literal
 
 from features.basics.errors import InputError
 from features.basics.longest import LONGEST
-from features.basics.naturals import natural
+from features.basics.numerals import natural
 from features.storage.files import read_lines
 from features.text.annotation import collapsed
 from features.text.tokens import Tokens

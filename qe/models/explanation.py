@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.core.plain_words import VALUE
+from features.core.extractor import VALUE
 from features.core.tree_columns import numbers, tree_names
 from features.storage.arrays import typed
 from features.storage.damage import Damaged, damage_reported

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
+from features.basics.numerals import finite_or_none
 from features.basics.progress import Progress, silent
-from features.basics.undefined import finite_or_none
 from features.core.segments import Segments
 from qe.data.dataset import LabelScale
 from qe.data.perturbation import EFFECTS, PERTURBATIONS, Effect, names, perturbed

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.basics.undefined import finite_or_none
+from features.basics.numerals import finite_or_none
 from features.storage import strict_yaml
 from qe.config.schema import Section, validated
 from qe.data.dataset import LabelScale

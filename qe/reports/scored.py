@@ -13,7 +13,7 @@ import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.core.plain_words import VALUE
+from features.core.extractor import VALUE
 from features.core.segments import Segments
 from features.storage.damage import read_json
 from qe.data.table_rows import read_rows

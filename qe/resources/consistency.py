@@ -12,8 +12,8 @@ import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
+from features.basics.numerals import finite_or_none
 from features.basics.progress import Progress, silent
-from features.basics.undefined import finite_or_none
 from features.comparisons.consistency import COLUMNS, Consistency
 from features.core.bundle import Bundle
 from features.resources.aligner import Aligner

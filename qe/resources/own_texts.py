@@ -16,8 +16,7 @@ from features.basics.progress import Progress, silent
 from features.core.apart import Parts
 from features.core.bundle import Builders, Bundle, known_parts, with_needs
 from features.core.resource import Resource, kind_of
-from features.core.segments import Segments
-from features.core.translations import translated
+from features.core.segments import Segments, translated
 from features.resources.word_vectors import WordVectors
 from features.text.corpus import ParallelCorpus
 from qe.config.experiment import ResourcesSection

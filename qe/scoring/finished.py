@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from features.basics.errors import InputError
+from features.storage.cache_folder import keep, recall
 from features.storage.checksums import identity_of
 from features.storage.files import digest
 from features.storage.outputs import MARK, owner_of
-from features.storage.remembered import keep, recall
 
 _KEY = "scored"
 

@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 from features.basics.errors import InputError
+from features.basics.numerals import finite_or_none
 from features.basics.packages import version
-from features.basics.undefined import finite_or_none
 from features.core.segments import Segments
 from features.core.tree_columns import numbers
 from features.storage.files import digest

@@ -10,7 +10,7 @@ import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.basics.naturals import natural
+from features.basics.numerals import natural
 from features.text.annotation import NOTHING, words_of
 from qe.language.programs.taggers import Tagger, annotated
 from qe.systems.text_metric import TextMetric

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from features.basics.undefined import finite_or_none
+from features.basics.numerals import finite_or_none
 from qe.display.numbers import count, interval, number, p_value, percent
 from qe.display.table import Column, Table
 from qe.statistics.result import TestResult

@@ -12,8 +12,8 @@ from matplotlib.ticker import StrMethodFormatter
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, known_name
+from features.basics.numerals import finite_or_none
 from features.basics.progress import Progress, silent
-from features.basics.undefined import finite_or_none
 from qe.config.experiment import Experiment
 from qe.display.drawing import BLUE, ORANGE, canvas, headline
 from qe.display.numbers import count, number, signed

@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from features.core.bundle import Bundle, build
+from features.core.bundle import Bundle, build, part_files
 from features.core.extractor import FittedExtractor
 from features.core.feature_set import FeatureSet, parts_needed
 from features.core.segments import Segments
-from features.core.stored_part import part_files
 from features.storage.checksums import checksums, sealed
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer

@@ -34,7 +34,7 @@ MODULES = (
     "lightgbm",
     "uvicorn",
 )
-KERNEL = "from features.basics.intern import intern_chunks; assert intern_chunks(['a b'])[0] == ['a', 'b']"
+KERNEL = "from features.basics.distinct import intern_chunks; assert intern_chunks(['a b'])[0] == ['a', 'b']"
 _ROW = "pandas.DataFrame({'source': ['a b'], 'target': ['c d']})"
 SCORED = f"import sys, qe, pandas; assert len(qe.load_model(sys.argv[1]).predict({_ROW})) == 1"
 PYFUNC = f"import sys, mlflow, pandas; assert len(mlflow.pyfunc.load_model(sys.argv[1]).predict({_ROW})) == 1"

@@ -2,17 +2,13 @@
 
 import re
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-import yaml
 
-import features
 from features.basics.errors import InputError
 from features.core.bundle import Bundle, build
-from features.core.feature_set import EXTRACTORS, FeatureSet, expand, parts_needed, set_names
+from features.core.feature_set import EXTRACTORS, FeatureSet, expand, parts_needed, set_content, set_names
 from features.core.segments import Segments
 from features.machine_lm import COLUMNS_OF_CORPUS as OF_TRANSLATED_TEXT
 from features.text.corpus import ParallelCorpus
@@ -21,8 +17,6 @@ from qe.getting_started.demo.generation import DemoData, generate
 from qe_papers.extractors.example_precision import ExamplePrecision
 from qe_papers.extractors.token_counts import COLUMNS
 from tests.features.test_extractor_contract import LABELLED, PAIRS, TOKENIZERS, World
-
-FOLDER = Path(features.__file__).parent / "sets"
 
 # What the papers count. PRHLT-UPV's 475 cannot be told apart into this set's part and the decoder's.
 PUBLISHED = {
@@ -40,14 +34,9 @@ PUBLISHED = {
 NEEDS_POS = ("alignment_agreement",)  # undefined without annotations, which the demo lacks
 
 
-def content(name: str) -> dict[str, Any]:
-    loaded: dict[str, Any] = yaml.safe_load((FOLDER / f"{name}.yaml").read_text("utf-8"))
-    return loaded
-
-
 def absent(name: str) -> int:
     """How many features a set's `absent` names: an entry that begins with a number stands for so many."""
-    numbers = (re.match(r"(\d+) ", entry) for entry in content(name)["absent"])
+    numbers = (re.match(r"(\d+) ", entry) for entry in set_content(name)["absent"])
     return sum(int(each[1]) if each else 1 for each in numbers)
 
 
@@ -99,7 +88,7 @@ def made(world: World) -> Callable[[str], FeatureSet]:
 
 @pytest.mark.parametrize("name", set_names())
 def test_a_set_says_what_it_is(name: str) -> None:
-    outcome = content(name)
+    outcome = set_content(name)
     assert set(outcome) == {"description", "origin", "absent", "features"}
     assert outcome["description"] and outcome["origin"]
     assert all(isinstance(entry, str) and entry for entry in outcome["absent"])
@@ -183,7 +172,7 @@ def test_all_blackbox_has_every_column_of_the_papers_sets_but_those_it_names(
 
 def test_all_blackbox_does_not_name_as_absent_what_it_has() -> None:
     there = {config["kind"] for config in expand([{"set": "all-blackbox"}])}
-    named = set(re.findall(r"\w+", " ".join(content("all-blackbox")["absent"])))
+    named = set(re.findall(r"\w+", " ".join(set_content("all-blackbox")["absent"])))
     assert there.isdisjoint(named - {"word_quality"})  # which another entry refers to
     assert named & set(EXTRACTORS.names) > {"precomputed", "nbest"}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.text.annotation import LAYERS, layers, words_of
-from features.text.lemmas import annotated_lemmas
+from features.text.stems import annotated_lemmas
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from features.text.word_classes import word_class_tokens
@@ -22,7 +22,7 @@ class AnnotatedTexts:
     """n texts, one entry per word in each of the three layers.
 
     words    as they were written
-    lemmas   see `features.text.lemmas.annotated_lemmas`
+    lemmas   see `features.text.stems.annotated_lemmas`
     classes  see `features.text.word_classes`
     """
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from features.basics.errors import InputError
-from features.basics.undefined import finite_or_none
+from features.basics.numerals import finite_or_none
 from qe.display.numbers import number, percent
 from qe.display.table import Column, Table
 from qe_human.correlation import DIGITS, title_of

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from features.basics.errors import InputError
+from features.basics.numerals import finite_or_none
 from features.basics.packages import DISTRIBUTION, versions
 from features.basics.progress import Progress, silent
-from features.basics.undefined import finite_or_none
 from qe.display.summary import summarised, table_by
 from qe.display.table import Table
 from qe.statistics.family import Pair

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.basics.undefined import finite_or_none
+from features.basics.numerals import finite_or_none
 from qe.display.numbers import percent
 from qe.display.table import Column, Table
 from qe_human.terrorcat.frequencies import Frequencies

@@ -12,7 +12,7 @@ from features.core.segments import Segments
 from features.edits.edit_categories import CATEGORIES, WORD_CLASSES, edit_counts
 from features.edits.edit_labels import EDITS, edit_labels
 from features.text.annotation import layers
-from features.text.lemmas import annotated_lemmas
+from features.text.stems import annotated_lemmas
 from features.text.tokens import Tokens, ratio
 from features.text.word_classes import word_class_tokens
 

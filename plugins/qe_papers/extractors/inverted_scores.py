@@ -11,8 +11,14 @@ from features.comparisons.back import VARIANTS, ByDecoder, WithBackTranslation
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.edits.meteor import FUNCTION_WORDS, Words, meteor
-from features.edits.ngram_matches import matched_ngrams, ngram_counts, segment_counts
-from features.edits.nist import ORDER, nist, remaining_lengths
+from features.edits.ngram_matches import (
+    ORDER,
+    matched_ngrams,
+    ngram_counts,
+    nist,
+    remaining_lengths,
+    segment_counts,
+)
 from features.edits.ter import common_ids
 from features.resources.ngrams import NgramCounts
 from features.text.stems import stemmed

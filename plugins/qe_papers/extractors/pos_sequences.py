@@ -17,8 +17,8 @@ from features.resources.language_model import LanguageModel, LMScores
 from features.resources.lexicon import Lexicon, WordScores
 from features.resources.ngrams import QUEST_MINIMUM, NgramCounts
 from features.text.annotation import Layer, layers
+from features.text.ngram_tables import unit_ngrams
 from features.text.tokens import Tokens, segment_mean, segment_min
-from features.text.unit_ngrams import unit_ngrams
 from qe_papers.comparisons.units import Modelled, Translated, model_columns, translated_columns
 
 ANNOTATIONS: Final = "annotation_source", "annotation_target"

@@ -22,8 +22,8 @@ from features.core.segments import Segments
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
 from features.storage.arrays import finite, typed, within
+from features.text.ngram_tables import unit_ngrams
 from features.text.tokens import Tokens, segment_mean
-from features.text.unit_ngrams import unit_ngrams
 from features.word_level.labels import post_edit_labels
 from qe_papers.learned.development_set import DevelopmentSet
 from qe_papers.naive_bayes import EVIDENCE, Flags, NaiveBayes, evidence_of

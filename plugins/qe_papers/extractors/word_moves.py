@@ -10,7 +10,7 @@ from features.basics.array_types import FloatArray
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.edits.edit_labels import edit_labels
-from features.text.lemmas import base_form_tokens, base_forms
+from features.text.stems import base_form_tokens, base_forms
 from features.text.tokens import ratio, segment_sum
 
 _MOVES = (

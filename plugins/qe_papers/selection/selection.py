@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, known_name
+from features.basics.numerals import finite_or_none
 from features.basics.progress import Progress, silent
-from features.basics.undefined import finite_or_none
 from features.core.bundle import Bundle
 from features.core.feature_set import FeatureSet, parts_needed
 from features.core.segments import Segments

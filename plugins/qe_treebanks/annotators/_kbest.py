@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from features.basics.compiled import UNCOUNTED
+from features.basics.array_types import UNCOUNTED
 from qe_treebanks.annotators._cky import NEVER, Floats, Ints, Longs, Rules, span
 
 # What a derivation is made of. Base: middle, left symbol, its rank, right symbol, its rank; top: bottom

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numba import njit
 
-from features.basics.compiled import UNCOUNTED
+from features.basics.array_types import UNCOUNTED
 from qe_treebanks.annotators._cky import NEVER, Flags, Floats, Ints, Longs, Rules, span
 
 _LANES: Final = 8  # columns are as long as the next multiple

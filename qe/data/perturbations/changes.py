@@ -5,7 +5,7 @@ import unicodedata
 
 import regex
 
-from features.text.negators import NEGATORS
+from features.text.languages import NEGATORS
 from qe.data.perturbation import PERTURBATIONS, Perturbation, Texts, joined, words
 
 _EMOJI = "👍😀🎉❤🙂🔥😂🙏"

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from features.basics.errors import InputError
-from features.basics.naturals import natural
+from features.basics.numerals import natural
 from features.basics.plugins import load_own
 from features.basics.progress import Progress, silent
 from features.basics.threads import cores

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import regex
 
-from features.text.negators import NEGATORS
+from features.text.languages import NEGATORS
 from qe.scoring.check import Check, Pair
 
 

@@ -7,8 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from features.basics.array_types import FloatArray
-from features.edits.ngram_matches import ngram_counts, segment_counts
-from features.edits.nist import ORDER, information, nist
+from features.edits.ngram_matches import ORDER, information, ngram_counts, nist, segment_counts
 from qe.systems.mt_metrics._ngrams import NgramMetric
 from qe.systems.texts import Texts
 

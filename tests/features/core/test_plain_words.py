@@ -4,9 +4,8 @@ import re
 
 import pytest
 
-from features.core.extractor import Feature
+from features.core.extractor import Feature, phrase
 from features.core.feature_set import EXTRACTORS
-from features.core.plain_words import phrase
 
 # Words of the field that a translator does not know.
 JARGON = re.compile(

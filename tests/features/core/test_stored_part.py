@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from features.basics.errors import InputError
+from features.core.bundle import load_part, part_files
 from features.core.resource import Resource
-from features.core.stored_part import load_part, part_files
 from features.resources.language_model import LanguageModel
 from features.resources.morphemes import Morphemes
 from features.resources.ngrams import NgramCounts

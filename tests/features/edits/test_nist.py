@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from features.edits.nist import information, nist
+from features.edits.ngram_matches import information, nist
 from features.edits.ter import common_ids
 from features.text.tokens import Tokens
 

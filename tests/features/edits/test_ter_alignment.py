@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from features.edits.edit_alignment import ter_alignment
 from features.edits.ter import ter
-from features.edits.ter_alignment import ter_alignment
 from features.text.tokens import Tokens
 
 words = st.lists(st.sampled_from("abcdef"), max_size=14)

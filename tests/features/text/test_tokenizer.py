@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacremoses import MosesTokenizer
 
-from features.basics.intern import intern_chunks
+from features.basics.distinct import intern_chunks
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer, composed, normalise
 from features.text.tokens import Tokens

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from features.text.lemmas import base_form_tokens
+from features.text.stems import base_form_tokens
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from features.text.word_classes import UNKNOWN, word_class_tokens

@@ -19,9 +19,9 @@ from features.resources.lexicon import FLOOR, Lexicon
 from features.resources.ngrams import NgramCounts
 from features.text.annotation import block_of
 from features.text.corpus import ParallelCorpus
+from features.text.ngram_tables import unit_ngrams
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
-from features.text.unit_ngrams import unit_ngrams
 from qe.resources.annotations import Annotations, from_column
 
 WHITESPACE = Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace")

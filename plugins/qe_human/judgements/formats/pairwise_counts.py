@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from features.basics.errors import InputError
-from features.basics.naturals import natural
+from features.basics.numerals import natural
 from qe_human.judgements.collection import Collection, name_of
 from qe_human.judgements.format import (
     JudgementFormat,
