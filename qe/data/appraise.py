@@ -24,7 +24,7 @@ _FILLER: Final = re.compile(r"#(incomplete|duplicate)[-_]?\d*$", re.IGNORECASE) 
 
 @dataclass(frozen=True)
 class Judgement:
-    """What an annotator gave a translation.
+    """The score that an annotator gave a translation.
 
     system    several that gave the same translation are joined by `+`
     item      its number

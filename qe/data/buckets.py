@@ -24,8 +24,7 @@ def word_counts(lines: Iterable[str]) -> FloatArray:
 def rare_shares(lines: Sequence[str], corpus: Iterable[str] | None = None) -> FloatArray:
     """(n,) share of rare words in percent, 0 for a line without words.
 
-    Rare is a word that occurs at most once in the corpus, or, without one, in the lines themselves. Case does
-    not count.
+    A rare word occurs at most once in the corpus, or in the lines if there is no corpus; case is ignored.
 
     >>> rare_shares(["a b", "a a c c"]).tolist()
     [50.0, 0.0]

@@ -1,4 +1,4 @@
-"""What a dataset holds, and everything that is wrong with it."""
+"""Describes a dataset and reports everything that is wrong with it."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -133,7 +133,7 @@ def check(path: Path, format_name: str | None = None, options: Mapping[str, Any]
     shared_rows = overlaps(dataset.splits)
     defects += [
         f"{later}: {shared['pair']:,} of {len(dataset.splits[later]):,} pairs of source and target are in "
-        f"{earlier}, too: what is judged on one of them must not be learned from the other"
+        f"{earlier}, too: do not train on one of them and evaluate on the other"
         for (later, earlier), shared in shared_rows.items()
         if shared["pair"]
     ]

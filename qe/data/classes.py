@@ -1,4 +1,4 @@
-"""Labels of two classes: what people write for them, and which class is the worse."""
+"""Labels of two classes: common names, and which class is worse."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Columns of text -> a Split: which columns there are, label scales, ids, judges."""
+"""Makes a Split from columns of text: known columns, label scales, ids, judges."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -94,11 +94,9 @@ def make_split(
     judge_range: tuple[float | None, float | None] = (None, None),
     compute_hter: bool = False,
 ) -> Split:
-    """Makes a split from its columns.
+    """Makes a split from its columns; default ids are `NAME-1`, `NAME-2`, ...
 
-    Ids are `NAME-1`, `NAME-2`, ... if the data has none of its own.
-
-    With `compute_hter`, scores that are not given are the HTER of target against post-edit, if there is one.
+    With `compute_hter`, missing scores are the HTER of target against post-edit.
 
     Raises InputError if source or target is missing, or columns differ in length.
     """

@@ -1,4 +1,4 @@
-"""Dataset: segments with labels, provenance and splits; labels live here, never in Segments."""
+"""Dataset: segments with labels, splits and provenance; Segments themselves have no labels."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -32,12 +32,12 @@ DIRECTION = "say higher_is_better=True (as direct assessments) or False (as erro
 
 @dataclass(frozen=True)
 class LabelScale:
-    """What a label means: its name, its range (None: open), and which direction is good.
+    """The name, range (None: open) and direction of a label.
 
     Parameters
     ----------
     classes : sequence of str or None, default=None
-        Of a label of two classes, the names of 0 and of 1; None: the label is a number.
+        The names of 0 and 1, if the label has two classes; None: the label is a number.
     """
 
     name: str
@@ -51,9 +51,7 @@ class LabelScale:
             object.__setattr__(self, "classes", tuple(self.classes))
         low, high = -np.inf if self.low is None else self.low, np.inf if self.high is None else self.high
         if not low < high:
-            raise InputError(
-                f"the low end of a scale must lie below its high end, but got {self.low} and {self.high}"
-            )
+            raise InputError(f"`low < high` must hold for a scale, but got {self.low} and {self.high}")
 
     @property
     def sign(self) -> float:
@@ -68,7 +66,7 @@ class LabelScale:
 @summarised
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Segments with what annotators said of them; every label column has one entry per segment.
+    """Segments with their labels; every label column has one entry per segment.
 
     Parameters
     ----------
@@ -81,11 +79,11 @@ class Split:
     annotators : array of float or None, default=None
         (n,) number of annotators behind each label.
     direct_assessment : array of float or None, default=None
-        (n,) judgements of quality beside another label, higher is better.
+        (n,) judgements of quality in addition to the label, higher is better.
     row_weights : array of float or None, default=None
-        (n,) how much each row counts in learning, from 0.
+        (n,) weight of each row in training, from 0.
     word_probabilities : tuple of str or None, default=None
-        P(BAD) of the places that have tags in `word_tags`, of which a model was the annotator.
+        P(BAD) of the places in `word_tags`, if a model wrote the tags.
     """
 
     segments: Segments
@@ -117,7 +115,7 @@ class Split:
         return [(name, value) for name in names if (value := getattr(self, name)) is not None]
 
     def take(self, rows: Sequence[int] | NDArray[np.int64]) -> "Split":
-        """The rows asked for, in that order, of every column."""
+        """These rows of every column, in this order."""
         index = np.asarray(rows, np.int64)
         taken: dict[str, Any] = {
             name: column[index] if isinstance(column, np.ndarray) else tuple(column[i] for i in index)
@@ -138,9 +136,9 @@ class Split:
 
 
 def concatenate(splits: Sequence[Split]) -> Split:
-    """The rows of several splits in turn; a label column stays only if every split has it.
+    """The rows of several splits; a label column stays only if every split has it.
 
-    Where splits differ in the number of judges, the judges that a split lacks are NaN in its rows.
+    If a split has fewer judges than another, the missing ones are NaN in its rows.
     """
     if len(splits) == 1:
         return splits[0]
@@ -170,7 +168,7 @@ class Dataset:
     provenance : mapping of str to str, default={}
         File -> SHA-256 of what was read.
     notes : tuple of str, default=()
-        What a reader should know: CRLF, trailing blanks, duplicates, ...
+        What reading repaired or left out: CRLF, trailing blanks, unlabelled rows, ...
     """
 
     name: str
@@ -200,7 +198,7 @@ class Dataset:
         higher_is_better: bool | None = None,
         tokenizer: Literal["moses", "moses-2012", "whitespace"] = "moses",
     ) -> "Dataset":
-        """Makes a dataset of tables in memory.
+        """Makes a dataset from tables in memory.
 
         Parameters
         ----------
@@ -216,16 +214,16 @@ class Dataset:
         low, high : float, default=None
             Ends of the label scale. None: open.
         source_language, target_language : str
-            Codes such as "en": how texts are tokenized, and what features know.
+            Codes such as "en". Rows that a column such as `lp` gives another pair are left out.
         higher_is_better : bool, default=None
-            Direction of the labels. None: as their name says (`hter`, `da`, ...).
+            Direction of the labels. None: by their name (`hter`, `da`, ...).
         tokenizer : {'moses', 'moses-2012', 'whitespace'}, default='moses'
-            How texts are split.
+            How texts are tokenized.
 
         Raises
         ------
         qe.InputError
-            For columns that are missing, labels that are no numbers, and a direction that nobody has said.
+            For missing columns, labels that are no numbers, and an unknown direction.
         """
         named = tables if isinstance(tables, Mapping) else {"train": tables}
         given = {split: as_pandas(table) for split, table in named.items()}
@@ -242,7 +240,7 @@ class Dataset:
         return cls(name, splits, LabelScale(label, *ends, upwards, classes), notes=notes)
 
     def files(self, path: Path) -> list[Path]:
-        """The files that were read, of the dataset at `path`."""
+        """The files of the dataset at `path` that were read."""
         places = [(path / name, Path(name)) for name in self.provenance]
         return [next((place for place in pair if place.is_file()), pair[0]) for pair in places]
 
@@ -251,7 +249,7 @@ class Dataset:
         return digest(self.scale, *((name, split.fingerprint) for name, split in self.splits.items()))
 
     def summary(self) -> Table:
-        """Splits with their segments, and what their labels are."""
+        """Splits with their segments and labels."""
         return table_by("qe.data.report_tables.dataset_table", self)
 
 

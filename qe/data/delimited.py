@@ -1,4 +1,4 @@
-"""TSV and CSV files: delimiter, quotes and encoding are detected in the file, or given."""
+"""TSV and CSV files: delimiter, quotes and encoding are detected or set by the user."""
 
 import codecs
 import io
@@ -29,7 +29,7 @@ _MOST_FOREIGN = (
 
 @dataclass(frozen=True)
 class CsvOptions:
-    """What a user says of a delimited file; None is seen in the file.
+    """Settings of a delimited file; None is detected.
 
     delimiter  a character, or a name of `DELIMITERS`
     quoting    whether double quotes delimit fields (RFC 4180)
@@ -41,7 +41,7 @@ class CsvOptions:
     encoding: str | None = None
 
     def check(self) -> None:
-        """Raises InputError for what is no delimiter or no encoding of text."""
+        """Raises InputError for an impossible delimiter or encoding."""
         given = self.character
         if given is not None and (len(given) != 1 or given in '"\r\n' or given.isalnum()):
             raise InputError(
@@ -71,7 +71,7 @@ class Dialect:
 
     @property
     def differences(self) -> str:
-        """What departs from the kind that its name says, in words; empty if nothing does."""
+        """Differences from the usual form of its kind, in words; empty if there are none."""
         delimiter, quoting = _DEFAULTS[self.kind]
         names = {character: name for name, character in DELIMITERS.items()}
         parts = [f"delimiter {names.get(self.delimiter, self.delimiter)}"] * (self.delimiter != delimiter)
@@ -233,7 +233,7 @@ def _beginning(path: Path) -> bytes:
 
 
 def detect_dialect(sample: bytes, kind: str, wanted: CsvOptions) -> Dialect:
-    """How a file is written that begins with these bytes (or consists of them, if they are few)."""
+    """The dialect of a file that begins with these bytes, or consists of them if they are few."""
     wanted.check()
     complete = len(sample) <= _SAMPLE
     encoding = wanted.encoding or _encoding(sample if complete else sample[: _SAMPLE - 3])

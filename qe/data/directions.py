@@ -1,4 +1,4 @@
-"""Directions: whether higher labels are better, as the names in use say; never by a guess."""
+"""Whether higher labels are better, by common names of labels."""
 
 from features.basics.errors import InputError
 
@@ -7,7 +7,7 @@ LOWER = ("hter", "ter")
 
 
 def higher_is_better(name: str, declared: bool | None, remedy: str) -> bool:
-    """The direction of a label: as given, or as its name says.
+    """The direction of a label: as declared, or by its name.
 
     remedy  how to give it
 

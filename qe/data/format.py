@@ -1,4 +1,4 @@
-"""Format: how a dataset lies on disk. Think twice before adding here."""
+"""Format: how a dataset is stored."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
@@ -20,10 +20,10 @@ from qe.data.reading import Reading
 
 @dataclass(frozen=True)
 class Example:
-    """A dataset of made-up segments that shows a format.
+    """An example of a format.
 
     section  `dataset:` of an experiment, as YAML
-    files    name, from where the paths of the experiment start -> content
+    files    path, relative to the experiment -> content
     """
 
     section: str
@@ -32,8 +32,6 @@ class Example:
 
 class Format(ABC):
     """A data format: a dataclass whose fields are keys of `dataset:` in an experiment.
-
-    The keys `format` and `path` are not among the fields.
 
     Raises InputError, with file and line, for everything that cannot be read faithfully.
     """
@@ -65,14 +63,11 @@ class Format(ABC):
         return Dataset(name, splits, scale, reading.provenance, tuple(reading.notes))
 
     def check_options(self) -> None:  # noqa: B027  (many have nothing more to check)
-        """Raises InputError for keys of the right types that are wrong together; nothing is read."""
+        """Raises InputError for keys that are wrong together; nothing is read."""
 
     @classmethod
     def recognises(cls, path: Path) -> bool:
-        """Whether the layout at `path` shows this format.
-
-        A format without a distinctive sign always says no.
-        """
+        """Whether the files at `path` are of this format; False if nothing distinguishes it."""
         return False
 
 

@@ -1,4 +1,4 @@
-"""What users read of formats: keys and an example of each, made from the classes."""
+"""Documentation of formats: keys and an example of each, made from the classes."""
 
 import inspect
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Headers in use: which column of a table is what; never by a guess."""
+"""Common headers of tables and the roles of their columns."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -21,7 +21,7 @@ HEADERS: Mapping[str, Sequence[str]] = {
 
 
 def known_headers(role: str, headers: Sequence[str], assigned: Collection[str] = ()) -> list[str]:
-    """Headers that are in use for a role, of those that stand for no other.
+    """The headers that are common for a role, without those that have another role already.
 
     >>> known_headers("target", ["SRC", "MT", "score"])
     ['MT']
@@ -44,6 +44,6 @@ def header_of(
         raise InputError(
             f"several columns could be the {role}: {', '.join(candidates)}",
             location=location,
-            remedy=f"say which: {option} {role}={candidates[0]}{none}",
+            remedy=f"choose one: {option} {role}={candidates[0]}{none}",
         )
     return candidates[0] if candidates else ""

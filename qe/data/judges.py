@@ -1,4 +1,4 @@
-"""Labels from several judges: weights by spread of scores, rows that judges disagree on."""
+"""Labels from several judges: weights by spread of scores, rows on which judges disagree."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""Rows with a label, where most have one: the others are left out, and told."""
+"""Leaves out rows without a label if most rows have one, with a note."""
 
 from collections.abc import Mapping, Sequence
 

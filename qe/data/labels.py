@@ -38,7 +38,7 @@ def hter(target: Tokens, post_edit: Tokens) -> FloatArray:
 @summarised
 @dataclass(frozen=True, eq=False)
 class PostEditLabels:
-    """What post-edits say of n translations: edits, and the class of every wrong word."""
+    """Edits from n translations to their post-edits, and the class of every wrong word."""
 
     edits: TerEdits
     errors: ClassErrors
@@ -61,10 +61,7 @@ class PostEditLabels:
         return cls(TerEdits(**edits), ClassErrors(*sides))
 
     def counts(self, blocks: bool = False) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """(n, 5) errors by class.
-
-        Extra words are counted in the translation, the other classes in the post-edit, as is usual.
-        """
+        """(n, 5) errors by class: extra words in the translation, the other classes in the post-edit."""
         side = self.errors.blocks if blocks else self.errors.counts
         counts = side("reference")
         extra = CLASSES.index("extra")
@@ -72,9 +69,7 @@ class PostEditLabels:
         return counts
 
     def table(self, ids: Sequence[str]) -> pd.DataFrame:
-        """One row per segment: HTER and its edits, lengths, counts, blocks, rates, sums.
-
-        A rate of 0.1 is 10 %.
+        """One row per segment: HTER and its edits, lengths, counts, blocks, rates (0.1 is 10 %), sums.
 
         HTER is NaN for an empty post-edit, rates where the side they are divided by is empty.
         """
@@ -134,7 +129,7 @@ def from_post_edits(
 ) -> PostEditLabels:
     """Labels of n raw translations by their post-edits, both tokenised and lower-cased here.
 
-    Typographic characters stay as they are: replacing them is an edit like any other.
+    Typographic characters are not normalised: replacing them counts as an edit.
 
     Raises InputError for a language without base forms, and texts that are too long.
     """
@@ -153,23 +148,18 @@ def from_post_edits(
 
 
 def check_output(path: Path) -> None:
-    """Raises InputError if `save_table` could not write `path`; call it before long work.
-
-    The reason is the name or the place.
-    """
+    """Raises InputError if `save_table` could not write `path`; call it before long work."""
     if not path.name.removesuffix(".gz").endswith(OUTPUTS):
         raise InputError(
-            "the name does not tell what kind of table to write", location=path, remedy=" or ".join(OUTPUTS)
+            "cannot tell the kind of table to write from the name", location=path, remedy=" or ".join(OUTPUTS)
         )
     check_writable(path)
 
 
 def save_table(table: pd.DataFrame, path: Path) -> None:
-    """Writes TSV, CSV, JSONL or Parquet, by the name.
+    """Writes TSV, CSV, JSONL (also .gz) or Parquet, by the name; undefined values are empty.
 
-    Text may end in .gz; undefined values stay empty.
-
-    Raises InputError for a name of another kind, or a place that cannot be written.
+    Raises InputError for a name of another kind, or a path that cannot be written.
     """
     check_output(path)
     kind = path.name.removesuffix(".gz")

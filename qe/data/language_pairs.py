@@ -1,4 +1,4 @@
-"""Tables of several language pairs: which columns say the pair of a row, and which rows are of one pair."""
+"""Tables of several language pairs: columns with the pair of each row, and the rows of one pair."""
 
 import re
 from collections import Counter
@@ -20,7 +20,7 @@ Rows = Sequence[int]
 
 
 def says_languages(header: str) -> bool:
-    """Whether a column of this name may say the languages of rows.
+    """Whether a column of this name may hold the languages of rows.
 
     >>> says_languages("Src-Lang"), says_languages("source")
     (True, False)
@@ -31,15 +31,15 @@ def says_languages(header: str) -> bool:
 def rows_of_pair(
     cells: Mapping[str, Sequence[str]], languages: tuple[str, str], location: object
 ) -> tuple[Rows | None, str]:
-    """The rows of a table that are of one language pair, and a sentence on the others (empty if none).
+    """The rows of one language pair, and a sentence on the other rows (empty if there are none).
 
-    Rows are None if no column says the pair: `lp`, `pair`, `language_pair`, `langs`, ... with values such as
+    Rows are None if no column holds pairs: `lp`, `pair`, `language_pair`, `langs`, ... with values such as
     `en-es`, `en_ES-de_DE` or `eng-deu`, or two columns such as `src_lang` and `tgt_lang`.
 
     >>> rows_of_pair({"lp": ["en-de", "zh-en", "EN-DE"]}, ("en", "de"), "")
     ([0, 2], '1 rows of other language pairs are left out (zh-en 1)')
 
-    Raises InputError if no row is of the pair.
+    Raises InputError if the table has no row of the pair.
     """
     named = _pairs(cells)
     if named is None:
@@ -50,7 +50,7 @@ def rows_of_pair(
     shown = ", ".join(f"{pair} {count:,}" for pair, count in others.most_common(_SHOWN))
     if not rows:
         raise InputError(
-            f"no row is of the language pair {'-'.join(languages)}; the table has {shown}",
+            f"no row has the language pair {'-'.join(languages)}; the table has {shown}",
             location=location,
             remedy="name the languages of the table (--source-language, --target-language)",
         )

@@ -1,4 +1,4 @@
-"""Perturbation: makes of a translation one whose quality is known to be worse, or the same."""
+"""Perturbation: a change of a translation whose effect on quality is known."""
 
 import random
 from abc import ABC, abstractmethod
@@ -38,15 +38,12 @@ class Texts:
 
 
 class Perturbation(ABC):
-    """Changes one row; subclasses are files of `qe/data/perturbations`.
-
-    Think twice before adding here.
+    """Changes the translation of one row; subclasses are in `qe/data/perturbations`.
 
     Attributes
     ----------
     effect : str
-        What the change does to quality: `destroying`, `wrong in one place`, `harmless`, or `reported` if
-        opinions differ.
+        Effect on quality: `destroying`, `wrong in one place`, `harmless`, or `reported` if opinions differ.
     """
 
     effect: ClassVar[Effect]
@@ -56,7 +53,7 @@ class Perturbation(ABC):
         """The changed translation of a row; None if there is nothing to change."""
 
     def source(self, texts: Texts, row: int) -> str:
-        """The source beside the changed translation: as it was, for all but `swapped`."""
+        """The source of the changed translation; only `swapped` changes it."""
         return texts.source[row]
 
 
@@ -71,10 +68,9 @@ def names(effect: Effect | None = None) -> tuple[str, ...]:
 def perturbed(
     segments: Segments, name: str, seed: int = 0, rows: Sequence[int] | None = None
 ) -> tuple[Segments, NDArray[np.int64]]:
-    """The rows that `name` changes, changed, and their numbers in `segments`.
+    """The segments that the perturbation changes, and their row numbers in `segments`.
 
-    Every other column (ids, decoder output, second translations) stays as it was. The same row of the same
-    texts gives the same change for the same seed.
+    All other columns stay. A row gives the same change for the same texts and seed.
 
     >>> segments = Segments(("a b .", "c"), ("x y .", "z"))
     >>> changed, rows = perturbed(segments, "three_times")
@@ -88,7 +84,7 @@ def perturbed(
     kept = [row for row, text in changed.items() if text is not None and text != texts.target[row]]
     sources = tuple(kind.source(texts, row) for row in kept)
     targets = tuple(str(changed[row]) for row in kept)
-    # Tokens that were computed for the texts before belong to those.
+    # `replace` drops the tokens of the unchanged texts.
     taken = replace(segments.take(kept), source=sources, target=targets)
     return taken, np.array(kept, np.int64)
 
@@ -100,9 +96,7 @@ def texts_of(segments: Segments) -> Texts:
 
 
 def words(text: str) -> list[str]:
-    """Units that perturbations drop, shuffle and replace: words, or characters.
-
-    Characters are the units of scripts without spaces between words.
+    """Units that perturbations drop, shuffle and replace: words; characters in scripts without spaces.
 
     >>> words("a good one"), words("好的")
     (['a', 'good', 'one'], ['好', '的'])

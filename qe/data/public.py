@@ -29,17 +29,17 @@ ORIGIN = "origin.json"  # in the folder of a dataset: its name, address and term
 _CHUNK = 1 << 16
 _TIMEOUT = 60  # seconds without an answer
 _LARGEST = 1 << 28  # bytes of one archive member
-_REMEDY = "fetch the dataset anew into another folder"
+_REMEDY = "fetch the dataset again into another folder"
 
 
 @dataclass(frozen=True)
 class Download:
-    """A file, or an archive (.tar.gz, .zip), under the base URL, and what is wanted of it.
+    """A file or an archive (.tar.gz, .zip) under the base URL.
 
-    files  (SHA-256, destination in the dataset's folder); members of an archive are recognised by their
-           checksum, wherever they lie in it; none where checksums are not published
-    into   without checksums: the folder in which the file, or what is in the archive, lands (a folder that
-           holds all of the archive is left out); what landed is recorded, and must come the next time
+    files  (SHA-256, path in the dataset's folder); members of an archive are found by their checksums; empty
+           if checksums are not published
+    into   without checksums: the folder for the content (without the archive's outermost folder); its
+           checksums are recorded at the first download and checked at later ones
     """
 
     url: str
@@ -49,10 +49,7 @@ class Download:
 
 @dataclass(frozen=True)
 class PublicDataset:
-    """A public dataset: files, licence terms, `dataset.format` and its place on the web.
-
-    The format is empty if no public page documents the layout.
-    """
+    """A public dataset: files, licence terms, `dataset.format` (empty if undocumented) and web page."""
 
     downloads: tuple[Download, ...]
     terms: str
@@ -71,10 +68,9 @@ def pairs_of(name: str) -> tuple[str, ...]:
 
 
 def dataset(name: str, pairs: Sequence[str] = ()) -> PublicDataset:
-    """The dataset of that name, with these language pairs; else its usual ones.
+    """The dataset of a name with these language pairs, by default its usual ones.
 
-    Raises InputError for an unknown name or pair, with the known ones, and for one whose files no public
-    page gives an address of.
+    Raises InputError for an unknown name or pair, and for a dataset whose files have no public address.
     """
     if name in BY_HAND:
         raise InputError("is not fetched", location=name, remedy=BY_HAND[name])
@@ -97,16 +93,13 @@ def fetch(
     base_url: str = BASE_URL,
     progress: Progress = silent,
 ) -> tuple[list[Path], list[Path]]:
-    """Makes the files of a public dataset in `output`.
+    """Downloads a public dataset to `output`; returns (written files, files that existed already).
 
-    Returns (files written, files that were there).
+    An interrupted download continues; each file is written whole and verified. Checksums that are not
+    published are recorded in `origin.json`, with the terms.
 
-    Files that are there with the right checksum are not fetched again. A download that was cut off goes on
-    where it stopped; every file lands whole and verified, or not at all. Checksums that are not published are
-    recorded in `origin.json`, beside the terms.
-
-    Raises InputError for an unknown name, a server that does not answer, content that is not the expected
-    one, and a file that is there with other content: it is never replaced.
+    Raises InputError for an unknown name, a server that does not answer, unexpected content, and an existing
+    file with other content, which is never replaced.
     """
     public = dataset(name, pairs)
     if not base_url.startswith(("http://", "https://")):
@@ -220,7 +213,7 @@ def _of_macos(place: PurePosixPath) -> bool:
 def _inside(file: str) -> PurePosixPath:
     path = PurePosixPath(file)
     if path.is_absolute() or ".." in path.parts:
-        raise Damaged(f"its path leads to {file}, out of its own folder")
+        raise Damaged(f"its path leads to {file}, outside its folder")
     return path
 
 
@@ -304,7 +297,7 @@ def _download(url: str, part: Path, progress: Progress) -> None:
         raise InputError(
             f"cannot be downloaded ({reason})",
             location=url,
-            remedy="run the command again: it goes on where it stopped",
+            remedy="run the command again: it continues the download",
         ) from None
 
 

@@ -1,4 +1,4 @@
-"""Reading: opens the files of a dataset and keeps what is to be told about them."""
+"""Reading: opens the files of a dataset and collects notes, checksums and defects."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -57,11 +57,10 @@ class Column:
 
 @dataclass(eq=False)
 class Reading:
-    """One pass over a dataset: the way to its files, notes, provenance and defects.
+    """One pass over a dataset: access to its files, notes, provenance and defects.
 
-    A defect raises InputError at once; with `tolerant` it is kept in `defects` and reading goes on with
-    what can be used (a bad label becomes NaN). So is, in `unreadable`, what makes a whole file or split
-    unreadable.
+    A defect raises InputError. With `tolerant`, defects are collected in `defects` (a bad label becomes NaN),
+    and errors of whole files or splits in `unreadable`.
     """
 
     root: Path
@@ -72,7 +71,7 @@ class Reading:
     unreadable: list[InputError] = field(default_factory=list)
 
     def attempt(self, read: Callable[[], T]) -> T | None:
-        """What `read` returns; with `tolerant`, None if it raises InputError, which is kept."""
+        """The result of `read`; with `tolerant`, None if it raises InputError, which is collected."""
         if not self.tolerant:
             return read()
         try:
@@ -87,28 +86,25 @@ class Reading:
         return {name: split for name, split in results.items() if split is not None}
 
     def defect(self, problem: str, *, location: object = None, remedy: str = "") -> None:
-        """Something wrong with one place of the data."""
+        """Raises or collects an error of one place of the data."""
         error = InputError(problem, location=location, remedy=remedy)
         if not self.tolerant:
             raise error
         self.defects.append(error)
 
-    def note(self, path: Path, count: int, problem: str) -> None:
-        """Notes `count` places of a file, if there are any.
-
-        `{n}` in the text stands for their number. As many in two of its columns are noted once.
-        """
-        note = f"{self.name(path)}: {problem.replace('{n}', str(count))}"
+    def note(self, path: Path, count: int, text: str) -> None:
+        """Adds a note on a file unless `count` is 0; `{n}` in the text is replaced by the count."""
+        note = f"{self.name(path)}: {text.replace('{n}', str(count))}"
         if count and note not in self.notes:
             self.notes.append(note)
 
     def name(self, path: Path) -> str:
-        """The path as notes and provenance give it: relative to the dataset where it lies inside."""
+        """The path for notes and provenance: relative to the dataset if it is inside."""
         inside = path.is_relative_to(self.root) and path != self.root
         return path.relative_to(self.root).as_posix() if inside else path.as_posix()
 
     def content(self, path: Path) -> bytes:
-        """The bytes of a plain or gzip file; its checksum goes to the provenance.
+        """The bytes of a plain or gzip file; adds its checksum to the provenance.
 
         Raises InputError if it is absent, damaged or empty.
         """
@@ -161,7 +157,7 @@ class Reading:
         return text
 
     def lines(self, path: Path) -> Column:
-        """One cell per line, of which only LF is the end; of an SGM file one per segment."""
+        """One cell per line (ended by LF alone), or per segment of an SGM file."""
         if is_sgm(path):
             self.content(path)  # what is read has its checksum
             found = segments(path)
@@ -170,17 +166,14 @@ class Reading:
         return self.stripped(Column(texts, path, range(1, len(texts) + 1)))
 
     def stripped(self, column: Column) -> Column:
-        """The column without blanks (spaces, tabs) at the end of cells; notes how many had them."""
+        """The column without spaces and tabs at the end of cells; notes how many cells had some."""
         texts = [text.rstrip(BLANKS) for text in column.texts]
         changed = sum(map(str.__ne__, texts, column.texts))
         self.note(column.path, changed, "{n} lines with trailing blanks (removed)")
         return replace(column, texts=texts) if changed else column
 
     def numbers(self, column: Column, noun: str, low: float | None, high: float | None) -> FloatArray:
-        """(n,) float64 numbers of a column.
-
-        Cells that are missing, no number, NaN or out of range are defects.
-        """
+        """(n,) numbers; missing cells, no numbers, NaN and values out of range are defects."""
         values = np.full(len(column), np.nan)
         texts = with_points(column.texts, column.decimal)
         commas = texts is not column.texts
@@ -201,10 +194,7 @@ class Reading:
         return self.numbers(column, f"label '{scale.name}'", scale.low, scale.high)
 
     def matrix(self, column: Column, noun: str, low: float | None, high: float | None) -> FloatArray:
-        """(n, j) numbers, separated by tabs or spaces in each cell.
-
-        Rows of another width are defects.
-        """
+        """(n, j) numbers, separated by tabs or spaces in each cell; rows of another width are defects."""
         rows = [text.split() for text in column.texts]
         width = len(rows[0])
         values = np.full((len(rows), width), np.nan)
@@ -228,9 +218,9 @@ def _decoded(content: bytes, encoding: str, path: Path) -> str:
 
 
 def with_points(texts: list[str], decimal: str | None) -> list[str]:
-    """Numbers with decimal points; the same list where they have them already.
+    """Numbers with decimal points; the same list if they have points already.
 
-    decimal  the sign that they have; None: commas, if these cannot be those of thousands
+    decimal  their decimal sign; None: commas, unless these may separate thousands
 
     >>> with_points(["0,5", "3"], None), with_points(["1,234", "5"], None), with_points(["1.234,5"], ",")
     (['0.5', '3'], ['1,234', '5'], ['1234.5'])
@@ -269,14 +259,12 @@ def number_problem(text: str, low: float | None, high: float | None) -> tuple[st
         bottom, top = ("-inf" if low is None else f"{low:g}"), ("inf" if high is None else f"{high:g}")
         return f"is {cell}, off the declared scale [{bottom}, {top}]", ""
     if abs(value) > LARGEST:
-        return f"is {cell}, beyond {LARGEST:g}: its square cannot be reckoned with", "give it in another unit"
+        return f"is {cell}, too large (more than {LARGEST:g})", "give it in another unit"
     return None
 
 
 def number_in(text: str) -> float:
-    """The number in a text that `number_problem` accepts.
-
-    `float` alone does not strip the separators U+001C .. U+001F.
+    """The number in a text that `number_problem` accepts; `float` alone does not strip U+001C .. U+001F.
 
     >>> number_in("2.5\x1f")
     2.5
@@ -298,7 +286,7 @@ def equal_lengths(columns: Mapping[str, Column]) -> None:
 
 
 def known_keys(names: Mapping[str, Any], known_names: Sequence[str], location: str) -> None:
-    """Raises InputError for keys that nobody reads, with the known ones."""
+    """Raises InputError for unknown keys."""
     unknown = [key for key in names if key not in known_names]
     if unknown:
         raise InputError(

@@ -1,6 +1,6 @@
 """Files with one record per line: submissions to shared tasks, and what programs print.
 
-A form names the fields of a line. Lines may come in any order; their numbers say which segment they are of.
+A form names the fields of a line. Lines may be in any order: each has the number of its segment.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

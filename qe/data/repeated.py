@@ -1,4 +1,4 @@
-"""Repeated segments: figures are too good if a segment is learned from and also judged."""
+"""Repeated segments: figures are too good if a segment is in both training and evaluation data."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -44,10 +44,10 @@ def overlaps(splits: Mapping[str, Split]) -> dict[tuple[str, str], dict[str, int
 
 
 def leaks(training: Split, judged: Mapping[str, Split], folds: Sequence[Fold]) -> tuple[str, ...]:
-    """Warnings on pairs that are both learned from and judged, one sentence each.
+    """Warnings on pairs in both training and evaluation data, one sentence each.
 
-    judged  splits that figures are of
-    folds   those of the training rows
+    judged  evaluation splits
+    folds   folds of the training rows
     """
     own = keys(training)["pair"]
     counts = {name: _shared(keys(split)["pair"], own) for name, split in judged.items()}

@@ -13,7 +13,7 @@ _BAR = 30  # characters of the longest bar of a histogram
 
 
 def data_tables(report: DataReport) -> Iterator[Table]:
-    """The splits side by side; of each the distribution of labels, and its judges."""
+    """All splits; then for each the distribution of labels, and its judges."""
     if report.splits:
         yield splits_table(report.splits)
     for name, split in report.splits.items():
@@ -48,7 +48,7 @@ def _labelled(split: Split) -> list[str]:
 
 
 def splits_table(splits: Mapping[str, SplitReport]) -> Table:
-    """A row for each thing that is counted or measured, a column for each split."""
+    """One column per split."""
     every = list(splits.values())
     rows: dict[str, list[str]] = {
         "segments": [count(s.segments) for s in every],
@@ -67,7 +67,7 @@ def splits_table(splits: Mapping[str, SplitReport]) -> Table:
 
 
 def histogram_table(title: str, edges: tuple[float, ...], counts: tuple[int, ...]) -> Table:
-    """How many labels lie in each bin, with bars."""
+    """Number of labels in each bin, with bars."""
     columns = [Column("from"), Column("to"), Column("segments"), Column("", "bar", drop=1)]
     rows = [
         [general(low, 3), general(high, 3), count(n), "█" * round(_BAR * n / max(counts))]
@@ -77,7 +77,7 @@ def histogram_table(title: str, edges: tuple[float, ...], counts: tuple[int, ...
 
 
 def judges_table(name: str, judges: Judges) -> Table:
-    """Every judge's labels, and how two of them agree."""
+    """Labels of each judge, and agreement of pairs."""
     names = [str(i) for i in range(1, len(judges.summaries) + 1)]
     columns = [
         Column("judge"),
@@ -120,5 +120,5 @@ def _summary(summary: ValueSummary) -> str:
 
 
 def counts_text(counts: Mapping[str, int]) -> str:
-    """How many of each thing, in a line."""
+    """Counts with their nouns in one line."""
     return ", ".join(f"{count(n)} {name}s" for name, n in counts.items())

@@ -64,9 +64,7 @@ class Submission:
 
 
 def ranks_of(quality: FloatArray) -> IntArray:
-    """(n,) ranks by falling quality, 1 the best.
-
-    Equal values are ranked in the order of the segments.
+    """(n,) ranks by falling quality, 1 the best; ties are ranked in the order of the segments.
 
     >>> ranks_of(np.array([2.0, 3.0, 2.0]))
     array([2, 1, 3])
@@ -86,15 +84,15 @@ class ScoreFile:
     name : str
         The method of a submission, otherwise the file's name without endings.
     scores : array of float
-        What was scored; of a submission of ranks alone n + 1 - rank, higher is better.
+        For a submission of ranks alone n + 1 - rank, higher is better.
     submitted : Submission or None
-        The submission, where the file is one.
+        The submission, if the file is one.
     ids : sequence of str or None
         The `id` column of a table, if there is one.
     classes : Pair or None
-        Of labels of two classes, the names of 0 and of 1.
+        The names of 0 and 1, if the labels have two classes.
     upwards : bool or None
-        Whether the second is the better one; None: that is not known.
+        Whether the second class is the better one; None: unknown.
     """
 
     path: Path
@@ -110,10 +108,7 @@ class ScoreFile:
         return self.submitted is not None and self.submitted.scores is None
 
     def submission(self, sign: float = 1.0) -> Submission:
-        """The scores as a submission.
-
-        Files without ranks are ranked by falling quality, ties in the order of segments.
-        """
+        """The scores as a submission; without ranks, ranked by falling quality, ties by segment."""
         return self.submitted or Submission(self.name, self.scores, ranks_of(sign * self.scores))
 
 
@@ -128,10 +123,9 @@ def read_scores(
     """Reads a label file, a TSV, CSV, JSONL or Parquet table, or a submission; plain or gzip.
 
     Submissions to later tasks and what `comet-score` prints are read, too; their segments count from 0 or 1.
-    A file is a table where its name says so (.tsv, .csv, .jsonl, .parquet) and its first line is neither
-    one number nor a submission.
-    Raises InputError, with file and line, for values that are missing, no numbers or off the scale; and for a
-    scale that is none.
+    A file named .tsv, .csv, .jsonl or .parquet is a table, unless its first line is one number or of a
+    submission.
+    Raises InputError, with file and line, for values that are missing, no numbers or off the scale.
 
     Parameters
     ----------
@@ -141,10 +135,10 @@ def read_scores(
     low, high : float or None, default=None
         The declared scale; values outside are errors.
     ranks_suffice : bool, default=False
-        Whether a submission of ranks alone is of use; otherwise it is an error.
+        Whether a submission of ranks alone is accepted.
     """
     if not (-np.inf if low is None else low) < (np.inf if high is None else high):
-        raise InputError(f"the low end of a scale must lie below its high end, but got {low} and {high}")
+        raise InputError(f"`low < high` must hold for a scale, but got {low} and {high}")
     name = path.name.removesuffix(".gz").rsplit(".", 1)[0]
     table_like = any(suffix.lower().lstrip(".") in KINDS for suffix in path.suffixes)
     first = "" if ".parquet" in path.suffixes else _first_line(path)

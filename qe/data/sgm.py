@@ -1,4 +1,4 @@
-"""SGM files of the WMT tasks: the text of each `<seg>`, and the document that it stands in."""
+"""SGM files of the WMT tasks: the text of each `<seg>`, and its document."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ class Segment:
 
 
 def is_sgm(path: Path) -> bool:
-    """Whether a file's name says so.
+    """Whether a file is SGM, by its name.
 
     >>> is_sgm(Path("newstest2014-src.en.sgm")), is_sgm(Path("a.SGML.gz")), is_sgm(Path("a.en"))
     (True, True, False)
@@ -92,4 +92,4 @@ def _line(text: str, tag: re.Match[str]) -> int:
 
 
 def _wrong(problem: str, text: str, tag: re.Match[str], path: Path) -> InputError:
-    return InputError(f"a <seg> {problem}", location=f"{path}:{_line(text, tag)}", remedy="mend the file")
+    return InputError(f"a <seg> {problem}", location=f"{path}:{_line(text, tag)}", remedy="fix the file")

@@ -33,7 +33,7 @@ def make_folds(
     ----------
     by : {'random', 'block', 'document'}, default='random'
         `random`: as scikit-learn's KFold(shuffle=True, random_state=seed); `block`: contiguous blocks,
-        shuffled and dealt to the folds, so that neighbours (the same document) stay together; `document`:
+        distributed to the folds at random, so that neighbours (the same document) stay together; `document`:
         all rows of a document together.
     block : int, default=31
         Rows of a block.

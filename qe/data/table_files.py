@@ -1,7 +1,4 @@
-"""Tables as text columns, read from TSV, CSV, JSONL, Parquet, XLSX, XLIFF and TMX.
-
-All verbs use this one reader.
-"""
+"""Tables as text columns, read from TSV, CSV, JSONL, Parquet, XLSX, XLIFF and TMX."""
 
 import json
 import re
@@ -46,9 +43,9 @@ def read_table(reading: Reading, path: Path, layout: Layout | None = None) -> di
 def columns_of_pair(
     reading: Reading, table: Mapping[str, Column], languages: tuple[str, str], path: Path
 ) -> dict[str, Column]:
-    """The rows of a table that are of one language pair, if a column says the pair; notes how many are not.
+    """The rows of one language pair, if a column holds pairs; notes the number of other rows.
 
-    Raises InputError if no row is of the pair.
+    Raises InputError if the table has no row of the pair.
     """
     texts = {name: column.texts for name, column in table.items()}
     rows, note = rows_of_pair(texts, languages, path)

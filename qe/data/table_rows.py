@@ -35,7 +35,7 @@ _PACKED = (".gz", ".zst")
 
 @dataclass(frozen=True)
 class Layout:
-    """How a table lies on disk; what is None or empty is seen in the file, or told by its name.
+    """How a file holds a table; settings that are None or empty are detected in the file or by its name.
 
     kind        tsv, csv, jsonl, parquet, xlsx, xliff or tmx
     csv         delimiter, quoting and encoding, of TSV and CSV
@@ -53,7 +53,7 @@ class Layout:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The keys of the format `table` that say the same."""
+        """The same settings as keys of the format `table`."""
         location = self.options.location
         given = {"kind": self.kind, **vars(self.csv), "decimal": self.decimal}
         given |= {
@@ -63,7 +63,7 @@ class Layout:
         return {key: value for key, value in given.items() if value is not None}
 
     def check(self) -> None:
-        """Raises InputError for what no table can have."""
+        """Raises InputError for impossible settings."""
         if self.kind is not None and self.kind not in ALL_KINDS:
             raise unknown_name("kind of table", self.kind, ALL_KINDS)
         if self.decimal is not None and self.decimal not in DECIMALS:
@@ -72,7 +72,7 @@ class Layout:
 
 
 def is_table(path: Path) -> bool:
-    """Whether a file's name says that it is a table."""
+    """Whether a file is a table, by its name."""
     ending = path.name.removesuffix(".gz").rpartition(".")[2].lower()
     return ending in KINDS or translation_kind(path) is not None
 
@@ -84,7 +84,7 @@ def kind_of(path: Path) -> str:
             "is a folder, and a table is one file",
             location=path,
             remedy="name the file; files side by side become a table by `paste` (docs/own-data.md), or are "
-            "read as they are by a format of `qe data formats`",
+            "read by another format of `qe data formats`",
         )
     suffixes = [suffix.lstrip(".").lower() for suffix in path.suffixes if suffix.lower() not in _PACKED]
     ending = suffixes[-1] if suffixes else ""
@@ -110,7 +110,7 @@ _INT64 = range(-(2**63), 2**63)
 
 @dataclass(frozen=True)
 class Unreadable:
-    """In place of a value: why it cannot be read. Rows that need it say so as their reason."""
+    """Instead of a value: why it cannot be read; the reason of rows that need the value."""
 
     reason: str
 
@@ -133,7 +133,7 @@ def chunks(rows: Iterable[Item], size: int) -> Iterator[list[Item]]:
 
 
 def rows_of(header: Sequence[str], records: Iterable[Sequence[str]]) -> Iterator[Row]:
-    """Records as rows; one with more or fewer fields than the header says so as its reason."""
+    """Records as rows; one with more or fewer fields than the header has a reason."""
     for fields in records:
         if len(fields) == len(header):
             yield dict(zip(header, fields, strict=True)), ""
@@ -143,7 +143,7 @@ def rows_of(header: Sequence[str], records: Iterable[Sequence[str]]) -> Iterator
 
 
 def json_rows(lines: Iterable[str]) -> Iterator[Row]:
-    """JSONL lines as rows; one that is no JSON object says so as its reason."""
+    """JSONL lines as rows; one that is no JSON object has a reason."""
     for line in lines:
         try:
             value = json.loads(line, parse_float=JsonNumber)
@@ -174,10 +174,7 @@ class JsonNumber(float):
 
 
 def unusable_id(row: dict[str, Any]) -> str:
-    """Why a row's id cannot be written, or an empty string.
-
-    An id that cannot be written is taken from the row.
-    """
+    """Why a row's id cannot be written, or an empty string; such an id is removed from the row."""
     name = row.get("id")
     if isinstance(name, dict | list) or (type(name) is float and not math.isfinite(name)):
         row["id"] = None
@@ -240,9 +237,9 @@ class Input(ABC):
 
     @abstractmethod
     def rows(self, *, strict: bool = False) -> Iterator[Row]:
-        """The rows; one that cannot be read comes with a reason, never vanishes.
+        """The rows; one that cannot be read has a reason.
 
-        strict  whether a value that cannot be read makes a row unusable, whatever its column
+        strict  whether a value that cannot be read makes a row unusable in any column
 
         Raises InputError for a file that cannot be read at all: no header, not UTF-8, not the kind its name
         says.
@@ -252,7 +249,7 @@ class Input(ABC):
 def open_input(paths: Sequence[Path], layout: Layout | None = None) -> Input:
     """The table at the only path, or the texts at two.
 
-    layout  how the table lies on disk, as far as a user says it; the languages, which XLIFF and TMX need
+    layout  settings of the table; languages, which XLIFF and TMX need
 
     Raises InputError for a table of no known kind.
     """
@@ -395,10 +392,7 @@ class JsonInput(Input):
 
 @dataclass(frozen=True)
 class ParquetInput(Input):
-    """A Parquet file, open only while its rows are read.
-
-    So a folder may have any number of them.
-    """
+    """A Parquet file, open only while its rows are read: a folder may have any number of them."""
 
     @cached_property
     def columns(self) -> list[str]:

@@ -31,13 +31,13 @@ class TagFile:
     Attributes
     ----------
     bad : array of float
-        (t,) P(BAD); of tags, 1 for BAD and 0 for OK.
+        (t,) P(BAD); for tags 1 for BAD and 0 for OK.
     offsets : array of int
         (n + 1,) tags offsets[i]:offsets[i + 1] belong to segment i.
     probabilities : bool
-        Whether the file holds probabilities: a threshold must make tags of them.
+        Whether `bad` holds probabilities, so that tags need a threshold.
     tags : array of bool or None
-        (t,) whether each is tagged BAD, of a file that says so beside its probabilities.
+        (t,) whether each is tagged BAD, if the file has tags and probabilities.
     """
 
     path: Path
@@ -55,9 +55,7 @@ class TagFile:
         return np.repeat(np.arange(len(self)), np.diff(self.offsets))
 
     def parts(self, layout: Layout) -> "dict[str, TagFile]":
-        """The words and the gaps of a file that holds both; otherwise the file itself.
-
-        Such a file has gap, word, gap, ..., word, gap.
+        """The words and the gaps of a file that holds both (gap, word, ..., gap); otherwise the file itself.
 
         Raises InputError for an unknown layout, and for a line of such a file with an even number of tags.
         """
@@ -86,9 +84,7 @@ class TagFile:
 
 
 def read_tags(path: Path) -> TagFile:
-    """Reads `OK` and `BAD`, or numbers from 0 to 1, one line per segment.
-
-    White space separates the tags.
+    """Reads `OK` and `BAD`, or numbers from 0 to 1, separated by white space, one line per segment.
 
     Raises InputError for an empty file, other words, numbers outside 0 .. 1, and tags mixed with numbers.
     """

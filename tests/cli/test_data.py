@@ -116,4 +116,4 @@ def test_fetch_names_the_known_datasets(tmp_path: Path, capsys: pytest.CaptureFi
 
 def test_fetch_without_a_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("fetch", "wmt12-qe", "--output", tmp_path / "x", "--base-url", "http://127.0.0.1:1") == 2
-    assert "run the command again: it goes on where it stopped" in capsys.readouterr().err
+    assert "run the command again: it continues the download" in capsys.readouterr().err

@@ -90,7 +90,7 @@ def test_features_are_listed_without_tables_learners_or_extractors() -> None:
         ("file/x.tsv", "cannot be written (file is a file, not a directory); choose another path"),
         ("folder.tsv", "is a directory, not a file; choose another path"),
         ("/proc/x.tsv", "cannot be written (No such file or directory); choose another path"),
-        ("x.xls", "the name does not tell what kind of table to write; .tsv or .csv or .jsonl or .parquet"),
+        ("x.xls", "cannot tell the kind of table to write from the name; .tsv or .csv or .jsonl or .parquet"),
     ],
 )  # fmt: skip
 def test_an_output_that_cannot_be_written(

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from features.basics.errors import InputError
-from qe.data.delimited import CsvOptions, Dialect, check_encoding, dialect_of, seen
+from qe.data.delimited import CsvOptions, Dialect, check_encoding, detect_dialect, dialect_of
 from qe.data.reading import Reading, with_points
 from qe.data.table_files import read_table
 from qe.data.table_rows import Layout
@@ -284,7 +284,7 @@ def test_quoted_rows_are_what_the_csv_module_writes(records: Records, delimiter:
 @given(st.binary(max_size=200), st.sampled_from(["tsv", "csv"]))
 def test_any_bytes_have_a_dialect(content: bytes, kind: str) -> None:
     encodings = ("utf-8", "cp1252", "utf-16", "utf-16-le", "utf-16-be", "utf-32")
-    assert seen(content, kind, CsvOptions()).encoding in encodings
+    assert detect_dialect(content, kind, CsvOptions()).encoding in encodings
 
 
 def test_a_quote_that_is_text_and_a_row_that_is_short(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ def test_a_header_in_use(role: str, header: str) -> None:
 
 def test_none_and_several() -> None:
     assert header_of("source", ["a", "b"], "x") == ""
-    with pytest.raises(InputError, match="several columns could be the target: mt, hyp; say which"):
+    with pytest.raises(InputError, match="several columns could be the target: mt, hyp; choose one"):
         header_of("target", ["mt", "hyp"], "x")
 
 

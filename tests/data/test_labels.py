@@ -225,7 +225,7 @@ def test_batches_are_as_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_output_of_unknown_kind(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="does not tell what kind of table to write"):
+    with pytest.raises(InputError, match="cannot tell the kind of table to write"):
         save_table(pd.DataFrame({"a": [1]}), tmp_path / "l.txt")
     assert not list(tmp_path.iterdir())
 

@@ -98,7 +98,7 @@ def test_no_row_of_the_pair(
     read: Callable[[str, Path], Dataset], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(CASES, "none", (["lp"], [["zh-en"]] * 4, []))
-    with pytest.raises(InputError, match="no row is of the language pair en-de; the table has zh-en 4"):
+    with pytest.raises(InputError, match="no row has the language pair en-de; the table has zh-en 4"):
         read("none", tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""The texts that judges of Appraise saw: by item of its batches, or by line of files."""
+"""The annotated texts of Appraise: by item of its batches, or by line of files."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -27,7 +27,7 @@ class JudgedTexts(Protocol):
     def find(self, system: str, document: str, item: str, location: str) -> JudgedText:
         """The text of an item of a system, or of several that share it (`A+B`).
 
-        Raises InputError, which tells `where`, if there is none or it is not clear.
+        Raises InputError with `location` if there is none, or several.
         """
         ...
 

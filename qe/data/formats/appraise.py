@@ -1,4 +1,4 @@
-"""Appraise: direct assessments as it exports them (CSV), beside the texts that were judged."""
+"""Exports of Appraise (CSV): direct assessments, with files of the annotated texts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -20,9 +20,7 @@ _LABELLED, _BLIND = ("id", "source", "target", "votes", "scores"), ("id", "sourc
 
 @dataclass(frozen=True)
 class CatastrophicErrors(Format):
-    """The folder `catastrophic_errors` of MLQE-PE.
-
-    Its files are `ende_majority_train.tsv`, `_dev.tsv`, `_test_blind.tsv`.
+    """The folder `catastrophic_errors` of MLQE-PE: `ende_majority_train.tsv`, `_dev.tsv`, `_test_blind.tsv`.
 
     Lines without a header: id, source, target, the annotators' votes (0: no error, 1: an error, 2 and 3: not
     understandable) and what most of them said, NOT or ERR, which is the label of two classes; blind ones end
@@ -33,7 +31,7 @@ class CatastrophicErrors(Format):
     Parameters
     ----------
     pair : str
-        Such as en-de; the files of other pairs may lie beside its own.
+        Such as en-de; the folder may hold files of other pairs.
     tokenizer : {'moses', 'whitespace'}, default='moses'
         `moses`, or `whitespace` for text that is tokenised already.
     """

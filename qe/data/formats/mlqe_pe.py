@@ -34,9 +34,9 @@ class MlqePe(Format):
 
     `path` is the folder of all pairs or that of one pair.
 
-    Files are known by their names, wherever they lie below `path`, so that the public archives can be read as
-    they unpack: `SPLIT.XXYY.df.short.tsv` (or, without labels, `SPLIT.XXYY.inputs.tsv`) with `SPLIT.doc_ids`
-    and `word-probas` beside it; `SPLIT.src`, `.mt`, `.pe`, `.hter`, ... below `post-editing`, in a folder of
+    Files are found by their names anywhere below `path`, so that unpacked public archives can be read:
+    `SPLIT.XXYY.df.short.tsv` (or, without labels, `SPLIT.XXYY.inputs.tsv`) with `SPLIT.doc_ids` and
+    `word-probas` in its folder; `SPLIT.src`, `.mt`, `.pe`, `.hter`, ... below `post-editing`, in a folder of
     the pair (`en-de`, `en-de-dev`); `test21.src`, ... in `XX-YY-test21`, with `goldlabels/test21.da` or
     `.hter`. `train` must be there; of test splits, what is absent is left out, labels too.
 
@@ -53,7 +53,7 @@ class MlqePe(Format):
     text : {'raw', 'tokenised'} or None, default=None
         `raw` (default for direct assessments) or `tokenised` (default for hter): the text of the
         post-editing part, split at white space. Alignments and word tags count its tokens: with `raw`
-        text they are left out, and a note says so.
+        text they are left out with a note.
     """
 
     pair: str = ""

@@ -60,8 +60,8 @@ class Mqm(Format):
     splits : mapping of str to str, default={}
         Split -> file under `path`; without it, `path` itself is the file.
     weights : mapping of str to float, default={}
-        Severity, or severity/category with the beginning of a category -> weight; they go before and
-        beside the usual ones: major 5, minor 1, neutral and no-error 0, major/non-translation 25,
+        Severity, or severity/category with the beginning of a category -> weight; they replace or extend the
+        usual ones: major 5, minor 1, neutral and no-error 0, major/non-translation 25,
         minor/fluency/punctuation 0.1.
     tokenizer : {'moses', 'whitespace'}, default='moses'
         `moses`, or `whitespace` for text that is tokenised already.

@@ -36,8 +36,8 @@ class Table(Format):
         Our column -> the file's. Ours are those of Segments (`source`, `target`, `id`, `doc_id`,
         `pseudo_reference`, ...) and of Split (`scores`, `post_edit`, `reference`, `annotators`,
         `word_tags`, `source_tags`, `direct_assessment`, `row_weights`; `judges` and `weights` take a
-        list). `source` and `target` stand for themselves where they are not mapped; nothing else is read
-        without being mapped. Splits without the column of `row_weights` are noted.
+        list). `source` and `target` need no mapping if they have these names; all others
+        do. Splits without the column of `row_weights` are noted.
     blind : sequence of str, default=()
         Splits without scores, whose tables need no label columns.
     kind : {'tsv', 'csv', 'jsonl', 'parquet', 'xlsx', 'xliff', 'tmx'} or None, default=None
@@ -85,7 +85,7 @@ class Table(Format):
 
     @property
     def layout(self) -> Layout:
-        """How the tables lie on disk."""
+        """How the files of the tables are written."""
         return Layout(
             self.kind,
             CsvOptions(self.delimiter, self.quoting, self.encoding),

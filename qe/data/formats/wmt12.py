@@ -33,7 +33,7 @@ class Wmt12(Format):
     Parameters
     ----------
     label : {'effort', 'hter'}, default='effort'
-        `effort`: weighted mean of three judges, 1 (translate anew) .. 5 (leave it), higher is better;
+        `effort`: weighted mean of three judges, 1 (translate again) .. 5 (no edit), higher is better;
         `hter`: computed from the post-edits, 0 .., lower is better (the judges keep their effort scores).
     """
 

@@ -25,23 +25,21 @@ _ENDS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-_FOREIGN = "._"  # AppleDouble: what macOS leaves beside files
+_FOREIGN = "._"  # AppleDouble files of macOS
 
 
 @dataclass(frozen=True)
 class WmtQe(Format):
-    """Files `SPLIT.src` and `SPLIT.mt`, plain or `.gz`.
+    """Files `SPLIT.src` and `SPLIT.mt`, plain or `.gz`, under `path` or in one folder per split below it.
 
-    They lie under `path`, or in one folder per split below it.
-
-    Beside them, as far as they are there: `.pe` (post-edits), `.ref`, `.hter`, `.tags` (OK or BAD for gap,
+    Optional files: `.pe` (post-edits), `.ref`, `.hter`, `.tags` (OK or BAD for gap,
     word, gap, ..., gap: 2 n + 1 for n tokens), `.src_tags` or `.source_tags`, `.src-mt.alignments` (`i-j`
     from 0). Every SPLIT is one: `train`, `dev`, `test`, `test.2016`, ...; one without `.hter` and `.pe` has
     no scores.
 
     The label is HTER, 0 .., lower is better: that of the file, or else computed from target and post-edit.
-    Text is tokenised, and split at white space. Tags of words alone (n for n tokens, as of earlier tasks) are
-    left out, and a note says so.
+    Text is tokenised, and split at white space. Tags of words without gaps (n for n tokens, as in earlier
+    tasks) are left out with a note.
 
     Source: Specia et al. 2018, "Findings of the WMT 2018 Shared Task on Quality Estimation".
     """

@@ -34,7 +34,7 @@ _TRIES = 20
 
 @PERTURBATIONS.register("copy_of_source")
 class CopyOfSource(Perturbation):
-    """What a system returns that translated nothing."""
+    """The source as the translation: output of a system that translates nothing."""
 
     effect = "destroying"
 
@@ -162,7 +162,7 @@ class Shuffled(Perturbation):
 
 @PERTURBATIONS.register("swapped")
 class Swapped(Perturbation):
-    """Source in the place of the translation, and the translation in the place of the source."""
+    """Source and translation are exchanged."""
 
     effect = "destroying"
 
@@ -175,7 +175,7 @@ class Swapped(Perturbation):
 
 @PERTURBATIONS.register("tail_repeated")
 class TailRepeated(Perturbation):
-    """A decoder that loops: the last five words come ten times more."""
+    """The last five words are repeated ten times, as by a decoder that loops."""
 
     effect = "destroying"
 
