@@ -5,34 +5,24 @@ A mistake is one line; help fits the terminal.
 
 import re
 import sys
-from collections.abc import Sequence
-from functools import cache
-from pathlib import Path
-from typing import Annotated, Any, get_args
+from collections.abc import Collection, Sequence
+from typing import Any, get_args
 
 import typer
 from typer.core import TyperCommand, TyperGroup
-from typer.main import get_command
 
 from features.basics.errors import InputError
 from features.basics.numerals import integer, real
+from qe.cli._commands import typed_command
 from qe.cli._help import help_text
 from qe.cli._lists import is_list, repeated
-from qe.cli._options import OUTPUT, Replace
-from qe.cli._process import use_threads
 
 _NOISE = re.compile("Value error, |, unable to parse string as .*")  # of pydantic, which Typer asks
 _HELP = {"help_option_names": ["-h", "--help"]}
 
 
+_OLD_NAMES = {"--known": "--reuse-scores"}  # kept for one minor version
 _NUMBERS = {int: integer, float: real}
-# Commands that check their outputs themselves: jobs that can be resumed, and folders that grow.
-_OWN_CHECK = {
-    "data fetch", "demo", "distill", "encoders fetch", "encoders make", "encoders quantize", "init",
-    "reproduce", "resources build", "score", "train",
-}  # fmt: skip
-_GROWING = {"annotate train": "task"}  # the parameter that names the folder's part which is written
-_NOTHING_COMPUTED = {"cache", "completion", "init", "models", "schema", "ui"}
 
 
 class Application(typer.Typer):
@@ -49,8 +39,16 @@ class Application(typer.Typer):
         )  # fmt: skip
 
     def command(self, name: str | None = None, **settings: Any) -> Any:
-        """Registers a command as Typer does."""
-        return super().command(name, **{"cls": _Command, "context_settings": _HELP, **settings})
+        """Registers a function as a command; its options are those of `typed_command`."""
+        register = super().command
+
+        def registered(function: Any) -> Any:
+            own = name or function.__name__.replace("_", "-")
+            typed = typed_command(function, function.__module__.rpartition(".")[2], own)
+            register(own, **{"cls": _Command, "context_settings": _HELP, **settings})(typed)
+            return function
+
+        return registered
 
 
 class _Verb:
@@ -66,68 +64,22 @@ class _Verb:
 
 
 class _Command(_Verb, TyperCommand):
-    def get_params(self, ctx: Any) -> list[Any]:
-        params = super().get_params(ctx)
-        verb = ctx.command_path.split()[1:2]
-        added = [] if {*verb} <= _NOTHING_COMPUTED else [_threads()]
-        if self._outputs(ctx) and all(one.name != "overwrite" for one in params):
-            added = [_overwrite(), *added]
-        return [*params[:-1], *added, params[-1]]
-
-    def _outputs(self, ctx: Any) -> list[Any]:
-        return output_options(" ".join(ctx.command_path.split()[1:]), self.params)
-
-    def invoke(self, ctx: Any) -> Any:
-        has_overwrite = any(option.name == "overwrite" for option in self.params)
-        overwrite = ctx.params.get("overwrite") if has_overwrite else ctx.params.pop("overwrite", False)
-        if not overwrite:
-            command = " ".join(ctx.command_path.split()[1:])
-            part = ctx.params.get(_GROWING.get(command, ""), "")
-            names = {option.name for option in self._outputs(ctx)}
-            inputs = [
-                path for name, value in ctx.params.items() if name not in names for path in _paths(value)
-            ]
-            for path in (path for name in names for path in _paths(ctx.params[name])):
-                _check_absent(path / part, command.split()[0], inputs)
-        return super().invoke(ctx)
-
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         for option in self.params:
             _read_plain_numbers(option)
+        names = {name for option in self.params for name in option.opts}
+        args = [_current_name(argument, names, ctx.command_path) for argument in args]
         lists = [name for option in self.params if is_list(option) for name in option.opts]
         return super().parse_args(ctx, repeated(args, lists))
 
 
-def output_options(command: str, options: Sequence[Any]) -> list[Any]:
-    """The options that name files or folders which must not exist without --overwrite.
-
-    command  as it is called, without `qe`
-    """
-    if command in _OWN_CHECK:
-        return []
-    return [
-        option
-        for option in options
-        if getattr(option, "rich_help_panel", None) == OUTPUT
-        and "Path" in str(option.type_descriptor.annotation)
-    ]
-
-
-def _paths(value: Any) -> list[Path]:
-    return [
-        path for path in (value if isinstance(value, list | tuple) else [value]) if isinstance(path, Path)
-    ]
-
-
-def _check_absent(path: Path, verb: str, inputs: Sequence[Path]) -> None:
-    from features.storage.outputs import MARK, check_apart, owner_of
-
-    exists = path.resolve().is_file()  # raises for a loop of links
-    if path.is_dir() and verb in (owner_of(path), owner_of(path.parent)):
-        exists = any(file.name != MARK and file.suffix != ".lock" for file in path.iterdir())
-    if exists:
-        check_apart(path, [given for given in inputs if given.is_file()])
-        raise InputError("exists already", location=path, remedy="choose another path, or add --overwrite")
+def _current_name(argument: str, names: Collection[str], command: str) -> str:
+    name, equals, value = argument.partition("=")
+    new = _OLD_NAMES.get(name)
+    if new is None or new not in names:
+        return argument
+    print(f"{command}: {name} is now {new}; the old name will be removed", file=sys.stderr)
+    return f"{new}{equals}{value}"
 
 
 def _read_plain_numbers(option: Any) -> None:
@@ -164,35 +116,6 @@ class _Group(_Verb, TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, command, rest = super().resolve_command(ctx, args)
         return "" if name == self.default else name, command, rest
-
-
-@cache
-def _threads() -> Any:
-    help_text = "Threads and processes side by side; default: QE_THREADS, else the cores that it may use."
-
-    def declared(
-        threads: Annotated[
-            int | None, typer.Option(min=1, metavar="N", help=help_text, callback=use_threads)
-        ] = None,
-    ) -> None: ...
-
-    option = _option_of(declared, "threads")
-    option.expose_value = False
-    return option
-
-
-@cache
-def _overwrite() -> Any:
-    def declared(overwrite: Replace = False) -> None: ...
-
-    return _option_of(declared, "overwrite")
-
-
-def _option_of(declared: Any, name: str) -> Any:
-    application = typer.Typer(add_completion=False)
-    application.command()(declared)
-    command: Any = get_command(application)
-    return next(each for each in command.params if each.name == name)
 
 
 def _refused(error: typer.TyperException, given: Sequence[str], name: str) -> InputError:

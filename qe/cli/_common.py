@@ -1,16 +1,15 @@
-"""What verbs share: options, lists, groups, the lock of an output folder."""
+"""What commands share: printing a result, tracking, groups, the lock of an output folder."""
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from qe.display.table import Table
     from qe.scoring.routes import Route
 
 
@@ -65,23 +64,55 @@ def held(output: Path | None, verb: str, inputs: Iterable[Path | None]) -> Abstr
     return locked_folder(output, verb, inputs=[path for path in inputs if path is not None])
 
 
-def emit(name: str, content: Mapping[str, object], to_stdout: bool, output: Path | None) -> None:
-    """An output of that name (`qe schema NAME`) as JSON: to stdout, to a file, or both."""
-    from features.storage.files import atomic_file
-    from qe.display import output_schemas
-    from qe.display.files import finite, json_text
+def emit(name: str, result: object, json: bool, *shown: "Table | str", output: Path | None = None) -> None:
+    """One result for machines, as JSON (`qe schema NAME`), or for people, as tables and sentences.
 
-    text = json_text(output_schemas.stamped(name, finite(content)))
-    if output is not None:
-        with atomic_file(output) as temporary:
-            temporary.write_text(text, "utf-8")
-    if to_stdout:
-        typer.echo(text, nl=False)
+    json    whether JSON is printed
+    shown   tables and sentences, in order
+    output  a file for the JSON, too
+    """
+    if json or output is not None:
+        from features.storage.files import atomic_file
+        from qe.display import output_schemas
+        from qe.display.files import json_text, plain
+
+        text = json_text(output_schemas.stamped(name, plain(result)))
+        if output is not None:
+            with atomic_file(output) as temporary:
+                temporary.write_text(text, "utf-8")
+        if json:
+            print(text, end="")
+            return
+    from qe.display.terminal import say, show
+
+    for part in shown:
+        say(part) if isinstance(part, str) else show(part)
 
 
 def print_json(name: str, content: Mapping[str, object]) -> None:
     """Prints an output of that name (`qe schema NAME`)."""
-    emit(name, content, True, None)
+    emit(name, content, True)
+
+
+def track(
+    verb: str,
+    write: Callable[[Path], object],
+    params: Mapping[str, Any],
+    metrics: Mapping[str, float],
+    under: str = "",
+) -> None:
+    """Logs what `write` leaves in a folder, the settings and the figures as a run in MLflow.
+
+    under  the folder of the run's artifacts; default: the verb
+    """
+    from tempfile import TemporaryDirectory
+
+    from qe.tracking import runs
+
+    with TemporaryDirectory() as folder:
+        write(Path(folder))
+        run = runs.log_report(verb, params=params, metrics=metrics, folder=Path(folder), under=under)
+    print(f"MLflow run {run}", file=sys.stderr)
 
 
 def chosen_routes(model: str | None, models: Path | None) -> "Sequence[Route]":

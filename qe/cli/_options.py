@@ -1,85 +1,94 @@
-"""Options that several verbs have, each declared once, and the panels of a long help."""
+"""Options of several verbs: their help, their types, and groups of them."""
 
-from functools import partial
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from features.basics.errors import InputError
+
 if TYPE_CHECKING:
+    from qe.config.experiment import Experiment
     from qe.data.table_rows import Layout
+    from qe.scoring.pool import Pool
 
-INPUT, TESTS, OUTPUT = "input", "tests", "output"
-input_option = partial(typer.Option, rich_help_panel=INPUT)
-test_option = partial(typer.Option, rich_help_panel=TESTS)
-output_option = partial(typer.Option, rich_help_panel=OUTPUT)
-run_option = partial(typer.Option, rich_help_panel="running")
+MAX_SAMPLES = 1_000_000  # resamples: as qe.statistics.result, which to import would load NumPy
+MAX_SEED = 2**32 - 1  # of NumPy's and scikit-learn's generators
 
-MOST_SAMPLES = 1_000_000  # resamples: as qe.statistics.result, which to import would load NumPy
-MOST_SEED = 2**32 - 1  # of NumPy's and scikit-learn's generators
+
+class CommonOptions:
+    """Options of several verbs, each described once.
+
+    input:
+      --columns NAME=HEADER  Headers of the input: source=HEADER,target=HEADER. Repeatable.
+      --require-signature PEM  Load the model only if it is signed with this public key.
+      --gold FILE  Gold labels: one per line, a table, or a WMT12 submission.
+      --gold-column NAME  Column of the gold labels, for a table.
+      --column NAME  Column of the predictions, for a table.
+      --lower-is-better  Lower labels are better, as for HTER.
+      --source-language CODE  ISO 639 code of the sources, such as en.
+      --target-language CODE  ISO 639 code of the translations, such as de.
+
+    table format, if detection fails:
+      --delimiter CHAR  Tab, comma, semicolon, pipe, or a character.
+      --quoting/--no-quoting  Whether double quotes delimit fields.
+      --encoding NAME  Such as cp1252.
+      --decimal .|,  Decimal sign of numbers.
+      --sheet NAME  Sheet of an XLSX. (default: the first visible)
+      --header-row N  Row of an XLSX that holds the headers.
+      --languages SIDE=TAG  Language tags in XLIFF and TMX: source=TAG,target=TAG.
+
+    experiment:
+      --data-root DIR  Folder that relative paths of the experiment start from.
+          (default: that of the experiment)
+      --set KEY=VALUE  Override a setting, such as search.trials=5. Repeatable.
+
+    tests:
+      --baseline NAME...  Compare the other systems with these only. (default: all pairs)
+      --samples N  Resamples; 0: no intervals, no tests. (default: what the comparisons need)
+      --seed N  Seed of all random draws.
+      --correct none|bonferroni|holm|bh  Correction for multiple comparisons.
+      --family metric|table|all  Comparisons that are corrected together: by one metric, by
+          all metrics, or everything shown.
+      --group [NAME=]FILE...  A unit (document, annotator) per line: units are resampled, not segments. With
+          several kinds of units, a difference must be significant with each.
+      --margin METRIC=MARGIN...  Also test equivalence: whether systems differ by less than this.
+      --bucket KIND[=FILE]...  Also compare within buckets of segments: length[=FILE], rare[=FILE] (words),
+          quality=FILE[,FILE], document=FILE, NAME=FILE.
+      --bands N  Bands of a bucket of numbers. (default: 4)
+      --corpus FILE  With --bucket rare: words that occur in it at most once are rare. (default: the test set)
+
+    running:
+      --resume  Continue a job that was interrupted.
+      --engine local|spark  Where the work is done; spark: Apache Spark (pip install 'mtqe[spark]', and Java).
+      --master URL  Address of Spark, such as spark://HOST:7077. (default: local[*])
+      --cache-dir DIR  Folder of cached resources and features. (default: ~/.cache/qe)
+      --threads N  Threads and processes that run in parallel. (default: QE_THREADS, or the available cores)
+
+    output:
+      --overwrite  Replace outputs that exist.
+      --json  Print JSON instead of tables.
+      --markdown  Print tables as Markdown.
+      --latex  Print tables as LaTeX.
+      --csv  Print all numbers as CSV.
+      --track  Log figures, tables and plots to MLflow.
+      -q, --quiet  Print results and errors only, no progress.
+    """
 
 
 def _checked_seed(value: int) -> int:
-    from features.basics.errors import InputError
-
-    if not 0 <= value <= MOST_SEED:
-        raise InputError(f"--seed must be a whole number from 0 to {MOST_SEED}, but got {value}")
+    if not 0 <= value <= MAX_SEED:
+        raise InputError(f"--seed must be a whole number from 0 to {MAX_SEED}, but got {value}")
     return value
 
 
-def seed_option(purpose: str, panel: str | None = None) -> Any:
-    """The option --seed, checked before any work."""
-    return typer.Option(callback=_checked_seed, metavar="N", help=purpose, rich_help_panel=panel)
-
-
-# What a verb tells.
-Quiet = Annotated[
-    bool,
-    output_option("--quiet", "-q", help="No progress, only results and errors."),
-]
-Json = Annotated[bool, output_option("--json", help="Machine-readable output on stdout.")]
-Markdown = Annotated[bool, output_option("--markdown", help="All tables as Markdown.")]
-Latex = Annotated[bool, output_option("--latex", help="All tables for a paper.")]
-Track = Annotated[bool, output_option("--track", help="Log figures, tables and plots to MLflow.")]
-
-# Experiments.
-DataRoot = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="DIR", help="Folder that the experiment's relative paths begin at; default: its own."
-    ),
-]
-Overrides = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Override a key, such as search.trials=5; repeatable."),
-]
-CacheDir = Annotated[
-    Path | None,
-    typer.Option(metavar="DIR", help="Folder for cached resources and features; default: ~/.cache/qe."),
-]
-Replace = Annotated[bool, output_option("--overwrite", help="Replace outputs that are there.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Start anew over a run that is there.")]
-
-# How a table lies on disk; what is not said is seen in the file.
-_table_option = partial(typer.Option, rich_help_panel="how a table is written, where it does not show")
-Delimiter = Annotated[
-    str | None,
-    _table_option(metavar="CHAR", help="Tab, comma, semicolon, pipe, or a character."),
-]
-Quoting = Annotated[
-    bool | None, _table_option("--quoting/--no-quoting", help="Whether double quotes delimit fields.")
-]
-Encoding = Annotated[str | None, _table_option(metavar="NAME", help="Such as cp1252.")]
-Decimal = Annotated[str | None, _table_option(metavar=".|,", help="The decimal sign of numbers.")]
-SheetName = Annotated[
-    str,
-    _table_option("--sheet", metavar="NAME", help="Sheet of an XLSX. (default: the first shown)"),
-]
-HeaderRow = Annotated[int, _table_option(min=1, metavar="N", help="Row of headers of an XLSX.")]
-Languages = Annotated[
-    list[str] | None,
-    _table_option(metavar="SIDE=TAG", help="Tags in XLIFF and TMX: source=TAG,target=TAG."),
-]
+# Types of options with limits.
+Seed = Annotated[int, typer.Option(callback=_checked_seed, metavar="N")]
+Positive = Annotated[int, typer.Option(min=1)]
+Samples = Annotated[int, typer.Option(min=1, max=MAX_SAMPLES)]
+Resamples = Annotated[int | None, typer.Option(min=0, max=MAX_SAMPLES)]
+Workers = Annotated[int, typer.Option(min=1, max=1024)]
 
 
 def table_layout(
@@ -106,93 +115,70 @@ def table_layout(
     return layout
 
 
-# Models and tables of segments.
-Signed = Annotated[
-    Path | None,
-    input_option(
-        "--require-signature", metavar="PEM", help="Load only a model that is signed with this public key."
-    ),
-]
-Columns = Annotated[
-    list[str] | None,
-    input_option(metavar="NAME=HEADER", help="The input's own headers: source=HEADER,target=HEADER."),
-]
-Engine = Annotated[
-    str,
-    run_option(
-        "--engine",
-        metavar="local|spark",
-        help="spark: Apache Spark (pip install 'mtqe[spark]', and Java).",
-    ),
-]
-Master = Annotated[
-    str | None,
-    run_option("--master", metavar="URL", help="Spark's, such as spark://HOST:7077; default: local[*]."),
-]
+@dataclass(frozen=True, kw_only=True)
+class TextOptions:
+    """How a table of text is read: headers and quoting are detected unless they are given."""
 
-# Predictions against labels.
-Gold = Annotated[
-    Path,
-    input_option(metavar="FILE", help="Gold labels: lines, a table, or a WMT12 submission."),
-]
-GoldColumn = Annotated[str | None, input_option(metavar="NAME", help="Column of the gold labels.")]
-Column = Annotated[str | None, input_option(metavar="NAME", help="Column of the predictions.")]
-LowerIsBetter = Annotated[bool, input_option("--lower-is-better", help="Labels such as HTER.")]
+    columns: list[str] | None = None
+    delimiter: str | None = None
+    quoting: bool | None = None
+    encoding: str | None = None
 
-# Tests.
-Correct = Annotated[
-    str,
-    test_option(metavar="none|bonferroni|holm|bh", help="Correction for many comparisons."),
-]
-Family = Annotated[
-    str,
-    test_option(
-        metavar="metric|table|all",
-        help="Corrected together: pairs by one metric, by all, or everything shown.",
-    ),
-]
-Baseline = Annotated[
-    list[str] | None,
-    test_option(metavar="NAME...", help="Compare the others with these systems only."),
-]
-Resamples = Annotated[
-    int | None,
-    test_option(
-        min=0,
-        max=MOST_SAMPLES,
-        help="Resamples; 0: no intervals, no tests. (default: what the comparisons need)",
-    ),
-]
-Group = Annotated[
-    list[str] | None,
-    test_option(
-        metavar="[NAME=]FILE...",
-        help="A unit (document, judge) per line: units are resampled, not segments. A difference must show "
-        "with each of several kinds.",
-    ),
-]
-Margin = Annotated[
-    list[str] | None,
-    test_option(
-        metavar="METRIC=MARGIN...", help="Also test whether systems differ by less than this (equivalence)."
-    ),
-]
-Bucket = Annotated[
-    list[str] | None,
-    test_option(
-        metavar="KIND[=FILE]...",
-        help="Also compare within buckets of segments: length[=FILE], rare[=FILE] (words), "
-        "quality=FILE[,FILE], document=FILE, NAME=FILE.",
-    ),
-]
-Bands = Annotated[
-    int | None,
-    test_option(min=2, help="Bands of a bucket of numbers. (default: 4)"),
-]
-Corpus = Annotated[
-    Path | None,
-    test_option(
-        metavar="FILE",
-        help="With --bucket rare: words that it has at most once are rare. (default: the test set)",
-    ),
-]
+    @property
+    def headers(self) -> dict[str, str]:
+        """Column -> its header in the input. Raises InputError for a column that is named twice."""
+        from qe.scoring.naming import name_pairs
+
+        return name_pairs(self.columns or (), "--columns")
+
+    def layout(self, **more: Any) -> "Layout":
+        """The format of the table; `more` as `table_layout` takes it."""
+        return table_layout(self.delimiter, self.quoting, self.encoding, **more)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableOptions(TextOptions):
+    """How a table, or a sheet of a workbook, is read."""
+
+    sheet: str = ""
+    header_row: Positive = 1
+
+    def layout(self, **more: Any) -> "Layout":
+        return super().layout(sheet=self.sheet, header_row=self.header_row, **more)
+
+    def pool(self, path: Path, languages: tuple[str, str] | None) -> "Pool":
+        """Translations without labels from a table, XLSX, XLIFF or TMX."""
+        from qe.scoring.pool import read_pool
+
+        return read_pool(path, self.headers, replace(self.layout(), languages=languages))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowOptions(TableOptions):
+    """How a table with numbers is read."""
+
+    decimal: str | None = None
+
+    def layout(self, **more: Any) -> "Layout":
+        return super().layout(decimal=self.decimal, **more)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExperimentOptions:
+    """How an experiment is read, and where its resources and features are cached."""
+
+    data_root: Path | None = None
+    overrides: list[str] | None = None
+    cache_dir: Path | None = None
+
+    def load(self, path: Path) -> "Experiment":
+        """The experiment of a file with these settings."""
+        from qe.config.experiment import load
+
+        return load(path, data_root=self.data_root, overrides=self.overrides or ())
+
+    @property
+    def cache(self) -> Path:
+        from qe.resources.cache import default_cache
+
+        return self.cache_dir or default_cache()

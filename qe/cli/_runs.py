@@ -4,18 +4,18 @@ from pathlib import Path
 
 import typer
 
-from qe.cli._common import held, print_json
+from qe.cli._common import emit, held
 
-_OF_RUNS = {"runs", "samples", "seed", "output", "json", "latex", "csv", "quiet"}
+_FOR_RUNS = {"runs", "samples", "seed", "output", "json", "latex", "csv", "quiet", "threads", "overwrite"}
 
 
 def check_options(ctx: typer.Context) -> None:
-    """Raises InputError for an option that compares MT systems, and says nothing of runs."""
+    """Raises InputError for an option that applies to MT systems only."""
     from features.basics.errors import InputError
 
     for option in ctx.command.params:
         source = ctx.get_parameter_source(option.name or "")
-        if source is not None and source.name == "COMMANDLINE" and option.name not in _OF_RUNS:
+        if source is not None and source.name == "COMMANDLINE" and option.name not in _FOR_RUNS:
             raise InputError(
                 f"{option.opts[0]} is for MT systems",
                 remedy="leave it out: runs have their own metrics and segments",
@@ -25,18 +25,18 @@ def check_options(ctx: typer.Context) -> None:
 def compare_runs(folders: list[Path], samples: int | None, seed: int, form: str, output: Path | None) -> None:
     """Print figures, differences and p-values of runs; write them to a folder, if given.
 
-    All are taken on the segments that the runs were trained on.
+    Out-of-fold predictions on the training segments are compared.
     """
     from features.basics.errors import InputError
-    from qe.display.terminal import show
     from qe.evaluation import board_of_pairs, leaderboard
     from qe.evaluation.report_tables import differences
 
-    if len(folders) < 2 or form not in ("", "json"):
-        what = f"runs are compared two or more at a time, but {len(folders)} is given"
-        if form not in ("", "json"):
-            what = f"the comparison of runs has no --{form}"
-        raise InputError(what, remedy="qe compare RUN RUN, with --json if wanted")
+    remedy = "qe compare RUN RUN, with --json if wanted"
+    if form not in ("", "json"):
+        raise InputError(f"the comparison of runs has no --{form}", remedy=remedy)
+    if len(folders) < 2:
+        count = f"runs are compared two or more at a time, but {len(folders)} is given"
+        raise InputError(count, remedy=remedy)
     if missing := [folder for folder in folders if not (folder / "report.json").is_file()]:
         raise InputError(
             "holds no finished run of `qe train` (no report.json)",
@@ -48,15 +48,9 @@ def compare_runs(folders: list[Path], samples: int | None, seed: int, form: str,
             pairs = board_of_pairs.make(folders, samples=samples, seed=seed)
             if output is not None:
                 board_of_pairs.write(pairs, output)
-            if form:
-                print_json("compare-data-sets", pairs.to_json())
-            else:
-                show(pairs.summary())
+            emit("compare-data-sets", pairs, bool(form), pairs.summary())
             return
         board = leaderboard.make(folders, baseline=folders[0], samples=samples, seed=seed)
         if output is not None:
             leaderboard.write(board, output)
-    if form:
-        print_json("evaluate", board.report.to_json())
-    else:
-        show(leaderboard.table(board), *differences(board.report))
+    emit("evaluate", board.report, bool(form), leaderboard.table(board), *differences(board.report))

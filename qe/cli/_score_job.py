@@ -14,13 +14,14 @@ import typer
 from features.basics.errors import InputError
 from features.storage.outputs import check_apart, check_output, check_outside
 from qe.api.models import model_folder
-from qe.cli import _score_rules as rules
 from qe.cli._common import chosen_routes, on_spark, registered
 from qe.cli._log import JsonLog, Log, log_of
-from qe.cli._options import table_layout
-from qe.cli._score_output import show_actions, show_scored, summary_json, tell_input, write_drift
-from qe.data.table_rows import Layout
+from qe.cli._score_options import ScoreOptions
+from qe.cli._score_output import show_actions, show_scored, summary_json, warn_of_input, write_drift
+from qe.data.translation_files.kinds import translation_kind
+from qe.evaluation.word_level import check_threshold_metric
 from qe.models import description
+from qe.models.drift import Profile
 from qe.models.model import Model
 from qe.production.thresholds import Thresholds
 from qe.scoring.conditions import Condition, failures
@@ -29,7 +30,6 @@ from qe.scoring.in_place import score_in_place
 from qe.scoring.job_summary import JobSummary, beside, check_place
 from qe.scoring.jobs import score_file
 from qe.scoring.many import check_unread, files_of, open_all
-from qe.scoring.naming import name_pairs
 from qe.scoring.piped import Piped
 from qe.scoring.router import Destination, Routes
 from qe.scoring.row_formats import kind_of
@@ -40,352 +40,332 @@ from qe.scoring.scoring_model import ScoringModel
 if TYPE_CHECKING:
     from qe.scoring.spark.scoring import ScoredTable
 
+# Options that the summary of a job does not list: it names inputs, output and model in fields of their own.
+_UNLISTED = {
+    "input_", "output", "model", "overwrite", "engine", "master", "drift", "summary", "no_summary",
+    "require_signature", "log", "quiet", "json",
+}  # fmt: skip
+
 
 @dataclass
 class ScoreJob:
-    """The options of `qe score`, under the same names, and what follows from them."""
+    """One job with its options, its models, and the files that it reads and writes."""
 
-    input_: list[str]
-    output: str
-    model: str | None
-    models: Path | None
-    columns: list[str] | None
-    delimiter: str | None
-    quoting: bool | None
-    encoding: str | None
-    decimal: str | None
-    sheet: str
-    header_row: int
-    languages: list[str] | None
-    interval: float | None
-    explain: int
-    triage: Path | None
-    tokens: bool
-    tags: str | None
-    flags: bool
-    outside: bool
-    documents: Path | None
-    doc_ids: str | None
-    with_model: bool
-    known: Path | None
-    resume: bool
-    overwrite: bool
-    cache: bool
-    workers: int | None
-    chunk: int
-    engine: str
-    master: str | None
-    keep: bool
-    suffix: str
-    safe_cells: bool
-    drift: Path | None
-    summary: Path | None
-    no_summary: bool
-    fail_if: list[str] | None
-    require_signature: Path | None
-    log_form: str | None
-    quiet: bool
-    as_json: bool
+    options: ScoreOptions
 
     def run(self) -> None:
-        """Raises InputError before a row is scored; ends with 1 if no row was, or a condition holds."""
+        """Raises InputError before a row is scored; exits with 1 if no row was, or a condition holds."""
         self._check_options()
-        self._begin()
+        self.begun = datetime.now(UTC)
+        self.conditions = [Condition.parsed(text) for text in self.options.fail_if or ()]
+        self.log: Log = log_of("score", self.options.log)
+        self.inputs, self.destination = self._paths()
+        self.routes = chosen_routes(self.options.model, self.options.models)
+        self.models = [self._scoring_model(route.model) for route in self.routes]
         self._check_kinds()
-        self._open()
+        if self.options.triage is not None and not self._on_spark:
+            check_output(self.destination, [self.options.triage])
+        self.thresholds = self._thresholds()
+        self.scorers = self._scorer_options()
+        self.headers = self.options.headers
+        self.layout = self.options.layout(languages=self.options.languages)
         if self._on_spark:
             self._run_on_spark()
         else:
             self._run_here()
 
+    # Options and files
+
     def _check_options(self) -> None:
-        rules.check_inputs(self.input_, self.output, self.as_json)
-        if self._has_pipes:
-            rules.not_with_pipes({"--resume": self.resume, "--engine": self.engine != "local"})
-        rules.check_words(self.tags, self.tokens)
-        rules.check_documents(self.doc_ids, self.documents)
+        options = self.options
+        inputs, pipes = options.input_, "-" in (*options.input_, options.output)
+        if len(inputs) > 2:
+            count = f"not {len(inputs)} times"
+            raise InputError(f"--input is given once (a table) or twice (source, target), {count}")
+        if len(inputs) > 1 and "-" in inputs:
+            raise InputError("standard input is one table", remedy="give two files, or one -")
+        if options.json and options.output == "-":
+            remedy = "leave one of them out"
+            raise InputError("--json and --output - both write to stdout", remedy=remedy)
+        if pipes:
+            unused = {"--resume": options.resume, "--engine": options.engine != "local"}
+            _check_unused(unused, "cannot be combined with - (stdin, stdout)", "give files")
+        if options.tags is not None:
+            if not options.tokens:
+                raise InputError("--tags needs --tokens", remedy="add --tokens, or leave it out")
+            check_threshold_metric(options.tags, "--tags")
+        if options.doc_ids is not None and options.documents is None:
+            raise InputError("--doc-ids needs --documents", remedy="add --documents, or leave it out")
+        self.piped = Piped() if pipes else None
 
-    def _begin(self) -> None:
-        self.begun = datetime.now(UTC)
-        self.conditions = [Condition.parsed(text) for text in self.fail_if or ()]
-        self.log: Log = log_of("score", self.log_form)
-        self.piped = Piped() if self._has_pipes else None
-        self.inputs, self.destination = self._as_files(self.piped)
-        self.routes = chosen_routes(self.model, self.models)
-        self.by = [self._scoring_model(route.model) for route in self.routes]
-
-    @property
-    def _has_pipes(self) -> bool:
-        return "-" in (*self.input_, self.output)
-
-    def _as_files(self, piped: Piped | None) -> tuple[list[Path], Path]:
+    def _paths(self) -> tuple[list[Path], Path]:
+        names, output, piped = self.options.input_, self.options.output, self.piped
         if piped is None:
-            return [Path(name) for name in self.input_], Path(self.output)
-        inputs = [piped.read(sys.stdin.buffer) if name == "-" else Path(name) for name in self.input_]
-        return inputs, piped.output(inputs) if self.output == "-" else Path(self.output)
+            return [Path(name) for name in names], Path(output)
+        inputs = [piped.read(sys.stdin.buffer) if name == "-" else Path(name) for name in names]
+        return inputs, piped.output(inputs) if output == "-" else Path(output)
 
     def _scoring_model(self, name: str) -> ScoringModel:
-        folder, identity = model_folder(name, self.require_signature)
-        return ScoringModel(name, folder, identity, registered(name, folder), self.require_signature)
+        signature = self.options.require_signature
+        folder, identity = model_folder(name, signature)
+        return ScoringModel(name, folder, identity, registered(name, folder), signature)
+
+    @cached_property
+    def _reads_translation_files(self) -> bool:
+        return any(translation_kind(path) is not None for path in self.inputs)
 
     @property
     def _in_place(self) -> bool:
-        return rules.is_translation_file(str(self.destination))
-
-    @cached_property
-    def _of_files(self) -> bool:
-        return any(rules.is_translation_file(str(name)) for name in self.inputs)
+        return self._reads_translation_files and translation_kind(self.destination) is not None
 
     @cached_property
     def _on_spark(self) -> bool:
-        return on_spark(self.engine, self.master)
+        return on_spark(self.options.engine, self.options.master)
 
     def _check_kinds(self) -> None:
-        if not self._of_files:
-            rules.only_of_files({
-                "--sheet": self.sheet, "--header-row": self.header_row != 1, "--languages": self.languages,
-            })  # fmt: skip
+        options, remedy = self.options, "leave it out for XLIFF, TMX and XLSX"
+        if not self._reads_translation_files:
+            unused = {
+                "--sheet": options.sheet, "--header-row": options.header_row != 1,
+                "--languages": options.languages,
+            }  # fmt: skip
+            _check_unused(unused, "is for XLIFF, TMX or XLSX", "leave it out for tables")
             return
-        rules.only_of_tables({
-            "a second --input": self.inputs[1:], "--engine": self.engine != "local", "--models": self.models,
-        })  # fmt: skip
+        unused = {
+            "a second --input": self.inputs[1:], "--engine": options.engine != "local",
+            "--models": options.models,
+        }  # fmt: skip
+        _check_unused(unused, "is for tables", remedy)
         if self._in_place:
-            rules.only_of_tables({
-                "--tokens": self.tokens, "--keep": self.keep, "--safe-cells": self.safe_cells,
-                "--resume": self.resume, "--workers": self.workers, "--documents": self.documents,
-                "--known": self.known,
-            })  # fmt: skip
+            unused = {
+                "--tokens": options.tokens, "--keep": options.keep, "--safe-cells": options.safe_cells,
+                "--resume": options.resume, "--workers": options.workers, "--documents": options.documents,
+                "--reuse-scores": options.reuse_scores,
+            }  # fmt: skip
+            _check_unused(unused, "is for tables", remedy)
 
-    def _open(self) -> None:
-        if self.triage is not None and not self._on_spark:
-            check_output(self.destination, [self.triage])
-        self.thresholds = self._thresholds_of_each()
-        self.options = self._options_of_each()
-        self.headers = name_pairs(self.columns or (), "--columns")
-        self.layout = self._table_layout()
+    def _thresholds(self) -> list[Thresholds | None]:
+        path = self.options.triage
+        if path is None:
+            return [None] * len(self.models)
+        if self.options.models is not None and path.suffix.lower() == ".json":
+            remedy = "give a cost table (.yaml)"
+            raise InputError("holds thresholds of one model", location=path, remedy=remedy)
+        return [_thresholds_of(path, model) for model in self.models]
 
-    def _options_of_each(self) -> list[Options]:
-        cache = CACHE_WITH_TOKENS if self.tokens else CACHE
-        asked = Options(
-            self.interval, self.explain, self.tokens, cache=cache if self.cache else 0,
-            flags=self.flags, outside=self.outside, tag_by=self.tags or "f1_mult",
+    def _scorer_options(self) -> list[Options]:
+        options = self.options
+        cache = CACHE_WITH_TOKENS if options.tokens else CACHE
+        common = Options(
+            options.interval, options.explain, options.tokens, cache=cache if options.cache else 0,
+            flags=options.flags, outside=options.outside, tag_by=options.tags or "f1_mult",
         )  # fmt: skip
         return [
-            replace(asked, triage=decision, with_model=one.label if self.with_model else "")
-            for decision, one in zip(self.thresholds, self.by, strict=True)
+            replace(common, triage=thresholds, with_model=model.label if options.with_model else "")
+            for thresholds, model in zip(self.thresholds, self.models, strict=True)
         ]
 
-    def _thresholds_of_each(self) -> list[Thresholds | None]:
-        path = self.triage
-        if path is None:
-            return [None] * len(self.by)
-        if self.models is not None and path.suffix.lower() == ".json":
-            raise InputError(
-                "holds thresholds of one model", location=path, remedy="give a cost table (.yaml)"
-            )
-        return [_thresholds_of(path, one) for one in self.by]
-
-    @property
-    def _wants_drift(self) -> bool:
-        return self.drift is not None or any(condition.most is None for condition in self.conditions)
-
-    def _table_layout(self) -> Layout:
-        return table_layout(
-            self.delimiter, self.quoting, self.encoding, self.decimal,
-            sheet=self.sheet, header_row=self.header_row, languages=self.languages,
-        )  # fmt: skip
+    def _check_profiles(self) -> None:
+        if self.options.drift is not None or any(condition.most is None for condition in self.conditions):
+            for model in self.models:
+                Profile.load(model.folder)  # raises for a model without one
 
     # On Spark
 
     def _run_on_spark(self) -> None:
-        thresholds = self.thresholds[0]
-        rules.only_local({
-            "--resume": self.resume, "--workers": self.workers, "--summary": self.summary,
-            "--documents": self.documents, "--delimiter": self.delimiter, "--quoting": self.quoting,
-            "--encoding": self.encoding, "--decimal": self.decimal, "--models": self.models,
-            "--known": self.known,
-        })  # fmt: skip
-        if self._wants_drift:
-            rules.check_profile(self.by[0].folder)
+        options = self.options
+        unused = {
+            "--resume": options.resume, "--workers": options.workers, "--summary": options.summary,
+            "--documents": options.documents, "--delimiter": options.delimiter, "--quoting": options.quoting,
+            "--encoding": options.encoding, "--decimal": options.decimal, "--models": options.models,
+            "--reuse-scores": options.reuse_scores,
+        }  # fmt: skip
+        _check_unused(unused, "is for the local engine", "leave out either it or --engine spark")
+        self._check_profiles()
         done = self._score_on_spark()
         warnings = () if done.drift is None else done.drift.warnings
         self._show(done, None)
-        tell_input(self.log, warnings, done.not_checked)
-        if self.drift is not None:
-            write_drift(self.drift, done.drift)
-        if thresholds is not None and not self._mute:
-            show_actions(thresholds, done.actions, done.scored)
+        warn_of_input(self.log, warnings, done.not_checked)
+        if options.drift is not None:
+            write_drift(options.drift, done.drift)
+        if self.thresholds[0] is not None and not self._no_progress:
+            show_actions(self.thresholds[0], done.actions, done.scored)
         self._end(done.rows, done.scored, warnings)
 
     def _score_on_spark(self) -> "ScoredTable":
         from qe.scoring.spark.scoring import check_inputs, score_table
         from qe.scoring.spark.session import spark_session
 
-        model, others = self.by[0], [file for file in (self.triage, self.drift) if file is not None]
-        source = check_inputs(self.input_)
-        check_apart(self.destination, [Path(source), model.folder, *others])
-        with spark_session(self.master, quiet=self._mute) as session:
+        options, model = self.options, self.models[0]
+        source = check_inputs(options.input_)
+        files = [file for file in (options.triage, options.drift) if file is not None]
+        check_apart(self.destination, [Path(source), model.folder, *files])
+        with spark_session(options.master, quiet=self._no_progress) as session:
             return score_table(
-                session, model.folder, source, self.output, identity=model.identity,
-                options=self.options[0], columns=self.headers, keep=self.keep, suffix=self.suffix,
-                safe=self.safe_cells, overwrite=self.overwrite, chunk=self.chunk,
+                session, model.folder, source, options.output, identity=model.identity,
+                options=self.scorers[0], columns=self.headers, keep=options.keep, suffix=options.suffix,
+                safe=options.safe_cells, overwrite=options.overwrite, chunk=options.chunk,
             )  # fmt: skip
 
     # On this machine
 
     def _run_here(self) -> None:
         self._check_files()
-        of_documents = self._document_ids()
+        ids = self._document_ids()
         job = self._job()
-        self.log.event("begin", model=job.model.to_json(), inputs=self.input_, output=self.output)
-        done = self._score_in_place(job) if self._of_files and self._in_place else self._score(job)
-        self._tell(done, of_documents, job)
+        output = self.options.output
+        self.log.event("begin", model=job.model.to_json(), inputs=self.options.input_, output=output)
+        done = self._score_in_place(job) if self._in_place else self._score(job)
+        self._report(done, ids, job)
         seconds = (datetime.now(UTC) - self.begun).total_seconds()
-        self.log.event("end", output=self.output, **done.counts, seconds=seconds)
+        self.log.event("end", output=output, **done.counts, seconds=seconds)
         self._end(done.rows, done.scored, done.warnings)
 
     @cached_property
     def _sources(self) -> list[Path]:
-        return [] if self._of_files else files_of(self.inputs)
+        return [] if self._reads_translation_files else files_of(self.inputs)
 
     @cached_property
-    def _read(self) -> list[Path]:
-        models = [one.folder for one in self.by]
-        given = [path for path in (self.triage, self.known, self.models) if path]
-        return [*self.inputs, *self._sources, self.destination, *models, *given]
+    def _files(self) -> list[Path]:
+        options, models = self.options, [model.folder for model in self.models]
+        read = [path for path in (options.triage, options.reuse_scores, options.models) if path]
+        return [*self.inputs, *self._sources, self.destination, *models, *read]
 
     @cached_property
-    def _place(self) -> Path | None:
-        rules.check_summary(self.summary, self.no_summary)
-        if self.no_summary or (self.output == "-" and self.summary is None):
+    def _summary(self) -> Path | None:
+        options = self.options
+        if options.summary is not None and options.no_summary:
+            remedy = "leave one of them out"
+            raise InputError("--summary and --no-summary exclude each other", remedy=remedy)
+        if options.no_summary or (options.output == "-" and options.summary is None):
             return None
-        return self.summary or beside(self.destination)
+        return options.summary or beside(self.destination)
 
     def _check_files(self) -> None:
-        read = self._read
-        if self.models is not None:
-            check_output(self.destination, [self.models])
-            rules.only_of_one({"--drift": self.drift, "--known": self.known})
-        if self.drift is not None:
-            check_output(self.drift, read)
-        for one in self.by if self._wants_drift else ():
-            rules.check_profile(one.folder)
-        for written in filter(None, (self.destination, self._place, self.drift)):
+        options = self.options
+        if options.models is not None:
+            check_output(self.destination, [options.models])
+            unused = {"--drift": options.drift, "--reuse-scores": options.reuse_scores}
+            _check_unused(unused, "is for one model", "leave it out with --models")
+        if options.drift is not None:
+            check_output(options.drift, self._files)
+        self._check_profiles()
+        for written in filter(None, (self.destination, self._summary, options.drift)):
             for folder in (path for path in self.inputs if path.is_dir()):
                 check_outside(written, folder)
             check_unread(written, self.inputs)
-        if self._place is not None:
-            check_output(self._place, [*read, *([self.drift] if self.drift else [])])
-            if self.summary is None:
-                check_place(self._place)
+        if self._summary is not None:
+            check_output(self._summary, [*self._files, *([options.drift] if options.drift else [])])
+            if options.summary is None:
+                check_place(self._summary)
 
     def _document_ids(self) -> DocumentIds | None:
-        layout = self.layout
-        if self.documents is None:
+        options, layout = self.options, self.layout
+        if options.documents is None:
             return None
-        ids = Path(self.doc_ids) if self.doc_ids else None
-        others = [path for path in (self.drift, self._place, ids) if path]
-        check_output(self.documents, [*self._read, *others])
-        kind_of(self.documents)
-        if self._of_files:
-            model = Model.load(self.by[0].folder, identity=self.by[0].identity)
+        ids = Path(options.doc_ids) if options.doc_ids else None
+        others = [path for path in (options.drift, self._summary, ids) if path]
+        check_output(options.documents, [*self._files, *others])
+        kind_of(options.documents)
+        if self._reads_translation_files:
+            model = Model.load(self.models[0].folder, identity=self.models[0].identity)
             layout = replace(layout, languages=languages_of(model))
-        return DocumentIds.found(open_all(self.inputs, layout), self.doc_ids)
+        return DocumentIds.found(open_all(self.inputs, layout), options.doc_ids)
 
     @cached_property
     def _routed(self) -> Routes | None:
-        if self.models is None:
+        if self.options.models is None:
             return None
-        return Routes(self.models, list(map(Destination, self.routes, self.by, self.options)))
+        return Routes(self.options.models, list(map(Destination, self.routes, self.models, self.scorers)))
 
     def _job(self) -> JobSummary:
         named = str if self.piped is None else self.piped.named
         return JobSummary(
-            self._routed or self.by[0], self._sources or self.inputs, self.destination, self._given,
-            self.begun, self._place, named, len(self.inputs) == 2,
+            self._routed or self.models[0], self._sources or self.inputs, self.destination, self._listed(),
+            self.begun, self._summary, named, len(self.inputs) == 2,
         )  # fmt: skip
 
-    @property
-    def _given(self) -> dict[str, object]:
-        given = {
-            "columns": self.columns, "delimiter": self.delimiter, "quoting": self.quoting,
-            "encoding": self.encoding, "decimal": self.decimal, "sheet": self.sheet,
-            "header-row": self.header_row, "languages": self.languages, "models": self.models,
-            "interval": self.interval, "explain": self.explain, "triage": self.triage,
-            "tokens": self.tokens, "tags": self.tags, "flags": self.flags, "outside": self.outside,
-            "with-model": self.with_model, "keep": self.keep, "suffix": self.suffix,
-            "safe-cells": self.safe_cells, "known": self.known, "resume": self.resume,
-            "cache": None if self.cache else "no", "workers": self.workers, "chunk": self.chunk,
-            "fail-if": self.fail_if, "documents": self.documents, "doc-ids": self.doc_ids,
-        }  # fmt: skip
+    def _listed(self) -> dict[str, object]:
+        values = {name: value for name, value in vars(self.options).items() if name not in _UNLISTED}
+        values["cache"] = None if self.options.cache else "no"
         return {
-            name: str(value) if isinstance(value, Path) else value for name, value in given.items() if value
+            name.replace("_", "-"): str(value) if isinstance(value, Path) else value
+            for name, value in values.items()
+            if value
         }
 
     def _score_in_place(self, job: JobSummary) -> ScoredFile:
-        model = self.by[0]
+        options, model = self.options, self.models[0]
         return score_in_place(
             model.folder, self.inputs[0], self.destination, identity=model.identity,
-            options=self.options[0], columns=self.headers, layout=self.layout, suffix=self.suffix,
-            overwrite=self.overwrite, job_summary=job,
+            options=self.scorers[0], columns=self.headers, layout=self.layout, suffix=options.suffix,
+            overwrite=options.overwrite, job_summary=job,
         )  # fmt: skip
 
     def _score(self, job: JobSummary) -> ScoredFile:
-        model = self.by[0]
-        with self.log.progress(self._mute) as progress:
+        options, model = self.options, self.models[0]
+        with self.log.progress(self._no_progress) as progress:
             return score_file(
                 self._routed or model.folder, self.inputs, self.destination, identity=model.identity,
-                options=self.options[0], columns=self.headers, layout=self.layout, keep=self.keep,
-                suffix=self.suffix, safe=self.safe_cells, job_summary=job, known=self.known,
-                resume=self.resume, overwrite=self.overwrite, workers=self.workers, chunk=self.chunk,
-                progress=progress,
+                options=self.scorers[0], columns=self.headers, layout=self.layout, keep=options.keep,
+                suffix=options.suffix, safe=options.safe_cells, job_summary=job, known=options.reuse_scores,
+                resume=options.resume, overwrite=options.overwrite, workers=options.workers,
+                chunk=options.chunk, progress=progress,
             )  # fmt: skip
 
-    # What is told
+    # The report
 
     @property
-    def _unsaid(self) -> bool:
-        return self.quiet or (self.output == "-" and isinstance(self.log, JsonLog))
+    def _silent(self) -> bool:
+        return self.options.quiet or (self.options.output == "-" and isinstance(self.log, JsonLog))
 
     @property
-    def _mute(self) -> bool:
-        return self.quiet or self.as_json
+    def _no_progress(self) -> bool:
+        return self.options.quiet or self.options.json
 
-    def _tell(self, done: ScoredFile, of_documents: DocumentIds | None, job: JobSummary) -> None:
-        for told in done.notes:
-            self.log.tell("note", f"{self.input_[0]}: {told}", quiet=self.quiet)
-        tell_input(self.log, done.warnings, done.not_checked)
-        if self.drift is not None:
-            write_drift(self.drift, done.drift)
-        if self.documents is not None and of_documents is not None:
-            self._write_documents(self.documents, of_documents)
-        if self.piped is not None and self.output == "-":
+    def _report(self, done: ScoredFile, ids: DocumentIds | None, job: JobSummary) -> None:
+        options = self.options
+        for note in done.notes:
+            self.log.tell("note", f"{options.input_[0]}: {note}", quiet=options.quiet)
+        warn_of_input(self.log, done.warnings, done.not_checked)
+        if options.drift is not None:
+            write_drift(options.drift, done.drift)
+        if options.documents is not None and ids is not None:
+            self._write_documents(options.documents, ids)
+        if self.piped is not None and options.output == "-":
             self.piped.write(self.destination)
-        with redirect_stdout(sys.stderr if self.output == "-" else sys.stdout):
-            self._show(done, job.model.to_json() if self.as_json else None)
+        with redirect_stdout(sys.stderr if options.output == "-" else sys.stdout):
+            self._show(done, job.model.to_json() if options.json else None)
             thresholds = self.thresholds[0]
-            if thresholds is not None and self.models is None and not (self.as_json or self._unsaid):
+            if thresholds is not None and options.models is None and not (options.json or self._silent):
                 show_actions(thresholds, done.actions, done.scored)
 
     def _write_documents(self, path: Path, ids: DocumentIds) -> None:
-        found = score_documents(ids, self.destination, f"score{self.suffix if self.keep else ''}")
-        write_documents(path, found)
-        if "" in found:
-            told = f"{found[''].segments:,} rows name no document: they are together in one without a name"
-            self.log.tell("note", f"{path}: {told}", quiet=self.quiet)
+        column = f"score{self.options.suffix if self.options.keep else ''}"
+        documents = score_documents(ids, self.destination, column)
+        write_documents(path, documents)
+        if "" in documents:
+            rows = f"{documents[''].segments:,} rows name no document: they form one without a name"
+            self.log.tell("note", f"{path}: {rows}", quiet=self.options.quiet)
 
     def _show(self, done: "ScoredFile | ScoredTable", model: Mapping[str, object] | None) -> None:
-        if self.as_json:
-            print(summary_json(done, self.output, model))
-        elif not self._unsaid:
-            show_scored(done, self.output)
+        if self.options.json:
+            print(summary_json(done, self.options.output, model))
+        elif not self._silent:
+            show_scored(done, self.options.output)
 
     def _end(self, rows: int, scored: int, drift: Sequence[str]) -> None:
-        told = list(failures(self.conditions, rows, scored, drift))
-        for sentence in told:
+        failed = list(failures(self.conditions, rows, scored, drift))
+        for sentence in failed:
             self.log.tell("failed", f"failed: {sentence}")
-        if told:
+        if failed:
             raise typer.Exit(1)
+
+
+def _check_unused(options: Mapping[str, object], problem: str, remedy: str) -> None:
+    for name, value in options.items():
+        if value:
+            raise InputError(f"{name} {problem}", remedy=remedy)
 
 
 def _thresholds_of(path: Path, model: ScoringModel) -> Thresholds:

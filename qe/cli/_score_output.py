@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from qe.scoring.spark.scoring import ScoredTable
 
 
-def tell_input(log: Log, warnings: Sequence[str], not_checked: Mapping[str, str]) -> None:
-    """On stderr: what was not looked for, and how the input departs from the training data."""
+def warn_of_input(log: Log, warnings: Sequence[str], not_checked: Mapping[str, str]) -> None:
+    """On stderr: what was not looked for, and how the input differs from the training data."""
     for kind, reason in not_checked.items():
-        log.tell("warning", f"{kind} are not looked for: {reason}")
+        log.tell("warning", f"{kind} are not checked: {reason}")
     for warning in warnings:
-        log.tell("warning", f"the input departs from the training data: {warning}")
+        log.tell("warning", f"the input differs from the training data: {warning}")
 
 
 def show_actions(thresholds: Thresholds, actions: Mapping[str, int], scored: int) -> None:
@@ -42,12 +42,14 @@ def summary_json(done: "ScoredFile | ScoredTable", output: str, model: Mapping[s
 def show_scored(done: "ScoredFile | ScoredTable", output: str) -> None:
     """For people: how many rows were scored, where their scores are from, why others have none."""
     if getattr(done, "unchanged", False):
-        print(f"{output} is finished: the same job made it, so nothing is to do (--overwrite: anew)")
+        print(
+            f"{output} is finished: the same job made it, so there is nothing to do (--overwrite repeats it)"
+        )
     print(f"{done.scored:,} of {done.rows:,} rows scored: {output}")
     if repeated := getattr(done, "repeated", 0):
-        print(f"  {repeated:,} ({percent(repeated / done.scored)}) took the score of an equal segment")
+        print(f"  {repeated:,} ({percent(repeated / done.scored)}) reused the score of an equal segment")
     if known := getattr(done, "known", 0):
-        print(f"  {known:,} ({percent(known / done.scored)}) kept the score of an earlier job")
+        print(f"  {known:,} ({percent(known / done.scored)}) reused the score of an earlier job")
     for name, route in getattr(done, "routes", {}).items():
         print(f"  {route.scored:,} of {route.rows:,} rows scored: {name}")
     for kind, count in sorted(getattr(done, "flagged", {}).items()):

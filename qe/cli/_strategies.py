@@ -1,29 +1,55 @@
-"""What `qe learners` and `qe selectors` print."""
+"""`qe learners` and `qe selectors`: list and describe what experiments can name."""
 
+from importlib import import_module
 from typing import Any
 
-from features.basics.catalogue import Catalogue
-from qe.cli._common import print_json
+from qe.cli._application import Application
+from qe.cli._common import emit
+
+_LIST = """List the {noun}s: what each is, and which of its parameters a search draws.
+
+Example:
+
+    qe {noun}s list
+"""
+_DESCRIBE = """Describe a {noun}: what it does, its source, and its parameters with defaults and search space.
+
+Example:
+
+    qe {noun}s describe {example}
+
+arguments:
+  name  A {noun}, as in `qe {noun}s list`.
+"""
 
 
-def print_all(catalogue: Catalogue[Any], as_json: bool) -> None:
-    from qe.display.terminal import show
-    from qe.getting_started.catalogue.strategies import listing, strategies
+def strategies_application(noun: str, module: str, example: str) -> Application:
+    """The verb for the catalogue of a module, such as LEARNERS of qe.learning.learner."""
+    app = Application()
 
-    if as_json:
-        print_json("strategies", {f"{catalogue.noun}s": [one.to_json() for one in strategies(catalogue)]})
-        return
-    show(listing(catalogue))
+    def catalogue() -> Any:
+        return getattr(import_module(module), f"{noun.upper()}S")
 
+    def group() -> None: ...
 
-def print_one(catalogue: Catalogue[Any], name: str, as_json: bool) -> None:
-    from qe.display.terminal import show
-    from qe.getting_started.catalogue.strategies import parameters_table, strategy
+    def list_(json: bool = False) -> None:
+        from qe.getting_started.catalogue.strategies import listing, strategies
 
-    one = strategy(catalogue, name)
-    if as_json:
-        print_json("strategy", one.to_json())
-        return
-    print(one.documentation, end="\n\n")
-    if one.parameters:
-        show(parameters_table(one))
+        content = {f"{noun}s": [one.to_json() for one in strategies(catalogue())]} if json else {}
+        emit("strategies", content, json, *([] if json else [listing(catalogue())]))
+
+    def describe(name: str, json: bool = False) -> None:
+        from qe.getting_started.catalogue.strategies import parameters_table, strategy
+
+        one = strategy(catalogue(), name)
+        if not json:
+            print(one.documentation, end="\n\n")
+        emit("strategy", one.to_json(), json, *([parameters_table(one)] if one.parameters else []))
+
+    group.__doc__ = f"List and describe {noun}s: the names and parameters that experiments take."
+    list_.__doc__ = _LIST.format(noun=noun)
+    describe.__doc__ = _DESCRIBE.format(noun=noun, example=example)
+    app.callback()(group)
+    app.command(name="list")(list_)
+    app.command()(describe)
+    return app

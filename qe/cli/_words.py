@@ -1,15 +1,15 @@
 """Word-level evaluation behind `qe evaluate words`: files in, tables or JSON out."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import cast
 
 import numpy as np
 
 from features.basics.array_types import BoolArray
 from features.basics.assignments import named_files
 from features.basics.errors import InputError
+from qe.cli._evaluation_options import WordOptions
 from qe.cli._progress import progress_bar
 from qe.data.tag_files import (
     Layout,
@@ -28,53 +28,25 @@ from qe.evaluation.word_level import (
     cross_thresholded,
     evaluate_words,
 )
+from qe.statistics.family import Scope
 
-if TYPE_CHECKING:
-    pass
+_Part = tuple[TagFile, dict[str, TagFile]]
 
 
-@dataclass(frozen=True)
-class WordOptions:
-    """How probabilities become tags, and what is compared.
-
-    layout     tags (gap, word, gap, ...), words, gaps or source
-    source     gold tags of source words, evaluated beside those of the target
-    sources    [NAME=]FILE of source words, where they are not in the systems' own files
-    threshold  on P(BAD)
-    tune       [NAME=]FILE of probabilities for the development set `tune_gold`, where thresholds are chosen
-    folds      choose thresholds inside so many folds of the segments themselves
-    """
-
-    layout: Layout
-    threshold: float | None
-    tune: Sequence[str]
-    tune_gold: Path | None
-    folds: int | None
-    metric: str
-    source: Path | None
-    sources: Sequence[str]
-    baselines: Sequence[str]
-    samples: int | None
-    seed: int
-    correction: str
-    family: Any
-
-    def __post_init__(self) -> None:
-        check_threshold_metric(self.metric, "--thresholds-by")
-        ways = [self.threshold is not None, bool(self.tune), self.folds is not None]
-        if sum(ways) > 1:
-            raise InputError("--threshold, --tune and --folds exclude each other", remedy="give one of them")
-        if bool(self.tune) != (self.tune_gold is not None):
-            raise InputError("--tune and --tune-gold go together", remedy="give both")
-        if self.source is not None and self.layout != "tags":
-            raise InputError("--source-gold goes with the layout `tags`", remedy="leave one of them out")
-        if self.sources and self.source is None:
-            raise InputError("--source-predictions needs --source-gold", remedy="give both")
-        if self.source is not None and self.tune:
-            raise InputError(
-                "--source-gold does not go with --tune",
-                remedy="evaluate source words by themselves: --layout source",
-            )
+def check_options(options: WordOptions) -> None:
+    """Raises InputError for options that exclude or need each other."""
+    check_threshold_metric(options.thresholds_by, "--thresholds-by")
+    if sum([options.threshold is not None, bool(options.tune), options.folds is not None]) > 1:
+        raise InputError("--threshold, --tune and --folds exclude each other", remedy="give one of them")
+    if bool(options.tune) != (options.tune_gold is not None):
+        raise InputError("--tune and --tune-gold go together", remedy="give both")
+    if options.source_gold is not None and options.layout != "tags":
+        raise InputError("--source-gold needs the layout `tags`", remedy="leave one of them out")
+    if options.source_predictions and options.source_gold is None:
+        raise InputError("--source-predictions needs --source-gold", remedy="give both")
+    if options.source_gold is not None and options.tune:
+        remedy = "evaluate source words separately: --layout source"
+        raise InputError("--source-gold and --tune exclude each other", remedy=remedy)
 
 
 def evaluate_tag_files(
@@ -84,44 +56,41 @@ def evaluate_tag_files(
 
     Raises InputError for files that do not fit each other, and probabilities without a way to tags.
     """
-    parts = _parts(gold, systems, options.layout)
-    if options.source is not None:
-        parts |= _parts(options.source, _of_source(systems, options.sources), "source")
+    parts = _parts(gold, systems, cast(Layout, options.layout))
+    if options.source_gold is not None:
+        parts |= _parts(options.source_gold, _of_source(systems, options.source_predictions or ()), "source")
     tuning = _tuning(systems, options)
     reports = {}
     with progress_bar(quiet) as progress:
-        for part, (own, files) in parts.items():
+        for part, (labels, files) in parts.items():
             tags = {
-                name: _tags(name, file, own, tuning.get((name, part)), options)
+                name: _tags(name, file, labels, tuning.get((name, part)), options)
                 for name, file in files.items()
             }
             reports[part] = evaluate_words(
-                own.bad == 1,
+                labels.bad == 1,
                 tags,
-                own.offsets,
-                baselines=options.baselines,
+                labels.offsets,
+                baselines=options.baseline or (),
                 samples=options.samples,
                 seed=options.seed,
-                correction=options.correction,
-                family=options.family,
+                correction=options.correct,
+                family=cast(Scope, options.family),
                 probabilities={name: file.bad for name, file in files.items() if file.probabilities},
                 progress=progress,
             )
     return reports
 
 
-_Part = tuple[TagFile, dict[str, TagFile]]
-
-
 def _parts(gold: Path, systems: Sequence[str], layout: Layout) -> dict[str, _Part]:
-    labels = _read_gold(gold)
+    whole = _read_gold(gold)
     files = _named(systems, layout)
     for file in files.values():
-        same_tags(labels, file)
+        same_tags(whole, file)
     by_system = {name: file.parts(layout) for name, file in files.items()}
     return {
-        part: (own, {name: parts[part] for name, parts in by_system.items()})
-        for part, own in labels.parts(layout).items()
+        part: (labels, {name: parts[part] for name, parts in by_system.items()})
+        for part, labels in whole.parts(layout).items()
     }
 
 
@@ -130,13 +99,13 @@ def _of_source(systems: Sequence[str], sources: Sequence[str]) -> list[str]:
     unknown = sorted(named.keys() - names.keys())
     if unknown:
         raise InputError(f"--source-predictions names '{unknown[0]}'", remedy=f"systems: {', '.join(names)}")
-    given = list(sources)
+    arguments = list(sources)
     for argument, (name, path) in zip(systems, names.items(), strict=True):
         if name not in named and (is_scored(path) or is_word_submission(path)):
-            given.append(argument)
+            arguments.append(argument)
         elif name not in named:
             raise InputError(f"no source words of '{name}'", remedy=f"add --source-predictions {name}=FILE")
-    return given
+    return arguments
 
 
 def _read_gold(path: Path) -> TagFile:
@@ -163,7 +132,8 @@ def _tags_of(path: Path, layout: Layout) -> TagFile:
 def _tuning(systems: Sequence[str], options: WordOptions) -> dict[tuple[str, str], float]:
     if options.tune_gold is None:
         return {}
-    files, tuned = _named(systems, options.layout), _named(options.tune, options.layout)
+    layout = cast(Layout, options.layout)
+    files, tuned = _named(systems, layout), _named(options.tune or (), layout)
     gold = _read_gold(options.tune_gold)
     for name, file in files.items():
         if file.probabilities and name not in tuned:
@@ -173,9 +143,9 @@ def _tuning(systems: Sequence[str], options: WordOptions) -> dict[tuple[str, str
         if name not in files:
             raise InputError(f"--tune names '{name}'", remedy=f"systems: {', '.join(files)}")
         same_tags(gold, file)
-        for part, own in gold.parts(options.layout).items():
-            given = file.parts(options.layout)[part]
-            thresholds[name, part] = best_threshold(own.bad == 1, given.bad, options.metric)
+        for part, labels in gold.parts(layout).items():
+            probabilities = file.parts(layout)[part].bad
+            thresholds[name, part] = best_threshold(labels.bad == 1, probabilities, options.thresholds_by)
     return thresholds
 
 
@@ -188,7 +158,7 @@ def _tags(name: str, file: TagFile, gold: TagFile, tuned: float | None, options:
             file.bad,
             gold.offsets,
             folds=options.folds,
-            metric=options.metric,
+            metric=options.thresholds_by,
             seed=options.seed,
         )
     threshold = options.threshold if tuned is None else tuned

@@ -6,15 +6,14 @@ from typing import Annotated
 import typer
 
 from qe.cli._application import Application
-from qe.cli._common import print_json
-from qe.cli._options import CacheDir, Json
+from qe.cli._common import emit
 
 app = Application(default="list")
 
 
 @app.callback()
 def cache() -> None:
-    """How large the cache of resources and features is; remove what nobody uses.
+    """How large the cache of resources and features is; remove unused entries.
 
     Example:
 
@@ -23,49 +22,45 @@ def cache() -> None:
 
 
 @app.command(name="list")
-def list_(cache_dir: CacheDir = None, as_json: Json = False) -> None:
-    """List what lies in the cache: entries, sizes, and how long nobody has used them.
+def list_(cache_dir: Path | None = None, json: bool = False) -> None:
+    """List the entries of the cache: kind, size, and days since the last use.
 
     Example:
 
         qe cache list
     """
     from features.storage.cache_folder import default_cache
-    from qe.display.terminal import show
     from qe.resources.cached import cache_table, cached
 
     folder = cache_dir or default_cache()
     entries = cached(folder)
-    if as_json:
-        told = [{"kind": e.kind, "path": str(e.path), "bytes": e.size, "days": e.days} for e in entries]
-        print_json("cache-list", {"folder": str(folder), "entries": told})
-    elif entries:
-        show(cache_table(folder, entries))
-    else:
-        print(f"{folder}: nothing is cached")
+    content = [{"kind": e.kind, "path": e.path, "bytes": e.size, "days": e.days} for e in entries]
+    shown = cache_table(folder, entries) if entries else f"{folder}: nothing is cached"
+    emit("cache-list", {"folder": folder, "entries": content}, json, shown)
 
 
 @app.command()
 def prune(
-    days: Annotated[
-        float, typer.Option(min=0, metavar="DAYS", help="Remove what nobody has used for so long.")
-    ] = 30,
-    only: Annotated[
-        list[str] | None, typer.Option(metavar="KIND ...", help="Only these kinds, such as features.")
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be removed.")] = False,
-    cache_dir: CacheDir = None,
-    as_json: Json = False,
+    days: Annotated[float, typer.Option(min=0)] = 30,
+    only: list[str] | None = None,
+    dry_run: bool = False,
+    cache_dir: Path | None = None,
+    json: bool = False,
 ) -> None:
-    """Remove what nobody has used for a while; all of it is made again when it is needed.
+    """Remove entries that have not been used for a while; they are made again when they are needed.
 
-    Encoders stay: they are yours. Do not prune with --days 0 while qe works.
+    Encoders stay: they are yours. Do not prune with --days 0 while another `qe` runs.
 
     Example:
 
         qe cache prune --days 90
 
         qe cache prune --only features --dry-run
+
+    options:
+      --days DAYS  Remove entries that have not been used for this many days.
+      --only KIND  Remove entries of this kind only, such as features. Repeatable.
+      --dry-run  Only show what would be removed.
     """
     from features.basics.errors import known_name
     from features.storage.cache_folder import default_cache
@@ -73,12 +68,11 @@ def prune(
     from qe.resources.cached import KINDS, cached, old, remove
 
     kinds = [known_name("kind of cache", name, KINDS) for name in only or KINDS]
-    folder: Path = cache_dir or default_cache()
+    folder = cache_dir or default_cache()
     entries = old(cached(folder, kinds), days)
     size = sum(entry.size for entry in entries) if dry_run else remove(entries)
-    if as_json:
-        told = {"removed": 0 if dry_run else len(entries), "found": len(entries), "bytes": size}
-        print_json("cache-prune", {"folder": str(folder), **told})
-    else:
-        what = "would be removed" if dry_run else "removed"
-        print(f"{folder}: {len(entries)} entries {what}, {number(size / 1e6, 1)} MB")
+    removed = 0 if dry_run else len(entries)
+    content = {"folder": folder, "removed": removed, "found": len(entries), "bytes": size}
+    action = "would be removed" if dry_run else "removed"
+    shown = f"{folder}: {len(entries)} entries {action}, {number(size / 1e6, 1)} MB"
+    emit("cache-prune", content, json, shown)

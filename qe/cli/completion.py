@@ -1,9 +1,7 @@
 """`qe completion`: print a script by which the shell completes verbs and options."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 SHELLS = ("bash", "zsh")
 # In zsh what reads scripts of bash needs the completion of zsh, which a plain shell has not begun.
@@ -38,24 +36,25 @@ complete -o default -F _qe qe
 """
 
 
-def completion(
-    shell: Annotated[str, typer.Argument(metavar="bash|zsh", help="The shell.")] = "bash",
-) -> None:
+def completion(shell: str = "bash") -> None:
     """Print a script that completes verbs, options and their choices in the shell.
 
-    Files are completed as ever.
+    Files are completed as usual.
 
     Examples:
 
         qe completion bash > ~/.local/share/bash-completion/completions/qe
 
         echo 'source <(qe completion zsh)' >> ~/.zshrc
+
+    arguments:
+      shell bash|zsh  The shell.
     """
     from features.basics.errors import unknown_name
 
     if shell not in SHELLS:
         raise unknown_name("shell", shell, SHELLS)
-    typer.echo(_script() if shell == "bash" else _ZSH.format(script=_script()), nl=False)
+    print(_script() if shell == "bash" else _ZSH.format(script=_script()), end="")
 
 
 def _script() -> str:

@@ -1,29 +1,25 @@
 """`qe demo`: run the whole main job on artificial data; no files, no network."""
 
 from pathlib import Path
-from typing import Annotated
 
-from qe.cli._options import Quiet, output_option, seed_option
+from qe.cli._options import Seed
 from qe.cli._progress import progress_bar
 from qe.display.numbers import count
 
 
-def demo(
-    output: Annotated[
-        Path, output_option("--output", "-o", help="Folder for everything the demo makes.")
-    ] = Path("output/demo"),
-    seed: Annotated[int, seed_option("Seed of the artificial data.")] = 1,
-    quiet: Quiet = False,
-) -> None:
-    """Run the whole main job on ARTIFICIAL data: no network, no files of yours.
+def demo(output: Path = Path("output/demo"), seed: Seed = 1, quiet: bool = False) -> None:
+    """Run the whole workflow on ARTIFICIAL data: no network, no files of yours.
 
     An invented language pair, 20,000 sentence pairs, the output of a flawed translator, its post-edits and
-    three judges; then resources, the 17 baseline features, a search, evaluation against two baselines with
-    significance, tracking, registration, and scores for 2,000 new translations.
+    three annotators; then resources, the 17 baseline features, a search, evaluation against two baselines
+    with significance tests, tracking, registration, and scores for 2,000 new translations.
 
     Example:
 
         qe demo --output output/demo
+
+    output:
+      -o, --output DIR  Folder for everything that the demo makes.
     """
     from qe.cli._summary import print_comparisons, print_outcome
     from qe.getting_started.demo.run import demo as run

@@ -1,127 +1,58 @@
 """`qe evaluate`: score predictions against gold labels: intervals, significance."""
 
-from functools import partial
+from math import nan
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
+from features.basics.errors import InputError
 from qe.cli._application import Application
-from qe.cli._buckets import BucketOptions
 from qe.cli._common import emit, group_files, groups
-from qe.cli._options import (
-    INPUT,
-    TESTS,
-    Bands,
-    Baseline,
-    Bucket,
-    Column,
-    Corpus,
-    Correct,
-    Family,
-    Gold,
-    GoldColumn,
-    Group,
-    Json,
-    LowerIsBetter,
-    Margin,
-    Quiet,
-    Resamples,
-    input_option,
-    output_option,
-    seed_option,
-    test_option,
-)
+from qe.cli._evaluation_options import BucketOptions, OracleOptions
+from qe.cli._options import Resamples, Seed
 from qe.cli._progress import progress_bar
 from qe.cli._word_tags import words
 
 if TYPE_CHECKING:
     from qe.data.score_files import ScoreFile
     from qe.evaluation.bayes import BayesianComparison
-    from qe.evaluation.evaluate import Report
 
 app = Application(default="evaluate")
-_oracle_option = partial(typer.Option, rich_help_panel="oracles")
 
 
 @app.command()
 def evaluate(
-    gold: Gold,
-    predictions: Annotated[
-        list[str] | None,
-        input_option(metavar="[NAME=]FILE...", help="Predictions of each system."),
-    ] = None,
-    more: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[[NAME=]FILE...]", help="More systems.", rich_help_panel=INPUT),
-    ] = None,
-    column: Column = None,
-    gold_column: GoldColumn = None,
-    lower_is_better: LowerIsBetter = False,
-    documents: Annotated[
-        Path | None,
-        input_option(
-            metavar="FILE",
-            help="The document of each line: documents are scored, by the means of their segments.",
-        ),
-    ] = None,
-    scale_low: Annotated[float | None, input_option(help="Lowest label; those below are errors.")] = None,
-    scale_high: Annotated[float | None, input_option(help="Highest label; those above are errors.")] = None,
-    baseline: Baseline = None,
-    test: Annotated[
-        str,
-        test_option(
-            metavar="ar|bootstrap|win-ratio|tukey|scheffe",
-            help="Approximate randomization, paired bootstrap (win-ratio: Koehn 2004), or all at once.",
-        ),
-    ] = "ar",
+    gold: Path,
+    oracles: OracleOptions,
+    buckets: BucketOptions,
+    predictions: list[str] | None = None,
+    more: list[str] | None = None,
+    column: str | None = None,
+    gold_column: str | None = None,
+    lower_is_better: bool = False,
+    documents: Path | None = None,
+    scale_low: float | None = None,
+    scale_high: float | None = None,
+    baseline: list[str] | None = None,
+    test: str = "ar",
     samples: Resamples = None,
-    seed: Annotated[int, seed_option("Seed of the resamples.", TESTS)] = 0,
-    correct: Correct = "holm",
-    family: Family = "metric",
-    group: Group = None,
-    margin: Margin = None,
-    bayes: Annotated[
-        bool,
-        test_option("--bayes", help="Also the probability that a system is better, or within --margin."),
-    ] = False,
-    bayes_folds: Annotated[
-        Path | None,
-        test_option(metavar="FILE", help="Fold per line: --bayes compares scores of folds."),
-    ] = None,
-    bucket: Bucket = None,
-    bands: Bands = None,
-    corpus: Corpus = None,
-    oracle: Annotated[
-        list[str] | None,
-        _oracle_option(
-            metavar="hter|bleu|effort",
-            help="Also score what knows the post-edits (hter, bleu) or the labels (effort); repeatable.",
-        ),
-    ] = None,
-    target: Annotated[Path | None, _oracle_option(metavar="FILE", help="Translations by line.")] = None,
-    post_edit: Annotated[Path | None, _oracle_option(metavar="FILE", help="Their post-edits.")] = None,
-    target_language: Annotated[
-        str | None,
-        _oracle_option(metavar="CODE", help="Language of the translations, for hter."),
-    ] = None,
-    official: Annotated[
-        bool,
-        output_option("--official", help="Score as WMT12's scorer, its rounding included."),
-    ] = False,
-    output: Annotated[
-        Path | None,
-        output_option("--output", "-o", metavar="FILE", help="Also write the JSON report here."),
-    ] = None,
-    json: Json = False,
-    quiet: Quiet = False,
+    seed: Seed = 0,
+    correct: str = "holm",
+    family: str = "metric",
+    group: list[str] | None = None,
+    margin: list[str] | None = None,
+    bayes: bool = False,
+    bayes_folds: Path | None = None,
+    official: bool = False,
+    output: Path | None = None,
+    json: bool = False,
+    quiet: bool = False,
 ) -> None:
-    """Score predictions against gold labels, with intervals and pairwise significance.
+    """Score predictions against gold labels, with intervals and pairwise significance tests.
 
     DeltaAvg, Spearman, Pearson, Kendall, MAE, RMSE, shares of large (>= 1) and small (<= 0.1) errors, with
-    95 % jackknife intervals. • marks the winners; with one --baseline the table groups the systems that beat
-    it, do not differ from it, and lose to it. ? is a p-value that so few units cannot give. Oracles are what
-    nobody is expected to beat (findings of WMT12, 6.4).
+    95 % jackknife intervals. • marks the winners; with one --baseline the table groups the systems that are
+    better, not different, and worse. ? is a p-value that so few units cannot give. Oracles are upper bounds
+    that no system is expected to beat (findings of WMT12, 6.4).
 
     Examples:
 
@@ -135,31 +66,44 @@ def evaluate(
 
         qe evaluate --gold effort.txt --predictions svr.tsv --oracle hter --target mt.es --post-edit pe.es
         --target-language es
+
+    input:
+      --predictions [NAME=]FILE...  Predictions of each system.
+      more [[NAME=]FILE...]  More systems.
+      --documents FILE  The document of each line: documents are scored, by the means of their segments.
+      --scale-low X  Lowest possible label; a smaller one is an error.
+      --scale-high X  Highest possible label; a larger one is an error.
+
+    tests:
+      --test ar|bootstrap|win-ratio|tukey|scheffe  Approximate randomization, paired bootstrap (win-ratio:
+          Koehn 2004), or a test of all systems at once.
+      --bayes  Also the probability that a system is better, or within --margin.
+      --bayes-folds FILE  Fold per line: --bayes compares the scores of folds.
+
+    output:
+      --official  Score as the official scorer of WMT12, including its rounding.
+      -o, --output FILE  Also write the JSON report to this file.
     """
-    from features.basics.errors import InputError
     from features.storage.files import read_lines
     from features.storage.outputs import check_output
     from qe.data.dataset import LabelScale
     from qe.data.score_files import read_scores, same_segments
+    from qe.evaluation.evaluate import evaluate as evaluate_systems
+    from qe.evaluation.evaluate import metrics_of
+    from qe.statistics.equivalence import margins
 
     systems = _systems([*(predictions or ()), *(more or ())], column)
-    if not (systems or oracle):
+    if not (systems or oracles.oracle):
         raise InputError("nothing to evaluate", remedy="give --predictions, or --oracle")
     if output is not None:
-        given = [
-            gold,
-            target,
-            post_edit,
-            documents,
-            *(file.path for file in systems.values()),
-            *group_files(group).values(),
-            bayes_folds,
-            *BucketOptions(bucket or [], bands, corpus, None).files(),
-        ]
-        check_output(output, [path for path in given if path is not None])
+        inputs = [
+            gold, oracles.target, oracles.post_edit, documents, bayes_folds,
+            *(file.path for file in systems.values()), *group_files(group).values(), *buckets.files(),
+        ]  # fmt: skip
+        check_output(output, [path for path in inputs if path is not None])
     labels = read_scores(gold, gold_column, scale_low, scale_high)
     if documents is not None:
-        if group or oracle or bucket or bayes_folds is not None or official:
+        if group or oracles.oracle or buckets.bucket or bayes_folds is not None or official:
             raise InputError(
                 "--documents makes documents the units",
                 remedy="leave out --group, --bucket, --oracle, --bayes-folds and --official",
@@ -177,83 +121,68 @@ def evaluate(
             "--bayes needs a region of practical equivalence", remedy="give --margin METRIC=MARGIN"
         )
     if official:
-        if baseline or group or oracle or margin or bucket:
+        if baseline or group or oracles.oracle or margin or buckets.bucket:
             raise InputError(
                 "--official only scores",
                 remedy="leave out --baseline, --group, --oracle, --margin and --bucket",
             )
         _official(labels, systems, scale.sign, json, output)
         return
-    from qe.cli._oracles import OracleOptions, oracles_json, scored_oracles
+    units = groups(group or [])
+    scored = oracles.scored(labels, scale, units, samples, seed)
+    content: dict[str, Any] = {"systems": {}, "comparisons": []}
+    shown: list[Any] = []
+    delta_avg: dict[str, float] = {}
+    if systems:
+        target = oracles.target
+        text = None if target is None else ("translation", list(read_lines(target)))
+        columns = [scale.sign * file.scores for file in systems.values() if not file.ranks_only]
+        bands = buckets.read(text, columns)
+        bayesian = _bayes(labels, systems, scale.sign, margin, bayes_folds, units, seed) if bayes else []
+        names: Any = {"test": test, "correction": correct, "family": family}
+        with progress_bar(quiet) as progress:
+            report = evaluate_systems(
+                labels.scores,
+                {name: (scale.sign if f.ranks_only else 1) * f.scores for name, f in systems.items()},
+                scale,
+                baselines=baseline or [],
+                metrics=[*metrics_of(scale, labels.scores), "ranking_accuracy"] if documents else None,
+                samples=samples,
+                seed=seed,
+                groups=units if documents is None else {"document": range(len(labels.scores))},
+                rankings=[name for name, file in systems.items() if file.ranks_only],
+                margins=margins(margin or [], metrics_of(scale)),
+                buckets=bands,
+                progress=progress,
+                **names,
+            )
+        delta_avg = {name: scores.metrics.get("delta_avg", nan) for name, scores in report.systems.items()}
+        content = report.to_json() | ({"bayesian": [one.to_json() for one in bayesian]} if bayes else {})
+        shown = [] if json else _shown(report, bayesian)
+    if scored:
+        from qe.evaluation.oracle_table import best_system, oracle_table
 
-    options = OracleOptions(oracle or (), target, post_edit, target_language)
-    oracles = scored_oracles(options, labels, scale, groups(group or []), samples, seed)
-    if not systems:
-        content: dict[str, Any] = {"systems": {}, "comparisons": []} | oracles_json(oracles, {})
-        emit("evaluate", content, json, output)
-        if not (json or quiet):
-            _print_oracles(content)
-        return
-    from math import nan
-
-    from qe.evaluation.evaluate import evaluate as evaluate_systems
-    from qe.evaluation.evaluate import metrics_of
-    from qe.statistics.equivalence import margins
-
-    text = None if target is None else ("translation", list(read_lines(target)))
-    own = [scale.sign * file.scores for file in systems.values() if not file.ranks_only]
-    parts = BucketOptions(bucket or [], bands, corpus, text, own).read()
-    probabilities = (
-        _bayes(labels, systems, scale.sign, margin or [], bayes_folds, group or [], seed) if bayes else []
-    )
-    names: Any = {"test": test, "correction": correct, "family": family}
-    with progress_bar(quiet) as progress:
-        report = evaluate_systems(
-            labels.scores,
-            {name: (scale.sign if file.ranks_only else 1) * file.scores for name, file in systems.items()},
-            scale,
-            baselines=baseline or [],
-            metrics=[*metrics_of(scale, labels.scores), "ranking_accuracy"] if documents else None,
-            samples=samples,
-            seed=seed,
-            groups=groups(group or []) if documents is None else {"document": range(len(labels.scores))},
-            rankings=[name for name, file in systems.items() if file.ranks_only],
-            margins=margins(margin or [], metrics_of(scale)),
-            buckets=parts,
-            progress=progress,
-            **names,
-        )
-    delta_avg = {name: scores.metrics.get("delta_avg", nan) for name, scores in report.systems.items()}
-    content = report.to_json() | oracles_json(oracles, delta_avg)
-    if bayes:
-        content["bayesian"] = [one.to_json() for one in probabilities]
-    emit("evaluate", content, json, output)
-    if not json:
-        _print_tables(report)
-        _print_buckets(report)
-        _print_bayes(probabilities)
-        _print_oracles(content)
+        content["oracles"] = {name: oracle.to_json(delta_avg) for name, oracle in scored.items()}
+        best = best_system({name: figures["delta_avg"] for name, figures in content["systems"].items()})
+        shown += [oracle_table(content["oracles"], best)] if systems or not quiet else []
+    emit("evaluate", content, json, *shown, output=output)
 
 
-def _print_buckets(report: "Report") -> None:
-    from qe.display.terminal import say, show
+def _shown(report: Any, bayesian: "list[BayesianComparison]") -> list[Any]:
+    from qe.evaluation.bayes import bayesian_lines
     from qe.evaluation.bucket_table import bucket_notes, bucket_tables
+    from qe.evaluation.report_tables import notes, report_tables
 
+    shown = [*report_tables(report), *notes(report)]
     if report.buckets is not None:
-        show(*bucket_tables(report.buckets))
-        say(*bucket_notes(report.buckets))
+        shown += [*bucket_tables(report.buckets), *bucket_notes(report.buckets)]
+    return [*shown, *bayesian_lines(bayesian)]
 
 
 def _bayes(
-    labels: "ScoreFile",
-    systems: "dict[str, ScoreFile]",
-    sign: float,
-    margin: list[str],
-    folds: Path | None,
-    group: list[str],
-    seed: int,
-) -> "list[BayesianComparison]":
-    from features.basics.errors import InputError
+    labels: "ScoreFile", systems: "dict[str, ScoreFile]", sign: float, margin: list[str] | None,
+    folds: Path | None, units: dict[str, list[str]] | None, seed: int,
+) -> "list[BayesianComparison]":  # fmt: skip
     from features.storage.files import read_lines
     from qe.evaluation.bayes import bayesian_comparisons
     from qe.evaluation.evaluate import DEFAULT_METRICS
@@ -263,17 +192,8 @@ def _bayes(
     if len(columns) < len(systems):
         raise InputError("a submission of ranks has no scores to compare", location="--bayes")
     lines = None if folds is None else list(read_lines(folds))
-    ropes = margins(margin, DEFAULT_METRICS)
-    return bayesian_comparisons(
-        sign * labels.scores, columns, ropes, folds=lines, groups=groups(group), seed=seed
-    )
-
-
-def _print_bayes(probabilities: "list[BayesianComparison]") -> None:
-    from qe.display.terminal import say
-    from qe.evaluation.bayes import bayesian_lines
-
-    say(*bayesian_lines(probabilities))
+    regions = margins(margin or [], DEFAULT_METRICS)
+    return bayesian_comparisons(sign * labels.scores, columns, regions, folds=lines, groups=units, seed=seed)
 
 
 def _systems(arguments: list[str], column: str | None) -> "dict[str, ScoreFile]":
@@ -287,39 +207,18 @@ def _systems(arguments: list[str], column: str | None) -> "dict[str, ScoreFile]"
 
 
 def _official(
-    gold: "ScoreFile",
-    systems: "dict[str, ScoreFile]",
-    sign: float,
-    json: bool,
-    output: Path | None,
+    gold: "ScoreFile", systems: "dict[str, ScoreFile]", sign: float, json: bool, output: Path | None
 ) -> None:
     from dataclasses import replace
 
     from qe.evaluation.official_scorer import official_lines, official_scores
 
     submissions = {name: replace(file.submission(sign), method=name) for name, file in systems.items()}
-    scores = {name: official_scores(gold.submission(sign), given) for name, given in submissions.items()}
-    systems_json = {name: score.to_json() for name, score in scores.items()}
-    emit("evaluate", {"systems": systems_json, "comparisons": []}, json, output)
+    scores = {name: official_scores(gold.submission(sign), one) for name, one in submissions.items()}
+    content = {"systems": {name: score.to_json() for name, score in scores.items()}, "comparisons": []}
+    emit("evaluate", content, json, output=output)
     if not json:
-        typer.echo("".join(official_lines(submissions[name], scores[name]) for name in scores), nl=False)
-
-
-def _print_oracles(content: dict[str, Any]) -> None:
-    from qe.display.terminal import show
-    from qe.evaluation.oracle_table import best_system, oracle_table
-
-    if "oracles" in content:
-        best = best_system({name: scores["delta_avg"] for name, scores in content["systems"].items()})
-        show(oracle_table(content["oracles"], best))
-
-
-def _print_tables(report: "Report") -> None:
-    from qe.display.terminal import say, show
-    from qe.evaluation.report_tables import notes, report_tables
-
-    show(*report_tables(report))
-    say(*notes(report))
+        print("".join(official_lines(submissions[name], scores[name]) for name in scores), end="")
 
 
 app.command()(words)

@@ -1,13 +1,11 @@
 """`qe features`: list and describe features, extract a feature table."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from qe.cli._application import Application
-from qe.cli._common import on_spark, print_json
-from qe.cli._options import CacheDir, DataRoot, Engine, Json, Master, Overrides, Quiet, output_option
+from qe.cli._common import emit, on_spark
+from qe.cli._options import ExperimentOptions
 from qe.cli._progress import progress_bar
 
 if TYPE_CHECKING:
@@ -22,75 +20,61 @@ def features() -> None:
 
 
 @app.command(name="list")
-def list_(
-    measured: Annotated[
-        bool, typer.Option("--measure", help="Measure the costs now, on generated data with small resources.")
-    ] = False,
-    as_json: Json = False,
-    quiet: Quiet = False,
-) -> None:
-    """List the feature families and the sets of them: what each is and what it costs.
+def list_(measure: bool = False, json: bool = False, quiet: bool = False) -> None:
+    """List the feature families and the named sets, with their costs.
 
     Costs are microseconds of processor time per segment (benchmarks/studies/costs_families.py).
-    `describe` and --json say what each needs.
+    `describe` and --json also give what each needs.
 
     Example:
 
         qe features list
+
+    options:
+      --measure  Measure the costs now, on generated data with small resources.
     """
-    from qe.display.terminal import say, show
     from qe.getting_started.catalogue.costs import FeatureCosts
     from qe.getting_started.catalogue.features import families, sets
     from qe.getting_started.catalogue.listing import listing
 
-    if measured:
+    if measure:
         from qe.getting_started.catalogue.measurement import measure_on_demo
 
         with progress_bar(quiet) as progress:
             costs = measure_on_demo(progress)
     else:
         costs = FeatureCosts.load()
-    if as_json:
-        from dataclasses import asdict
-
-        listed = {
-            "families": [asdict(family) for family in families(costs)],
-            "sets": [asdict(entry) for entry in sets(costs)],
-        }
-        print_json("features-list", listed)
-        return
-    show(*listing(costs))
-    say(f"Costs: {costs.measured}, {costs.machine}; {costs.data}")
+    content = {"families": list(families(costs)), "sets": list(sets(costs))} if json else {}
+    shown: Any = () if json else (*listing(costs), f"Costs: {costs.measured}, {costs.machine}; {costs.data}")
+    emit("features-list", content, json, *shown)
 
 
 @app.command()
-def describe(
-    name: Annotated[str, typer.Argument(help="A feature family or a set, as in `qe features list`.")],
-    as_json: Json = False,
-) -> None:
+def describe(name: str, json: bool = False) -> None:
     """Describe a family or a set: every feature with definition, source and unit.
 
-    Of a set also what its source has and it lacks. `baseline17` is a family and a set with the same features.
+    For a set, also the features of its source that it lacks. `baseline17` is a family and a set with the same
+    features.
 
     Examples:
 
         qe features describe baseline17
 
         qe features describe uu-explicit99
+
+    arguments:
+      name  A feature family or a set, as in `qe features list`.
     """
-    from qe.display.terminal import show
+    from dataclasses import asdict
+
     from qe.getting_started.catalogue.features import describe as described
     from qe.getting_started.catalogue.listing import features_table
 
     subject, entries = described(name)
-    if as_json:
-        from dataclasses import asdict
-
-        print_json("features-describe", {**asdict(subject), "features": [asdict(e) for e in entries]})
-        return
-    print(_text(subject))
-    if entries:
-        show(features_table(entries))
+    content = {**asdict(subject), "features": list(entries)}
+    if not json:
+        print(_text(subject))
+    emit("features-describe", content, json, *([features_table(entries)] if entries else []))
 
 
 def _text(subject: "Family | Set") -> str:
@@ -115,35 +99,30 @@ def _text(subject: "Family | Set") -> str:
 
 @app.command()
 def extract(
-    experiment: Annotated[Path, typer.Argument(help="Experiment file: its dataset, resources and features.")],
-    output: Annotated[
-        Path, output_option("--output", "-o", help="Parquet file (.parquet); one row per segment.")
-    ],
-    data_root: DataRoot = None,
-    settings: Overrides = None,
-    cache_dir: CacheDir = None,
-    engine: Engine = "local",
-    master: Master = None,
-    quiet: Quiet = False,
-) -> None:
+    experiment: Path, output: Path, settings: ExperimentOptions, engine: str = "local",
+    master: str | None = None, quiet: bool = False,
+) -> None:  # fmt: skip
     """Extract the feature table of an experiment's dataset: split, id, gold label, features.
 
-    Families that learn from labels are cross-fitted on the training rows; on Spark too this happens here, and
-    the executors compute all other families (docs/scale.md).
+    Families that learn from labels are cross-fitted on the training rows. With Spark this is done on this
+    machine, and the executors compute all other families (docs/scale.md).
 
     Example:
 
         qe features extract experiments/wmt12/baseline-own.yaml --data-root ../shared/data -o features.parquet
 
         qe features extract output/demo/demo.yaml --engine spark --output features.parquet
+
+    arguments:
+      experiment  Experiment file: its dataset, resources and features.
+
+    output:
+      -o, --output FILE  Parquet file (.parquet); one row per segment.
     """
     from features.basics.progress import silent
-    from qe.config.experiment import load
     from qe.getting_started.catalogue.feature_tables import extract as run
-    from qe.resources.cache import default_cache
 
-    loaded = load(experiment, data_root=data_root, overrides=settings or ())
-    cache = cache_dir or default_cache()
+    loaded, cache = settings.load(experiment), settings.cache
     if on_spark(engine, master):
         from qe.scoring.spark.extraction import Executors
         from qe.scoring.spark.session import spark_session
@@ -159,46 +138,37 @@ def extract(
 
 @app.command()
 def consistency(
-    source: Annotated[Path, typer.Option(help="Source segments, one per line, in the order of documents.")],
-    target: Annotated[Path, typer.Option(help="Their translations.")],
-    doc_ids: Annotated[Path, typer.Option(help="The document of each line.")],
-    resources: Annotated[
-        Path,
-        typer.Option(help="Bundle with `aligner` and `phrase_table` (qe resources build)."),
-    ],
-    output: Annotated[
-        Path, output_option("--output", "-o", help="Table (TSV), a row for each segment, names in front.")
-    ],
-    alignment: Annotated[
-        Path | None, typer.Option(help="The decoder's own links (Pharaoh). (default: the aligner's)")
-    ] = None,
-    quiet: Quiet = False,
-    as_json: Json = False,
-) -> None:
-    """Find phrases that a document repeats, and whether they are translated alike.
+    source: Path, target: Path, doc_ids: Path, resources: Path, output: Path, alignment: Path | None = None,
+    quiet: bool = False, json: bool = False,
+) -> None:  # fmt: skip
+    """Find phrases that a document repeats, and whether they are translated consistently.
 
-    The measure follows Carpuat and Simard 2012.
-
-    The table is for the family `precomputed` (`columns: header`): what it says of a segment depends on the
-    rest of its document, so that no model that scores rows can have it.
+    The measure follows Carpuat and Simard 2012. The table is for the family `precomputed`
+    (`columns: header`): the values of a segment depend on the rest of its document, so that no model that
+    scores single rows can compute them.
 
     Example:
 
         qe features consistency --source train.en --target train.es --doc-ids documents.txt
         --resources output/en-es --output consistency.tsv
-    """
 
+    options:
+      --source FILE  Source segments, one per line, in the order of documents.
+      --target FILE  Their translations.
+      --doc-ids FILE  The document of each line.
+      --resources DIR  Bundle with `aligner` and `phrase_table` (qe resources build).
+      --alignment FILE  The decoder's own links (Pharaoh). (default: those of the aligner)
+
+    output:
+      -o, --output FILE  Table (TSV) with a header, one row per segment.
+    """
     from features.storage.outputs import check_output
     from qe.resources.consistency import consistency_of
 
     check_output(output, [source, target, doc_ids, resources, *([alignment] if alignment else [])])
-    with progress_bar(quiet or as_json) as progress:
+    with progress_bar(quiet or json) as progress:
         found = consistency_of(source, target, doc_ids, resources, alignment, progress)
         found.write(output)
-    if as_json:
-        print_json("features-consistency", found.summary())
-    else:
-        from qe.display.terminal import show
-
-        show(found.table())
-        print(f"{found.segments:,} segments: {output}")
+    emit(
+        "features-consistency", found.summary(), json, found.table(), f"{found.segments:,} segments: {output}"
+    )

@@ -1,12 +1,9 @@
-"""`qe labels`: make labels from post-edits (HTER) or from several judges."""
+"""`qe labels`: make labels from post-edits (HTER) or from several annotators."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from qe.cli._common import print_json
-from qe.cli._options import Json, Quiet, input_option, output_option
+from qe.cli._common import emit
 from qe.cli._progress import progress_bar
 
 if TYPE_CHECKING:
@@ -14,30 +11,21 @@ if TYPE_CHECKING:
 
 
 def labels(
-    target: Annotated[Path | None, input_option(help="Translations, one per line, plain or gzip.")] = None,
-    post_edit: Annotated[Path | None, input_option(help="Their post-edits, line by line.")] = None,
-    target_language: Annotated[
-        str | None, input_option(help="ISO 639 code of the translations, such as es.")
-    ] = None,
-    source: Annotated[Path | None, input_option(help="Sources; only their number is checked.")] = None,
-    judges: Annotated[
-        Path | None, input_option(help="Instead: scores of several judges, one line per segment.")
-    ] = None,
-    max_difference: Annotated[
-        float, input_option(help="Segments whose judges differ by more get no label.")
-    ] = 1.0,
-    output: Annotated[
-        Path | None,
-        output_option("--output", "-o", help="Table per segment: .tsv, .csv, .jsonl or .parquet."),
-    ] = None,
-    quiet: Quiet = False,
-    as_json: Json = False,
+    target: Path | None = None,
+    post_edit: Path | None = None,
+    target_language: str | None = None,
+    source: Path | None = None,
+    judges: Path | None = None,
+    max_difference: float = 1.0,
+    output: Path | None = None,
+    quiet: bool = False,
+    json: bool = False,
 ) -> None:
-    """Compute HTER and class error rates from post-edits.
+    """Compute HTER and error rates by class from post-edits.
 
     The classes are inflection, reordering, missing, extra and lexical.
 
-    With --judges, one label per segment: the mean of the judges, who weigh 3, 2 and 1 by their standard
+    With --judges, one label per segment: the mean of the annotators, weighted 3, 2 and 1 by their standard
     deviations (findings of WMT12, 6.1).
 
     Examples:
@@ -45,47 +33,47 @@ def labels(
         qe labels --source s.en --target mt.es --post-edit pe.es --target-language es --output labels.tsv
 
         qe labels --judges effort3scores --output effort.tsv
+
+    input:
+      --target FILE  Translations, one per line, plain or gzip.
+      --post-edit FILE  Their post-edits, line by line.
+      --source FILE  Sources; only their number is checked.
+      --judges FILE  Instead of post-edits: scores of several annotators, one line per segment.
+      --max-difference X  With --judges: segments whose annotators differ by more get no label.
+
+    output:
+      -o, --output FILE  Table with one row per segment: .tsv, .csv, .jsonl or .parquet.
     """
+    from features.basics.errors import InputError
     from features.storage.outputs import check_apart
+    from qe.data.edit_rates_table import edit_rates_table
     from qe.data.labels import check_output
 
-    given = (source, target, post_edit, judges)
     if output is not None:
         check_output(output)
-        check_apart(output, [path for path in given if path is not None])
+        check_apart(output, [path for path in (source, target, post_edit, judges) if path is not None])
+    location = [] if output is None else [f"per segment: {output}"]
     if judges is not None:
-        _from_judges(judges, max_difference, output, as_json)
+        _from_judges(judges, max_difference, output, json, location)
         return
     if target is None or post_edit is None or target_language is None:
-        from features.basics.errors import InputError
-
         raise InputError(
             "nothing to make labels from",
             remedy="give --target, --post-edit and --target-language, or --judges",
         )
-    corpus = _from_post_edits(source, target, post_edit, target_language, output, quiet)
-    if as_json:
-        print_json("labels", {"corpus": corpus})
-    else:
-        _print(corpus, output)
+    files = {"source": source, "target": target, "post_edit": post_edit}
+    corpus = _from_post_edits(files, target_language, output, quiet)
+    emit("labels", {"corpus": corpus}, json, edit_rates_table(corpus), *location)
 
 
 def _from_post_edits(
-    source: Path | None,
-    target: Path,
-    post_edit: Path,
-    language: str,
-    output: Path | None,
-    quiet: bool,
+    files: "Mapping[str, Path | None]", language: str, output: Path | None, quiet: bool
 ) -> "Mapping[str, Any]":
     from qe.data.labels import from_post_edits, save_table
     from qe.data.reading import Reading, equal_lengths
 
-    given = {"source": source, "target": target, "post_edit": post_edit}
-    files = {name: path for name, path in given.items() if path is not None}
-
     reading = Reading(Path())
-    columns = {name: reading.lines(path) for name, path in files.items()}
+    columns = {name: reading.lines(path) for name, path in files.items() if path is not None}
     equal_lengths(columns)
     with progress_bar(quiet) as progress:
         labels = from_post_edits(columns["target"].texts, columns["post_edit"].texts, language, progress)
@@ -94,39 +82,25 @@ def _from_post_edits(
     return labels.corpus()
 
 
-def _judged(path: Path, max_difference: float, output: Path | None) -> "Mapping[str, Any]":
+def _from_judges(
+    path: Path, max_difference: float, output: Path | None, json: bool, location: list[str]
+) -> None:
     from qe.data.judges import judged_labels
     from qe.data.labels import save_table
     from qe.data.reading import Reading
-
-    reading = Reading(Path())
-    judged = judged_labels(reading.matrix(reading.lines(path), "score", None, None), max_difference)
-    if output is not None:
-        save_table(judged.table(), output)
-    return judged.to_json()
-
-
-def _from_judges(path: Path, max_difference: float, output: Path | None, as_json: bool) -> None:
     from qe.display.numbers import number
 
-    summary = _judged(path, max_difference, output)
-    if as_json:
-        print_json("labels-judges", {"judges": summary})
-        return
+    reading = Reading(Path())
+    labels = judged_labels(reading.matrix(reading.lines(path), "score", None, None), max_difference)
+    if output is not None:
+        save_table(labels.table(), output)
+    summary = labels.to_json()
     weights = ", ".join(map(number, summary["weights"]))
-    typer.echo(f"{summary['segments']} segments, weights of the judges: {weights}")
-    typer.echo(
-        f"{summary['excluded']} segments without a label: their judges differ by more than {max_difference:g}"
-    )
-    typer.echo(f"labels: mean {number(summary['mean'], 4)}, standard deviation {number(summary['sd'], 4)}")
-    if output is not None:
-        typer.echo(f"per segment: {output}")
-
-
-def _print(corpus: "Mapping[str, Any]", output: Path | None) -> None:
-    from qe.data.edit_rates_table import edit_rates_table
-    from qe.display.terminal import say, show
-
-    show(edit_rates_table(corpus))
-    if output is not None:
-        say(f"per segment: {output}")
+    emit(
+        "labels-judges", {"judges": summary}, json,
+        f"{summary['segments']} segments, weights of the annotators: {weights}",
+        f"{summary['excluded']} segments without a label: their annotators differ by more than "
+        f"{max_difference:g}",
+        f"labels: mean {number(summary['mean'], 4)}, standard deviation {number(summary['sd'], 4)}",
+        *location,
+    )  # fmt: skip

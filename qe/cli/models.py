@@ -7,16 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from qe.cli._application import Application
-from qe.cli._common import print_json
-from qe.cli._options import Json
+from qe.cli._common import emit
 
 if TYPE_CHECKING:
     from qe.tracking.registry import Version
-
-Name = Annotated[str, typer.Argument(metavar="NAME", help="A registered model.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be deleted.")]
-Model = Annotated[str, typer.Argument(help="Model folder, or models:/NAME@champion.")]
-
 
 app = Application(default="list")
 
@@ -32,96 +26,89 @@ def models() -> None:
 
 
 @app.command(name="list")
-def list_(
-    name: Annotated[str | None, typer.Argument(help="One registered model; default: all of them.")] = None,
-    as_json: Json = False,
-) -> None:
+def list_(name: str | None = None, json: bool = False) -> None:
     """List registered models: versions with aliases, metrics, data and fingerprints.
 
     Example:
 
         qe models qe-demo
+
+    arguments:
+      name  A registered model. (default: all)
     """
     from dataclasses import asdict
 
-    from qe.display.terminal import show
     from qe.tracking import registry
     from qe.tracking.registry_table import versions_table
 
     names = registry.model_names() if name is None else [name]
     versions = [version for one in names for version in registry.model_versions(one)]
-    if as_json:
-        print_json("models-list", {"models": [{**asdict(v), "uri": v.uri} for v in versions]})
-    elif versions:
-        show(versions_table(versions))
-    else:
-        print("no models are registered yet; `qe train` registers what it trains")
+    content = {"models": [{**asdict(version), "uri": version.uri} for version in versions]}
+    empty = "no models are registered yet; `qe train` registers what it trains"
+    emit("models-list", content, json, versions_table(versions) if versions else empty)
 
 
 @app.command()
-def delete(
-    name: Name,
-    versions: Annotated[list[str], typer.Argument(metavar="VERSION ...", help="Numbers of versions.")],
-    dry_run: DryRun = False,
-    as_json: Json = False,
-) -> None:
-    """Delete versions of a registered model; none that an alias names.
+def delete(name: str, versions: list[str], dry_run: bool = False, json: bool = False) -> None:
+    """Delete versions of a registered model; versions with an alias are refused.
 
-    The files go when MLflow collects them (`mlflow gc`). Output folders of runs stay.
+    The files are removed when MLflow collects them (`mlflow gc`). Output folders of runs stay.
 
     Example:
 
         qe models delete qe-demo 2 3
+
+    arguments:
+      name NAME  A registered model.
+      versions VERSION ...  Numbers of versions.
+
+    options:
+      --dry-run  Only show what would be deleted.
     """
     from qe.tracking.housekeeping import chosen
 
-    _delete(chosen(name, versions), dry_run, as_json)
+    _delete(chosen(name, versions), dry_run, json)
 
 
 @app.command(name="keep-last")
 def keep_last(
-    name: Name,
-    number: Annotated[int, typer.Argument(metavar="N", min=0, help="How many of the newest stay.")],
-    dry_run: DryRun = False,
-    as_json: Json = False,
+    name: str, number: Annotated[int, typer.Argument(min=0)], dry_run: bool = False, json: bool = False
 ) -> None:
-    """Delete all versions but the last N.
+    """Delete all versions except the last N.
 
-    Versions with an alias, and the one that a rollback goes back to, stay, too.
+    Versions with an alias, and the one that a rollback returns to, also stay.
 
     Example:
 
         qe models keep-last qe-demo 5
+
+    arguments:
+      name NAME  A registered model.
+      number N  How many of the newest versions stay.
+
+    options:
+      --dry-run  Only show what would be deleted.
     """
     from qe.tracking.housekeeping import to_delete
 
-    _delete(to_delete(name, number), dry_run, as_json)
+    _delete(to_delete(name, number), dry_run, json)
 
 
-def _delete(versions: "Sequence[Version]", dry_run: bool, as_json: bool) -> None:
+def _delete(versions: "Sequence[Version]", dry_run: bool, json: bool) -> None:
     from qe.tracking.housekeeping import delete as delete_versions
 
     if not dry_run:
         delete_versions(versions)
-    if as_json:
-        print_json("models-delete", {"deleted": not dry_run, "versions": [v.uri for v in versions]})
-        return
-    what = "would be deleted" if dry_run else "deleted"
-    for version in versions:
-        print(f"{version.uri}: {what}")
-    if not versions:
-        print("no version to delete")
+    action = "would be deleted" if dry_run else "deleted"
+    shown = [f"{version.uri}: {action}" for version in versions] or ["no version to delete"]
+    emit("models-delete", {"deleted": not dry_run, "versions": [v.uri for v in versions]}, json, *shown)
 
 
 @app.command()
-def sign(
-    model: Model,
-    key: Annotated[Path, typer.Option(help="Private key (Ed25519, PEM).")],
-    as_json: Json = False,
-) -> None:
-    """Sign a model: its files and their checksums, all of them.
+def sign(model: str, key: Path, json: bool = False) -> None:
+    """Sign a model: all of its files and their checksums.
 
-    `qe score` and `qe serve` with --require-signature load nothing else. Keys are made by OpenSSL:
+    With --require-signature, `qe score` and `qe serve` load signed models only. OpenSSL makes the keys:
 
         openssl genpkey -algorithm ed25519 -out key.pem
 
@@ -130,34 +117,38 @@ def sign(
     Example:
 
         qe models sign output/demo/model --key key.pem
+
+    arguments:
+      model  Model folder, or models:/NAME@champion.
+
+    options:
+      --key FILE  Private key (Ed25519, PEM).
     """
     from qe.api.models import sign_model
 
     folder, fingerprint = sign_model(model, key)
-    _report(folder, fingerprint, "signed with", as_json)
+    content = {"model": folder, "key": fingerprint}
+    emit("models-sign", content, json, f"{folder}: signed with the key {fingerprint}")
 
 
 @app.command()
-def verify(
-    model: Model,
-    key: Annotated[Path, typer.Option(help="Public key (Ed25519, PEM).")],
-    as_json: Json = False,
-) -> None:
-    """Verify that a model is what was signed with a key: exit code 0, or 2 and what is wrong.
+def verify(model: str, key: Path, json: bool = False) -> None:
+    """Verify that a model is unchanged since it was signed with a key; if not, exit code 2 and the reason.
 
     Example:
 
         qe models verify output/demo/model --key key.pub
+
+    arguments:
+      model  Model folder, or models:/NAME@champion.
+
+    options:
+      --key FILE  Public key (Ed25519, PEM).
     """
     from qe.api.models import model_folder
     from qe.models.signatures import verify as verified
 
     folder, _ = model_folder(model)
-    _report(folder, verified(folder, key), "is what was signed with", as_json)
-
-
-def _report(folder: Path, fingerprint: str, what: str, as_json: bool) -> None:
-    if as_json:
-        print_json("models-sign", {"model": str(folder), "key": fingerprint})
-    else:
-        print(f"{folder}: {what} the key {fingerprint}")
+    fingerprint = verified(folder, key)
+    content = {"model": folder, "key": fingerprint}
+    emit("models-sign", content, json, f"{folder}: is what was signed with the key {fingerprint}")

@@ -1,22 +1,12 @@
-"""`qe power`: tell what difference a test set of some size can show."""
+"""`qe power`: the smallest difference that a test set can detect."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from qe.cli._common import group_files, groups, held, print_json
-from qe.cli._options import (
-    MOST_SAMPLES,
-    TESTS,
-    Column,
-    GoldColumn,
-    Json,
-    LowerIsBetter,
-    Quiet,
-    input_option,
-    output_option,
-    seed_option,
-    test_option,
-)
+import typer
+
+from qe.cli._common import emit, group_files, groups, held
+from qe.cli._options import MAX_SAMPLES, Seed
 from qe.cli._progress import progress_bar
 
 if TYPE_CHECKING:
@@ -24,87 +14,75 @@ if TYPE_CHECKING:
 
 
 def power(
-    gold: Annotated[Path, input_option(help="Gold labels of the pilot: one per line, or a table.")],
-    predictions: Annotated[
-        list[str],
-        input_option(
-            metavar="[NAME=]FILE...",
-            help="Predictions of a system and of a baseline that are as much alike as those to be compared.",
-        ),
-    ],
-    metrics: Annotated[
-        list[str] | None,
-        test_option(
-            metavar="METRIC...",
-            help="{qe.statistics.metrics}. (default: delta_avg spearman mae)",
-        ),
-    ] = None,
-    size: Annotated[
-        int | None,
-        test_option(min=4, help="Segments (groups) of the test set. (default: those of the pilot)"),
-    ] = None,
-    gain: Annotated[
-        list[str] | None,
-        test_option(metavar="METRIC=GAIN...", help="Also tell how many segments such a gain needs."),
-    ] = None,
-    target: Annotated[float, test_option("--power", help="Probability of finding the difference.")] = 0.8,
-    level: Annotated[float, test_option(help="Level of the two-sided test.")] = 0.05,
-    comparisons: Annotated[
-        int, test_option(help="Comparisons that will be corrected together (Holm): each needs level / them.")
-    ] = 1,
-    simulations: Annotated[
-        int, test_option(max=MOST_SAMPLES, help="Virtual test sets per point of a curve.")
-    ] = 500,
-    samples: Annotated[
-        int | None,
-        test_option(max=MOST_SAMPLES, help="Exchanges in the test of each. (default: 199; more for many)"),
-    ] = None,
-    seed: Annotated[int, seed_option("Seed of all random draws.", TESTS)] = 0,
-    lower_is_better: LowerIsBetter = False,
-    column: Column = None,
-    gold_column: GoldColumn = None,
-    group: Annotated[
-        str | None,
-        test_option(metavar="FILE", help="One document per line: documents are the units, and are counted."),
-    ] = None,
-    output: Annotated[
-        Path | None, output_option("--output", "-o", help="Folder for power.json and power.png.")
-    ] = None,
-    json: Json = False,
-    quiet: Quiet = False,
+    gold: Path,
+    predictions: list[str],
+    metrics: list[str] | None = None,
+    size: Annotated[int | None, typer.Option(min=4)] = None,
+    gain: list[str] | None = None,
+    power_: float = 0.8,
+    level: float = 0.05,
+    comparisons: int = 1,
+    simulations: Annotated[int, typer.Option(max=MAX_SAMPLES)] = 500,
+    samples: Annotated[int | None, typer.Option(max=MAX_SAMPLES)] = None,
+    seed: Seed = 0,
+    lower_is_better: bool = False,
+    column: str | None = None,
+    gold_column: str | None = None,
+    group: str | None = None,
+    output: Path | None = None,
+    json: bool = False,
+    quiet: bool = False,
 ) -> None:
-    """Simulate what difference a test set can show, and how many segments a difference needs.
+    """Simulate which difference a test set can detect, and how many segments a difference needs.
 
-    Virtual test sets are drawn from a pilot, the system is made better by the gain in question, and the
-    randomization test of `qe evaluate` is run on each. A gain is an improvement, of MAE as well.
+    Virtual test sets are drawn from a pilot, one system is improved by the gain in question, and the
+    randomization test of `qe evaluate` is run on each. A gain is always an improvement, for MAE too.
 
     Example:
 
         qe power --gold effort.txt --predictions svr=svr.txt ridge=ridge.txt --size 422
         --metrics delta_avg mae --gain delta_avg=0.02 --output power
+
+    input:
+      --gold FILE  Gold labels of the pilot: one per line, or a table.
+      --predictions [NAME=]FILE...  Predictions of a system and a baseline that are as similar as those to be
+          compared.
+
+    tests:
+      --metrics METRIC...  {qe.statistics.metrics}. (default: delta_avg spearman mae)
+      --size N  Segments (or groups) of the test set. (default: as many as the pilot has)
+      --gain METRIC=GAIN...  Also compute how many segments such a gain needs.
+      --power P  Probability of detecting the difference.
+      --level P  Significance level of the two-sided test.
+      --comparisons N  Comparisons that will be corrected together (Holm): each is tested at level / N.
+      --simulations N  Virtual test sets per point of a curve.
+      --samples N  Permutations in each test. (default: 199; more for many comparisons)
+      --group FILE  One document per line: documents are resampled and counted instead of segments.
+
+    output:
+      -o, --output DIR  Folder for power.json and power.png.
     """
     import importlib
 
     from features.basics.assignments import named_file, numbers
     from features.basics.errors import InputError
     from qe.data.score_files import read_scores, same_segments
-    from qe.display.terminal import show
     from qe.evaluation.power import DEFAULT_METRICS, PowerSettings, check_shares
     from qe.evaluation.power import power as find_power
     from qe.evaluation.power_table import power_table
 
     if output is not None:
-        importlib.import_module("matplotlib")  # a package that is missing is told before any work
+        importlib.import_module("matplotlib")  # fail early if the package is missing
     if len(predictions) != 2:
         raise InputError(
-            f"power is about two systems, but --predictions has {len(predictions)}",
+            f"power compares two systems, but --predictions has {len(predictions)}",
             remedy="give a system and a baseline",
         )
     gains = numbers(gain or (), "METRIC=GAIN", "--gain")
     paths = [named_file(text)[1] for text in predictions]
-    check_shares(power=target, level=level)
+    check_shares(power=power_, level=level)
     exchanges = samples if samples is not None else max(199, 10 * round(comparisons / level) - 1)
-    settings = PowerSettings(target, level, comparisons, simulations, exchanges, seed)
+    settings = PowerSettings(power_, level, comparisons, simulations, exchanges, seed)
     with held(output, "power", [gold, *paths, *group_files([group] if group else []).values()]):
         labels = read_scores(gold, gold_column)
         files = [read_scores(path, column) for path in paths]
@@ -119,10 +97,7 @@ def power(
             )  # fmt: skip
         if output is not None:
             _write(report, output)
-    if json:
-        print_json("power", report.to_json())
-    else:
-        show(power_table(report))
+    emit("power", report, json, power_table(report))
 
 
 def _write(report: "PowerReport", folder: Path) -> None:

@@ -5,61 +5,58 @@ from typing import Annotated
 
 import typer
 
-from qe.cli._options import Quiet, Signed, input_option, output_option
 
-
-def _usual(target: Path) -> Path:
+def _default_output(target: Path) -> Path:
     return target / "report.html" if target.is_dir() else target.with_suffix(".html")
 
 
-def _place(ctx: typer.Context, given: Path | None) -> Path | None:
+def _output_or_default(ctx: typer.Context, output: Path | None) -> Path | None:
     target = ctx.params.get("target")
-    return given if given is not None or target is None else _usual(target)
+    return output if output is not None or target is None else _default_output(target)
 
 
 def report(
-    target: Annotated[
-        Path,
-        typer.Argument(help="Output folder of `qe train` or `qe demo`, or a file that `qe score` wrote."),
-    ],
-    output: Annotated[
-        Path | None,
-        output_option("--output", "-o", callback=_place, help="Default: report.html in or beside it."),
-    ] = None,
-    model: Annotated[str | None, input_option("--model", "-m", help="Model that scored the file.")] = None,
-    drift: Annotated[
-        Path | None, input_option(help="Drift report by `qe score --drift`, for a scored file.")
-    ] = None,
-    triage: Annotated[
-        Path | None, input_option(help="Cost table or thresholds, as in `qe score`, for a scored file.")
-    ] = None,
-    summary: Annotated[
-        Path | None,
-        input_option(help="Summary of the scores, which must be the model's. (default: the one beside them)"),
-    ] = None,
-    require_signature: Signed = None,
-    quiet: Quiet = False,
+    target: Path,
+    output: Annotated[Path | None, typer.Option(callback=_output_or_default)] = None,
+    model: str | None = None,
+    drift: Path | None = None,
+    triage: Path | None = None,
+    summary: Path | None = None,
+    require_signature: Path | None = None,
+    quiet: bool = False,
 ) -> None:
-    """Write one self-contained HTML page; it needs no network, prints, and reads well aloud.
+    """Write one self-contained HTML page that needs no network, prints, and works with screen readers.
 
-    A run's page has figures with intervals, predictions, DeltaAvg, errors by length and by prediction,
-    importance, the segments with the largest and smallest errors with explanations, the recipe. A scored
-    file's page has scores beside those of training, drift, what to do with each band and what it costs,
-    flags, the segments to look at first (score with --keep --flags --explain 3 --tokens, and the page shows
-    all of it).
+    The page of a run has figures with intervals, predictions, DeltaAvg, errors by length and by prediction,
+    importance, the segments with the largest and smallest errors with explanations, and the recipe. The page
+    of a scored file has scores compared with those of training, drift, the action for each band and its cost,
+    flags, and the segments to look at first (score with --keep --flags --explain 3 --tokens, and the page
+    shows all of it).
 
     Example:
 
         qe report output/demo
 
         qe report kept.jsonl --model output/demo/model --drift drift.json --triage costs.yaml -o page.html
+
+    arguments:
+      target  Output folder of `qe train` or `qe demo`, or a file that `qe score` wrote.
+
+    input:
+      -m, --model MODEL  For a scored file: the model that scored it.
+      --drift FILE  For a scored file: drift report of `qe score --drift`.
+      --triage FILE  For a scored file: cost table or thresholds, as in `qe score`.
+      --summary FILE  For a scored file: summary of the same job. (default: the one next to the scores)
+
+    output:
+      -o, --output FILE  The page. (default: report.html in the run, or the name of the scores with .html)
     """
     from features.basics.errors import InputError
     from features.storage.files import atomic_file
     from features.storage.outputs import check_output
 
     is_run = target.is_dir()
-    place = output or _usual(target)
+    place = output or _default_output(target)
     check_output(place, [path for path in (drift, triage, summary) if path] if is_run else
                  [path for path in (target, drift, triage, summary) if path])  # fmt: skip
     if is_run:

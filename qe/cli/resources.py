@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from qe.cli._application import Application
-from qe.cli._common import on_spark, print_json, tell_made
-from qe.cli._options import Engine, Json, Master, Quiet, input_option, output_option, run_option
+from qe.cli._common import emit, on_spark, tell_made
 from qe.cli._progress import progress_bar
 
 if TYPE_CHECKING:
@@ -24,74 +23,39 @@ def resources() -> None:
 
 @app.command()
 def build(
-    source: Annotated[Path, input_option(help="Source side, one sentence per line, plain or gzip.")],
-    target: Annotated[Path, input_option(help="Target side, line by line the same sentences.")],
-    output: Annotated[Path, output_option("--output", "-o", help="Folder of the bundle.")],
-    source_language: Annotated[str, input_option(help="Language code, for tokenization.")] = "en",
-    target_language: Annotated[str, input_option(help="Language code, for tokenization.")] = "es",
-    tokenizer: Annotated[str, input_option(help="moses, moses-2012 or whitespace.")] = "moses",
-    source_annotation: Annotated[
-        str | None,
-        input_option(help="CoNLL-U file, one block per line of the source side, or an annotator (apertium)."),
-    ] = None,
-    target_annotation: Annotated[str | None, input_option(help="The same of the target side.")] = None,
-    alignments: Annotated[
-        Path | None,
-        input_option(
-            help="Pharaoh file (i-j links), plain or gzip, one line per line of the corpus, of tokens that "
-            "--tokenizer makes: what phrase tables and tuple_lm are extracted from, instead of our own links."
-        ),
-    ] = None,
-    source_monolingual: Annotated[
-        Path | None,
-        input_option(
-            help="Further text of the source side, one segment per line, plain or gzip, for its language "
-            "models, n-gram counts and truecaser."
-        ),
-    ] = None,
-    target_monolingual: Annotated[Path | None, input_option(help="The same of the target side.")] = None,
-    read: Annotated[
-        list[str] | None,
-        input_option(
-            metavar="PART=FILE",
-            help="Read this part (repeatable): a language model from an ARPA file, plain or gzip, or a KenLM "
-            "binary (scored at one order only: the family lm needs an ARPA file); a lexicon from a file of "
-            "GIZA++ or Moses.",
-        ),
-    ] = None,
-    setting: Annotated[
-        list[str] | None,
-        run_option(
-            "--set",
-            metavar="PART.key=value",
-            help="Build this part (repeatable) with another setting; `qe resources list` shows them all.",
-        ),
-    ] = None,
-    only: Annotated[
-        list[str] | None,
-        run_option(help="Build this part (repeatable) and its needs; `qe resources list` shows the names."),
-    ] = None,
-    everything: Annotated[
-        bool, run_option("--all", help="Every part that can be built; others are named, and left out.")
-    ] = False,
-    engine: Engine = "local",
-    master: Master = None,
-    quiet: Quiet = False,
-    as_json: Json = False,
+    source: Path,
+    target: Path,
+    output: Path,
+    source_language: str = "en",
+    target_language: str = "es",
+    tokenizer: str = "moses",
+    source_annotation: str | None = None,
+    target_annotation: str | None = None,
+    alignments: Path | None = None,
+    source_monolingual: Path | None = None,
+    target_monolingual: Path | None = None,
+    read: list[str] | None = None,
+    overrides: list[str] | None = None,
+    only: list[str] | None = None,
+    all_: bool = False,
+    engine: str = "local",
+    master: str | None = None,
+    quiet: bool = False,
+    json: bool = False,
 ) -> None:
-    """Build a bundle of resources; without --only or --all, what the 17 baseline features need.
+    """Build a bundle of resources; without --only or --all, those that the 17 baseline features need.
 
-    Parts that are there and up to date are not built again; each part lands whole or not at all. A part that
-    was built with other settings, from another file or with other text (or with some, and none is given now)
-    is built again where it is asked for or needed. On Spark the n-grams are counted by the executors, to the
-    same files; the other parts are built here (docs/scale.md).
+    Parts that exist and are up to date are not built again; each part is written completely or not at all. A
+    part that was built with other settings, from another file or with other text (or with extra text that is
+    not given now) is built again if it is requested or needed. With Spark the executors count the n-grams, to
+    the same files; the other parts are built on this machine (docs/scale.md).
 
-    Models that are read are taken to be of lower-cased words; of others, --set PART.case=true. Lexicons are
-    read as GIZA++ writes them (given word, word, probability); as Moses does, with
+    Models that are read are assumed to be of lower-cased words; otherwise give --set PART.case=true. Lexicons
+    are read in the format of GIZA++ (given word, word, probability); for that of Moses give
     --set PART.order=generated_first.
 
-    With --all, parts of tags are built where both sides have them, and a part that the corpus is too small
-    for is left out and named on stderr; with --only it is an error.
+    With --all, parts that need tags are built if both sides have them, and a part that the corpus is too
+    small for is skipped with a note on stderr; with --only it is an error.
 
     Example:
 
@@ -107,14 +71,37 @@ def build(
 
         qe resources build --source train.en.gz --target train.es.gz --output output/en-es
         --target-monolingual news.es.gz --set target_lm.prune=true --read source_lm=big.en.arpa.gz
+
+    input:
+      --source FILE  Source side, one sentence per line, plain or gzip.
+      --target FILE  Target side, line by line its translation.
+      --tokenizer NAME  moses, moses-2012 or whitespace.
+      --source-annotation FILE|NAME  CoNLL-U file, one block per line of the source side, or an annotator
+          (apertium).
+      --target-annotation FILE|NAME  The same for the target side.
+      --alignments FILE  Links (Pharaoh, plain or gzip), one line per line of the corpus, between tokens of
+          --tokenizer: phrase tables and tuple_lm are extracted from them. (default: our own links)
+      --source-monolingual FILE  Extra text of the source side, one segment per line, plain or gzip, for its
+          language models, n-gram counts and truecaser.
+      --target-monolingual FILE  The same for the target side.
+      --read PART=FILE  Read this part: a language model from an ARPA file, plain or gzip, or a KenLM binary
+          (scored at one order only: the family lm needs an ARPA file); a lexicon from a file of GIZA++ or
+          Moses. Repeatable.
+
+    running:
+      --set PART.key=value  Build this part with another setting (`qe resources list`). Repeatable.
+      --only PART  Build this part and what it needs (`qe resources list`). Repeatable.
+      --all  Build every part that can be built; the others are skipped with a note.
+
+    output:
+      -o, --output DIR  Folder of the bundle.
     """
-    from features.basics.errors import InputError
+    from features.basics.errors import InputError, known_name
     from features.basics.progress import silent
     from features.core.bundle import MANIFEST, known_parts, unexpected_file
     from features.core.feature_set import parts_needed
     from features.storage.outputs import check_apart
     from features.text.tokenizer import Tokenizer
-    from qe.display.terminal import show
     from qe.resources import files, settings
     from qe.resources.alignments import Alignments
     from qe.resources.annotations import annotated_sides, annotations_for
@@ -124,28 +111,16 @@ def build(
     from qe.resources.monolingual import Monolingual
     from qe.resources.parts_tables import bundle_table
 
-    kind = _tokenizer(tokenizer)
-    given = {"source": source_annotation, "target": target_annotation}
-    annotations = {side: what for side, what in given.items() if what is not None}
+    kind: Any = known_name("tokenizer", tokenizer, ("moses", "moses-2012", "whitespace"))
+    sides = {"source": source_annotation, "target": target_annotation}
+    annotations = {side: name for side, name in sides.items() if name is not None}
     parts = only or parts_needed([{"kind": "baseline17"}])
-    if everything:
+    if all_:
         parts = [name for name in known_parts() if set(annotated_sides([name])) <= set(annotations)]
-    check_apart(
-        output,
-        [
-            path
-            for path in (
-                source,
-                target,
-                alignments,
-                source_monolingual,
-                target_monolingual,
-                *(Path(what) for what in annotations.values()),
-                *files.parsed(read or []).values(),
-            )
-            if path is not None
-        ],
-    )
+    part_files = files.parsed(read or [])
+    texts = (source, target, alignments, source_monolingual, target_monolingual, *part_files.values())
+    paths = [*(path for path in texts if path is not None), *map(Path, annotations.values())]
+    check_apart(output, paths)
     manifest = output / MANIFEST
     before = manifest.read_bytes() if manifest.is_file() else None
     if (foreign := unexpected_file(output)) is not None:
@@ -153,8 +128,8 @@ def build(
     inputs = Inputs(
         Alignments(alignments),
         Monolingual.of(source_monolingual, target_monolingual),
-        files.PartFiles(files.parsed(read or [])),
-        settings.parsed(setting or []),
+        files.PartFiles(part_files),
+        settings.parsed(overrides or []),
     )
     tokenizers = Tokenizer(source_language, kind), Tokenizer(target_language, kind)
     corpus = CorpusFiles(source, target)
@@ -172,22 +147,26 @@ def build(
         from qe.scoring.spark.ngrams import builders
         from qe.scoring.spark.session import spark_session
 
-        with spark_session(master, quiet=quiet or as_json) as session:
-            bundle = _built(everything, parts, silent, inputs.asked, build_with(builders(session)))
+        with spark_session(master, quiet=quiet or json) as session:
+            bundle = _built(all_, parts, silent, inputs.asked, build_with(builders(session)))
     else:
-        with progress_bar(quiet or as_json) as shown:
-            bundle = _built(everything, parts, shown, inputs.asked, build_with({}))
+        with progress_bar(quiet or json) as shown:
+            bundle = _built(all_, parts, shown, inputs.asked, build_with({}))
     if before == manifest.read_bytes():
         tell_made("resources build", output)
-    if as_json:
-        print_json("resources-build", bundle.manifest)
-    elif not quiet:
-        show(bundle_table(str(output), bundle.manifest))
+    emit(
+        "resources-build",
+        bundle.manifest,
+        json,
+        *([] if quiet else [bundle_table(str(output), bundle.manifest)]),
+    )
 
 
 @app.command("list")
-def list_parts(as_json: Json = False) -> None:
-    """The parts that a bundle can have, what each is built from, and what can be set of it.
+def list_parts(
+    json: bool = False,
+) -> None:
+    """List the parts that a bundle can have: what each is built from, and its settings.
 
     Example:
 
@@ -196,36 +175,23 @@ def list_parts(as_json: Json = False) -> None:
         qe resources build --source train.en.gz --target train.es.gz --output output/en-es
         --only topic_model --set topic_model.topics=50
     """
-    from qe.display.terminal import show
     from qe.resources.parts_tables import catalogue_table
     from qe.resources.settings import catalogue
 
     parts = catalogue()
-    if as_json:
-        print_json("resources-list", {"parts": parts})
-        return
-    show(catalogue_table(parts))
-
-
-def _tokenizer(name: str) -> Any:
-    from features.basics.errors import unknown_name
-
-    kinds = ("moses", "moses-2012", "whitespace")
-    if name not in kinds:
-        raise unknown_name("tokenizer", name, kinds)
-    return name
+    emit("resources-list", {"parts": parts}, json, catalogue_table(parts))
 
 
 def _built(
-    everything: bool, parts: Sequence[str], progress: "Progress", asked: Sequence[str], build: "Build"
+    possible: bool, parts: Sequence[str], progress: "Progress", requested: Sequence[str], build: "Build"
 ) -> "Bundle":
     import sys
 
     from qe.resources.partial import build_named, build_possible
 
-    if not everything:
+    if not possible:
         return build_named(build, parts, progress)
-    bundle, left_out = build_possible(build, parts, progress, asked)
-    for name, reason in left_out.items():
-        print(f"qe resources: left out: {name} ({reason.problem})", file=sys.stderr)
+    bundle, skipped = build_possible(build, parts, progress, requested)
+    for name, reason in skipped.items():
+        print(f"qe resources: skipped: {name} ({reason.problem})", file=sys.stderr)
     return bundle

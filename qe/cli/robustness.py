@@ -1,53 +1,48 @@
-"""`qe robustness`: show what a model makes of spoilt translations."""
+"""`qe robustness`: test a model on perturbed translations."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from qe.cli._common import print_json
-from qe.cli._options import Columns, Json, Quiet, input_option, output_option, seed_option
+from qe.cli._common import emit
+from qe.cli._options import Seed
 from qe.cli._progress import progress_bar
 
 
 def robustness(
-    model: Annotated[str, input_option(metavar="MODEL", help="Folder, or models:/NAME@ALIAS in MLflow.")],
-    input_: Annotated[
-        Path,
-        input_option(
-            "--input",
-            "-i",
-            metavar="FILE",
-            help="Translations that the model has not learned from.",
-        ),
-    ],
-    columns: Columns = None,
-    rows: Annotated[
-        int | None,
-        typer.Option(min=1, help="Rows to spoil. (default: as many as ten seconds allow, at least 30)"),
-    ] = None,
-    kinds: Annotated[
-        list[str] | None, typer.Option(metavar="NAME...", help="Ways to spoil them. (default: all)")
-    ] = None,
-    seed: Annotated[int, seed_option("Seed of all random draws.")] = 0,
-    plot: Annotated[
-        Path | None, output_option(metavar="FILE", help="Draw how many score below their original (PNG).")
-    ] = None,
-    quiet: Quiet = False,
-    as_json: Json = False,
+    model: str,
+    input_: Path,
+    columns: list[str] | None = None,
+    rows: Annotated[int | None, typer.Option(min=1)] = None,
+    kinds: list[str] | None = None,
+    seed: Seed = 0,
+    plot: Path | None = None,
+    quiet: bool = False,
+    json: bool = False,
 ) -> None:
-    """Spoil translations in many ways, and tell how often the model notices.
+    """Test a model on perturbed translations: how often does the score react as it should?
 
-    Destroyed translations (words gone, another segment's translation, the source in place of the translation,
-    repeated or shuffled words, ...) should score below their original; changes that keep the meaning should
-    leave the score where it was. Mistakes in one place, tags and upper case are reported only.
+    Destroyed translations (missing words, the translation of another segment, the source instead of the
+    translation, repeated or shuffled words, ...) should score below their original; changes that keep the
+    meaning should not change the score. Local errors, tags and upper case are reported only.
 
     Example:
 
         qe robustness --model output/demo/model --input output/demo/data/new.tsv --rows 100
+
+    input:
+      --model MODEL  Model folder, or models:/NAME@champion.
+      -i, --input FILE  Translations that the model was not trained on.
+
+    options:
+      --rows N  Rows to perturb. (default: as many as ten seconds allow, at least 30)
+      --kinds NAME...  Perturbations. (default: all)
+
+    output:
+      --plot FILE  Plot of the share that scores below the original (PNG, SVG or PDF).
     """
     from qe.api.models import model_folder
-    from qe.display.terminal import show
     from qe.models.model import Model
     from qe.models.robustness import robustness_of
     from qe.models.robustness_table import robustness_table
@@ -55,19 +50,16 @@ def robustness(
     from qe.scoring.naming import name_pairs
     from qe.scoring.sample import segments_of
 
-    judge = Model.load(*model_folder(model))
-    segments = segments_of(judge, input_, name_pairs(columns or (), "--columns"))
-    with progress_bar(quiet or as_json) as progress:
-        checked = Flags.of(judge).text
+    loaded = Model.load(*model_folder(model))
+    segments = segments_of(loaded, input_, name_pairs(columns or (), "--columns"))
+    with progress_bar(quiet or json) as progress:
+        checked = Flags.of(loaded).text
         found = robustness_of(
-            judge, segments, seed=seed, rows=rows, kinds=kinds or (), checked=checked, progress=progress
+            loaded, segments, seed=seed, rows=rows, kinds=kinds or (), checked=checked, progress=progress
         )
     if plot is not None:
         from qe.display.drawing import save
         from qe.models.robustness_plot import robustness_plot
 
         save(robustness_plot(found), plot)
-    if as_json:
-        print_json("robustness", found.to_json())
-    else:
-        show(robustness_table(found))
+    emit("robustness", found, json, robustness_table(found))

@@ -6,64 +6,62 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._options import Signed
-
 if TYPE_CHECKING:
     from qe.production.server.service import Service
 
 
 def serve(
-    model: Annotated[
-        str | None, typer.Option("--model", "-m", help="Model folder, or models:/NAME@champion.")
-    ] = None,
-    models: Annotated[
-        Path | None,
-        typer.Option(metavar="ROUTES", help="YAML: which model answers for which rows, as in `qe score`."),
-    ] = None,
-    host: Annotated[
-        str, typer.Option(help="Address to listen on; loopback unless you say otherwise.")
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 5002,
-    allowed_hosts: Annotated[
-        str,
-        typer.Option(help="Host names to answer to beside loopback's and --host, such as a,b; * for any."),
-    ] = "",
-    interval: Annotated[
-        float | None, typer.Option(help="Answer with low and high, too, such as 0.9.")
-    ] = None,
-    triage: Annotated[
-        Path | None, typer.Option(help="What `qe triage --json` printed: requests may ask for actions.")
-    ] = None,
-    max_bytes: Annotated[int, typer.Option(help="Largest body of a request; larger: 413.")] = 8 << 20,
-    max_rows: Annotated[int, typer.Option(help="Most segments in a request; more: 422.")] = 5000,
-    max_seconds: Annotated[int, typer.Option(help="Longest time for an answer; longer: 504.")] = 60,
-    max_busy: Annotated[int, typer.Option(help="Requests scored at a time; more: 503.")] = 4,
-    max_connections: Annotated[int, typer.Option(help="Connections open at a time.")] = 400,
-    drift_rows: Annotated[
-        int,
-        typer.Option(min=0, help="Last segments looked at beside the training data, for /metrics; 0: none."),
-    ] = 10_000,
-    refresh: Annotated[
-        float,
-        typer.Option(min=0, help="Look every so many seconds for a new model; 0: at SIGHUP alone."),
-    ] = 0.0,
-    require_signature: Signed = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Log no line for each request.")] = False,
+    model: str | None = None,
+    models: Path | None = None,
+    host: str = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535)] = 5002,
+    allowed_hosts: str = "",
+    interval: float | None = None,
+    triage: Path | None = None,
+    max_bytes: int = 8 << 20,
+    max_rows: int = 5000,
+    max_seconds: int = 60,
+    max_busy: int = 4,
+    max_connections: int = 400,
+    drift_rows: Annotated[int, typer.Option(min=0)] = 10000,
+    refresh: Annotated[float, typer.Option(min=0)] = 0.0,
+    require_signature: Path | None = None,
+    quiet: bool = False,
 ) -> None:
     """Answer scoring requests over HTTP, with limits: MLflow's scoring protocol.
 
-    POST /invocations {"dataframe_records": [{"source": ..., "target": ...}]} gives a score, or the reason
-    for none, per segment; "params": {"interval": 0.9, "explain": 3, "triage": true} asks for more.
-    GET /health says whether the server lives, /ready whether the model is loaded, /version which one it is;
-    /metrics is for Prometheus, /docs for people. There is no authentication: put a proxy before it to serve
-    other machines (docs/serving.md, docs/security.md).
+    POST /invocations {"dataframe_records": [{"source": ..., "target": ...}]} returns a score per segment, or
+    the reason why there is none; "params": {"interval": 0.9, "explain": 3, "triage": true} adds columns.
+    GET /health: the server runs; /ready: the model is loaded; /version: which model; /metrics: for
+    Prometheus; /docs: for people. There is no authentication: put a proxy in front of it to serve other
+    machines (docs/serving.md, docs/security.md).
 
-    SIGHUP, or --refresh 60, takes the model that the name leads to now: no request is lost, and a model that
-    cannot be loaded is told in the log while the one before goes on.
+    SIGHUP, or --refresh 60, loads the model that the name now points to: no request is lost, and if the new
+    model cannot be loaded, the log says why and the old one stays.
 
     Example:
 
         qe serve --model models:/qe-demo@champion --port 5002
+
+    options:
+      -m, --model MODEL  Model folder, or models:/NAME@champion.
+      --models ROUTES  YAML: which model scores which rows, as in `qe score`.
+      --host ADDRESS  Address to listen on. (default: 127.0.0.1, this machine only)
+      --port N  Port to listen on.
+      --allowed-hosts NAMES  Host names to answer to besides loopback and --host, such as a,b; * for any.
+      --interval SHARE  Also return low and high, which contain this share of true labels, such as 0.9.
+      --triage FILE  Output of `qe triage --json`: requests can ask for actions.
+      --require-signature PEM  Load the model only if it is signed with this public key.
+      -q, --quiet  Do not log requests.
+
+    limits:
+      --max-bytes N  Largest body of a request, in bytes; larger: status 413.
+      --max-rows N  Most segments in a request; more: status 422.
+      --max-seconds N  Longest time for an answer, in seconds; longer: status 504.
+      --max-busy N  Requests that are scored at the same time; more: status 503.
+      --max-connections N  Connections that are open at the same time.
+      --drift-rows N  Most recent segments that /metrics compares with the training data; 0: none.
+      --refresh SECONDS  Look for a new model at this interval; 0: only at SIGHUP.
     """
     from features.basics.errors import InputError
     from qe.cli._common import chosen_routes
@@ -75,7 +73,7 @@ def serve(
 
     routes = chosen_routes(model, models)
     if models is not None and triage is not None:
-        raise InputError("--triage is of one model", remedy="leave it out with --models")
+        raise InputError("--triage is for one model", remedy="leave it out with --models")
     limits = Limits(max_bytes, max_rows, max_seconds, max_busy, max_connections)
     hosts = Hosts.of([name for name in allowed_hosts.split(",") if name], host)
 
@@ -104,7 +102,7 @@ def serve(
         services = {name: service_of(name) for name in dict.fromkeys(route.model for route in routes)}
         return RoutedService.of(models.name, routes, [services[route.model] for route in routes], limits)
 
-    def current(service: "Service") -> bool:
+    def is_loaded(service: "Service") -> bool:
         from qe.api.models import is_current
 
         abouts = service.about.get("routes")
@@ -122,5 +120,5 @@ def serve(
             print(f"serving '{name}' on http://{address}/invocations", file=sys.stderr, flush=True)
 
         answer_requests(
-            Renewal(load, current, refresh), held, limits, hosts=hosts, quiet=quiet, loaded=loaded
+            Renewal(load, is_loaded, refresh), held, limits, hosts=hosts, quiet=quiet, loaded=loaded
         )

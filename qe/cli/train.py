@@ -1,12 +1,13 @@
 """`qe train`: run experiments: search, selection, fit, evaluation, tracking."""
 
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from qe.cli._common import print_json
-from qe.cli._options import CacheDir, DataRoot, Json, Overrides, Overwrite, Quiet, output_option, run_option
+from qe.cli._common import emit
+from qe.cli._options import ExperimentOptions, Positive, Workers
 from qe.cli._progress import progress_bar
 
 if TYPE_CHECKING:
@@ -20,169 +21,129 @@ if TYPE_CHECKING:
 
 
 def train(
-    experiments: Annotated[list[Path], typer.Argument(help="Experiment files (YAML).")],
-    output: Annotated[
-        Path | None,
-        output_option(
-            "--output", "-o", help="Folder for report, predictions and model; default output/NAME."
-        ),
-    ] = None,
-    data_root: DataRoot = None,
-    settings: Overrides = None,
-    each: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--each",
-            metavar="KEY=VALUE,...",
-            help="A run for every value, such as learner.kind=ridge,lightgbm or seed=0..4; repeatable: for "
-            "every combination.",
-        ),
-    ] = None,
-    resume: Annotated[bool, run_option("--resume", help="Go on with a run that was stopped.")] = False,
-    trial: Annotated[
-        int | None,
-        run_option(
-            "--trial",
-            min=1,
-            help="With --resume: fit the candidate of this trial (its number in trials.tsv), not the best.",
-        ),
-    ] = None,
-    overwrite: Overwrite = False,
-    promote: Annotated[
-        bool,
-        run_option(
-            "--promote",
-            help="Let the model, if there is a champion, challenge it on the test split (as `qe promote`).",
-        ),
-    ] = False,
-    only_check: Annotated[
-        bool,
-        run_option(
-            "--check", help="Only check the files, and say what would be run and which programs it needs."
-        ),
-    ] = False,
-    without_missing: Annotated[
-        bool,
-        run_option(
-            "--without-missing",
-            help="Leave out annotators and engines that are not installed, and features that need them.",
-        ),
-    ] = False,
-    print_resolved: Annotated[
-        bool,
-        typer.Option(
-            "--print", help="With --check: print the experiment as YAML, with what it extends and overrides."
-        ),
-    ] = False,
-    worker: Annotated[
-        bool, run_option("--worker", help="Only add trials to the study at search.storage, then stop.")
-    ] = False,
-    workers: Annotated[
-        int, run_option("--workers", min=1, max=1024, help="Processes that search, on this machine.")
-    ] = 1,
-    cache_dir: CacheDir = None,
-    quiet: Quiet = False,
-    as_json: Json = False,
+    experiments: list[Path],
+    settings: ExperimentOptions,
+    output: Path | None = None,
+    each: list[str] | None = None,
+    max_runs: Positive = 1000,
+    resume: bool = False,
+    trial: Annotated[int | None, typer.Option(min=1)] = None,
+    overwrite: bool = False,
+    promote: bool = False,
+    check: bool = False,
+    without_missing: bool = False,
+    print_: bool = False,
+    worker: bool = False,
+    workers: Workers = 1,
+    quiet: bool = False,
+    json: bool = False,
 ) -> None:
     """Run experiments: features, search, selection, fit, evaluation, tracking.
 
     The first model of a name becomes its champion. Later ones wait, the best of them as `challenger`, until
-    `qe promote` (or --promote, here) finds one significantly better.
+    `qe promote` (or --promote) finds one significantly better.
 
     Example:
 
         qe train experiments/wmt12/baseline.yaml --data-root ../shared/data --output output/baseline
 
         qe train output/demo/demo.yaml --each learner.kind=ridge,svr_rbf --each seed=0..2 -o output/sweep
+
+    arguments:
+      experiments  Experiment files (YAML).
+
+    experiment:
+      --each KEY=VALUE,...  One run for each value, such as learner.kind=ridge,lightgbm or seed=0..4.
+          Repeatable: one run for each combination.
+      --max-runs N  Refuse --each if it makes more runs than this.
+      --check  Only check the files, and show what would be run and which programs it needs.
+      --print  With --check: print the experiment as YAML, including what it extends and overrides.
+      --without-missing  Leave out annotators and MT engines that are not installed, and the features that
+          need them.
+
+    running:
+      --resume  Continue a run that was interrupted.
+      --trial N  With --resume: fit the candidate of this trial (its number in trials.tsv) instead of the
+          best.
+      --promote  Let the model challenge the champion, if there is one, on the test split (as `qe promote`).
+      --worker  Only add trials to the study at search.storage.
+      --workers N  Processes that search, on this machine.
+
+    output:
+      -o, --output DIR  Folder for report, predictions and model. (default: output/NAME)
+      --overwrite  Replace an existing run.
     """
     from features.basics.errors import InputError
+    from qe.training.batch import plans_of
 
-    if print_resolved and not only_check:
+    if print_ and not check:
         raise InputError("--print goes with --check")
     if trial is not None and (not resume or len(experiments) > 1):
         raise InputError(
-            "--trial chooses from a search that is there", remedy="give --resume, and one experiment"
+            "--trial chooses from an existing search", remedy="give --resume, and one experiment"
         )
     if worker and workers > 1:
         raise InputError("--worker is one process", remedy="start it several times, or leave it out")
     if each and len(experiments) > 1:
         raise InputError("--each changes one experiment", remedy="give one file")
-    swept = _swept(experiments[0], each, data_root, settings or ()) if each else []
-    plans = [plan for _, plan in swept] or _checked(experiments, data_root, settings or ())
+    root, overrides = settings.data_root, settings.overrides or ()
+    sweep = (
+        plans_of(experiments[0], each, data_root=root, overrides=overrides, max_runs=max_runs) if each else []
+    )
+    plans = [plan for _, plan in sweep] or _checked(experiments, root, overrides)
     if without_missing:
         plans = _without_missing(plans)
-    if print_resolved:
-        _print_resolved(plans, as_json)
-        return
-    if only_check:
-        _print_plans(plans, as_json)
-        return
+    if check:
+        _show_resolved(plans, json) if print_ else _show_plans(plans, json)
+    elif worker:
+        _add_trials(plans, settings.cache, quiet or json)
+    else:
+        options = {"cache": settings.cache, "resume": resume, "overwrite": overwrite, "workers": workers}
+        _train(plans, [setting for setting, _ in sweep], output, options, trial, promote, quiet, json)
+
+
+def _train(
+    plans: "Sequence[Plan]", sweep: "Sequence[Setting]", output: Path | None, options: dict[str, Any],
+    trial: int | None, promote: bool, quiet: bool, json: bool,
+) -> None:  # fmt: skip
     from qe.cli._summary import print_outcome, print_reports
-    from qe.cli.promote import print_decision
+    from qe.cli.promote import decision_lines
     from qe.display.terminal import show
-    from qe.resources.cache import default_cache
-    from qe.training.batch import train_all
-    from qe.training.train import contribute
+    from qe.training.batch import spread_table, train_all
     from qe.training.train import train as run
 
-    if worker:
-        for plan in plans:
-            with progress_bar(quiet or as_json) as progress:
-                trials = contribute(plan, cache=cache_dir or default_cache(), progress=progress)
-            print(f"{plan.experiment.name}: the study has {trials} trials")
-        return
     loaded = [plan.experiment for plan in plans]
-    judged_by = {e.name: _judged_by(e) for e in loaded} if promote else {}
+    labelled = {e.name: _promotion_data(e) for e in loaded} if promote else {}
     folder = output or Path("output") / (loaded[0].name if len(loaded) == 1 else "batch")
-    cache = cache_dir or default_cache()
-    on_outcome = None if as_json else print_outcome
-    with progress_bar(quiet or as_json) as progress:
-        if len(loaded) == 1:
-            outcomes = [
-                run(
-                    plans[0],
-                    folder,
-                    cache=cache,
-                    resume=resume,
-                    overwrite=overwrite,
-                    trial=trial,
-                    workers=workers,
-                    progress=progress,
-                )
-            ]
+    boards: Sequence[Any] = ()
+    with progress_bar(quiet or json) as progress:
+        if len(plans) == 1:
+            outcomes = [run(plans[0], folder, trial=trial, progress=progress, **options)]
         else:
-            outcomes, boards = train_all(
-                plans,
-                folder,
-                cache=cache,
-                resume=resume,
-                overwrite=overwrite,
-                workers=workers,
-                on_outcome=on_outcome,
-                progress=progress,
-            )
-    decisions = _promote(loaded, outcomes, judged_by) if promote else []
-    if as_json:
+            on_outcome = None if json else print_outcome
+            outcomes, boards = train_all(plans, folder, on_outcome=on_outcome, progress=progress, **options)
+    decisions = _promote(loaded, outcomes, labelled) if promote else []
+    if json:
         print_reports(outcomes)
-    elif len(loaded) == 1:
+        return
+    if len(plans) == 1:
         print_outcome(outcomes[0])
-    else:
-        for board in boards:
-            show(board.summary())
-        if swept:
-            _show_spread([(setting, outcome) for (setting, _), outcome in zip(swept, outcomes, strict=True)])
-    for decision in decisions if not as_json else ():
-        print_decision(decision)
+    show(*(board.summary() for board in boards))
+    spread = spread_table(list(zip(sweep, outcomes, strict=True))) if sweep else None
+    if spread is not None and len(plans) > 1:
+        show(spread)
+    for decision in decisions:
+        print(*decision_lines(decision), sep="\n")
 
 
-def _checked(paths: "Sequence[Path]", data_root: Path | None, settings: "Sequence[str]") -> "list[Plan]":
+def _checked(paths: "Sequence[Path]", data_root: Path | None, overrides: "Sequence[str]") -> "list[Plan]":
     from features.basics.errors import InputError
     from qe.training.check import load
 
     plans, refused = [], []
     for path in paths:
         try:
-            plans.append(load(path, data_root=data_root, overrides=settings))
+            plans.append(load(path, data_root=data_root, overrides=overrides))
         except InputError as error:
             refused.append(str(error))
     if refused:
@@ -194,56 +155,44 @@ def _checked(paths: "Sequence[Path]", data_root: Path | None, settings: "Sequenc
     return plans
 
 
-def _swept(
-    path: Path, each: "Sequence[str]", data_root: Path | None, settings: "Sequence[str]"
-) -> "list[tuple[Setting, Plan]]":
-    from qe.training.batch import plans_of
+def _add_trials(plans: "Sequence[Plan]", cache: Path, quiet: bool) -> None:
+    from qe.training.train import contribute
 
-    return plans_of(path, each, data_root=data_root, overrides=settings)
-
-
-def _show_spread(outcomes: "Sequence[tuple[Setting, Outcome]]") -> None:
-    from qe.display.terminal import show
-    from qe.training.batch import spread_table
-
-    table = spread_table(outcomes)
-    if table is not None:
-        show(table)
+    for plan in plans:
+        with progress_bar(quiet) as progress:
+            trials = contribute(plan, cache=cache, progress=progress)
+        print(f"{plan.experiment.name}: the study has {trials} trials")
 
 
-def _print_resolved(plans: "Sequence[Plan]", as_json: bool) -> None:
+def _show_resolved(plans: "Sequence[Plan]", json: bool) -> None:
     from features.storage.strict_yaml import to_yaml
 
     files = [plan.experiment.written() for plan in plans]
-    if as_json:
-        print_json("train-print", {"experiments": files})
-    else:
+    if not json:
         print("---\n".join(map(to_yaml, files)).removesuffix("\n"))
+    emit("train-print", {"experiments": files}, json)
 
 
 def _without_missing(plans: "Sequence[Plan]") -> "list[Plan]":
     from qe.training.check import without_missing
 
-    left = [without_missing(plan) for plan in plans]
-    for plan in left:
+    remaining = [without_missing(plan) for plan in plans]
+    for plan in remaining:
         for sentence in plan.omitted:
-            typer.echo(f"{plan.experiment.name}: {sentence}", err=True)
-    return left
+            print(f"{plan.experiment.name}: {sentence}", file=sys.stderr)
+    return remaining
 
 
-def _print_plans(plans: "Sequence[Plan]", as_json: bool) -> None:
+def _show_plans(plans: "Sequence[Plan]", json: bool) -> None:
     from qe.training.check import needed
 
-    if as_json:
-        told = [{**plan.to_json(), "needs": [vars(each) for each in needed(plan)]} for plan in plans]
-        print_json("train-check", {"experiments": told})
-    else:
-        for plan in plans:
-            print(plan)
-            print(*(f"  needs     {each}" for each in needed(plan)), sep="\n", end="\n" * bool(needed(plan)))
+    content = [{**plan.to_json(), "needs": [vars(each) for each in needed(plan)]} for plan in plans]
+    for plan in () if json else plans:
+        print(plan, *(f"  needs     {each}" for each in needed(plan)), sep="\n")
+    emit("train-check", {"experiments": content}, json)
 
 
-def _judged_by(experiment: "Experiment") -> "Labelled":
+def _promotion_data(experiment: "Experiment") -> "Labelled":
     from features.basics.errors import InputError
     from qe.production.promotion import of_experiment
 

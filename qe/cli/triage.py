@@ -1,88 +1,76 @@
 """`qe triage`: find thresholds to publish, post-edit or retranslate, by costs."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING
 
 import typer
 
-from qe.cli._common import print_json
-from qe.cli._options import (
-    MOST_SAMPLES,
-    TESTS,
-    Column,
-    GoldColumn,
-    Json,
-    LowerIsBetter,
-    Quiet,
-    input_option,
-    output_option,
-    seed_option,
-    test_option,
-)
+from qe.cli._common import emit
+from qe.cli._options import Samples, Seed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from qe.data.dataset import LabelScale
     from qe.data.score_files import ScoreFile
 
 
 def triage(
-    gold: Annotated[Path, input_option("--gold", "-g", help="True labels: lines, or a table's column.")],
-    predictions: Annotated[
-        Path, input_option("--predictions", "-p", help="Predictions for the same segments.")
-    ],
-    costs: Annotated[
-        Path,
-        input_option(help="YAML: good, publish_bad, post_edit, post_edit_worst, retranslate; see below."),
-    ],
-    gold_column: GoldColumn = None,
-    column: Column = None,
-    model: Annotated[
-        str | None,
-        input_option(
-            metavar="MODEL",
-            help="Take the label's ends and direction from the model; scores of others are refused.",
-        ),
-    ] = None,
-    scale_low: Annotated[
-        float | None, input_option(help="Low end of the label. (default: the model's, or 1 of 1 to 5)")
-    ] = None,
-    scale_high: Annotated[float | None, input_option(help="High end of the label.")] = None,
-    lower_is_better: LowerIsBetter = False,
-    plot: Annotated[Path | None, output_option(help="Draw the trade-off into this PNG file.")] = None,
-    samples: Annotated[int, test_option(min=1, max=MOST_SAMPLES, help="Bootstrap samples.")] = 1000,
-    seed: Annotated[int, seed_option("Seed of the folds and the bootstrap.", TESTS)] = 0,
-    quiet: Quiet = False,
-    as_json: Json = False,
+    gold: Path,
+    predictions: Path,
+    costs: Path,
+    gold_column: str | None = None,
+    column: str | None = None,
+    model: str | None = None,
+    scale_low: float | None = None,
+    scale_high: float | None = None,
+    lower_is_better: bool = False,
+    plot: Path | None = None,
+    samples: Samples = 1000,
+    seed: Seed = 0,
+    quiet: bool = False,
+    json: bool = False,
 ) -> None:
-    """Find the thresholds that cost least, and what they would save and let through.
+    """Find the thresholds with the lowest cost, and what they would save and let through.
 
     The cost table (YAML; per segment, in any one unit): `good`, the label from which a segment may be
     published; `publish_bad`, the cost of publishing a worse one (`publish_good` otherwise, 0 by default);
     `post_edit` and `post_edit_worst`, of editing the best and the worst segment; `retranslate`.
 
-    Exit code 1 where treating all segments alike costs no more, and where all get the same action.
+    Exit code 1 if one action for all segments costs no more, or if all segments get the same action.
 
     Example:
 
         qe triage --gold effort.txt --predictions scores.tsv --costs costs.yaml --plot triage.png
+
+    input:
+      -g, --gold FILE  True labels: one per line, or a column of a table.
+      -p, --predictions FILE  Predictions for the same segments.
+      --costs FILE  The cost table.
+      --model MODEL  Take the range and direction of the label from the model; scores of other models are
+          refused.
+      --scale-low X  Lowest label. (default: that of the model, or 1 of 1 to 5)
+      --scale-high X  Highest label. (default: that of the model, or 5 of 1 to 5)
+
+    tests:
+      --samples N  Bootstrap samples.
+
+    output:
+      --plot FILE  Plot of the trade-off (PNG, SVG or PDF).
     """
     from features.storage.outputs import check_output
+    from qe.api.models import model_folder
     from qe.data.score_files import read_scores, same_segments
-    from qe.display.terminal import show
     from qe.production.triage import read_costs, trade_off
     from qe.production.triage import triage as find
     from qe.production.triage_tables import triage_tables
-    from qe.scoring.job_summary import told_of
+    from qe.scoring.job_summary import check_model, told_of
 
     if plot is not None:
         check_output(plot, [gold, predictions, costs])
-    told = told_of(predictions)
-    if told is not None and model is not None:
-        _check_model(told, predictions, model)
+    job = told_of(predictions)
+    if job is not None and model is not None:
+        check_model(job, predictions, model_folder(model)[1])
     table = read_costs(costs)
-    scale = _scale(read_scores(gold, gold_column), model, (scale_low, scale_high), lower_is_better)
+    scale = _scale(read_scores(gold, gold_column), model, scale_low, scale_high, lower_is_better)
     labels = read_scores(gold, gold_column, scale.low, scale.high)
     predicted = read_scores(predictions, column)
     same_segments(labels, {predicted.name: predicted})
@@ -93,43 +81,33 @@ def triage(
 
         curve = trade_off(labels.scores, predicted.scores, table, scale, decision.retranslate, seed=seed)
         save(trade_off_figure(curve, decision), plot)
-    if as_json:
-        by = {} if told is None else {"model": told["model"]}
-        print_json("triage", {**decision.to_json(), **by})
-    else:
-        if told is not None:
-            print(f"scores by {told['model']['name']}, fingerprint {told['model']['fingerprint'][:12]}")
-        show(*triage_tables(decision, scale.higher_is_better))
+    lines = [] if job is None else [
+        f"scores by {job['model']['name']}, fingerprint {job['model']['fingerprint'][:12]}"
+    ]  # fmt: skip
+    content = {**decision.to_json(), **({} if job is None else {"model": job["model"]})}
+    emit("triage", content, json, *lines, *triage_tables(decision, scale.higher_is_better))
     if decision.alike is not None or not decision.saved_share.value or decision.saved_share.value <= 0:
         raise typer.Exit(1)
 
 
-def _check_model(told: "Mapping[str, Any]", predictions: Path, model: str) -> None:
-    from qe.api.models import model_folder
-    from qe.scoring.job_summary import check_model
-
-    check_model(told, predictions, model_folder(model)[1])
-
-
 def _scale(
-    labels: "ScoreFile", model: str | None, given: tuple[float | None, float | None], lower_is_better: bool
+    labels: "ScoreFile", model: str | None, low: float | None, high: float | None, lower_is_better: bool
 ) -> "LabelScale":
     from features.basics.errors import InputError
     from qe.api.models import model_folder
     from qe.data.dataset import LabelScale
     from qe.models import description
 
-    low, high = given
     if model is not None:
         described = description.read(model_folder(model)[0])
         ends = (described.scale.low, described.scale.high)
-        low, high = ends if None not in ends else (described.limits or (None, None))
-        low, high = (low if given[0] is None else given[0]), (high if given[1] is None else given[1])
+        lowest, highest = ends if None not in ends else (described.limits or (None, None))
+        low, high = (lowest if low is None else low), (highest if high is None else high)
         return LabelScale(described.scale.name, low, high, described.scale.higher_is_better)
     smallest, largest = float(labels.scores.min()), float(labels.scores.max())
-    if given == (None, None) and (smallest < 1 or largest > 5):
+    if low is None and high is None and (smallest < 1 or largest > 5):
         raise InputError(
-            f"its labels lie from {smallest:g} to {largest:g}, and nothing says where the label ends",
+            f"its labels are between {smallest:g} and {largest:g}, and the range of the label is not known",
             location=labels.path,
             remedy="give --model, or --scale-low and --scale-high",
         )

@@ -8,22 +8,20 @@ import typer
 
 
 def ui(
-    host: Annotated[
-        str, typer.Option(help="Address to listen on; the default is this machine only.")
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 5000,
-    opens: Annotated[
-        bool,
-        typer.Option("--open/--no-open", help="Open the address in a browser, if there is a screen for one."),
-    ] = True,
+    host: str = "127.0.0.1", port: Annotated[int, typer.Option(min=1, max=65535)] = 5000, open_: bool = True
 ) -> None:
     """Open the MLflow UI on the store that mlflow.yaml names, at the list of its runs.
 
-    The address that is printed shows the runs with their figures in columns, the evaluation metric first.
+    The printed address shows the runs with their figures in columns, the evaluation metric first.
 
     Example:
 
         qe ui --port 5001
+
+    options:
+      --host ADDRESS  Address to listen on. (default: 127.0.0.1, this machine only)
+      --port N  Port to listen on.
+      --open/--no-open  Open the address in a browser, if there is a screen.
     """
     from features.basics.errors import InputError
     from features.basics.passwords import without_passwords
@@ -46,7 +44,7 @@ def ui(
 
     address = f"http://{host}:{port}{view()}"
     print(f"MLflow UI of {without_passwords(uri)} (stop with Ctrl-C): {address}", file=sys.stderr, flush=True)
-    _serve(host, port, address if opens and _has_screen() else None)
+    _serve(host, port, address if open_ and _has_screen() else None)
 
 
 def _has_screen() -> bool:

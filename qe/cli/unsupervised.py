@@ -1,65 +1,34 @@
 """`qe unsupervised`: train a quality model without human labels."""
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from qe.cli._common import print_json, tell_refused
-from qe.cli._options import (
-    CacheDir,
-    Columns,
-    Delimiter,
-    Encoding,
-    HeaderRow,
-    Json,
-    Quiet,
-    Quoting,
-    SheetName,
-    input_option,
-    output_option,
-    table_layout,
-)
+from qe.cli._common import emit, tell_refused
+from qe.cli._options import TableOptions
 from qe.cli._progress import progress_bar
 
 
 def unsupervised(
-    data: Annotated[Path, typer.Argument(help="Translations: a table, XLSX, XLIFF or TMX. No labels.")],
-    source_language: Annotated[str, input_option(help="ISO 639 code of the sources, such as en.")],
-    target_language: Annotated[str, input_option(help="ISO 639 code of the translations, such as de.")],
-    output: Annotated[Path, output_option("--output", "-o", help="Folder for the model.")],
-    parallel: Annotated[
-        tuple[Path, Path] | None,
-        input_option(metavar="SOURCE TARGET", help="Parallel text, a sentence per line, plain or gzip."),
-    ] = None,
-    encoder: Annotated[
-        str | None,
-        input_option(
-            metavar="MODEL", help="An encoder of yours (`qe encoders list`), or its folder (./NAME)."
-        ),
-    ] = None,
-    columns: Columns = None,
-    delimiter: Delimiter = None,
-    quoting: Quoting = None,
-    encoding: Encoding = None,
-    sheet: SheetName = "",
-    header_row: HeaderRow = 1,
-    tokenized: Annotated[
-        bool, input_option("--tokenized", help="The text is tokenized: split it at white space alone.")
-    ] = False,
-    cache_dir: CacheDir = None,
-    quiet: Quiet = False,
-    as_json: Json = False,
+    data: Path,
+    source_language: str,
+    target_language: str,
+    output: Path,
+    table: TableOptions,
+    parallel: tuple[Path, Path] | None = None,
+    encoder: str | None = None,
+    tokenized: bool = False,
+    cache_dir: Path | None = None,
+    quiet: bool = False,
+    json: bool = False,
 ) -> None:
-    """Make a model of translations that nobody has judged.
+    """Train a quality model without human labels.
 
-    It goes by how near source and translation lie to each other in the space of an encoder (--encoder), how
-    probable words of a translation are wrong, learned from parallel text (--parallel), and how probable a
-    neural decoder found what it wrote, where the table has the columns `subwords` and
-    `token_log_probabilities`; by the mean of those that are there. Scores are in standard deviations
-    from the mean of these translations, higher is better: they order translations, and no more. The model is
-    one for `qe score`, `qe serve` and MLflow. How good it is only labels can tell (`qe evaluate`); how good
-    such models were elsewhere: docs/results/wmt18.md.
+    It uses up to three signals: the similarity of source and translation in the space of an encoder
+    (--encoder); the probability that words of the translation are wrong, learned from parallel text
+    (--parallel); and the probability that a neural decoder gave its own output, if the table has the columns
+    `subwords` and `token_log_probabilities`. The score is their mean, in standard deviations from the mean of
+    these translations, higher is better: it only orders translations. The model works with `qe score`,
+    `qe serve` and MLflow. Labels are needed to measure how good it is (`qe evaluate`); docs/results/wmt18.md
+    has figures of such models.
 
     Example:
 
@@ -67,45 +36,35 @@ def unsupervised(
             --output output/unsupervised
 
         qe score --model output/unsupervised/model --input new.tsv --output scored.tsv
-    """
-    from dataclasses import replace
 
+    arguments:
+      data  Translations: a table, XLSX, XLIFF or TMX. No labels.
+
+    input:
+      --parallel SOURCE TARGET  Parallel text, one sentence per line, plain or gzip.
+      --encoder MODEL  One of your encoders (`qe encoders list`), or its folder (./NAME).
+      --tokenized  The text is tokenized: split it at whitespace only.
+
+    output:
+      -o, --output DIR  Folder of the model.
+    """
     import pandas as pd
 
     from features.encoding.places import encoder_names
     from features.storage.outputs import check_apart
     from qe.api.unsupervised import train_without_labels
-    from qe.scoring.naming import name_pairs
-    from qe.scoring.pool import read_pool
 
-    pool = read_pool(
-        data,
-        name_pairs(columns or (), "--columns"),
-        replace(
-            table_layout(delimiter, quoting, encoding, sheet=sheet, header_row=header_row),
-            languages=(source_language, target_language),
-        ),
-    )
+    pool = table.pool(data, (source_language, target_language))
     check_apart(output, [data])
-    with progress_bar(quiet or as_json) as progress:
+    with progress_bar(quiet or json) as progress:
         made = train_without_labels(
-            pd.DataFrame(pool.columns),
-            output,
-            source_language=source_language,
-            target_language=target_language,
-            parallel=parallel,
-            encoder=encoder,
-            tokenized=tokenized,
-            cache=cache_dir,
-            progress=progress,
-        )
+            pd.DataFrame(pool.columns), output, source_language=source_language,
+            target_language=target_language, parallel=parallel, encoder=encoder, tokenized=tokenized,
+            cache=cache_dir, progress=progress,
+        )  # fmt: skip
     tell_refused("unsupervised", pool.refused, data)
-    if as_json:
-        print_json("unsupervised", made.to_json())
-        return
     names = " and ".join(made.model.feature_set.names)
-    unused = encoder_names() if encoder is None else []
-    print(f"{len(made.features):,} translations, no label: {names}")
-    print(f"model: {made.folder}")
-    if unused:
-        print(f"with --encoder {unused[0]} it would also go by the cosine of source and translation")
+    lines = [f"{len(made.features):,} translations, no label: {names}", f"model: {made.folder}"]
+    if encoder is None and (encoders := encoder_names()):
+        lines.append(f"--encoder {encoders[0]} would add the cosine of source and translation")
+    emit("unsupervised", made, json, *lines)

@@ -23,19 +23,6 @@ def json_text(value: object) -> str:
     return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def finite(value: Any) -> Any:
-    """Plain values with None in the place of numbers that are undefined or infinite.
-
-    >>> finite({"a": [float("nan"), 1.5]})
-    {'a': [None, 1.5]}
-    """
-    if isinstance(value, Mapping):
-        return {name: finite(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [finite(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
 def plain(value: Any) -> Any:
     """A result as JSON values: dataclasses by `to_json` or by field, None for undefined and infinite numbers.
 

@@ -89,17 +89,17 @@ def _by_data(outcomes: Sequence[Outcome]) -> list[list[Outcome]]:
 
 
 _RANGE: Final = re.compile(r"(-?[0-9]+)\.\.(-?[0-9]+)")
-MAX_RUNS: Final = 200  # of one sweep
+MAX_RUNS: Final = 1000  # of one sweep, unless more are allowed
 Setting = Mapping[str, str]  # key -> value, as YAML
 
 
-def settings_of(sweep: Sequence[str]) -> list[Setting]:
+def settings_of(sweep: Sequence[str], max_runs: int = MAX_RUNS) -> list[Setting]:
     """All combinations of `KEY=VALUE,VALUE` and `KEY=FIRST..LAST`.
 
     >>> settings_of(["learner.kind=ridge,lightgbm", "seed=0..1"])[1]
     {'learner.kind': 'ridge', 'seed': '1'}
 
-    Raises InputError for another form, a key that is named twice, and more than 200 combinations.
+    Raises InputError for another form, a key that is named twice, and more than `max_runs` combinations.
     """
     values: dict[str, Sequence[Any]] = {}
     for text in sweep:
@@ -111,8 +111,9 @@ def settings_of(sweep: Sequence[str]) -> list[Setting]:
         if not values[key]:
             raise InputError(f"--each {key}={listed} has no value", remedy="give VALUE,VALUE or FIRST..LAST")
     # The number comes first: a list of all runs might not fit into memory.
-    if (size := math.prod(map(_length, values.values()))) > MAX_RUNS:
-        raise InputError(f"--each makes {size} runs, more than {MAX_RUNS}", remedy="give fewer values")
+    if (size := math.prod(map(_length, values.values()))) > max_runs:
+        remedy = "give fewer values, or a larger --max-runs"
+        raise InputError(f"--each makes {size:,} runs, more than {max_runs:,}", remedy=remedy)
     return [dict(zip(values, map(str, point), strict=True)) for point in product(*values.values())]
 
 
@@ -126,12 +127,17 @@ def _values(key: str, listed: str) -> list[str]:
 
 
 def plans_of(
-    path: Path, sweep: Sequence[str], *, data_root: Path | None, overrides: Sequence[str]
+    path: Path,
+    sweep: Sequence[str],
+    *,
+    data_root: Path | None,
+    overrides: Sequence[str],
+    max_runs: int = MAX_RUNS,
 ) -> list[tuple[Setting, Plan]]:
     """A checked plan for each combination, named after the experiment and its values."""
     name = load(path, data_root=data_root, overrides=overrides).experiment.name
     plans = []
-    for setting in settings_of(sweep):
+    for setting in settings_of(sweep, max_runs):
         changes = [f"{key}={value}" for key, value in setting.items()]
         run_name = "-".join([name, *(_word(key, value) for key, value in setting.items())])
         plan = load(path, data_root=data_root, overrides=[*overrides, *changes, f"name={run_name}"])

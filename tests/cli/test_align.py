@@ -97,7 +97,7 @@ def test_bad_input_is_exit_code_2(
         (["--aligner", "giza"], "known: hmm, eflomal"),
         ([], "the aligner hmm needs a bundle; add --resources DIR"),
         (["--aligner", "eflomal"], "add --tokenized, or --resources DIR"),
-        (["--with-corpus"], "--with-corpus is eflomal's"),
+        (["--with-corpus"], "--with-corpus is for eflomal"),
         (["--aligner", "eflomal", "--tokenized", "--with-corpus"], "--with-corpus needs a bundle"),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 
 from features.basics import threads, workers
 from qe.cli import main
-from qe.cli._application import _NOTHING_COMPUTED
+from qe.cli._commands import NOTHING_COMPUTED
 from qe.cli._verbs import command, verbs
 
 
@@ -23,7 +23,7 @@ def options(verb: Any, path: str) -> set[str]:
 @pytest.mark.parametrize("verb", verbs())
 def test_every_verb_that_computes_has_the_option(verb: str) -> None:
     has = "--threads" in options(command(verb), f"qe {verb}")
-    assert has == (verb not in _NOTHING_COMPUTED)
+    assert has == (verb not in NOTHING_COMPUTED)
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ DAY, NIGHT = (
 )
 TEMPLATES = [path for path in (ROOT / "qe").rglob("*.html") if "<style>" in path.read_text("utf-8")] + [
     ROOT / "qe" / "reports" / "parts.html", ROOT / "qe" / "systems" / "page.html",
-    ROOT / "qe" / "people" / "effort" / "page.html",
+    ROOT / "plugins" / "qe_human" / "effort" / "page.html",
 ]  # fmt: skip
 # What is written in which colour, on what.
 WRITTEN = [

@@ -231,7 +231,7 @@ def test_source_words_have_files_of_their_own(files: Path, capsys: pytest.Captur
         ({"source_tags": ["GOOD"]}, (), "`source_tags` must be OK or BAD"),
         ({"bad": [1.5]}, (), "model.jsonl:2: no probabilities `bad`"),
         ({"tags": None}, (), "tags need a threshold"),
-        ({}, ("--layout", "words"), "--source-gold goes with the layout `tags`"),
+        ({}, ("--layout", "words"), "--source-gold needs the layout `tags`"),
         ({}, ("--source-predictions", "b=b.probs"), "--source-predictions names 'b'"),
     ],
 )

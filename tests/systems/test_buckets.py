@@ -173,7 +173,7 @@ def test_sources_are_what_length_looks_at_and_the_page_shows(
         (["--bucket", "quality"], "--bucket quality names no file; give --bucket quality=FILE"),
         (["--bucket", "=docs"], "--bucket =docs names no file"),
         (["--bands", "3"], "--bands is for buckets; add --bucket"),
-        (["--corpus", "ref"], "--corpus tells which words are rare; add --bucket rare"),
+        (["--corpus", "ref"], "--corpus defines rare words; add --bucket rare"),
         (["--bucket", "document=missing"], "missing: no such file"),
         (["--bucket", "length=short"], "80 segments, but 2 values of length"),
         (["--bucket", "length", "--bucket", "length=old"], "buckets are named twice: length"),

@@ -4,21 +4,10 @@ import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import typer
+
 from qe.cli._common import held, print_json
-from qe.cli._options import (
-    MOST_SAMPLES,
-    TESTS,
-    Correct,
-    Json,
-    Latex,
-    Markdown,
-    Quiet,
-    Track,
-    input_option,
-    output_option,
-    seed_option,
-    test_option,
-)
+from qe.cli._options import MAX_SAMPLES, Resamples, Seed
 from qe.cli._progress import progress_bar
 
 if TYPE_CHECKING:
@@ -29,88 +18,33 @@ if TYPE_CHECKING:
 
 
 def correlate(
-    metrics: Annotated[
-        list[str] | None,
-        input_option(
-            metavar="FILE...",
-            help="Tables of scores: columns system, segment, and one per metric; SYSTEM=FILE without system.",
-        ),
-    ] = None,
-    human: Annotated[
-        Path | None, input_option(help="Table of human scores: system, segment, score; may have judge.")
-    ] = None,
-    rankings: Annotated[
-        list[Path] | None,
-        input_option(metavar="FILE...", help="Instead: human rankings, as `qe rank` reads them."),
-    ] = None,
-    metrics_eval: Annotated[
-        Path | None, input_option(help="Instead of all: a test set's folder of mt-metrics-eval.")
-    ] = None,
-    pair: Annotated[
-        list[str] | None,
-        input_option(
-            metavar="PAIR...",
-            help="Language pairs of rankings (Czech-English), mt-metrics-eval (en-de), or the column pair of "
-            "tables; with several, averages over them.",
-        ),
-    ] = None,
-    gold: Annotated[str | None, input_option(help="Human scores of mt-metrics-eval, such as mqm.")] = None,
-    human_column: Annotated[
-        str | None, input_option(help="Column of the human scores. (default: score, or the only one)")
-    ] = None,
-    columns: Annotated[
-        list[str] | None,
-        input_option(metavar="METRIC...", help="Metrics to read. (default: all columns of numbers)"),
-    ] = None,
-    lower_is_better: Annotated[
-        list[str] | None, input_option(metavar="METRIC...", help="Metrics that count errors.")
-    ] = None,
-    correlations: Annotated[
-        list[str] | None,
-        test_option(
-            metavar="NAME...",
-            help="{qe_human.correlations}; with settings: pearson:group=item. "
-            "(default: all that the judgements allow)",
-        ),
-    ] = None,
-    ranking_method: Annotated[
-        str, test_option(help="Makes scores of systems from rankings, as in `qe rank`.")
-    ] = "expected_wins",
-    reference: Annotated[str, input_option(help="Name of the human reference in rankings.")] = "_ref",
-    with_references: Annotated[
-        bool, input_option("--with-references", help="References of mt-metrics-eval stay among the systems.")
-    ] = False,
-    samples: Annotated[int, test_option(min=0, max=MOST_SAMPLES, help="Bootstrap samples.")] = 1000,
-    permutations: Annotated[
-        int | None,
-        test_option(
-            min=0,
-            max=MOST_SAMPLES,
-            help="Exchanges of each test; 0: no tests. (default: as many as the pairs of metrics need)",
-        ),
-    ] = None,
-    resample: Annotated[str, test_option(metavar="both|segments", help="What the bootstrap draws.")] = "both",
-    exchange: Annotated[
-        str | None,
-        test_option(
-            metavar="UNIT",
-            help="What changes sides in tests, which is the claim: segment (new segments), system (new "
-            "systems), score (these alone: Deutsch et al. 2021), segment+system: both must show. (default: "
-            "segments and systems, if there are several)",
-        ),
-    ] = None,
-    seed: Annotated[int, seed_option("Seed of all random draws.", TESTS)] = 0,
-    confidence: Annotated[float, test_option(help="Confidence of the intervals.")] = 0.95,
-    correct: Correct = "holm",
-    level: Annotated[float, test_option(help="Level of the tests that make clusters.")] = 0.05,
-    output: Annotated[
-        Path | None, output_option("--output", "-o", help="Folder for JSON, tables and plots.")
-    ] = None,
-    as_json: Json = False,
-    markdown: Markdown = False,
-    latex: Latex = False,
-    track: Track = False,
-    quiet: Quiet = False,
+    metrics: list[str] | None = None,
+    human: Path | None = None,
+    rankings: list[Path] | None = None,
+    metrics_eval: Path | None = None,
+    pair: list[str] | None = None,
+    gold: str | None = None,
+    human_column: str | None = None,
+    columns: list[str] | None = None,
+    lower_is_better: list[str] | None = None,
+    correlations: list[str] | None = None,
+    ranking_method: str = "expected_wins",
+    reference: str = "_ref",
+    with_references: bool = False,
+    samples: Annotated[int, typer.Option(min=0, max=MAX_SAMPLES)] = 1000,
+    permutations: Resamples = None,
+    resample: str = "both",
+    exchange: str | None = None,
+    seed: Seed = 0,
+    confidence: float = 0.95,
+    correct: str = "holm",
+    level: float = 0.05,
+    output: Path | None = None,
+    json: bool = False,
+    markdown: bool = False,
+    latex: bool = False,
+    track: bool = False,
+    quiet: bool = False,
 ) -> None:
     """Compare metrics with people: correlations, intervals, tests and clusters.
 
@@ -123,13 +57,45 @@ def correlate(
         qe correlate --rankings wmt12.RNK_results.csv.gz --pair Czech-English --metrics scores.tsv
 
         qe correlate --metrics-eval mt-metrics-eval-v2/wmt22 --pair en-de --gold mqm
+
+    input:
+      --metrics FILE...  Tables of scores: columns system, segment, and one per metric; SYSTEM=FILE without
+          system.
+      --human  Table of human scores: system, segment, score; may have judge.
+      --rankings FILE...  Instead: human rankings, as `qe rank` reads them.
+      --metrics-eval  Instead of all: a test set's folder of mt-metrics-eval.
+      --pair PAIR...  Language pairs of rankings (Czech-English), mt-metrics-eval (en-de), or the column
+          pair of tables; with several, averages over them.
+      --gold  Human scores of mt-metrics-eval, such as mqm.
+      --human-column  Column of the human scores. (default: score, or the only one)
+      --columns METRIC...  Metrics to read. (default: all columns of numbers)
+      --lower-is-better METRIC...  Metrics that count errors.
+      --reference  Name of the human reference in rankings.
+      --with-references  References of mt-metrics-eval stay among the systems.
+
+    tests:
+      --correlations NAME...  {qe_human.correlations}; with settings: pearson:group=item. (default: all that
+          the judgements allow)
+      --ranking-method  Makes scores of systems from rankings, as in `qe rank`.
+      --samples  Bootstrap samples.
+      --permutations  Exchanges of each test; 0: no tests. (default: as many as the pairs of metrics need)
+      --resample both|segments  What the bootstrap draws.
+      --exchange UNIT  What changes sides in tests, which is the claim: segment (new segments), system (new
+          systems), score (these alone: Deutsch et al. 2021), segment+system: both must show. (default:
+          segments and systems, if there are several)
+      --seed N  Seed of all random draws.
+      --confidence  Confidence of the intervals.
+      --level  Level of the tests that make clusters.
+
+    output:
+      -o, --output  Folder for JSON, tables and plots.
     """
     from features.basics.assignments import named_file
     from features.basics.errors import InputError
     from qe_human.metric_evaluation.comparison import Settings
     from qe_human.metric_evaluation.report import meta_report
 
-    if as_json + markdown + latex > 1:
+    if json + markdown + latex > 1:
         raise InputError("only one of --json, --markdown and --latex can be printed")
     if output is not None or track:
         importlib.import_module(
@@ -143,7 +109,7 @@ def correlate(
         *(rankings or []),
         *(named_file(text)[1] for text in metrics or ()),
     ]
-    with held(output, "correlate", inputs), progress_bar(quiet or as_json) as progress:
+    with held(output, "correlate", inputs), progress_bar(quiet or json) as progress:
         reports = []
         for one in pair or (None,):
             evaluation = _evaluation(
@@ -160,7 +126,7 @@ def correlate(
             write_reports(reports, output)
     if track:
         _track(reports)
-    _print(reports, "json" if as_json else "markdown" if markdown else "latex" if latex else "", output)
+    _print(reports, "json" if json else "markdown" if markdown else "latex" if latex else "", output)
 
 
 def _correlations(names: list[str] | None, seed: int) -> "dict[str, Correlation]":
@@ -239,7 +205,7 @@ def _print_tables(reports: "list[MetaReport]", output: Path | None) -> None:
 
 
 def _track(reports: "list[MetaReport]") -> None:
-    from qe.cli._track import track
+    from qe.cli._common import track
     from qe_human.metric_evaluation.report_files import write_reports
 
     figures = reports[0].figures()

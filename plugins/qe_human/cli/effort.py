@@ -6,19 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from qe.cli._common import held, print_json
-from qe.cli._options import (
-    MOST_SAMPLES,
-    TESTS,
-    CacheDir,
-    Correct,
-    Json,
-    Quiet,
-    Track,
-    input_option,
-    output_option,
-    seed_option,
-    test_option,
-)
+from qe.cli._options import Samples, Seed
 from qe.cli._progress import progress_bar
 
 if TYPE_CHECKING:
@@ -28,41 +16,28 @@ if TYPE_CHECKING:
 
 
 def effort(
-    target: Annotated[
-        Path, input_option(help="Translations: one per line, a table, or annotated (.conllu); .gz too.")
-    ],
-    post_edit: Annotated[Path, input_option(help="Their post-edits, in the same form.")],
-    scores: Annotated[
-        Path,
-        input_option("--effort", help="Effort scores, higher is less effort: one per line, or a table."),
-    ],
-    target_language: Annotated[str, input_option(help="ISO 639 code of the translations, such as es.")],
-    source: Annotated[Path | None, input_option(help="Sources, to be shown on the page.")] = None,
-    source_language: Annotated[
-        str, input_option(help="ISO 639 code of the sources; Apertium's data are those of a language pair.")
-    ] = "en",
-    tagger: Annotated[str, input_option(help="What annotates plain text.")] = "apertium",
-    effort_column: Annotated[str | None, input_option(help="Column of the scores, for a table.")] = None,
-    low_effort: Annotated[float, typer.Option(help="Highest score that says: much effort.")] = 2.5,
-    high_effort: Annotated[float, typer.Option(help="Lowest score that says: little effort.")] = 4.0,
-    low_ter: Annotated[float, typer.Option(help="Highest TER of lightly edited segments.")] = 0.33,
-    high_ter: Annotated[float, typer.Option(help="Lowest TER of heavily edited segments.")] = 0.45,
-    telling: Annotated[int, output_option(min=0, help="Segments of each set that the page shows.")] = 10,
-    samples: Annotated[
-        int, test_option(min=1, max=MOST_SAMPLES, help="Bootstrap samples of the intervals.")
-    ] = 1000,
-    permutations: Annotated[
-        int, test_option(min=1, max=MOST_SAMPLES, help="Permutations of the p-values.")
-    ] = 10_000,
-    seed: Annotated[int, seed_option("Seed of all random draws.", TESTS)] = 0,
-    correct: Correct = "holm",
-    output: Annotated[
-        Path | None, output_option("--output", "-o", help="Folder for the page, JSON, tables and plots.")
-    ] = None,
-    cache_dir: CacheDir = None,
-    track: Track = False,
-    quiet: Quiet = False,
-    as_json: Json = False,
+    target: Path,
+    post_edit: Path,
+    scores: Path,
+    target_language: str,
+    source: Path | None = None,
+    source_language: str = "en",
+    tagger: str = "apertium",
+    effort_column: str | None = None,
+    low_effort: float = 2.5,
+    high_effort: float = 4.0,
+    low_ter: float = 0.33,
+    high_ter: float = 0.45,
+    telling: Annotated[int, typer.Option(min=0)] = 10,
+    samples: Samples = 1000,
+    permutations: Samples = 10000,
+    seed: Seed = 0,
+    correct: str = "holm",
+    output: Path | None = None,
+    cache_dir: Path | None = None,
+    track: bool = False,
+    quiet: bool = False,
+    json: bool = False,
 ) -> None:
     """Show which edits go with perceived effort.
 
@@ -74,6 +49,31 @@ def effort(
 
         qe effort --target mt.es --post-edit pe.es --effort scores.txt --source s.en
         --target-language es --output effort
+
+    input:
+      --target  Translations: one per line, a table, or annotated (.conllu); .gz too.
+      --post-edit  Their post-edits, in the same form.
+      --effort  Effort scores, higher is less effort: one per line, or a table.
+      --target-language  ISO 639 code of the translations, such as es.
+      --source  Sources, to be shown on the page.
+      --source-language  ISO 639 code of the sources; Apertium's data are those of a language pair.
+      --tagger  What annotates plain text.
+      --effort-column  Column of the scores, for a table.
+
+    options:
+      --low-effort  Highest score that says: much effort.
+      --high-effort  Lowest score that says: little effort.
+      --low-ter  Highest TER of lightly edited segments.
+      --high-ter  Lowest TER of heavily edited segments.
+
+    tests:
+      --samples  Bootstrap samples of the intervals.
+      --permutations  Permutations of the p-values.
+      --seed N  Seed of all random draws.
+
+    output:
+      --telling  Segments of each set that the page shows.
+      -o, --output  Folder for the page, JSON, tables and plots.
     """
     from qe.data.score_files import read_scores
     from qe.statistics.family import correct as check_correction
@@ -87,7 +87,7 @@ def effort(
     title = f"Edits and effort: {target.name.removesuffix('.gz')}"
     languages = source_language, target_language
     folder = held(output, "effort", [target, post_edit, scores, source])
-    with folder, progress_bar(quiet or as_json) as progress:
+    with folder, progress_bar(quiet or json) as progress:
         sides, by = _texts(target, post_edit, tagger, target_language, source_language, cache_dir, progress)
         report = analyse(
             *sides, labels,
@@ -100,7 +100,7 @@ def effort(
             write_report(report, output, title, languages)
     if track:
         _track(report, title, languages)
-    if as_json:
+    if json:
         print_json("effort", report.to_json())
     else:
         _print(report, output)
@@ -147,7 +147,7 @@ def _texts(
 
 
 def _track(report: "EffortReport", title: str, languages: tuple[str, str]) -> None:
-    from qe.cli._track import track
+    from qe.cli._common import track
     from qe_human.effort.report_files import figures, write_report
 
     track(

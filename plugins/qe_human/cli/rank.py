@@ -8,19 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from qe.cli._common import held, print_json
-from qe.cli._options import (
-    MOST_SAMPLES,
-    TESTS,
-    Json,
-    Latex,
-    Markdown,
-    Quiet,
-    Track,
-    input_option,
-    output_option,
-    seed_option,
-    test_option,
-)
+from qe.cli._options import MAX_SAMPLES, Seed
 from qe.cli._progress import progress_bar
 
 if TYPE_CHECKING:
@@ -31,60 +19,25 @@ if TYPE_CHECKING:
 
 
 def rank(
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="FILE...", help="WMT ranking CSV, a table of ranks, or pairwise counts; plain or gzip."
-        ),
-    ],
-    pair: Annotated[
-        list[str] | None,
-        input_option(metavar="PAIR...", help="Language pairs: Czech-English. (default: all)"),
-    ] = None,
-    methods: Annotated[
-        list[str] | None,
-        test_option(
-            metavar="METHOD...",
-            help="{qe_human.rankings}; with settings: trueskill:draw=0.2. (default: all)",
-        ),
-    ] = None,
-    ranges: Annotated[
-        list[str] | None,
-        test_option(
-            metavar="METHOD...",
-            help="Methods with rank ranges, all, or none. (default: those that are quick)",
-        ),
-    ] = None,
-    samples: Annotated[int, test_option(max=MOST_SAMPLES, help="Bootstrap samples of tasks.")] = 1000,
-    seed: Annotated[int, seed_option("Seed of all random draws.", TESTS)] = 0,
-    confidence: Annotated[float, test_option(help="Confidence of the rank ranges.")] = 0.95,
-    level: Annotated[float, test_option(help="Level of the sign test that decides who wins.")] = 0.10,
-    correct: Annotated[
-        str | None,
-        test_option(
-            metavar="none|bonferroni|holm|bh",
-            help="Correct the sign tests of all pairs before they decide. (default: none)",
-        ),
-    ] = None,
-    draw: Annotated[
-        str, test_option(metavar="tasks|segments|judges", help="What bootstrap samples are drawn of.")
-    ] = "tasks",
-    constrained: Annotated[
-        list[str] | None,
-        input_option(metavar="SYSTEM...", help="Systems that a second mark (⋆) compares among themselves."),
-    ] = None,
-    reference: Annotated[str, input_option(help="Name of the human reference among the systems.")] = "_ref",
-    with_reference: Annotated[
-        bool, input_option("--with-reference", help="Rank the reference like a system, by every method.")
-    ] = False,
-    output: Annotated[
-        Path | None, output_option("--output", "-o", help="Folder for reports, tables and plots.")
-    ] = None,
-    json: Json = False,
-    markdown: Markdown = False,
-    latex: Latex = False,
-    track: Track = False,
-    quiet: Quiet = False,
+    files: list[Path],
+    pair: list[str] | None = None,
+    methods: list[str] | None = None,
+    ranges: list[str] | None = None,
+    samples: Annotated[int, typer.Option(max=MAX_SAMPLES)] = 1000,
+    seed: Seed = 0,
+    confidence: float = 0.95,
+    level: float = 0.1,
+    correct: str | None = None,
+    draw: str = "tasks",
+    constrained: list[str] | None = None,
+    reference: str = "_ref",
+    with_reference: bool = False,
+    output: Path | None = None,
+    json: bool = False,
+    markdown: bool = False,
+    latex: bool = False,
+    track: bool = False,
+    quiet: bool = False,
 ) -> None:
     """Rank MT systems by what people judged.
 
@@ -93,6 +46,29 @@ def rank(
     Example:
 
         qe rank wmt12.RNK_results.csv.gz --pair Czech-English --methods expected_wins feedback_arc_set
+
+    arguments:
+      files FILE...  WMT ranking CSV, a table of ranks, or pairwise counts; plain or gzip.
+
+    input:
+      --pair PAIR...  Language pairs: Czech-English. (default: all)
+      --constrained SYSTEM...  Systems that a second mark (⋆) compares among themselves.
+      --reference  Name of the human reference among the systems.
+      --with-reference  Rank the reference like a system, by every method.
+
+    tests:
+      --methods METHOD...  {qe_human.rankings}; with settings: trueskill:draw=0.2. (default: all)
+      --ranges METHOD...  Methods with rank ranges, all, or none. (default: those that are quick)
+      --samples  Bootstrap samples of tasks.
+      --seed N  Seed of all random draws.
+      --confidence  Confidence of the rank ranges.
+      --level  Level of the sign test that decides who wins.
+      --correct none|bonferroni|holm|bh  Correct the sign tests of all pairs before they decide. (default:
+          none)
+      --draw tasks|segments|judges  What bootstrap samples are drawn of.
+
+    output:
+      -o, --output  Folder for reports, tables and plots.
     """
     from features.basics.errors import InputError
     from qe_human.judgements.ranking_report import RankSettings, ranking_report
@@ -187,7 +163,7 @@ def _print(reports: "list[RankingReport]", form: str) -> None:
 
 
 def _track(reports: "list[RankingReport]") -> None:
-    from qe.cli._track import track
+    from qe.cli._common import track
     from qe_human.judgements.ranking_json import figures
     from qe_human.judgements.report_files import write_reports
 

@@ -7,7 +7,7 @@ import typer
 
 from qe.cli._application import Application
 from qe.cli._common import held, print_json
-from qe.cli._options import Json, Quiet, output_option, seed_option
+from qe.cli._options import Seed
 from qe.cli._progress import progress_bar
 from qe.display.numbers import number, percent
 
@@ -48,34 +48,21 @@ def terrorcat() -> None:
 
 @app.command()
 def train(
-    rankings: Rankings,
-    outputs: Outputs,
-    reference: Reference,
-    target_language: Annotated[str, typer.Option(help="ISO 639 code of the translations, such as en.")],
-    output: Annotated[Path, output_option("--output", "-o", help="Folder of the model.")],
-    pair: Pair = None,
-    segments: Names = None,
-    learner: Annotated[
-        str, typer.Option(help="A learner of the project, such as ridge, svr_linear.")
-    ] = "ridge",
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE...", help="Parameters of the learner, such as alpha=10."),
-    ] = None,
-    tagger: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Count errors by general part of speech, too: apertium, a folder of annotators, ...",
-        ),
-    ] = None,
-    human_reference: HumanReference = "_ref",
-    with_reference: Annotated[
-        bool, typer.Option("--with-reference", help="Learn from pairs with the reference, too: no errors.")
-    ] = False,
-    seed: Annotated[int, seed_option("Seed of the learner.")] = 0,
-    quiet: Quiet = False,
-    as_json: Json = False,
+    rankings: list[Path],
+    outputs: list[str],
+    reference: Path,
+    target_language: str,
+    output: Path,
+    pair: str | None = None,
+    segments: Path | None = None,
+    learner: str = "ridge",
+    overrides: list[str] | None = None,
+    tagger: str | None = None,
+    human_reference: str = "_ref",
+    with_reference: bool = False,
+    seed: Seed = 0,
+    quiet: bool = False,
+    json: bool = False,
 ) -> None:
     """Trains the classifier from rankings and the translations that were ranked.
 
@@ -83,6 +70,23 @@ def train(
 
         qe terrorcat train --rankings wmt11.csv.gz --pair Czech-English --outputs cu-bojar=cu.en
         online-B=b.en --reference ref.en --target-language en --output terrorcat-cs-en
+
+    options:
+      --rankings FILE...  Human rankings, as `qe rank` reads them.
+      --outputs SYSTEM=FILE...  Translations of each system, one per line.
+      --reference  Reference translations, line by line.
+      --target-language  ISO 639 code of the translations, such as en.
+      --pair  Language pair of the rankings: Czech-English.
+      --segments  Names of the segments. (default: line numbers from 1)
+      --learner  A learner of the project, such as ridge, svr_linear.
+      --set NAME=VALUE...  Parameters of the learner, such as alpha=10.
+      --tagger NAME  Count errors by general part of speech, too: apertium, a folder of annotators, ...
+      --human-reference  Name of the reference in the rankings.
+      --with-reference  Learn from pairs with the reference, too: no errors.
+      --seed N  Seed of the learner.
+
+    output:
+      -o, --output  Folder of the model.
     """
     from qe.config.overrides import override
     from qe_human.terrorcat.model import train as train_model
@@ -90,10 +94,10 @@ def train(
 
     files, by = _systems(outputs), _tagger(tagger, target_language)
     parameters: dict[str, Any] = {}
-    for text in settings or ():
+    for text in overrides or ():
         override(parameters, text)
     inputs = [*rankings, reference, segments, *files.values()]
-    with held(output, "terrorcat", inputs), progress_bar(quiet or as_json) as progress:
+    with held(output, "terrorcat", inputs), progress_bar(quiet or json) as progress:
         collection, chosen = _judged(rankings, pair)
         pairs = ranked_pairs(chosen, None if with_reference else human_reference)
         frequencies = _frequencies(files, reference, segments, target_language, by, progress)
@@ -104,7 +108,7 @@ def train(
         if by is not None:
             model.about.update(tagger=tagger, tagger_fingerprint=by.fingerprint)
         model.save(output)
-    if as_json:
+    if json:
         print_json("terrorcat-train", {"output": str(output), "slope": model.slope, **model.about})
     elif not quiet:
         about = model.about
@@ -123,19 +127,15 @@ def train(
 
 @app.command()
 def score(
-    model: Model,
-    outputs: Outputs,
-    reference: Reference,
-    output: Annotated[
-        Path, output_option("--output", "-o", help="Table system, segment, terrorcat: .tsv, .csv, ...")
-    ],
-    segments: Names = None,
-    tagger: Tagged = None,
-    unweighted: Annotated[
-        bool, typer.Option("--unweighted", help="A win counts 1, however sure the classifier is.")
-    ] = False,
-    quiet: Quiet = False,
-    as_json: Json = False,
+    model: Path,
+    outputs: list[str],
+    reference: Path,
+    output: Path,
+    segments: Path | None = None,
+    tagger: str | None = None,
+    unweighted: bool = False,
+    quiet: bool = False,
+    json: bool = False,
 ) -> None:
     """Score the translations of several systems by the pairs that they win.
 
@@ -145,6 +145,17 @@ def score(
 
         qe terrorcat score --model terrorcat-cs-en --outputs a=a.en b=b.en c=c.en --reference ref.en
         --output terrorcat.tsv
+
+    options:
+      --model  Folder that `qe terrorcat train` made.
+      --outputs SYSTEM=FILE...  Translations of each system, one per line.
+      --reference  Reference translations, line by line.
+      --segments  Names of the segments. (default: line numbers from 1)
+      --tagger NAME  The model's tagger. (default: where it was in training)
+      --unweighted  A win counts 1, however sure the classifier is.
+
+    output:
+      -o, --output  Table system, segment, terrorcat: .tsv, .csv, ...
     """
     import numpy as np
     import pandas as pd
@@ -163,7 +174,7 @@ def score(
     check_apart(output, inputs)
     trained = TerrorCat.load(model)
     by = _same_tagger(trained.about, tagger, trained.language)
-    with progress_bar(quiet or as_json) as progress:
+    with progress_bar(quiet or json) as progress:
         frequencies = _frequencies(files, reference, segments, trained.language, by, progress)
         scores = trained.scores(frequencies, weighted=not unweighted)
     n, k = scores.shape
@@ -177,7 +188,7 @@ def score(
     )  # fmt: skip
     means = dict(zip(frequencies.systems, map(float, scores.mean(axis=0)), strict=True))
     ordered = dict(sorted(means.items(), key=lambda item: -item[1]))
-    if as_json:
+    if json:
         print_json("terrorcat-score", {"systems": ordered, "segments": n})
     else:
         for system, mean in ordered.items():
@@ -187,16 +198,16 @@ def score(
 
 @app.command()
 def confusion(
-    model: Model,
-    rankings: Rankings,
-    outputs: Outputs,
-    reference: Reference,
-    pair: Pair = None,
-    segments: Names = None,
-    tagger: Tagged = None,
-    human_reference: HumanReference = "_ref",
-    quiet: Quiet = False,
-    as_json: Json = False,
+    model: Path,
+    rankings: list[Path],
+    outputs: list[str],
+    reference: Path,
+    pair: str | None = None,
+    segments: Path | None = None,
+    tagger: str | None = None,
+    human_reference: str = "_ref",
+    quiet: bool = False,
+    json: bool = False,
 ) -> None:
     """Say how often a model agrees with people, by how sure it is.
 
@@ -208,6 +219,16 @@ def confusion(
 
         qe terrorcat confusion --model terrorcat-cs-en --rankings wmt12.csv.gz --pair Czech-English
         --outputs a=a.en b=b.en --reference ref.en
+
+    options:
+      --model  Folder that `qe terrorcat train` made.
+      --rankings FILE...  Human rankings, as `qe rank` reads them.
+      --outputs SYSTEM=FILE...  Translations of each system, one per line.
+      --reference  Reference translations, line by line.
+      --pair  Language pair of the rankings: Czech-English.
+      --segments  Names of the segments. (default: line numbers from 1)
+      --tagger NAME  The model's tagger. (default: where it was in training)
+      --human-reference  Name of the reference in the rankings.
     """
     from qe.display.terminal import show
     from qe_human.terrorcat.confusion import confusion as confusion_of
@@ -216,12 +237,12 @@ def confusion(
 
     trained, files = TerrorCat.load(model), _systems(outputs)
     by = _same_tagger(trained.about, tagger, trained.language)
-    with progress_bar(quiet or as_json) as progress:
+    with progress_bar(quiet or json) as progress:
         collection, chosen = _judged(rankings, pair)
         frequencies = _frequencies(files, reference, segments, trained.language, by, progress)
         pairs = ranked_pairs(chosen, human_reference)
         told = confusion_of(trained, pairs, collection.segments.texts, frequencies, human_reference)
-    if as_json:
+    if json:
         print_json("terrorcat-confusion", told.to_json())
     else:
         show(*told.tables())

@@ -8,19 +8,8 @@ import typer
 
 from features.basics.assignments import assignments
 from features.basics.errors import InputError, unknown_name
-from qe.cli._common import held, print_json
-from qe.cli._options import (
-    MOST_SAMPLES,
-    TESTS,
-    CacheDir,
-    Correct,
-    Json,
-    Quiet,
-    input_option,
-    output_option,
-    seed_option,
-    test_option,
-)
+from qe.cli._common import emit, held
+from qe.cli._options import Positive, Samples, Seed
 from qe.cli._progress import progress_bar
 
 if TYPE_CHECKING:
@@ -28,63 +17,38 @@ if TYPE_CHECKING:
 
 
 def select(
-    source: Annotated[Path, input_option(help="Source segments, one per line.")],
-    system: Annotated[list[str], input_option(metavar="NAME=FILE", help="A system's output; repeat it.")],
-    references: Annotated[
-        list[Path] | None, input_option(help="To learn from and evaluate with; repeatable.")
-    ] = None,
-    model: Annotated[
-        str | None, input_option("--model", "-m", help="Choose by this trained model's scores instead.")
-    ] = None,
-    features: Annotated[
-        list[str] | None,
-        input_option(help="A feature set, a family, or a YAML file with a list `features`; repeatable."),
-    ] = None,
-    resources: Annotated[Path | None, input_option(help="Bundle built by `qe resources build`.")] = None,
-    method: Annotated[
-        list[str] | None,
-        test_option(metavar="METHOD...", help="{qe_papers.choosers}. (default: all)"),
-    ] = None,
-    by: Annotated[str, input_option(help="Choose for each `segment` or each `document`.")] = "segment",
-    doc_ids: Annotated[Path | None, input_option(help="One document id per line.")] = None,
-    block: Annotated[
-        int, input_option(min=1, help="Without --doc-ids, so many consecutive segments are a document.")
-    ] = 10,
-    new_source: Annotated[
-        Path | None, input_option(help="Without references: what to choose for once the choice is learned.")
-    ] = None,
-    new_system: Annotated[
-        list[str] | None, input_option(metavar="NAME=FILE", help="The same systems' output for it.")
-    ] = None,
-    new_doc_ids: Annotated[Path | None, input_option(help="Its document ids.")] = None,
-    source_language: Annotated[str, input_option(help="Language code.")] = "en",
-    target_language: Annotated[str, input_option(help="Language code.")] = "es",
-    metrics: Annotated[
-        list[str] | None, test_option(help="What choices are compared by; repeatable. (default: bleu, chrf)")
-    ] = None,
-    tokenize: Annotated[
-        str, test_option(help="Tokenization for BLEU: none, 13a, intl, char, moses.")
-    ] = "13a",
-    folds: Annotated[int, test_option(min=2, help="Folds of the cross-validation, by document.")] = 10,
-    samples: Annotated[
-        int, test_option(min=1, max=MOST_SAMPLES, help="Shuffles, and bootstrap samples.")
-    ] = 10_000,
-    correct: Correct = "holm",
-    seed: Annotated[int, seed_option("Seed of folds, learners and random draws.", TESTS)] = 0,
-    cache_dir: CacheDir = None,
-    output: Annotated[
-        Path | None,
-        output_option("--output", "-o", help="Folder for the chosen translations and the report."),
-    ] = None,
-    quiet: Quiet = False,
-    as_json: Json = False,
+    source: Path,
+    system: list[str],
+    references: list[Path] | None = None,
+    model: str | None = None,
+    features: list[str] | None = None,
+    resources: Path | None = None,
+    method: list[str] | None = None,
+    by: str = "segment",
+    doc_ids: Path | None = None,
+    block: Positive = 10,
+    new_source: Path | None = None,
+    new_system: list[str] | None = None,
+    new_doc_ids: Path | None = None,
+    source_language: str = "en",
+    target_language: str = "es",
+    metrics: list[str] | None = None,
+    tokenize: str = "13a",
+    folds: Annotated[int, typer.Option(min=2)] = 10,
+    samples: Samples = 10_000,
+    correct: str = "holm",
+    seed: Seed = 0,
+    cache_dir: Path | None = None,
+    output: Path | None = None,
+    quiet: bool = False,
+    json: bool = False,
 ) -> None:
     """Choose among the translations of several systems, for each segment or document.
 
-    With --references, a choice is learned and evaluated by cross-validation over documents: is it better
-    than always taking the better system? What was learned from all of it then chooses for --new-source. With
-    --model, a trained scoring model chooses; no references needed.
-    Exit code 1 where references are given and no method is significantly better (first metric, level .05).
+    With --references, a choice is learned and evaluated by cross-validation over documents: is it better than
+    always taking the better system? The choice learned from all references is then applied to --new-source.
+    With --model, a trained scoring model chooses, without references. Exit code 1 if references are given and
+    no method is significantly better (first metric, level .05).
 
     Examples:
 
@@ -92,6 +56,30 @@ def select(
         --resources output/en-es --features baseline17 --features pseudo_reference --output choice
 
         qe select --model output/model --source s.en --system moses=m.es --system apertium=a.es -o choice
+
+    input:
+      --source FILE  Source segments, one per line.
+      --system NAME=FILE  Output of a system. Repeatable.
+      --references FILE  References to learn from and to evaluate with. Repeatable.
+      -m, --model MODEL  Choose by the scores of this trained model instead.
+      --features NAME|FILE  A feature set, a family, or a YAML file with a list `features`. Repeatable.
+      --resources DIR  Bundle built by `qe resources build`.
+      --by segment|document  Unit of the choice.
+      --doc-ids FILE  One document id per line.
+      --block N  Without --doc-ids: consecutive segments that form a document.
+      --new-source FILE  Source segments without references, to which the learned choice is applied.
+      --new-system NAME=FILE  Output of the same systems for --new-source. Repeatable.
+      --new-doc-ids FILE  Document ids of --new-source.
+
+    tests:
+      --method METHOD...  {qe_papers.choosers}. (default: all)
+      --metrics METRIC  Metric that compares the choices. Repeatable. (default: bleu, chrf)
+      --tokenize NAME  Tokenization for BLEU: none, 13a, intl, char, moses.
+      --folds N  Folds of the cross-validation, by document.
+      --samples N  Permutations, and bootstrap samples.
+
+    output:
+      -o, --output DIR  Folder for the chosen translations and the report.
     """
     if by not in ("segment", "document"):
         raise unknown_name("--by", by, ("segment", "document"))
@@ -109,11 +97,10 @@ def select(
     folder = held(output, "select", files)
     if model is not None:
         with folder:
-            _apply(model, translations, unit, output, as_json, given=bool(references or features or new))
+            _apply(model, translations, unit, output, json, given=bool(references or features or new))
         return
     if not references or not features:
         raise InputError("--references and --features are needed to learn a choice", remedy="or give --model")
-    from qe.display.terminal import show
     from qe.resources.cache import default_cache
     from qe.systems.metric_options import metric
     from qe.systems.mt_metrics.bleu import Bleu
@@ -126,7 +113,7 @@ def select(
         raise unknown_name("tokenization", tokenize, TOKENIZATIONS)
     defaults: dict[str, Any] = {"tokenize": tokenize, "language": target_language}
     chosen = {name: metric(name, defaults) for name in metrics or ["bleu", "chrf"]}
-    with folder, progress_bar(quiet or as_json) as progress:
+    with folder, progress_bar(quiet or json) as progress:
         extraction, tokenizers = make_extraction(
             _features(features), resources, (source_language, target_language),
             cache_dir or default_cache(), seed=seed, progress=progress,
@@ -141,14 +128,11 @@ def select(
             _write(output / "new", new, chosen_new, unit, None)
         if output is not None:
             _write(output, translations, selection.preferences, unit, selection)
-    if as_json:
-        print_json("select", selection.to_json())
-    else:
-        show(*selection_tables(selection, list(chosen)))
+    emit("select", selection, json, *selection_tables(selection, list(chosen)))
     verdicts = {(c.system, c.metric): _verdict(c, chosen) for c in selection.comparisons}
     first = next(iter(chosen))
     better = [name for name in selection.preferences if verdicts[name, first] == 1]
-    if not as_json:
+    if not json:
         _print_verdict(selection, first, better, verdicts)
     if not better:
         raise typer.Exit(1)
@@ -223,11 +207,10 @@ def _choosers(given: Sequence[str] | None) -> dict[str, Any]:
 
 def _apply(
     model: str, translations: "Translations", by: Literal["segment", "document"], output: Path | None,
-    as_json: bool, *, given: bool,
+    json: bool, *, given: bool,
 ) -> None:  # fmt: skip
     from qe.api.models import model_folder
     from qe.display.numbers import percent
-    from qe.display.terminal import say
     from qe.models.model import Model
     from qe_papers.selection.selection import choose_by_model, shares
 
@@ -239,12 +222,10 @@ def _apply(
     _write(output, translations, {"model": preferences}, by, None)
     taken = shares(preferences.choice(by, translations.documents), len(translations.names))
     shares_of = dict(zip(translations.names, map(float, taken), strict=True))
-    if as_json:
-        told = {"segments": len(translations), "shares": shares_of, "output": str(output)}
-        print_json("select-model", told)
-    else:
-        parts = ", ".join(f"{name} {percent(share)}" for name, share in shares_of.items())
-        say(f"{len(translations):,} segments: {parts}; chosen translations in {output}")
+    parts = ", ".join(f"{name} {percent(share)}" for name, share in shares_of.items())
+    content = {"segments": len(translations), "shares": shares_of, "output": output}
+    shown = f"{len(translations):,} segments: {parts}; chosen translations in {output}"
+    emit("select-model", content, json, shown)
 
 
 def _write(

@@ -7,7 +7,7 @@ import typer
 
 from qe.cli._application import Application
 from qe.cli._common import print_json
-from qe.cli._options import Json, Quiet, output_option
+from qe.cli._options import Positive
 from qe.cli._progress import progress_bar
 
 app = Application()
@@ -25,28 +25,13 @@ def annotate() -> None:
 
 @app.command()
 def train(
-    task: Task,
-    treebank: Annotated[
-        list[Path],
-        typer.Option(
-            help="Annotated file, plain or gzip; may be repeated. pos, dependencies: CoNLL-U; constituents: "
-            "bracketed trees (Penn, CESS); entities: CoNLL 2002 or 2003, or CoNLL-U with NER= in MISC."
-        ),
-    ],
-    language: Annotated[str, typer.Option(help="Language code of the treebank, such as es.")],
-    output: Annotated[
-        Path, output_option("--output", "-o", help="Folder of the language's annotators; made if not there.")
-    ],
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            help="epochs=N, seed=N (not constituents); beam=N (dependencies); vertical=N, horizontal=N, "
-            "n_best=N (constituents).",
-        ),
-    ] = None,
-    quiet: Quiet = False,
-    as_json: Json = False,
+    task: str,
+    treebank: list[Path],
+    language: str,
+    output: Path,
+    overrides: list[str] | None = None,
+    quiet: bool = False,
+    json: bool = False,
 ) -> None:
     """Trains the annotator of one task, and puts it into a folder beside those of other tasks.
 
@@ -59,14 +44,25 @@ def train(
         qe annotate train --task dependencies --treebank es-ud-train.conllu --language es -o annotators/es
 
         qe annotate train --task constituents --treebank wsj.mrg --language en -o annotators/en --set n_best=9
+
+    options:
+      --task  {qe_treebanks.annotators}.
+      --treebank  Annotated file, plain or gzip; may be repeated. pos, dependencies: CoNLL-U; constituents:
+          bracketed trees (Penn, CESS); entities: CoNLL 2002 or 2003, or CoNLL-U with NER= in MISC.
+      --language  Language code of the treebank, such as es.
+      --set  epochs=N, seed=N (not constituents); beam=N (dependencies); vertical=N, horizontal=N, n_best=N
+          (constituents).
+
+    output:
+      -o, --output  Folder of the language's annotators; made if not there.
     """
     from qe_treebanks import annotator_folder as _folder
     from qe_treebanks.annotator_settings import parse_settings
 
-    options = parse_settings(task, settings or [])
+    options = parse_settings(task, overrides or [])
     with progress_bar(quiet) as progress:
         made = _folder.train(task, treebank, language, output, options, progress)
-    if as_json:
+    if json:
         told = {"task": task, "output": str(output), "settings": dict(made.settings)}
         print_json("annotate-train", told)
     elif not quiet:
@@ -80,27 +76,14 @@ def train(
 
 @app.command()
 def run(
-    annotator: Annotated[
-        str,
-        typer.Option(
-            help="Folder of trained annotators; or apertium, udpipe:FILE, spacy:NAME, stanza:LANGUAGE."
-        ),
-    ],
-    source: Annotated[Path, typer.Option("--input", "-i", help="One segment per line, plain or gzip.")],
-    output: Annotated[
-        Path, output_option("--output", "-o", help="CoNLL-U, a block per line of the input; .gz compresses.")
-    ],
-    language: Annotated[
-        str | None, typer.Option(help="Language code of the text; that of a folder if not given.")
-    ] = None,
-    other_language: Annotated[
-        str, typer.Option(help="The other language of the pair whose data Apertium uses.")
-    ] = "en",
-    tokenized: Annotated[
-        bool, typer.Option("--tokenized", help="The text is tokenized: split at blanks only.")
-    ] = False,
-    quiet: Quiet = False,
-    as_json: Json = False,
+    annotator: str,
+    input_: Path,
+    output: Path,
+    language: str | None = None,
+    other_language: str = "en",
+    tokenized: bool = False,
+    quiet: bool = False,
+    json: bool = False,
 ) -> None:
     """Annotates a file on all cores; a run that was cut off goes on where it was.
 
@@ -110,6 +93,16 @@ def run(
     Example:
 
         qe annotate run --annotator annotators/es --input train.es.gz --output train.es.conllu.gz
+
+    options:
+      --annotator  Folder of trained annotators; or apertium, udpipe:FILE, spacy:NAME, stanza:LANGUAGE.
+      -i, --input  One segment per line, plain or gzip.
+      --language  Language code of the text; that of a folder if not given.
+      --other-language  The other language of the pair whose data Apertium uses.
+      --tokenized  The text is tokenized: split at blanks only.
+
+    output:
+      -o, --output  CoNLL-U, a block per line of the input; .gz compresses.
     """
     from features.text.tokenizer import Tokenizer
     from qe.language.programs import taggers
@@ -119,8 +112,8 @@ def run(
     by = taggers.tagger(annotator, code, other_language, together=2000)
     tokenizer = Tokenizer(code, "whitespace", False) if tokenized else Tokenizer(code)
     with progress_bar(quiet) as progress:
-        done = annotation_jobs.annotate_file(source, output, by, tokenizer, progress=progress)
-    if as_json:
+        done = annotation_jobs.annotate_file(input_, output, by, tokenizer, progress=progress)
+    if json:
         print_json("annotate-run", {"output": str(output), **vars(done)})
     elif not quiet:
         typer.echo(f"{output}: {done.lines} segments, {done.tokens} tokens by {annotator}")
@@ -128,28 +121,14 @@ def run(
 
 @app.command()
 def project(
-    annotator: Annotated[
-        str, typer.Option(help="Annotator of entities, as for `qe annotate run`, of one side of the corpus.")
-    ],
-    resources: Annotated[
-        Path,
-        typer.Option(help="Bundle with a corpus and the part `aligner` (qe resources build --only aligner)."),
-    ],
-    output: Annotated[
-        Path, output_option("--output", "-o", help="CoNLL 2002: the other side's words, their tags.")
-    ],
-    pairs: Annotated[
-        int, typer.Option(min=1, help="How many pairs of the corpus, from its beginning.")
-    ] = 100_000,
-    held_out: Annotated[
-        Path | None,
-        output_option(help="File for every 25th sentence, to measure what is learned from the others."),
-    ] = None,
-    language: Annotated[
-        str | None, typer.Option(help="Language code of the annotator; that of a folder if not given.")
-    ] = None,
-    quiet: Quiet = False,
-    as_json: Json = False,
+    annotator: str,
+    resources: Path,
+    output: Path,
+    pairs: Positive = 100000,
+    held_out: Path | None = None,
+    language: str | None = None,
+    quiet: bool = False,
+    json: bool = False,
 ) -> None:
     """Makes a treebank of entities for a language without one, from an annotator of another.
 
@@ -160,6 +139,16 @@ def project(
     Example:
 
         qe annotate project --annotator annotators/es --resources output/en-es -o en-entities.conll
+
+    options:
+      --annotator  Annotator of entities, as for `qe annotate run`, of one side of the corpus.
+      --resources  Bundle with a corpus and the part `aligner` (qe resources build --only aligner).
+      --pairs  How many pairs of the corpus, from its beginning.
+      --language  Language code of the annotator; that of a folder if not given.
+
+    output:
+      -o, --output  CoNLL 2002: the other side's words, their tags.
+      --held-out  File for every 25th sentence, to measure what is learned from the others.
     """
     from typing import cast
 
@@ -179,7 +168,7 @@ def project(
     by = tagger(annotator, code, code, together=2000)
     with progress_bar(quiet) as progress:
         done = project_entities(corpus, aligner, by, code, output, pairs, held_out, progress)
-    if as_json:
+    if json:
         print_json("annotate-project", {"output": str(output), **vars(done)})
     elif not quiet:
         typer.echo(
@@ -190,10 +179,10 @@ def project(
 
 @app.command()
 def evaluate(
-    annotator: Annotated[Path, typer.Option(help="Folder of trained annotators.")],
-    task: Task,
-    gold: Annotated[list[Path], typer.Option(help="Annotated file of the task's kind; may be repeated.")],
-    as_json: Json = False,
+    annotator: Path,
+    task: str,
+    gold: list[Path],
+    json: bool = False,
 ) -> None:
     """Measures an annotator on files that it was not trained from; words as the files have them.
 
@@ -205,13 +194,18 @@ def evaluate(
     Example:
 
         qe annotate evaluate --annotator annotators/es --task dependencies --gold es-ud-test.conllu
+
+    options:
+      --annotator  Folder of trained annotators.
+      --task  {qe_treebanks.annotators}.
+      --gold  Annotated file of the task's kind; may be repeated.
     """
     from qe.display.terminal import show
     from qe_treebanks.annotator_folder import AnnotatorFolder
     from qe_treebanks.figures_table import figures_table
 
     figures = AnnotatorFolder(annotator).evaluate(task, gold)
-    if as_json:
+    if json:
         print_json("annotate-evaluate", figures)
     else:
         show(figures_table(figures, task))

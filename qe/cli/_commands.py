@@ -1,0 +1,178 @@
+"""Commands as Typer reads them: options are a function's parameters, their help is in its docstring.
+
+A parameter without a default is required. One whose type is a dataclass stands for an option per field, so
+that verbs share groups of options. After the text of the docstring come sections of options, each with its
+names, its metavar and, after two blanks or on the next line, its help:
+
+    title:
+      -o, --output FILE  What is written there.
+      experiment  An argument has the name of its parameter.
+
+Options of several verbs are described in CommonOptions.
+"""
+
+import inspect
+import re
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import cache
+from inspect import Parameter
+from pathlib import Path
+from typing import Annotated, Any, get_args, get_type_hints
+
+import typer
+
+from features.basics.errors import InputError
+from qe.cli._options import CommonOptions
+from qe.cli._process import use_threads
+
+OUTPUT = "output"  # the section of options that name what is written
+_RENAMED = {"set": "overrides", "effort": "scores"}  # option -> parameter with a better name
+# Commands that check their outputs themselves: jobs that can be resumed, and folders that grow.
+OWN_CHECK = {
+    "data fetch", "demo", "distill", "encoders fetch", "encoders make", "encoders quantize", "init",
+    "reproduce", "resources build", "score", "train",
+}  # fmt: skip
+_GROWING = {"annotate train": "task"}  # the parameter that names the part of the folder which is written
+NOTHING_COMPUTED = {"cache", "completion", "init", "models", "schema", "ui"}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """The help of an option: its section, its names (none for an argument), metavar and text."""
+
+    title: str
+    names: tuple[str, ...]
+    metavar: str | None
+    text: str
+
+    @property
+    def parameter(self) -> str:
+        name = next(name for name in self.names if name.startswith("--")).split("/")[0]
+        key = name.removeprefix("--").replace("-", "_")
+        return _RENAMED.get(key, key)
+
+
+def described_options(documentation: str) -> tuple[str, dict[str, Entry]]:
+    r"""The text of a docstring without its sections of options, and those by the names of parameters.
+
+    >>> text, entries = described_options("Text.\n\ninput:\n  -i, --input FILE  A table.\n  data DATA  Rows.")
+    >>> text, entries["input"].names, entries["data"].metavar
+    ('Text.', ('-i', '--input'), 'DATA')
+    """
+    paragraphs, entries = [], dict[str, Entry]()
+    for paragraph in inspect.cleandoc(documentation).split("\n\n"):
+        title, _, listed = paragraph.partition(":\n")
+        if paragraph.startswith(" ") or not re.match(r"  \S", listed):
+            paragraphs.append(paragraph)
+            continue
+        for entry in re.split(r"\n  (?=\S)", listed.rstrip()):
+            declaration, text = re.split(r" {2,}|\n +", entry.strip(), maxsplit=1)
+            words = declaration.split(" ")
+            count = sum(word.startswith("-") for word in words)
+            names, metavar = tuple(word.rstrip(",") for word in words[:count]), " ".join(words[count:])
+            made = Entry(title, names, metavar or None, " ".join(text.split()))
+            if names:
+                entries[made.parameter] = made
+            else:
+                name, _, metavar = metavar.partition(" ")
+                entries[name] = Entry(title, (), metavar or None, made.text)
+    return "\n\n".join(paragraphs), entries
+
+
+@cache
+def _shared() -> dict[str, Entry]:
+    return described_options(CommonOptions.__doc__ or "")[1]
+
+
+def typed_command(function: Callable[..., Any], verb: str, name: str) -> Callable[..., None]:
+    """The function as a command for Typer, with --threads and, if it writes files, --overwrite.
+
+    Raises InputError, when it is called, for an output that exists without --overwrite.
+    """
+    path = verb if name == verb else f"{verb} {name}"
+    text, entries = described_options(function.__doc__ or "")
+    given = inspect.signature(function, eval_str=True).parameters.values()
+    groups: dict[str, Any] = {one.name: one.annotation for one in given if is_dataclass(one.annotation)}
+    for kind in groups.values():
+        for above in reversed(kind.__mro__[:-1]):
+            entries = described_options(above.__doc__ or "")[1] | entries
+    parameters = [_typed(one, _shared() | entries) for one in _flat(given)]
+    outputs = [] if path in OWN_CHECK else [one.name for one in parameters if _names_output(one)]
+    checks = bool(outputs) and all(one.name != "overwrite" for one in parameters)
+    if checks:
+        parameters.append(_typed(_option("overwrite", bool, False), _shared()))
+    if threads := verb not in NOTHING_COMPUTED and parameters:
+        parameters.append(
+            _typed(_option("threads", Annotated[int | None, typer.Option(min=1)], None), _shared())
+        )
+
+    def command(**values: Any) -> None:
+        if threads:
+            use_threads(values.pop("threads"))
+        overwrite = values.pop("overwrite") if checks else values.get("overwrite")
+        if outputs and not overwrite:
+            inputs = [one for key, value in values.items() if key not in outputs for one in _paths(value)]
+            part = values.get(_GROWING.get(path, ""), "")
+            for one in (one for key in outputs for one in _paths(values[key])):
+                _check_absent(one / part, verb, inputs)
+        for key, kind in groups.items():
+            values[key] = kind(**{field.name: values.pop(field.name) for field in fields(kind)})
+        function(**values)
+
+    command.__doc__, command.__name__ = text, function.__name__
+    setattr(command, "__signature__", inspect.Signature(parameters))  # noqa: B010
+    return command
+
+
+def _option(name: str, annotation: Any, default: Any) -> Parameter:
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _flat(parameters: Any) -> Iterator[Parameter]:
+    for one in parameters:
+        if not is_dataclass(one.annotation):
+            yield one.replace(kind=Parameter.KEYWORD_ONLY)
+            continue
+        kind: Any = one.annotation
+        hints = get_type_hints(kind, include_extras=True)
+        for field in fields(kind):
+            default = Parameter.empty if field.default is MISSING else field.default
+            yield _option(field.name, hints[field.name], default)
+
+
+def _typed(parameter: Parameter, entries: dict[str, Entry]) -> Parameter:
+    entry = entries.get(parameter.name) or entries.get(parameter.name.rstrip("_"))
+    if entry is None:  # typer.Context
+        return parameter
+    kind, info = parameter.annotation, typer.Option() if entry.names else typer.Argument()
+    if hasattr(kind, "__metadata__"):
+        kind, info = get_args(kind)[0], copy(kind.__metadata__[0])
+    if info.help:
+        return parameter
+    info.help, info.metavar, info.rich_help_panel = entry.text, entry.metavar or info.metavar, entry.title
+    info.param_decls = entry.names
+    return parameter.replace(annotation=Annotated[kind, info])
+
+
+def _names_output(parameter: Parameter) -> bool:
+    kind, *more = get_args(parameter.annotation) or (parameter.annotation,)
+    return "Path" in str(kind) and any(getattr(info, "rich_help_panel", "") == OUTPUT for info in more)
+
+
+def _paths(value: Any) -> list[Path]:
+    return [
+        path for path in (value if isinstance(value, list | tuple) else [value]) if isinstance(path, Path)
+    ]
+
+
+def _check_absent(path: Path, verb: str, inputs: Sequence[Path]) -> None:
+    from features.storage.outputs import MARK, check_apart, owner_of
+
+    exists = path.resolve().is_file()  # raises for a loop of links
+    if path.is_dir() and verb in (owner_of(path), owner_of(path.parent)):
+        exists = any(file.name != MARK and file.suffix != ".lock" for file in path.iterdir())
+    if exists:
+        check_apart(path, [given for given in inputs if given.is_file()])
+        raise InputError("exists already", location=path, remedy="choose another path, or add --overwrite")
