@@ -11,8 +11,8 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, quoted
 from features.basics.progress import Progress, silent
 from qe.data.dataset import DIRECTION, LabelScale
-from qe.data.directions import higher_is_better as direction_of
 from qe.data.frames import AnyTable, as_pandas
+from qe.data.headers import higher_is_better as direction_of
 from qe.evaluation.evaluate import DEFAULT_METRICS, Report, Test
 from qe.evaluation.evaluate import evaluate as run
 from qe.statistics.buckets import Buckets

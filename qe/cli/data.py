@@ -78,8 +78,7 @@ def formats(names: list[str] | None = None) -> None:
     arguments:
       names  Formats. (default: all)
     """
-    from qe.data.format import FORMATS
-    from qe.data.format_page import page
+    from qe.data.format import FORMATS, page
 
     print(page(names or FORMATS.names), end="")
 

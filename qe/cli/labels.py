@@ -46,8 +46,8 @@ def labels(
     """
     from features.basics.errors import InputError
     from features.storage.outputs import check_apart
-    from qe.data.edit_rates_table import edit_rates_table
     from qe.data.labels import check_output
+    from qe.data.report_tables import edit_rates_table
 
     if output is not None:
         check_output(output)

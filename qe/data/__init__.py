@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING
 from features.basics.doors import door
 
 if TYPE_CHECKING:
-    from qe.data.agreement import krippendorff_alpha as krippendorff_alpha
-    from qe.data.agreement import weighted_kappa as weighted_kappa
     from qe.data.buckets import by_length as by_length
     from qe.data.buckets import by_quality as by_quality
     from qe.data.buckets import by_rare_words as by_rare_words
@@ -17,6 +15,8 @@ if TYPE_CHECKING:
     from qe.data.format import Format as Format
     from qe.data.judges import JudgedLabels as JudgedLabels
     from qe.data.judges import judged_labels as judged_labels
+    from qe.data.judges import krippendorff_alpha as krippendorff_alpha
+    from qe.data.judges import weighted_kappa as weighted_kappa
     from qe.data.labels import PostEditLabels as PostEditLabels
     from qe.data.labels import from_post_edits as from_post_edits
     from qe.data.labels import hter as hter

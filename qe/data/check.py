@@ -13,10 +13,9 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.text.scripts import seems_without_blanks, without_blanks
 from qe.config.overrides import override
-from qe.data.agreement import krippendorff_alpha, weighted_kappa
 from qe.data.dataset import LabelScale, Split
 from qe.data.format import FORMATS, make_format
-from qe.data.judges import MAX_DIFFERENCE, judged_labels
+from qe.data.judges import MAX_DIFFERENCE, judged_labels, krippendorff_alpha, weighted_kappa
 from qe.data.reading import Reading
 from qe.data.repeated import keys as repeated_keys
 from qe.data.repeated import overlaps

@@ -16,10 +16,9 @@ from features.core.segments import Segments
 from features.storage.files import digest
 from features.text.tokenizer import Tokenizer
 from qe.data.classes import Pair, classes_of, numbers_of
-from qe.data.directions import higher_is_better as higher_is_better_of
 from qe.data.frames import AnyTable, as_pandas
-from qe.data.headers import HEADERS, header_of
-from qe.data.language_pairs import rows_of_pair, says_languages
+from qe.data.headers import HEADERS, header_of, rows_of_pair, says_languages
+from qe.data.headers import higher_is_better as higher_is_better_of
 from qe.display.summary import summarised, table_by
 from qe.display.table import Table
 

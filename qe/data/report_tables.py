@@ -1,13 +1,30 @@
-"""A report on a dataset as tables and sentences."""
+"""Tables and sentences on a dataset, and on the edits of post-edits."""
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
 from qe.data.check import DataReport, Judges, SplitReport, ValueSummary
 from qe.data.dataset import Dataset, LabelScale, Split
-from qe.display.numbers import UNDEFINED, count, general, number, span
+from qe.display.numbers import UNDEFINED, count, general, number, percent, span
 from qe.display.table import Column, Table
+
+
+def edit_rates_table(corpus: Mapping[str, Any]) -> Table:
+    """Words and blocks of each class of edits, with their rates, and the sums of classes."""
+    columns = [Column("class"), Column("words"), Column("rate"), Column("blocks"), Column("block rate")]
+    rows = [
+        [
+            name, count(corpus["counts"][name]), percent(corpus["rates"][name], 2),
+            count(corpus["blocks"][name]), percent(corpus["block_rates"][name], 2),
+        ]
+        for name in corpus["counts"]
+    ]  # fmt: skip
+    sums = [[name, "", percent(value, 2), "", ""] for name, value in corpus["sums"].items()]
+    title = f"{count(corpus['segments'])} segments, HTER {percent(corpus['hter'], 2)}"
+    return Table(title, columns, [*rows, (), *sums])
+
 
 _BAR = 30  # characters of the longest bar of a histogram
 

@@ -8,8 +8,7 @@ from typing import Any
 
 from features.basics.errors import InputError
 from qe.data.delimited import detect_dialect
-from qe.data.headers import header_of
-from qe.data.language_pairs import rows_of_pair
+from qe.data.headers import header_of, rows_of_pair
 from qe.data.reading import Column, Reading
 from qe.data.table_rows import Layout, ParquetInput, Row, check_header, is_table, json_rows, kind_of
 from qe.data.translation_files.opened import opened

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qe.data.agreement import krippendorff_alpha, weighted_kappa
+from qe.data.judges import krippendorff_alpha, weighted_kappa
 
 # Krippendorff 2011, "Computing Krippendorff's alpha-reliability", section C: four observers, twelve units.
 NAN = np.nan

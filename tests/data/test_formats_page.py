@@ -7,8 +7,7 @@ import pytest
 import yaml
 
 from qe.cli import main
-from qe.data.format import FORMATS, examples, make_format
-from qe.data.format_page import page
+from qe.data.format import FORMATS, examples, make_format, page
 from qe.data.headers import HEADERS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "init.md"

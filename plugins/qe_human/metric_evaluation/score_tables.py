@@ -7,8 +7,7 @@ from features.basics.assignments import named_file
 from features.basics.errors import InputError, unknown_name
 from features.basics.numerals import is_real
 from qe.data.appraise import is_appraise
-from qe.data.directions import key_of
-from qe.data.headers import HEADERS
+from qe.data.headers import HEADERS, key_of
 from qe.data.reading import Column, Reading, number_in, number_problem
 from qe.data.score_files import is_comet, read_comet, read_scores
 from qe.data.table_files import read_table

@@ -10,11 +10,10 @@ import numpy as np
 
 from features.basics.errors import InputError
 from qe.data.appraise import judgements, standardised
-from qe.data.columns import make_split
+from qe.data.columns import labelled_rows, make_split
 from qe.data.dataset import Dataset, LabelScale, Split
 from qe.data.format import Format
 from qe.data.formats._judged_texts import JudgedTexts, OfBatches, OfLines
-from qe.data.labelled import labelled_rows
 from qe.data.reading import Column, Reading
 
 _SCALES = {"z": LabelScale("z", None, None, True), "raw": LabelScale("da", 0.0, 100.0, True)}

@@ -11,12 +11,10 @@ import numpy as np
 
 from features.basics.errors import InputError, unknown_name
 from qe.data.classes import numbers_of
-from qe.data.columns import Label, label_scale, make_split
+from qe.data.columns import Label, label_scale, labelled_rows, make_split
 from qe.data.dataset import Dataset, LabelScale, Split
 from qe.data.format import Format
-from qe.data.headers import header_of
-from qe.data.labelled import labelled_rows
-from qe.data.language_pairs import rows_of_pair
+from qe.data.headers import header_of, rows_of_pair
 from qe.data.reading import Column, Reading, known_keys
 
 _VALUES = ("rating", "number", "choices", "text")  # of a result, by the control that made it

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Literal
 
 from features.basics.errors import InputError
-from qe.data.columns import COLUMNS, LABEL_COLUMNS, ROW_WEIGHTS, Label, label_scale, make_split
+from qe.data.columns import COLUMNS, LABEL_COLUMNS, ROW_WEIGHTS, Label, label_scale, labelled_rows, make_split
 from qe.data.dataset import Dataset, LabelScale, Split
 from qe.data.delimited import CsvOptions
 from qe.data.format import Format
-from qe.data.labelled import labelled_rows
 from qe.data.reading import Column, Reading, known_keys
 from qe.data.table_files import read_table
 from qe.data.table_rows import Layout, is_table

@@ -11,8 +11,8 @@ from typing import Any
 from features.basics.errors import InputError
 from qe.data.classes import Pair, classes_of, unknown_pair
 from qe.data.dataset import Dataset, Split
-from qe.data.directions import higher_is_better, is_rate
 from qe.data.format import make_format
+from qe.data.headers import higher_is_better, is_rate
 from qe.data.reading import Column, Reading
 from qe.data.table_files import read_table
 from qe.data.table_rows import Layout

@@ -10,8 +10,7 @@ import pytest
 from features.basics.errors import InputError
 from qe.cli import main
 from qe.config.experiment import Experiment
-from qe.data.directions import LOWER, higher_is_better
-from qe.data.headers import HEADERS, UNSTATED
+from qe.data.headers import HEADERS, LOWER, UNSTATED, higher_is_better
 from qe.getting_started.demo.generation import DemoData, generate
 from qe.getting_started.init.columns import parse_columns, recognised
 from qe.getting_started.init.experiment import Beginning, begin
