@@ -69,20 +69,20 @@ class Problem(ABC):
         spread = high - low if high > low else values.std()
         return np.asarray((values - middle) / (spread if spread > 0 else 1.0))
 
-    def exchanged(self, own: FloatArray, other: FloatArray, heads: BoolArray) -> FloatArray:
+    def exchanged(self, x: FloatArray, y: FloatArray, heads: BoolArray) -> FloatArray:
         """(B,) differences of correlations after values on the common scale change sides.
 
         `heads` (n, B) says which values change sides.
         """
         values = np.empty(heads.shape[1])
         for i, change in enumerate(np.ascontiguousarray(heads.T)):
-            first, second = np.where(change, other, own), np.where(change, own, other)
+            first, second = np.where(change, y, x), np.where(change, x, y)
             values[i] = self.weighted(first, self.each_segment, self.each_system) - self.weighted(
                 second, self.each_segment, self.each_system
             )
         return values
 
-    def between(self, own: FloatArray, other: FloatArray) -> float:
+    def between(self, x: FloatArray, y: FloatArray) -> float:
         """Pearson's correlation of two metrics' values, for Williams' test.
 
         The values are taken as this correlation takes them.
@@ -109,7 +109,7 @@ class Correlation(ABC):
     title: ClassVar[str]
 
     @abstractmethod
-    def problem(self, human: Human, known: BoolArray, whole_systems: bool = False) -> Problem:
+    def problem(self, human: Human, defined: BoolArray, whole_systems: bool = False) -> Problem:
         """The problem for metrics that have scores for the cells known (s, k).
 
         whole_systems  whether the metrics give one score per system instead; for the system level

@@ -21,15 +21,15 @@ class Preferences:
     """
 
     segment: IntArray
-    left: IntArray
+    first_item: IntArray
     right: IntArray
     outcome: NDArray[np.int8]
     method: ScoreMethod
 
     def system_scores(self, weights: FloatArray, systems: int) -> FloatArray:
         """(k,) scores of the systems; each judgement counts with the weight of its segment."""
-        better = np.where(self.outcome < 0, self.right, self.left)
-        worse = np.where(self.outcome < 0, self.left, self.right)
+        better = np.where(self.outcome < 0, self.right, self.first_item)
+        worse = np.where(self.outcome < 0, self.first_item, self.right)
         tied = self.outcome == 0
         flat = better * systems + worse + tied * systems**2
         sums = np.bincount(flat, weights[self.segment], 2 * systems**2).reshape(2, systems, systems)
@@ -40,7 +40,9 @@ class Preferences:
         """(s, p) wins minus losses of each pair's first system on each segment."""
         column = {pair: i for i, pair in enumerate(pairs)}
         table = np.zeros((segments, len(pairs)))
-        for segment, a, b, outcome in zip(self.segment, self.left, self.right, self.outcome, strict=True):
+        for segment, a, b, outcome in zip(
+            self.segment, self.first_item, self.right, self.outcome, strict=True
+        ):
             place = column.get((min(a, b), max(a, b)))
             if place is not None:
                 table[segment, place] += outcome if a < b else -outcome
@@ -92,22 +94,23 @@ class Human:
         if self.scores is not None:
             judged |= ~np.isnan(self.scores)
         if self.preferences is not None:
-            for side in (self.preferences.left, self.preferences.right):
+            for side in (self.preferences.first_item, self.preferences.right):
                 judged[self.preferences.segment, side] = True
         return judged
 
-    def only(self, known: BoolArray) -> "Human":
+    def select(self, defined: BoolArray) -> "Human":
         """The judgements of the known translations, from an (s, k) mask.
 
         A preference needs both of its sides.
         """
         scores, given = self.scores, self.preferences
         if scores is not None:
-            scores = np.where(known, scores, np.nan)
+            scores = np.where(defined, scores, np.nan)
         if given is not None:
-            both = known[given.segment, given.left] & known[given.segment, given.right]
+            both = defined[given.segment, given.first_item] & defined[given.segment, given.right]
             given = replace(
-                given, segment=given.segment[both], left=given.left[both], right=given.right[both],
+                given, segment=given.segment[both],
+                first_item=given.first_item[both], right=given.right[both],
                 outcome=given.outcome[both],
             )  # fmt: skip
         return replace(self, scores=scores, preferences=given)
@@ -129,6 +132,6 @@ class Human:
 
 def column_means(values: FloatArray, weights: FloatArray) -> FloatArray:
     """(k,) means of the columns of (s, k), rows weighted; NaN entries are left out."""
-    known = ~np.isnan(values)
+    defined = ~np.isnan(values)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray((weights @ np.where(known, values, 0.0)) / (weights @ known))
+        return np.asarray((weights @ np.where(defined, values, 0.0)) / (weights @ defined))

@@ -18,16 +18,16 @@ Sides = Literal["both", "source", "target"]
 
 
 @dataclass(frozen=True, eq=False)
-class Both(Generic[Text]):
+class BothSides(Generic[Text]):
     """What was read of the two sides of n segments; nothing of a side that is not asked for."""
 
     source: Sequence[Text] = ()
     target: Sequence[Text] = ()
 
-    def values(self, side: str, of: Callable[[Text], float]) -> FloatArray:
+    def values(self, side: str, measure: Callable[[Text], float]) -> FloatArray:
         """(n,) a measure of every text of a side."""
         texts = self.source if side == "source" else self.target
-        return np.array([of(text) for text in texts], np.float64)
+        return np.array([measure(text) for text in texts], np.float64)
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Measure(Generic[Text]):
     description: str
     origin: str
     unit: str
-    of: Callable[[Text], float]
+    measure: Callable[[Text], float]
     ratio: bool = False
 
 
@@ -54,9 +54,9 @@ def sides_of(sides: Sides) -> tuple[str, ...]:
     return ("source", "target") if sides == "both" else (sides,)
 
 
-def read(segments: Segments, sides: Sides, of: Callable[[Annotated], Sequence[Text]]) -> Both[Text]:
+def read(segments: Segments, sides: Sides, measure: Callable[[Annotated], Sequence[Text]]) -> BothSides[Text]:
     """What `of` reads of the annotations of the sides."""
-    return Both(**{side: of(getattr(segments, f"{side}_annotated")) for side in sides_of(sides)})
+    return BothSides(**{side: measure(getattr(segments, f"{side}_annotated")) for side in sides_of(sides)})
 
 
 def annotations_of(sides: Sides) -> tuple[str, ...]:
@@ -68,33 +68,35 @@ def annotations_of(sides: Sides) -> tuple[str, ...]:
     return tuple(f"annotation_{side}" for side in sides_of(sides))
 
 
-def columns_of(stem: str, measures: Sequence[Measure[Text]], sides: Sides) -> Iterator[Column[Both[Text]]]:
+def columns_of(
+    stem: str, measures: Sequence[Measure[Text]], sides: Sides
+) -> Iterator[Column[BothSides[Text]]]:
     """Every measure of every side, then source less target, then target / source."""
     for measure in measures:
         for side in sides_of(sides):
             yield Column(
                 f"{stem}_{measure.name}_{side}", f"{side}: {measure.description}", measure.origin,
-                measure.unit, partial(_of_side, side=side, of=measure.of),
+                measure.unit, partial(_of_side, side=side, measure=measure.measure),
             )  # fmt: skip
         if sides == "both":
             yield Column(
                 f"{stem}_{measure.name}_difference", f"source less target: {measure.description}",
-                measure.origin, measure.unit, partial(_difference, of=measure.of),
+                measure.origin, measure.unit, partial(_difference, measure=measure.measure),
             )  # fmt: skip
         if sides == "both" and measure.ratio:
             yield Column(
                 f"{stem}_{measure.name}_ratio", f"target / source: {measure.description}; NaN if of none",
-                measure.origin, "ratio", partial(_ratio, of=measure.of),
+                measure.origin, "ratio", partial(_ratio, measure=measure.measure),
             )  # fmt: skip
 
 
-def _of_side(both: Both[Text], side: str, of: Callable[[Text], float]) -> FloatArray:
-    return both.values(side, of)
+def _of_side(pair: BothSides[Text], side: str, measure: Callable[[Text], float]) -> FloatArray:
+    return pair.values(side, measure)
 
 
-def _difference(both: Both[Text], of: Callable[[Text], float]) -> FloatArray:
-    return both.values("source", of) - both.values("target", of)
+def _difference(pair: BothSides[Text], measure: Callable[[Text], float]) -> FloatArray:
+    return pair.values("source", measure) - pair.values("target", measure)
 
 
-def _ratio(both: Both[Text], of: Callable[[Text], float]) -> FloatArray:
-    return ratio(both.values("target", of), both.values("source", of))
+def _ratio(pair: BothSides[Text], measure: Callable[[Text], float]) -> FloatArray:
+    return ratio(pair.values("target", measure), pair.values("source", measure))

@@ -44,14 +44,14 @@ class NaiveBayes:
 
     words: Vocabulary
     edges: NDArray[np.float64]
-    seen: Longs
+    occurrences: Longs
     evidence: Longs
     quartiles: NDArray[np.float64]
 
     @classmethod
-    def of(cls, words: Tokens, evidence: FloatArray, right: Flags, bins: int, smoothing: FloatArray) -> Self:
+    def fit(cls, words: Tokens, evidence: FloatArray, right: Flags, bins: int, smoothing: FloatArray) -> Self:
         """Counted of all words; `right` is (criteria, n), `smoothing` (criteria,) occurrences."""
-        data = _Data.of(words, evidence, right, bins)
+        data = _Data.fit(words, evidence, right, bins)
         counts = data.counts(np.ones(data.n, np.bool_))
         confidences = _confidences(data.ids, data.binned, *counts, smoothing)
         return cls(data.vocabulary, data.edges, *counts, np.quantile(confidences, _QUARTILES, axis=1).T)
@@ -72,7 +72,7 @@ class NaiveBayes:
         quartiles, which are of confidences in words that were not learned from. Returns the model and the
         (criteria,) smoothing; of equal ones the first wins.
         """
-        data = _Data.of(words, evidence, right, bins)
+        data = _Data.fit(words, evidence, right, bins)
         confidences = data.cross_fitted(words.text_index * folds // max(len(words), 1), grid)
         errors = [[error_rate(own, flags) for own, flags in zip(c, right, strict=True)] for c in confidences]
         best = np.argmin(errors, axis=0)
@@ -84,7 +84,7 @@ class NaiveBayes:
     def confidences(self, words: Tokens, evidence: FloatArray, smoothing: FloatArray) -> FloatArray:
         """(criteria, n) P(right | word, evidence)."""
         binned = _binned(evidence, self.edges)
-        return _confidences(words.ids_in(self.words), binned, self.seen, self.evidence, smoothing)
+        return _confidences(words.ids_in(self.words), binned, self.occurrences, self.evidence, smoothing)
 
 
 def error_rate(confidences: FloatArray, right: Flags) -> float:
@@ -113,7 +113,7 @@ class _Data:
     bins: int
 
     @classmethod
-    def of(cls, words: Tokens, evidence: FloatArray, right: Flags, bins: int) -> Self:
+    def fit(cls, words: Tokens, evidence: FloatArray, right: Flags, bins: int) -> Self:
         vocabulary, _ = Vocabulary.by_frequency(words.types, words.ids)
         shares = np.arange(1, bins) / bins
         edges = np.array([np.quantile(kind, shares) for kind in evidence]).reshape(EVIDENCE, -1)
@@ -126,8 +126,8 @@ class _Data:
     def counts(self, rows: Flags) -> tuple[Longs, Longs]:
         ids, binned = self.ids[rows], self.binned[:, rows]
         made = [_counted(ids, binned, flags[rows], len(self.vocabulary), self.bins) for flags in self.right]
-        seen, evidence = (np.stack(parts) for parts in zip(*made, strict=True))
-        return seen, evidence
+        occurrences, evidence = (np.stack(parts) for parts in zip(*made, strict=True))
+        return occurrences, evidence
 
     def cross_fitted(self, fold: Longs, grid: Sequence[float]) -> FloatArray:
         result = np.empty((len(grid), len(self.right), self.n))
@@ -147,17 +147,19 @@ def _binned(values: FloatArray, edges: FloatArray) -> Longs:
 
 def _counted(ids: Ids, binned: Longs, right: Flags, words: int, bins: int) -> tuple[Longs, Longs]:
     classes = right.astype(np.int64)
-    seen, evidence = np.zeros((words, 2), np.int64), np.zeros((len(binned), words, bins, 2), np.int64)
+    occurrences, evidence = np.zeros((words, 2), np.int64), np.zeros((len(binned), words, bins, 2), np.int64)
     for rows in (ids, np.full_like(ids, UNK)):
-        np.add.at(seen, (rows, classes), 1)
+        np.add.at(occurrences, (rows, classes), 1)
         for kind, places in zip(evidence, binned, strict=True):
             np.add.at(kind, (rows, places, classes), 1)
-    return seen, evidence
+    return occurrences, evidence
 
 
-def _confidences(ids: Ids, binned: Longs, seen: Longs, evidence: Longs, smoothing: FloatArray) -> FloatArray:
-    result = np.empty((len(seen), len(ids)))
-    for c, (of_words, of_bins) in enumerate(zip(seen, evidence, strict=True)):
+def _confidences(
+    ids: Ids, binned: Longs, occurrences: Longs, evidence: Longs, smoothing: FloatArray
+) -> FloatArray:
+    result = np.empty((len(occurrences), len(ids)))
+    for c, (of_words, of_bins) in enumerate(zip(occurrences, evidence, strict=True)):
         prior = (of_words[0] + 1) / (of_words[0].sum() + 2)
         counts = of_words[ids] + smoothing[c] * prior
         logs = np.log(counts / counts.sum(axis=1, keepdims=True))

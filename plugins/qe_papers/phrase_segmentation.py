@@ -69,9 +69,9 @@ def _force(
     forward: Any, backward: Any, forward_weight: Any, backward_weight: Any, result: Any,
 ) -> None:  # fmt: skip
     for k in range(len(result)):
-        left = rows[source_offsets[k] : source_offsets[k + 1]]
+        source_ids = rows[source_offsets[k] : source_offsets[k + 1]]
         right = phrases[target_offsets[k] : target_offsets[k + 1]]
-        spans = _pairs(left, right, entries, columns)
+        spans = _pairs(source_ids, right, entries, columns)
         costs = np.zeros((len(spans), result.shape[1]))
         for p in range(len(spans)):
             e = spans[p, 4]
@@ -81,11 +81,11 @@ def _force(
             costs[p, 6] = np.log(np.float64(backward[e]))
             costs[p, 7] = np.float64(backward_weight[e])
             costs[p, 1] = -costs[p, 4] - costs[p, 5]
-        _derive(len(left), len(right), spans, costs, result[k])
+        _derive(len(source_ids), len(right), spans, costs, result[k])
 
 
 @numba.njit(cache=True, nogil=True)
-def _pairs(left: Any, right: Any, entries: Any, columns: Any) -> Any:
+def _pairs(source_ids: Any, right: Any, entries: Any, columns: Any) -> Any:
     width = right.shape[1]
     flat = right.ravel()
     order = np.argsort(flat, kind="mergesort")
@@ -93,11 +93,11 @@ def _pairs(left: Any, right: Any, entries: Any, columns: Any) -> Any:
     there = flat[order]
     spans = np.empty((64, 5), np.int64)
     pairs = 0
-    for i in range(len(left)):
-        for m in range(left.shape[1]):
-            if left[i, m] < 0:
+    for i in range(len(source_ids)):
+        for m in range(source_ids.shape[1]):
+            if source_ids[i, m] < 0:
                 continue
-            e, end, place = entries[left[i, m]], entries[left[i, m] + 1], 0
+            e, end, place = entries[source_ids[i, m]], entries[source_ids[i, m] + 1], 0
             while e < end and place < len(there):
                 if columns[e] < there[place]:
                     e += np.searchsorted(columns[e:end], there[place])

@@ -34,7 +34,7 @@ class AnnotatedFile:
 def annotate_file(
     source: Path,
     output: Path,
-    by: Tagger,
+    annotator: Tagger,
     tokenizer: Tokenizer,
     *,
     chunk: int = CHUNK,
@@ -52,14 +52,14 @@ def annotate_file(
     """
     check_output(output, [source])
     with locked_file(output):
-        return _annotated(source, output, by, tokenizer, chunk, progress)
+        return _annotated(source, output, annotator, tokenizer, chunk, progress)
 
 
 def _annotated(
-    source: Path, output: Path, by: Tagger, tokenizer: Tokenizer, chunk: int, progress: Progress
+    source: Path, output: Path, annotator: Tagger, tokenizer: Tokenizer, chunk: int, progress: Progress
 ) -> AnnotatedFile:
     folder = output.with_name(output.name + ".partial")
-    key = digest("annotation", 1, by.fingerprint, sha256(source), tokenizer.settings(), chunk)
+    key = digest("annotation", 1, annotator.fingerprint, sha256(source), tokenizer.settings(), chunk)
     _open(folder, key)
     lines = tokens = resumed = 0
     parts: list[Path] = []
@@ -69,7 +69,7 @@ def _annotated(
         if part.is_file():
             resumed += 1
         else:
-            _write(part, by.annotate([words.words(i) for i in range(len(words))]))
+            _write(part, annotator.annotate([words.words(i) for i in range(len(words))]))
         parts.append(part)
         lines, tokens = lines + len(texts), tokens + len(words.ids)
         progress("annotating (segments)", lines, None)

@@ -39,13 +39,13 @@ class AnnotatorFolder:
     """
 
     path: Path
-    chosen: frozenset[str] | None = None  # tasks that run, and those they need; None: all
+    selected_tasks: frozenset[str] | None = None  # tasks that run, and those they need; None: all
 
     def for_layers(self, layers: Collection[Layer]) -> "AnnotatorFolder":
         """With no more tasks than add these layers; with all where none does."""
         tasks = [task for task in self.tasks if set(layers) & set(ANNOTATORS.get(task).adds)]
         needed = {need for task in tasks for need in (task, *ANNOTATORS.get(task).needs)}
-        return replace(self, chosen=frozenset(needed) or None)
+        return replace(self, selected_tasks=frozenset(needed) or None)
 
     @property
     def language(self) -> str:
@@ -55,7 +55,7 @@ class AnnotatorFolder:
     def tasks(self) -> tuple[str, ...]:
         """The tasks, each after those it needs."""
         order = _in_order(self._manifest["tasks"], self.path)
-        return tuple(task for task in order if self.chosen is None or task in self.chosen)
+        return tuple(task for task in order if self.selected_tasks is None or task in self.selected_tasks)
 
     @cached_property
     def _manifest(self) -> dict[str, Any]:
@@ -166,21 +166,21 @@ def train(
         if not file.is_file():
             raise InputError("no such file", location=file, remedy=f"give {kind.treebank}")
     with locked_folder(output, "annotate", inputs=files, earlier_files=[MANIFEST]):
-        made = kind.train(files, language, {**kind.defaults, **settings}, progress)
+        annotator = kind.train(files, language, {**kind.defaults, **settings}, progress)
         with atomic_directory(output / task) as temporary:
-            made.save(temporary)
+            annotator.save(temporary)
         with atomic_file(output / MANIFEST) as temporary:
-            content = _with_task(output, language, task, made)
+            content = _with_task(output, language, task, annotator)
             temporary.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
-    return made
+    return annotator
 
 
-def _with_task(output: Path, language: str, task: str, made: Annotator) -> dict[str, Any]:
+def _with_task(output: Path, language: str, task: str, annotator: Annotator) -> dict[str, Any]:
     content: dict[str, Any] = {"format": _FORMAT, "language": language, "tasks": {}}
     if (output / MANIFEST).is_file():
         content = read_manifest(output)
     checksums = {file.name: sha256(file) for file in sorted((output / task).iterdir())}
-    content["tasks"][task] = {"settings": dict(made.settings), "files": checksums}
+    content["tasks"][task] = {"settings": dict(annotator.settings), "files": checksums}
     return content
 
 

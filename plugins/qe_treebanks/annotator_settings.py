@@ -7,7 +7,7 @@ from features.basics.errors import InputError, unknown_name
 from qe_treebanks.annotator import ANNOTATORS
 
 
-def parse_settings(task: str, given: Sequence[str]) -> dict[str, int]:
+def parse_settings(task: str, arguments: Sequence[str]) -> dict[str, int]:
     """Settings of a task from `NAME=NUMBER`.
 
     Raises InputError for settings that the task does not take, and values that are no whole number from 0.
@@ -17,7 +17,7 @@ def parse_settings(task: str, given: Sequence[str]) -> dict[str, int]:
     """
     known = list(ANNOTATORS.get(task).defaults)
     result = {}
-    for setting in given:
+    for setting in arguments:
         name, value = assigned(setting, "key=value", "--set")
         if name not in known:
             raise unknown_name(f"setting of '{task}'", name, known, location="--set")

@@ -21,11 +21,11 @@ from qe_treebanks.projection import Projected, write_projected
 def project_entities(
     corpus: ParallelCorpus,
     aligner: Aligner,
-    by: Tagger,
+    annotator: Tagger,
     language: str,
     path: Path,
     pairs: int,
-    held_out: Path | None = None,
+    held_out_path: Path | None = None,
     progress: Progress = silent,
 ) -> Projected:
     """Write one side of the corpus with the entities of their translations.
@@ -41,12 +41,12 @@ def project_entities(
     """
     side = _side(corpus, language)
     corpus = corpus.take(np.arange(min(pairs, len(corpus))))
-    tags = _tags(corpus.side(side), by, progress)
+    tags = _tags(corpus.side(side), annotator, progress)
     links = aligner.align(corpus.source, corpus.target, "intersection", progress=progress)
     if side == "target":
-        return write_projected(path, corpus.source, tags, links, held_out)
+        return write_projected(path, corpus.source, tags, links, held_out_path)
     return write_projected(
-        path, corpus.target, tags, Links(links.offsets, links.target, links.source), held_out
+        path, corpus.target, tags, Links(links.offsets, links.target, links.source), held_out_path
     )
 
 
@@ -60,8 +60,8 @@ def _side(corpus: ParallelCorpus, language: str) -> Side:
     return "source" if language == source else "target"
 
 
-def _tags(tokens: Tokens, by: Tagger, progress: Progress) -> Tokens:
-    blocks = annotated(tokens, for_corpora(by, ("entity",)), None, progress=progress)
+def _tags(tokens: Tokens, annotator: Tagger, progress: Progress) -> Tokens:
+    blocks = annotated(tokens, for_corpora(annotator, ("entity",)), None, progress=progress)
     tags = layer_tokens(blocks, tokens, "entity", "what the annotator says")
     if NOTHING in tags.types:
         raise InputError("the annotator says nothing of entities", remedy="train one: --task entities")

@@ -30,11 +30,11 @@ class Projected:
 
     sentences: int
     entities: int
-    passed_over: int
+    skipped: int
 
 
 def write_projected(
-    path: Path, words: Tokens, tags: Tokens, links: Links, held_out: Path | None = None
+    path: Path, words: Tokens, tags: Tokens, links: Links, held_out_path: Path | None = None
 ) -> Projected:
     """Write the texts `words` as CoNLL 2002, with the entities of their translations.
 
@@ -53,7 +53,7 @@ def write_projected(
     links.check(words.lengths, tags.lengths, "links")
     sentences = entities = 0
     with ExitStack() as stack:
-        parts = [stack.enter_context(atomic_file(file)) for file in (path, held_out) if file is not None]
+        parts = [stack.enter_context(atomic_file(file)) for file in (path, held_out_path) if file is not None]
         files = [stack.enter_context(part.open("w", encoding="utf-8")) for part in parts]
         for text, made in _sentences(words, tags, links):
             sentences, entities = sentences + 1, entities + len(spans(made))

@@ -44,7 +44,7 @@ def annotators_for(
     """
     learned = _Learned(experiment, languages, cache, progress, aligned)
     return {
-        str(side): learned.named(str(side))
+        str(side): learned.annotator_name(str(side))
         for side, by in experiment.annotations.items()
         if not isinstance(by, str)
     }
@@ -58,7 +58,7 @@ class _Learned:
     progress: Progress
     aligned: Aligned | None
 
-    def named(self, side: str) -> str:
+    def annotator_name(self, side: str) -> str:
         sections = self._sections(side)
         programs = dict.fromkeys(name for section in sections for name in section.programs)
         return "+".join([str(self._folder(side)), *programs])

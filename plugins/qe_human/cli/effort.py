@@ -111,7 +111,7 @@ def _texts(
     post_edit: Path,
     tagger: str,
     language: str,
-    other: str,
+    counterpart: str,
     cache: Path | None,
     progress: "Progress",
 ) -> "tuple[tuple[AnnotatedTexts, AnnotatedTexts], str]":
@@ -132,7 +132,7 @@ def _texts(
         )
     if is_conllu(target):
         return (read_conllu(target, language), read_conllu(post_edit, language)), "CoNLL-U"
-    by = make_tagger(tagger, language, other)
+    by = make_tagger(tagger, language, counterpart)
     reading = Reading(Path())
     columns = {
         "target": texts_of(reading, target, "target"),

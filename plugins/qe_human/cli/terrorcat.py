@@ -92,7 +92,7 @@ def train(
     from qe_human.terrorcat.model import train as train_model
     from qe_human.terrorcat.ranked_pairs import ranked_pairs
 
-    files, by = _systems(outputs), _tagger(tagger, target_language)
+    files, annotator = _systems(outputs), _tagger(tagger, target_language)
     parameters: dict[str, Any] = {}
     for text in overrides or ():
         override(parameters, text)
@@ -100,13 +100,13 @@ def train(
     with held(output, "terrorcat", inputs), progress_bar(quiet or json) as progress:
         collection, chosen = _judged(rankings, pair)
         pairs = ranked_pairs(chosen, None if with_reference else human_reference)
-        frequencies = _frequencies(files, reference, segments, target_language, by, progress)
+        frequencies = _frequencies(files, reference, segments, target_language, annotator, progress)
         model = train_model(
             pairs, collection.segments.texts, frequencies, target_language, learner=learner,
             learner_params=parameters, reference=human_reference, seed=seed, progress=progress,
         )  # fmt: skip
-        if by is not None:
-            model.about.update(tagger=tagger, tagger_fingerprint=by.fingerprint)
+        if annotator is not None:
+            model.about.update(tagger=tagger, tagger_fingerprint=annotator.fingerprint)
         model.save(output)
     if json:
         print_json("terrorcat-train", {"output": str(output), "slope": model.slope, **model.about})
@@ -173,9 +173,9 @@ def score(
     ]
     check_apart(output, inputs)
     trained = TerrorCat.load(model)
-    by = _same_tagger(trained.about, tagger, trained.language)
+    annotator = _same_tagger(trained.about, tagger, trained.language)
     with progress_bar(quiet or json) as progress:
-        frequencies = _frequencies(files, reference, segments, trained.language, by, progress)
+        frequencies = _frequencies(files, reference, segments, trained.language, annotator, progress)
         scores = trained.scores(frequencies, weighted=not unweighted)
     n, k = scores.shape
     save_table(
@@ -236,10 +236,10 @@ def confusion(
     from qe_human.terrorcat.ranked_pairs import ranked_pairs
 
     trained, files = TerrorCat.load(model), _systems(outputs)
-    by = _same_tagger(trained.about, tagger, trained.language)
+    annotator = _same_tagger(trained.about, tagger, trained.language)
     with progress_bar(quiet or json) as progress:
         collection, chosen = _judged(rankings, pair)
-        frequencies = _frequencies(files, reference, segments, trained.language, by, progress)
+        frequencies = _frequencies(files, reference, segments, trained.language, annotator, progress)
         pairs = ranked_pairs(chosen, human_reference)
         told = confusion_of(trained, pairs, collection.segments.texts, frequencies, human_reference)
     if json:
@@ -268,7 +268,7 @@ def _frequencies(
     reference: Path,
     segments: Path | None,
     language: str,
-    by: "Tagger | None",
+    annotator: "Tagger | None",
     progress: Any,
 ) -> "Frequencies":
     from features.storage.files import read_lines
@@ -276,7 +276,7 @@ def _frequencies(
 
     texts, lines = read_texts(files, reference)
     names = None if segments is None else list(read_lines(segments))
-    return error_frequencies(texts, lines, language, names, progress, by)
+    return error_frequencies(texts, lines, language, names, progress, annotator)
 
 
 def _tagger(name: str | None, language: str) -> "Tagger | None":
@@ -287,24 +287,24 @@ def _tagger(name: str | None, language: str) -> "Tagger | None":
     return tagger(name, language, "es" if language == "en" else "en", together=2000)
 
 
-def _same_tagger(about: dict[str, Any], named: str | None, language: str) -> "Tagger | None":
+def _same_tagger(about: dict[str, Any], tagger_name: str | None, language: str) -> "Tagger | None":
     from features.basics.errors import InputError
 
     trained = about.get("tagger")
-    if trained is None and named is not None:
+    if trained is None and tagger_name is not None:
         raise InputError("the model counts no parts of speech", location="--tagger", remedy="leave it out")
-    by = _tagger(named or trained, language)
-    if by is not None and by.fingerprint != about.get("tagger_fingerprint"):
+    annotator = _tagger(tagger_name or trained, language)
+    if annotator is not None and annotator.fingerprint != about.get("tagger_fingerprint"):
         raise InputError(
-            f"the model was trained with another tagger than '{named or trained}' is now",
+            f"the model was trained with another tagger than '{tagger_name or trained}' is now",
             location="--tagger",
             remedy="name that one, or train the model again",
         )
-    return by
+    return annotator
 
 
 def _systems(outputs: list[str]) -> dict[str, Path]:
     from features.basics.assignments import assignments
 
-    named = assignments(outputs, "SYSTEM=FILE", "--outputs")
-    return {system: Path(path) for system, path in named.items()}
+    tagger_name = assignments(outputs, "SYSTEM=FILE", "--outputs")
+    return {system: Path(path) for system, path in tagger_name.items()}

@@ -55,10 +55,10 @@ def calibrated_on_all_pairs(
 
 
 def _collected(
-    values: FloatArray, gold: FloatArray, width: float, chosen: Any, total: int
+    values: FloatArray, gold: FloatArray, width: float, indices: Any, total: int
 ) -> tuple[FloatArray, Any]:
     sizes, changes = np.empty(total), np.empty(total, np.int64)
-    _collect(values, gold, width, chosen, sizes, changes)
+    _collect(values, gold, width, indices, sizes, changes)
     return sizes, changes
 
 
@@ -83,13 +83,13 @@ def _count(values: Any, gold: Any, width: float, gains: Any, losses: Any, low: A
 
 
 @numba.njit(cache=True, nogil=True)
-def _collect(values: Any, gold: Any, width: float, chosen: Any, sizes: Any, changes: Any) -> None:
+def _collect(values: Any, gold: Any, width: float, indices: Any, sizes: Any, changes: Any) -> None:
     at = 0
     for i in range(len(values)):
         for j in range(i):
             difference, judged = values[i] - values[j], gold[i] - gold[j]
             if difference == 0 or (judged != 0 and (difference > 0) != (judged > 0)):
                 continue
-            if chosen[min(int(abs(difference) / width), len(chosen) - 1)]:
+            if indices[min(int(abs(difference) / width), len(indices) - 1)]:
                 sizes[at], changes[at] = abs(difference), 1 if judged == 0 else -1
                 at += 1

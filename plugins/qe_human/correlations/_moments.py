@@ -23,11 +23,11 @@ class MomentProblem(Problem):
            defined correlation (a side is constant) are left out of the average.
     """
 
-    def __init__(self, human: Human, known: BoolArray, group: Group, ranks: bool) -> None:
+    def __init__(self, human: Human, defined: BoolArray, group: Group, ranks: bool) -> None:
         super().__init__(human)
         if human.scores is None:
             raise InputError("needs human scores of segments, but there are only rankings or system scores")
-        judged = known & ~np.isnan(human.scores)
+        judged = defined & ~np.isnan(human.scores)
         self.cells = np.argwhere(judged)
         if len(self.cells) < 2:
             raise InputError("needs at least 2 translations that people and all metrics score")
@@ -42,25 +42,25 @@ class MomentProblem(Problem):
     def weighted(self, values: FloatArray, segments: FloatArray, systems: FloatArray) -> float:
         of_segments, of_systems = segments[self.cells[:, 0]], systems[self.cells[:, 1]]
         if self.group == "none":
-            cell, whole = of_segments * of_systems, np.ones(1)
+            cell, totals = of_segments * of_systems, np.ones(1)
         elif self.group == "item":
-            cell, whole = of_systems, segments[self.codes]
+            cell, totals = of_systems, segments[self.codes]
         else:
-            cell, whole = of_segments, systems[self.codes]
-        return float(_mean_pearson(values, self.gold, cell, self.places, whole))
+            cell, totals = of_segments, systems[self.codes]
+        return float(_mean_pearson(values, self.gold, cell, self.places, totals))
 
     def on_common_scale(self, values: FloatArray) -> FloatArray:
         return super().on_common_scale(self._ranked(values))
 
-    def exchanged(self, own: FloatArray, other: FloatArray, heads: BoolArray) -> FloatArray:
+    def exchanged(self, x: FloatArray, z: FloatArray, heads: BoolArray) -> FloatArray:
         order, values = np.argsort(self.places, kind="stable"), np.empty(heads.shape[1])
         starts = np.append(0, np.cumsum(np.bincount(self.places)))
-        _differences(own, other, self.gold, order, starts, np.ascontiguousarray(heads), values)
+        _differences(x, z, self.gold, order, starts, np.ascontiguousarray(heads), values)
         return values
 
-    def between(self, own: FloatArray, other: FloatArray) -> float:
+    def between(self, x: FloatArray, z: FloatArray) -> float:
         one = np.ones(1)
-        return float(_mean_pearson(own, other, np.ones(len(own)), np.zeros(len(own), np.int64), one))
+        return float(_mean_pearson(x, z, np.ones(len(x)), np.zeros(len(x), np.int64), one))
 
     def _ranked(self, values: FloatArray) -> FloatArray:
         if not self.ranks:
@@ -79,8 +79,8 @@ class MomentProblem(Problem):
 
 
 @numba.njit(cache=True, nogil=True)
-def _mean_pearson(x: Any, y: Any, cell: Any, places: Any, whole: Any) -> Any:
-    groups = len(whole)
+def _mean_pearson(x: Any, y: Any, cell: Any, places: Any, totals: Any) -> Any:
+    groups = len(totals)
     total, sx, sy = np.zeros(groups), np.zeros(groups), np.zeros(groups)
     for i in range(len(x)):
         g, w = places[i], cell[i]
@@ -97,16 +97,16 @@ def _mean_pearson(x: Any, y: Any, cell: Any, places: Any, whole: Any) -> Any:
             sxy[g] += w * dx * dy
     mean, weight = 0.0, 0.0
     for g in range(groups):
-        if whole[g] > 0 and total[g] > 0:
+        if totals[g] > 0 and total[g] > 0:
             x0, y0 = sx[g] ** 2 / total[g], sy[g] ** 2 / total[g]
             if sxx[g] > _CONSTANT * (sxx[g] + x0) and syy[g] > _CONSTANT * (syy[g] + y0):
-                mean += whole[g] * sxy[g] / np.sqrt(sxx[g] * syy[g])
-                weight += whole[g]
+                mean += totals[g] * sxy[g] / np.sqrt(sxx[g] * syy[g])
+                weight += totals[g]
     return mean / weight if weight > 0 else np.nan
 
 
 @numba.njit(cache=True, nogil=True)
-def _differences(own: Any, other: Any, gold: Any, order: Any, starts: Any, heads: Any, out: Any) -> None:
+def _differences(x: Any, z: Any, gold: Any, order: Any, starts: Any, heads: Any, result: Any) -> None:
     samples = heads.shape[1]
     sums, mean = np.empty((6, samples)), np.zeros((2, samples))
     defined = np.zeros((2, samples), np.int64)
@@ -114,10 +114,10 @@ def _differences(own: Any, other: Any, gold: Any, order: Any, starts: Any, heads
         cells = order[starts[g] : starts[g + 1]]
         n = len(cells)
         sums[:] = 0.0
-        y, a0, b0 = gold[cells].mean(), own[cells].mean(), other[cells].mean()
+        y, a0, b0 = gold[cells].mean(), x[cells].mean(), z[cells].mean()
         middle, yy = (a0 + b0) / 2, 0.0
         for i in cells:
-            a, b, weight, row = own[i] - middle, other[i] - middle, gold[i] - y, heads[i]
+            a, b, weight, row = x[i] - middle, z[i] - middle, gold[i] - y, heads[i]
             yy += weight * weight
             for s in range(samples):
                 p, q = (b, a) if row[s] else (a, b)
@@ -139,4 +139,4 @@ def _differences(own: Any, other: Any, gold: Any, order: Any, starts: Any, heads
     for s in range(samples):
         first = mean[0, s] / defined[0, s] if defined[0, s] > 0 else np.nan
         second = mean[1, s] / defined[1, s] if defined[1, s] > 0 else np.nan
-        out[s] = first - second
+        result[s] = first - second

@@ -22,14 +22,14 @@ class Pairs:
     """
 
     cells: IntArray
-    left: NDArray[np.int32]
+    first_item: NDArray[np.int32]
     right: NDArray[np.int32]
     sign: NDArray[np.int8]
     starts: IntArray
     groups: IntArray
 
 
-def pairs_within_segments(human: Human, known: BoolArray, *, ties: bool) -> Pairs:
+def pairs_within_segments(human: Human, defined: BoolArray, *, ties: bool) -> Pairs:
     """All pairs of systems on each segment; from rankings, every judgement is a pair.
 
     ties  whether pairs that people found equal are among them
@@ -38,7 +38,9 @@ def pairs_within_segments(human: Human, known: BoolArray, *, ties: bool) -> Pair
     """
     if human.scores is None and human.preferences is None:
         raise InputError("needs human judgements of segments, but there are only system scores")
-    segment, a, b, sign = _of_scores(human, known) if human.scores is not None else _of_rankings(human, known)
+    segment, a, b, sign = (
+        _of_scores(human, defined) if human.scores is not None else _of_rankings(human, defined)
+    )
     if not ties:
         decided = sign != 0
         segment, a, b, sign = segment[decided], a[decided], b[decided], sign[decided]
@@ -48,17 +50,17 @@ def pairs_within_segments(human: Human, known: BoolArray, *, ties: bool) -> Pair
     segment, a, b, sign = segment[order], a[order], b[order], sign[order]
     systems = len(human.systems)
     used, places = np.unique(np.append(segment * systems + a, segment * systems + b), return_inverse=True)
-    left, right = places.reshape(2, -1).astype(np.int32)
+    first_item, right = places.reshape(2, -1).astype(np.int32)
     groups, starts = np.unique(segment, return_index=True)
     cells = np.stack([used // systems, used % systems], axis=1)
-    return Pairs(cells, left, right, sign.astype(np.int8), np.append(starts, len(segment)), groups)
+    return Pairs(cells, first_item, right, sign.astype(np.int8), np.append(starts, len(segment)), groups)
 
 
-def _of_scores(human: Human, known: BoolArray) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
+def _of_scores(human: Human, defined: BoolArray) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
     scores = human.scores
     if scores is None:
         raise ValueError("no human scores")
-    judged = known & ~np.isnan(scores)
+    judged = defined & ~np.isnan(scores)
     parts = []
     for a, b in human.pairs:
         rows = np.flatnonzero(judged[:, a] & judged[:, b])
@@ -66,14 +68,14 @@ def _of_scores(human: Human, known: BoolArray) -> tuple[IntArray, IntArray, IntA
     none = np.empty(0, np.int64)
     if not parts:
         return none, none, none, np.empty(0)
-    segment, left, right, sign = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return segment, left, right, sign
+    segment, first_item, right, sign = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return segment, first_item, right, sign
 
 
-def _of_rankings(human: Human, known: BoolArray) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
+def _of_rankings(human: Human, defined: BoolArray) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
     judged = human.preferences
     if judged is None:
         raise ValueError("no rankings")
-    both = known[judged.segment, judged.left] & known[judged.segment, judged.right]
+    both = defined[judged.segment, judged.first_item] & defined[judged.segment, judged.right]
     outcome = judged.outcome[both].astype(np.float64)
-    return judged.segment[both], judged.left[both], judged.right[both], outcome
+    return judged.segment[both], judged.first_item[both], judged.right[both], outcome

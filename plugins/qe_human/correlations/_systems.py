@@ -24,11 +24,11 @@ class SystemCorrelation(Correlation):
     pearson: ClassVar[bool] = False  # whether Williams' test applies
 
     @abstractmethod
-    def of(self, metric: FloatArray, human: FloatArray, weights: FloatArray) -> FloatArray:
+    def correlate(self, metric: FloatArray, human: FloatArray, weights: FloatArray) -> FloatArray:
         """(...) correlations of scores (..., k) with people's (k,), with weights (k,)."""
 
-    def problem(self, human: Human, known: BoolArray, whole_systems: bool = False) -> Problem:
-        return SystemProblem(human, known, whole_systems, self)
+    def problem(self, human: Human, defined: BoolArray, whole_systems: bool = False) -> Problem:
+        return SystemProblem(human, defined, whole_systems, self)
 
 
 class JudgedSystems(Problem):
@@ -37,12 +37,12 @@ class JudgedSystems(Problem):
     Raises InputError for fewer than 2 such systems.
     """
 
-    def __init__(self, human: Human, known: BoolArray, whole_systems: bool) -> None:
-        known = known if whole_systems else known & human.judged()
-        human = human if whole_systems else human.only(known)
+    def __init__(self, human: Human, defined: BoolArray, whole_systems: bool) -> None:
+        defined = defined if whole_systems else defined & human.judged()
+        human = human if whole_systems else human.select(defined)
         super().__init__(human)
         self.whole_systems = whole_systems
-        judged: BoolArray = np.asarray(~np.isnan(human.of_systems()) & known.any(axis=0))
+        judged: BoolArray = np.asarray(~np.isnan(human.of_systems()) & defined.any(axis=0))
         if judged.sum() < 2:
             raise InputError(
                 f"needs at least 2 systems that people and all metrics score, not {judged.sum()}"
@@ -51,14 +51,14 @@ class JudgedSystems(Problem):
         if whole_systems:
             self.cells = np.stack([0 * systems, systems], axis=1)
         else:
-            self.known: BoolArray = np.asarray(known & judged)
-            self.cells = np.argwhere(self.known)
+            self.defined: BoolArray = np.asarray(defined & judged)
+            self.cells = np.argwhere(self.defined)
         self.groups = len(systems)
 
     def matrix(self, values: FloatArray) -> FloatArray:
         """(s, k) segment scores, NaN if there is none."""
-        table = np.full(self.known.shape, np.nan)
-        table[self.known] = values
+        table = np.full(self.defined.shape, np.nan)
+        table[self.defined] = values
         return table
 
     def means(self, values: FloatArray, segments: FloatArray) -> FloatArray:
@@ -73,33 +73,33 @@ class JudgedSystems(Problem):
         return np.asarray(means[self.judged])
 
     def exchanged_means(
-        self, own: FloatArray, other: FloatArray, heads: BoolArray
+        self, x: FloatArray, y: FloatArray, heads: BoolArray
     ) -> tuple[FloatArray, FloatArray]:
         """(B, judged systems) scores of both pseudo-metrics after the exchanges (n, B)."""
         system = self.cells[:, 1]
         sums = np.zeros((len(self.judged), heads.shape[1]))
-        _add_shown(own, other, np.ascontiguousarray(heads), system, sums)
-        both = np.bincount(system, own + other, len(self.judged))
+        _add_shown(x, y, np.ascontiguousarray(heads), system, sums)
+        both = np.bincount(system, x + y, len(self.judged))
         count = np.bincount(system, minlength=len(self.judged))[self.judged]
         first, second = sums[self.judged], (both[:, None] - sums)[self.judged]
         return first.T / count, second.T / count
 
 
 @numba.njit(cache=True, nogil=True)
-def _add_shown(own: Any, other: Any, heads: Any, rows: Any, sums: Any) -> None:
-    for i in range(len(own)):
-        a, b, row, out = own[i], other[i], heads[i], sums[rows[i]]
+def _add_shown(x: Any, y: Any, heads: Any, rows: Any, sums: Any) -> None:
+    for i in range(len(x)):
+        a, b, row, result = x[i], y[i], heads[i], sums[rows[i]]
         for s in range(len(row)):
-            out[s] += b if row[s] else a
+            result[s] += b if row[s] else a
 
 
 class SystemProblem(JudgedSystems):
     """See `SystemCorrelation`."""
 
     def __init__(
-        self, human: Human, known: BoolArray, whole_systems: bool, correlation: SystemCorrelation
+        self, human: Human, defined: BoolArray, whole_systems: bool, correlation: SystemCorrelation
     ) -> None:
-        super().__init__(human, known, whole_systems)
+        super().__init__(human, defined, whole_systems)
         self.correlation = correlation
         self.williams = self.groups if correlation.pearson else None
 
@@ -109,16 +109,16 @@ class SystemProblem(JudgedSystems):
         shown = drawn > 0
         if shown.sum() < 2 or np.isnan(metric[shown]).any() or np.isnan(human[shown]).any():
             return float("nan")
-        return float(self.correlation.of(metric[shown], human[shown], drawn[shown]))
+        return float(self.correlation.correlate(metric[shown], human[shown], drawn[shown]))
 
-    def exchanged(self, own: FloatArray, other: FloatArray, heads: BoolArray) -> FloatArray:
+    def exchanged(self, x: FloatArray, y: FloatArray, heads: BoolArray) -> FloatArray:
         human = self.human.of_systems(self.each_segment)[self.judged]
         first, second = (
-            self.correlation.of(means, human, np.ones(len(human)))
-            for means in self.exchanged_means(own, other, heads)
+            self.correlation.correlate(means, human, np.ones(len(human)))
+            for means in self.exchanged_means(x, y, heads)
         )
         return first - second
 
-    def between(self, own: FloatArray, other: FloatArray) -> float:
-        first, second = self.means(own, self.each_segment), self.means(other, self.each_segment)
-        return float(self.correlation.of(first, second, np.ones(len(first))))
+    def between(self, x: FloatArray, y: FloatArray) -> float:
+        first, second = self.means(x, self.each_segment), self.means(y, self.each_segment)
+        return float(self.correlation.correlate(first, second, np.ones(len(first))))

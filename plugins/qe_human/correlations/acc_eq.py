@@ -40,10 +40,10 @@ class AccEq(Correlation):
     calibrate: bool = True
     seed: int = 0
 
-    def problem(self, human: Human, known: BoolArray, whole_systems: bool = False) -> Problem:
+    def problem(self, human: Human, defined: BoolArray, whole_systems: bool = False) -> Problem:
         if self.group == "item":
-            return _ItemProblem(human, known, self.calibrate)
-        return _AllProblem(human, known, self.calibrate, self.seed)
+            return _ItemProblem(human, defined, self.calibrate)
+        return _AllProblem(human, defined, self.calibrate, self.seed)
 
 
 class _PairProblem(Problem):
@@ -62,12 +62,12 @@ class _PairProblem(Problem):
 
     def resampled(self, values: FloatArray) -> Resampled:
         pairs = self.pairs
-        steps = _Steps.of(values[pairs.left] - values[pairs.right], pairs.sign)
+        steps = _Steps.correlate(values[pairs.first_item] - values[pairs.right], pairs.sign)
         places = np.repeat(np.arange(len(pairs.groups)), np.diff(pairs.starts))
 
         def score(segments: FloatArray, systems: FloatArray) -> float:
             cell, whole = self.weights(segments, systems)
-            each = cell[pairs.left] * cell[pairs.right]
+            each = cell[pairs.first_item] * cell[pairs.right]
             totals = np.bincount(places, each, len(pairs.groups))
             counted = np.where(totals > 0, whole, 0.0)
             if not counted.sum() > 0:
@@ -77,21 +77,21 @@ class _PairProblem(Problem):
 
         return score
 
-    def exchanged(self, own: FloatArray, other: FloatArray, heads: BoolArray) -> FloatArray:
-        pairs, sides = self.pairs, (own, other)
-        faces = [one[pairs.left] - two[pairs.right] for one in sides for two in sides]
-        steps = _Steps.of(np.concatenate(faces), np.tile(pairs.sign, len(faces)))
+    def exchanged(self, first: FloatArray, second: FloatArray, heads: BoolArray) -> FloatArray:
+        pairs, sides = self.pairs, (first, second)
+        faces = [one[pairs.first_item] - two[pairs.right] for one in sides for two in sides]
+        steps = _Steps.correlate(np.concatenate(faces), np.tile(pairs.sign, len(faces)))
         sizes = np.diff(pairs.starts)
         weight = np.repeat(1.0 / sizes / len(sizes), sizes)
         values, coins = np.empty(heads.shape[1]), np.ascontiguousarray(heads).view(np.uint8)
         _best_of_exchanges(
-            *vars(steps).values(), weight, pairs.left, pairs.right, coins, values, self.calibrate
+            *vars(steps).values(), weight, pairs.first_item, pairs.right, coins, values, self.calibrate
         )
         return values
 
     def calibrated(self, values: FloatArray) -> tuple[float, float]:
         pairs = self.pairs
-        differences = values[pairs.left] - values[pairs.right]
+        differences = values[pairs.first_item] - values[pairs.right]
         sizes = np.diff(pairs.starts)
         weight = np.repeat(1.0 / sizes / len(sizes), sizes)
         return best_threshold(differences, pairs.sign, weight, self.calibrate)
@@ -104,9 +104,9 @@ class _PairProblem(Problem):
 
 
 class _ItemProblem(_PairProblem):
-    def __init__(self, human: Human, known: BoolArray, calibrate: bool) -> None:
+    def __init__(self, human: Human, defined: BoolArray, calibrate: bool) -> None:
         super().__init__(human, calibrate)
-        self.pairs = pairs_within_segments(human, known, ties=True)
+        self.pairs = pairs_within_segments(human, defined, ties=True)
         self.cells, self.groups = self.pairs.cells, len(self.pairs.groups)
 
     def weights(self, segments: FloatArray, systems: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -114,17 +114,19 @@ class _ItemProblem(_PairProblem):
 
 
 class _AllProblem(_PairProblem):
-    def __init__(self, human: Human, known: BoolArray, calibrate: bool, seed: int) -> None:
+    def __init__(self, human: Human, defined: BoolArray, calibrate: bool, seed: int) -> None:
         super().__init__(human, calibrate)
         if human.scores is None:
             raise InputError("without groups it needs human scores, but there are rankings or system scores")
-        judged = known & ~np.isnan(human.scores)
+        judged = defined & ~np.isnan(human.scores)
         self.cells, self.gold = np.argwhere(judged), human.scores[judged]
         if len(self.cells) < 2:
             raise InputError("needs at least 2 translations that people and all metrics score")
-        left, right = (side.astype(np.int32) for side in _drawn_pairs(len(self.cells), seed))
-        sign = np.sign(self.gold[left] - self.gold[right]).astype(np.int8)
-        self.pairs = Pairs(self.cells, left, right, sign, np.array([0, len(left)]), np.zeros(1, np.int64))
+        remaining, right = (side.astype(np.int32) for side in _drawn_pairs(len(self.cells), seed))
+        sign = np.sign(self.gold[remaining] - self.gold[right]).astype(np.int8)
+        self.pairs = Pairs(
+            self.cells, remaining, right, sign, np.array([0, len(remaining)]), np.zeros(1, np.int64)
+        )
 
     def weights(self, segments: FloatArray, systems: FloatArray) -> tuple[FloatArray, FloatArray]:
         return segments[self.cells[:, 0]] * systems[self.cells[:, 1]], np.ones(1)
@@ -167,12 +169,12 @@ def best_threshold(
 
 def _drawn_pairs(n: int, seed: int) -> tuple[IntArray, IntArray]:
     if n * (n - 1) // 2 <= _DRAWN:
-        left, right = np.triu_indices(n, 1)
-        return left, right
+        remaining, right = np.triu_indices(n, 1)
+        return remaining, right
     rng = np.random.default_rng(seed)
-    left = np.sort(rng.integers(0, n, _DRAWN))  # neighbours in memory
-    right = (left + rng.integers(1, n, _DRAWN)) % n
-    return left, right
+    remaining = np.sort(rng.integers(0, n, _DRAWN))  # neighbours in memory
+    right = (remaining + rng.integers(1, n, _DRAWN)) % n
+    return remaining, right
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +185,7 @@ class _Steps:
     zeros: int
 
     @classmethod
-    def of(cls, differences: FloatArray, sign: NDArray[np.signedinteger]) -> "_Steps":
+    def correlate(cls, differences: FloatArray, sign: NDArray[np.signedinteger]) -> "_Steps":
         sizes = np.abs(differences)
         order = np.argsort(sizes, kind="stable")
         change = np.where(sign == 0, 1, -(differences * sign > 0).astype(np.int8))[order]
@@ -205,17 +207,18 @@ def _best(order: Any, change: Any, ends: Any, zeros: int, weight: Any, calibrate
 
 @numba.njit(cache=True, nogil=True)
 def _best_of_exchanges(
-    order: Any, change: Any, ends: Any, zeros: int, weight: Any, left: Any, right: Any, heads: Any, out: Any,
+    order: Any, change: Any, ends: Any, zeros: int, weight: Any, remaining: Any, right: Any, heads: Any,
+    result: Any,
     calibrate: bool,
 ) -> None:  # fmt: skip
-    pairs, samples = len(left), heads.shape[1]
+    pairs, samples = len(remaining), heads.shape[1]
     ordered, now, best = np.zeros((2, samples)), np.zeros((2, samples)), np.zeros((2, samples))
     gained = False
     for e in range(len(order)):
         pair, face = order[e] % pairs, order[e] // pairs
         if change[e] != 0:
             step, kept = change[e] * weight[pair], weight[pair] if change[e] < 0 else 0.0
-            a, b = heads[left[pair]], heads[right[pair]]
+            a, b = heads[remaining[pair]], heads[right[pair]]
             for s in range(samples):
                 shown = 2 * a[s] + b[s]
                 first, second = 1.0 if shown == face else 0.0, 1.0 if shown == 3 - face else 0.0
@@ -230,4 +233,4 @@ def _best_of_exchanges(
                     best[side, s] = now[side, s] if e < zeros else max(best[side, s], now[side, s])
             gained = False
     for s in range(samples):
-        out[s] = ordered[0, s] + best[0, s] - ordered[1, s] - best[1, s]
+        result[s] = ordered[0, s] + best[0, s] - ordered[1, s] - best[1, s]

@@ -24,25 +24,26 @@ class KendallWmt12(Correlation):
     title: ClassVar[str] = "Kendall (WMT12)"
     level: ClassVar[Level] = "segment"
 
-    def problem(self, human: Human, known: BoolArray, whole_systems: bool = False) -> Problem:
-        return _KendallProblem(human, known)
+    def problem(self, human: Human, defined: BoolArray, whole_systems: bool = False) -> Problem:
+        return _KendallProblem(human, defined)
 
 
 class _KendallProblem(Problem):
-    def __init__(self, human: Human, known: BoolArray) -> None:
+    def __init__(self, human: Human, defined: BoolArray) -> None:
         super().__init__(human)
-        self.pairs = pairs_within_segments(human, known, ties=False)
+        self.pairs = pairs_within_segments(human, defined, ties=False)
         self.cells, self.groups = self.pairs.cells, len(self.pairs.groups)
 
     def weighted(self, values: FloatArray, segments: FloatArray, systems: FloatArray) -> float:
         pairs = self.pairs
-        cell, whole = systems[pairs.cells[:, 1]], segments[pairs.groups]
-        return float(_tau(values, pairs.left, pairs.right, pairs.sign, pairs.starts, cell, whole))
+        cell, totals = systems[pairs.cells[:, 1]], segments[pairs.groups]
+        return float(_tau(values, pairs.first_item, pairs.right, pairs.sign, pairs.starts, cell, totals))
 
-    def exchanged(self, own: FloatArray, other: FloatArray, heads: BoolArray) -> FloatArray:
-        pairs, sides, values = self.pairs, (own, other), np.zeros(heads.shape[1])
-        faces = [np.sign((a[pairs.left] - b[pairs.right]) * pairs.sign) > 0 for a in sides for b in sides]
-        _differences(np.stack(faces, axis=1), pairs.left, pairs.right, np.ascontiguousarray(heads), values)
+    def exchanged(self, first: FloatArray, second: FloatArray, heads: BoolArray) -> FloatArray:
+        pairs, sides, values = self.pairs, (first, second), np.zeros(heads.shape[1])
+        first, second = pairs.first_item, pairs.right
+        faces = [np.sign((a[first] - b[second]) * pairs.sign) > 0 for a in sides for b in sides]
+        _differences(np.stack(faces, axis=1), first, second, np.ascontiguousarray(heads), values)
         return values / len(pairs.sign)
 
     def details(self, values: FloatArray) -> dict[str, float]:
@@ -50,22 +51,22 @@ class _KendallProblem(Problem):
 
 
 @numba.njit(cache=True, nogil=True)
-def _tau(values: Any, left: Any, right: Any, sign: Any, starts: Any, cell: Any, whole: Any) -> Any:
+def _tau(values: Any, first: Any, right: Any, sign: Any, starts: Any, cell: Any, totals: Any) -> Any:
     net, total = 0.0, 0.0
-    for g in range(len(whole)):
-        if whole[g] > 0:
+    for g in range(len(totals)):
+        if totals[g] > 0:
             for p in range(starts[g], starts[g + 1]):
-                a, b = left[p], right[p]
-                weight = whole[g] * cell[a] * cell[b]
+                a, b = first[p], right[p]
+                weight = totals[g] * cell[a] * cell[b]
                 net += weight if (values[a] - values[b]) * sign[p] > 0 else -weight
                 total += weight
     return net / total if total > 0 else np.nan
 
 
 @numba.njit(cache=True, nogil=True)
-def _differences(concordant: Any, left: Any, right: Any, heads: Any, out: Any) -> None:
-    for p in range(len(left)):
-        faces, a, b = concordant[p], heads[left[p]], heads[right[p]]
+def _differences(concordant: Any, first: Any, right: Any, heads: Any, result: Any) -> None:
+    for p in range(len(first)):
+        faces, a, b = concordant[p], heads[first[p]], heads[right[p]]
         for s in range(heads.shape[1]):
             shown = 2 * int(a[s]) + int(b[s])
-            out[s] += 2.0 * (int(faces[shown]) - int(faces[3 - shown]))
+            result[s] += 2.0 * (int(faces[shown]) - int(faces[3 - shown]))

@@ -20,7 +20,7 @@ class PairwiseAccuracy(SystemCorrelation):
 
     title: ClassVar[str] = "pairwise accuracy"
 
-    def of(self, metric: FloatArray, human: FloatArray, weights: FloatArray) -> FloatArray:
+    def correlate(self, metric: FloatArray, human: FloatArray, weights: FloatArray) -> FloatArray:
         a, b = np.triu_indices(len(human), 1)
         same = np.sign(metric[..., a] - metric[..., b]) == np.sign(human[a] - human[b])
         drawn = weights[a] * weights[b]  # a system is no pair with itself

@@ -20,5 +20,5 @@ class Pearson(Correlation):
     level: ClassVar[Level] = "segment"
     group: Group = "none"
 
-    def problem(self, human: Human, known: BoolArray, whole_systems: bool = False) -> MomentProblem:
-        return MomentProblem(human, known, self.group, ranks=False)
+    def problem(self, human: Human, defined: BoolArray, whole_systems: bool = False) -> MomentProblem:
+        return MomentProblem(human, defined, self.group, ranks=False)

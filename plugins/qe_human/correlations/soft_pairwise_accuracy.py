@@ -32,17 +32,17 @@ class SoftPairwiseAccuracy(Correlation):
     seed: int = 0
     equal: Literal["half", "whole"] = "half"
 
-    def problem(self, human: Human, known: BoolArray, whole_systems: bool = False) -> Problem:
+    def problem(self, human: Human, defined: BoolArray, whole_systems: bool = False) -> Problem:
         if whole_systems:
             raise InputError("needs segment scores of the metrics")
         if human.scores is None and human.preferences is None:
             raise InputError("needs human judgements of segments, but there are only system scores")
-        return _SoftProblem(human, _common(human, known), self)
+        return _SoftProblem(human, _common(human, defined), self)
 
 
 class _SoftProblem(JudgedSystems):
-    def __init__(self, human: Human, known: BoolArray, correlation: SoftPairwiseAccuracy) -> None:
-        super().__init__(human, known, whole_systems=False)
+    def __init__(self, human: Human, defined: BoolArray, correlation: SoftPairwiseAccuracy) -> None:
+        super().__init__(human, defined, whole_systems=False)
         self.soft = correlation
         systems = np.array(sorted(np.flatnonzero(self.judged), key=human.systems.__getitem__))
         self.first, self.second = (systems[side] for side in np.triu_indices(len(systems), 1))
@@ -61,7 +61,7 @@ class _SoftProblem(JudgedSystems):
         return np.where(self.first < self.second, wins, -wins)
 
     def _differences(self, table: FloatArray) -> FloatArray:
-        rows = self.known[:, self.first] & self.known[:, self.second]
+        rows = self.defined[:, self.first] & self.defined[:, self.second]
         return np.where(rows, table[:, self.first] - table[:, self.second], 0.0)
 
     def score(self, values: FloatArray) -> float:
@@ -82,7 +82,7 @@ class _SoftProblem(JudgedSystems):
             return float("nan")
         human = self._normal_p(segments @ self.evidence, segments @ self.evidence**2)
         table = self.matrix(values)
-        if np.array_equal(self.known.any(axis=1), self.known[:, self.judged].all(axis=1)):
+        if np.array_equal(self.defined.any(axis=1), self.defined[:, self.judged].all(axis=1)):
             table = np.nan_to_num(table)
             products = (table * segments[:, None]).T @ table
             sums, squares = segments @ table, np.diag(products)
@@ -99,12 +99,12 @@ class _SoftProblem(JudgedSystems):
         return np.asarray(np.where(squares > 1e-12, p, self.share))
 
 
-def _common(human: Human, known: BoolArray) -> BoolArray:
+def _common(human: Human, defined: BoolArray) -> BoolArray:
     if human.scores is None:
-        return known
+        return defined
     judged = ~np.isnan(human.scores)
     systems: IntArray = np.flatnonzero(judged.any(axis=0))
     complete: BoolArray = np.asarray(np.all(judged[:, systems], axis=1))
     if not complete.any():
         raise InputError("there is no segment that people judged for all systems")
-    return known & judged & complete[:, None]
+    return defined & judged & complete[:, None]

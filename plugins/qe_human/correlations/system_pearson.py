@@ -29,5 +29,5 @@ class SystemPearson(SystemCorrelation):
     title: ClassVar[str] = "Pearson of systems"
     pearson: ClassVar[bool] = True
 
-    def of(self, metric: FloatArray, human: FloatArray, weights: FloatArray) -> FloatArray:
+    def correlate(self, metric: FloatArray, human: FloatArray, weights: FloatArray) -> FloatArray:
         return weighted_pearson(metric, human, weights)

@@ -18,7 +18,7 @@ class SystemSpearman(SystemCorrelation):
     title: ClassVar[str] = "Spearman of systems"
     pearson: ClassVar[bool] = True  # of ranks
 
-    def of(self, metric: FloatArray, human: FloatArray, weights: FloatArray) -> FloatArray:
+    def correlate(self, metric: FloatArray, human: FloatArray, weights: FloatArray) -> FloatArray:
         count = weights.astype(np.int64)
         scores, people = (
             stats.rankdata(np.repeat(values, count, axis=-1), axis=-1) for values in (metric, human)

@@ -44,10 +44,12 @@ def shares_by_class(report: EffortReport) -> Figure:
     panels = figure.subplots(2, 2, sharex="col", sharey=True)
     classes = [*WORD_CLASSES, ALL]
     for k, row in enumerate(panels):
-        for axes, (what, of) in zip(row, (("edited", edited), ("reordered", reordered)), strict=True):
+        for axes, (what, measure) in zip(row, (("edited", edited), ("reordered", reordered)), strict=True):
 
-            def shares(rows: NDArray[np.int64], of: Callable[[FloatArray], FloatArray] = of) -> FloatArray:
-                return of(report.counts.sums(rows))
+            def shares(
+                rows: NDArray[np.int64], measure: Callable[[FloatArray], FloatArray] = measure
+            ) -> FloatArray:
+                return measure(report.counts.sums(rows))
 
             _bars(axes, report, k, classes, shares, f"{report.pairs[k].name}: {what}")
             axes.set_xlabel(f"{what} words (%)")

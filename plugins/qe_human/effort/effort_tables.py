@@ -44,10 +44,10 @@ def sets_table(report: EffortReport) -> Table:
     return Table(f"{count(len(report.effort))} segments", columns, rows)
 
 
-def _set(name: str, told: Mapping[str, Any]) -> list[str]:
-    means = [number(told[key], 2) for key in ("mean_ter", "mean_effort")]
-    return [name, count(told["segments"]), count(told["tokens"]), *means,
-            percent(told["edited"]), percent(told["reordered"])]  # fmt: skip
+def _set(name: str, description: Mapping[str, Any]) -> list[str]:
+    means = [number(description[key], 2) for key in ("mean_ter", "mean_effort")]
+    return [name, count(description["segments"]), count(description["tokens"]), *means,
+            percent(description["edited"]), percent(description["reordered"])]  # fmt: skip
 
 
 def correlations_table(report: EffortReport) -> Table:
@@ -63,11 +63,11 @@ def correlations_table(report: EffortReport) -> Table:
     )
 
 
-def strongest_table(name: str, correlations: Sequence[Correlation], shown: int) -> Table:
+def strongest_table(name: str, correlations: Sequence[Correlation], count: int) -> Table:
     """The strongest correlations by word class of one population."""
     rows = [
         (f"{c.word_class}, {category_title(c.category)}", correlation_cell(c))
-        for c in strongest(correlations, shown)
+        for c in strongest(correlations, count)
     ]
     return Table(f"strongest by word class, {name}", [Column("words"), Column("Spearman")], rows)
 

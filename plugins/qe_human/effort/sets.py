@@ -54,7 +54,7 @@ class SetPair:
     name: str
     low: Rows
     high: Rows
-    chosen: str
+    pairs: str
     difference: float
     unmatched: int = 0
 
@@ -88,23 +88,21 @@ def four_sets(
     )
     defined = np.isfinite(ter)
     generator = np.random.default_rng(seed)
-    chosen, others = _matched(little, np.flatnonzero(high & defined), ter, generator)
-    low_ter = SetPair(
-        "low TER", chosen, others, "low", _largest(ter, chosen, others), len(little) - len(chosen)
-    )
-    chosen, others = _matched(much, np.flatnonzero(low & defined), ter, generator)
+    pairs, others = _matched(little, np.flatnonzero(high & defined), ter, generator)
+    low_ter = SetPair("low TER", pairs, others, "low", _largest(ter, pairs, others), len(little) - len(pairs))
+    pairs, others = _matched(much, np.flatnonzero(low & defined), ter, generator)
     return low_ter, SetPair(
-        "high TER", others, chosen, "high", _largest(ter, chosen, others), len(much) - len(chosen)
+        "high TER", others, pairs, "high", _largest(ter, pairs, others), len(much) - len(pairs)
     )
 
 
 def _matched(
-    chosen: Rows, candidates: Rows, ter: FloatArray, generator: np.random.Generator
+    pairs: Rows, candidates: Rows, ter: FloatArray, generator: np.random.Generator
 ) -> tuple[Rows, Rows]:
-    costs = np.abs(ter[chosen][:, None] - ter[candidates][None, :])
-    left, right = linear_sum_assignment(costs + _TIE * generator.random(costs.shape))
-    return chosen[left], candidates[right]
+    costs = np.abs(ter[pairs][:, None] - ter[candidates][None, :])
+    matched, right = linear_sum_assignment(costs + _TIE * generator.random(costs.shape))
+    return pairs[matched], candidates[right]
 
 
-def _largest(ter: FloatArray, left: Rows, right: Rows) -> float:
-    return float(np.abs(ter[left] - ter[right]).max()) if len(left) else float("nan")
+def _largest(ter: FloatArray, matched: Rows, right: Rows) -> float:
+    return float(np.abs(ter[matched] - ter[right]).max()) if len(matched) else float("nan")

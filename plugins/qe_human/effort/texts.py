@@ -37,7 +37,7 @@ class AnnotatedTexts:
 def tagged_texts(
     texts: Sequence[str],
     language: str,
-    by: Tagger,
+    tagger: Tagger,
     cache: Path | None = None,
     name: str = "texts",
     progress: Progress = silent,
@@ -47,7 +47,7 @@ def tagged_texts(
     cache  folder where annotations are kept, by tagger and tokens
     """
     words = Tokenizer(language, normalise=False).tokens(texts)
-    blocks = annotated(words, by, cache, f"tagging {name}", progress)
+    blocks = annotated(words, tagger, cache, f"tagging {name}", progress)
     return _with_layers(words, blocks, language, name)
 
 

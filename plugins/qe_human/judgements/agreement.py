@@ -59,10 +59,10 @@ def agreement(judged: Sequence[Comparisons], samples: int = 1000, seed: int = 0)
     return Agreement(*(_kappa(sums, column, scores[:, i]) for i, column in enumerate((_BETWEEN, _WITHIN))))
 
 
-def _kappa(sums: FloatArray, column: slice, drawn: FloatArray) -> Kappa:
+def _kappa(sums: FloatArray, column: slice, resampled: FloatArray) -> Kappa:
     observed, chance = (float(x) for x in _shares(sums, column))
     kappa = float(_kappas(sums)[0 if column is _BETWEEN else 1])
-    return Kappa(int(sums[column][1]), observed, chance, kappa, percentile_interval(drawn))
+    return Kappa(int(sums[column][1]), observed, chance, kappa, percentile_interval(resampled))
 
 
 def _kappas(sums: FloatArray) -> FloatArray:
@@ -84,7 +84,7 @@ def _shares(sums: FloatArray, column: slice) -> tuple[FloatArray, FloatArray]:
 def _statistics(judged: Comparisons) -> FloatArray:
     segments, segment = np.unique(judged.segment[judged.task], return_inverse=True)
     n, k = len(segments), len(judged.systems)
-    item = (segment * k + judged.left) * k + judged.right
+    item = (segment * k + judged.first_item) * k + judged.right
     judge, outcome = judged.judge[judged.task], judged.outcome.astype(np.int64) + 1
     own_item = item * (int(judge.max(initial=0)) + 1) + judge
     everybody = _pairs(item, segment, n), _pairs(item * 3 + outcome, segment, n)

@@ -39,7 +39,7 @@ class Codes:
     def texts(self) -> list[str]:
         return list(self.numbers)
 
-    def of(self, texts: Iterable[str]) -> CodeArray:
+    def codes(self, texts: Iterable[str]) -> CodeArray:
         numbers = self.numbers
         return np.fromiter((numbers.setdefault(text, len(numbers)) for text in texts), np.int32)
 
@@ -72,7 +72,7 @@ class Collection:
         ranks    (n, w); -1 where left blank
         """
         shown = np.stack([self._system_codes(names) for names in systems], axis=1)
-        codes = self.pairs.of(pairs), self.segments.of(segments), self.judges.of(judges)
+        codes = self.pairs.codes(pairs), self.segments.codes(segments), self.judges.codes(judges)
         self.parts.append((*codes, shown, ranks))
 
     def add_counts(self, pair: str, a: str, b: str, wins: int, ties: int, losses: int) -> None:
@@ -98,7 +98,7 @@ class Collection:
         return from_tasks | {name: _from_counts(name, counter) for name, counter in self.counts.items()}
 
     def _system_codes(self, names: Sequence[str | None]) -> CodeArray:
-        codes = self.systems.of("" if name is None else name for name in names)
+        codes = self.systems.codes("" if name is None else name for name in names)
         empty = self.systems.numbers.get("", -1)
         return np.where(codes == empty, -1, codes).astype(np.int32)
 

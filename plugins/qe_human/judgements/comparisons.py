@@ -27,7 +27,7 @@ class Comparisons:
     """
 
     systems: tuple[str, ...]
-    left: CodeArray
+    first_item: CodeArray
     right: CodeArray
     outcome: NDArray[np.int8]
     task: CodeArray
@@ -44,8 +44,8 @@ class Comparisons:
     def cells(self) -> CodeArray:
         """(m,) the place in a flat (2, k, k) array, wins above ties, that a comparison adds 1 to."""
         k = len(self.systems)
-        better = np.where(self.outcome < 0, self.right, self.left)
-        worse = np.where(self.outcome < 0, self.left, self.right)
+        better = np.where(self.outcome < 0, self.right, self.first_item)
+        worse = np.where(self.outcome < 0, self.first_item, self.right)
         return np.asarray(better * k + worse + (self.outcome == 0) * (k * k), np.int32)
 
     def counts(self) -> PairwiseCounts:
@@ -63,7 +63,7 @@ def tables(flat: NDArray[np.int64], systems: int) -> tuple[NDArray[np.int64], ND
 
 def comparisons(
     systems: tuple[str, ...],
-    shown: CodeArray,
+    appearances: CodeArray,
     ranks: NDArray[np.int16],
     segment: CodeArray,
     judge: CodeArray,
@@ -74,16 +74,16 @@ def comparisons(
     shown  (n, w) index of the system at each place of a task, -1 for an empty place
     ranks  (n, w) its rank, lower is better; -1 where left blank
     """
-    left_place, right_place = np.triu_indices(shown.shape[1], 1)  # none if tasks show one system
-    left, right = shown[:, left_place], shown[:, right_place]
-    judged = (np.minimum(left, right) >= 0) & (ranks[:, left_place] > 0) & (ranks[:, right_place] > 0)
-    itself = judged & (left == right)
-    judged &= left != right
+    left_place, right_place = np.triu_indices(appearances.shape[1], 1)  # none if tasks show one system
+    first_item, right = appearances[:, left_place], appearances[:, right_place]
+    judged = (np.minimum(first_item, right) >= 0) & (ranks[:, left_place] > 0) & (ranks[:, right_place] > 0)
+    itself = judged & (first_item == right)
+    judged &= first_item != right
     outcome = np.sign(ranks[:, right_place] - ranks[:, left_place])[judged]
     task = np.nonzero(judged)[0]
-    left, right = left[judged], right[judged]
-    outcome = np.where(left < right, outcome, -outcome)
-    compared, codes = np.unique(np.concatenate([left, right]), return_inverse=True)
+    first_item, right = first_item[judged], right[judged]
+    outcome = np.where(first_item < right, outcome, -outcome)
+    compared, codes = np.unique(np.concatenate([first_item, right]), return_inverse=True)
     left_code, right_code = codes.reshape(2, -1)
     return Comparisons(
         tuple(systems[i] for i in compared),

@@ -41,13 +41,13 @@ class PairwiseCounts:
         """(k, k) the preference for a over b: wins minus losses if there are more wins, else 0."""
         return np.asarray(np.maximum(self.wins - self.wins.T, 0))
 
-    def chosen(self, systems: Sequence[int]) -> "PairwiseCounts":
+    def select(self, systems: Sequence[int]) -> "PairwiseCounts":
         """The counts among some systems, by index."""
         index = np.asarray(systems, np.int64)
         cells = np.ix_(index, index)
         names = tuple(self.systems[i] for i in systems)
         return PairwiseCounts(names, self.wins[cells], self.ties[cells])
 
-    def without(self, name: str) -> "PairwiseCounts":
+    def drop(self, name: str) -> "PairwiseCounts":
         """The counts without a system, if it is there at all."""
-        return self.chosen([i for i, system in enumerate(self.systems) if system != name])
+        return self.select([i for i, system in enumerate(self.systems) if system != name])

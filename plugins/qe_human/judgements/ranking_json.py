@@ -27,7 +27,7 @@ def report_json(report: RankingReport) -> dict[str, Any]:
         "systems": list(counts.systems),
         "judgements": counts.total,
         "ties": int(counts.ties.sum()) // 2,
-        **report.shown,
+        **report.appearances,
         "methods": rankings_json(report),
         "comparisons_per_system": [int(n) for n in counts.decided],
         "winners": list(report.winners),

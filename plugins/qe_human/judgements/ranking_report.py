@@ -139,7 +139,7 @@ class RankingReport:
 
     name: str
     counts: PairwiseCounts
-    shown: Mapping[str, int]
+    appearances: Mapping[str, int]
     methods: Mapping[str, MethodResult]
     p_values: FloatArray
     corrected: FloatArray
@@ -179,7 +179,7 @@ def ranking_report(
         Whether a method that cannot rank these systems is told of in a note and left out.
     """
     settings = settings or RankSettings()
-    counts = judged.counts if settings.with_reference else judged.counts.without(settings.reference)
+    counts = judged.counts if settings.with_reference else judged.counts.drop(settings.reference)
     if len(counts.systems) < 2 or counts.total == 0:
         raise InputError(
             f"no two systems of {judged.name} are compared, the reference '{settings.reference}' aside",
@@ -202,7 +202,7 @@ def ranking_report(
     return RankingReport(
         judged.name,
         counts,
-        _shown(judged),
+        _appearances(judged),
         results,
         p_values,
         mended,
@@ -212,7 +212,9 @@ def ranking_report(
         {name: (int(low), int(high)) for name, (low, high) in zip(counts.systems, left, strict=True)},
         tuple(circles(counts)),
         tuple(map(tuple, knots(counts))),
-        method_correlations({name: _without(result.order, counts) for name, result in results.items()}),
+        method_correlations(
+            {name: _without_reference(result.order, counts) for name, result in results.items()}
+        ),
         None if tasks is None else agreement([tasks], settings.samples, settings.seed),
         None if tasks is None else power(tasks, own, seed=settings.seed),
         {
@@ -261,7 +263,7 @@ def _rankings(
     ]
     if not settings.samples and judged.comparisons is not None:
         notes.append("no bootstrap samples: no rank ranges")
-    elif _drawn(judged, settings) == 1:
+    elif _unit_count(judged, settings) == 1:
         notes.append(
             f"one {settings.draw.removesuffix('s')} only: there is nothing to draw, so no rank ranges"
         )
@@ -285,7 +287,12 @@ def _ranges(
         for name, method in methods.items()
         if (method.resampled if wanted is None else name in wanted)
     }
-    if judged.comparisons is None or settings.samples == 0 or not chosen or _drawn(judged, settings) == 1:
+    if (
+        judged.comparisons is None
+        or settings.samples == 0
+        or not chosen
+        or _unit_count(judged, settings) == 1
+    ):
         return {}
     systems = {
         name: [judged.counts.systems.index(system) for system in _ranked_by(method, judged, counts).systems]
@@ -311,20 +318,20 @@ def _result(
     if ranges is not None:
         told = {name: (int(low), int(high)) for name, (low, high) in zip(table.systems, ranges, strict=True)}
         groups = tuple(tuple(table.systems[i] for i in group) for group in clusters(ranking.order, ranges))
-    violated = tuple(violations(_without(order, counts), counts))
+    violated = tuple(violations(_without_reference(order, counts), counts))
     unit = method.unit if isinstance(method, ScoreMethod) else ""
     return MethodResult(order, scores, ranking.unique, ranking.cost, unit, violated, told, groups)
 
 
-def _without(order: Sequence[str], counts: PairwiseCounts) -> list[str]:
+def _without_reference(order: Sequence[str], counts: PairwiseCounts) -> list[str]:
     return [name for name in order if name in counts.systems]
 
 
-def _drawn(judged: JudgedPair, settings: RankSettings) -> int:
-    return _shown(judged).get(settings.draw, 0)
+def _unit_count(judged: JudgedPair, settings: RankSettings) -> int:
+    return _appearances(judged).get(settings.draw, 0)
 
 
-def _shown(judged: JudgedPair) -> dict[str, int]:
+def _appearances(judged: JudgedPair) -> dict[str, int]:
     tasks = judged.comparisons
     if tasks is None:
         return {}

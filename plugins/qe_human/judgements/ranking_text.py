@@ -26,17 +26,19 @@ def ranking_table(report: RankingReport) -> Table:
     The last row holds the costs.
     """
     name = leading(report)
-    result, others = report.methods[name], [other for other in report.methods if other != name]
+    result, methods = report.methods[name], [other for other in report.methods if other != name]
     columns = [Column("", "winner"), Column("rank"), Column(f"system, by {method_title(name)}", "system")]
     columns += [Column("score")] if result.scores else []
     columns += [Column("range")] if result.ranges else []
-    columns += [Column("by tests", drop=len(others) + 1)]
-    columns += [Column(method_title(other), other, drop=place) for place, other in enumerate(others, start=1)]
-    rows = [*_rows(report, name, others), (), _costs(report, name, others)]
+    columns += [Column("by tests", drop=len(methods) + 1)]
+    columns += [
+        Column(method_title(other), other, drop=place) for place, other in enumerate(methods, start=1)
+    ]
+    rows = [*_rows(report, name, methods), (), _costs(report, name, methods)]
     return Table(_summary(report), columns, rows, _footnotes(report, name))
 
 
-def _rows(report: RankingReport, name: str, others: Sequence[str]) -> list[list[str]]:
+def _rows(report: RankingReport, name: str, methods: Sequence[str]) -> list[list[str]]:
     result = report.methods[name]
     cuts = {group[-1] for group in (result.clusters or ())[:-1]}
     rows: list[list[str]] = []
@@ -45,29 +47,30 @@ def _rows(report: RankingReport, name: str, others: Sequence[str]) -> list[list[
         cells += [number(result.scores[place - 1])] if result.scores else []
         cells += [range_text(result.ranges[system])] if result.ranges else []
         cells += [range_text(report.tested[system]) if system in report.tested else ""]
-        orders = (report.methods[other].order for other in others)
+        orders = (report.methods[other].order for other in methods)
         cells += [count(order.index(system) + 1) if system in order else "" for order in orders]
         rows += [cells, []] if system in cuts else [cells]
     return rows
 
 
-def _costs(report: RankingReport, name: str, others: Sequence[str]) -> list[str]:
+def _costs(report: RankingReport, name: str, methods: Sequence[str]) -> list[str]:
     result = report.methods[name]
-    own, shown = count(result.cost_in_judgements), bool(result.scores) + bool(result.ranges)
-    label = "violated preferences" if shown else f"violated preferences: {own}"
-    cells = ["", "", label, *[own, ""][:shown], ""]
-    return [*cells, *(count(report.methods[other].cost_in_judgements) for other in others)]
+    own, appearances = count(result.cost_in_judgements), bool(result.scores) + bool(result.ranges)
+    label = "violated preferences" if appearances else f"violated preferences: {own}"
+    cells = ["", "", label, *[own, ""][:appearances], ""]
+    return [*cells, *(count(report.methods[other].cost_in_judgements) for other in methods)]
 
 
 def _summary(report: RankingReport) -> str:
     counts = report.counts
     ties = int(counts.ties.sum()) // 2
-    shown = "".join(
-        f", {count(shown)} {what if shown != 1 else what.removesuffix('s')}"
-        for what, shown in report.shown.items()
+    appearances = "".join(
+        f", {count(appearances)} {what if appearances != 1 else what.removesuffix('s')}"
+        for what, appearances in report.appearances.items()
     )
     return (
-        f"{report.name}: {len(counts.systems)} systems{shown}, {count(counts.total)} pairwise judgements "
+        f"{report.name}: {len(counts.systems)} systems{appearances}, "
+        f"{count(counts.total)} pairwise judgements "
         f"({percent(ties / counts.total)} ties)"
     )
 

@@ -29,10 +29,10 @@ class Average:
     scores: Mapping[str, float]
     mean: float
     better: float
-    at_least: float
+    min_value: float
 
     def to_json(self) -> dict[str, Any]:
-        shares = {"better": finite_or_none(self.better), "at_least": finite_or_none(self.at_least)}
+        shares = {"better": finite_or_none(self.better), "at_least": finite_or_none(self.min_value)}
         scores = {pair: finite_or_none(score) for pair, score in self.scores.items()}
         return {"mean": finite_or_none(self.mean), **shares, "scores": scores}
 
@@ -55,15 +55,15 @@ def averages(reports: Sequence[MetaReport]) -> dict[str, tuple[Average, ...]]:
 
 def _averages(name: str, reports: Sequence[MetaReport]) -> tuple[Average, ...]:
     metrics = list(dict.fromkeys(metric for report in reports for metric in report.metrics))
-    known = [{one.name: one.score for one in report.results[name].metrics} for report in reports]
+    known = [{average.name: average.score for average in report.results[name].metrics} for report in reports]
     scores = np.array([[pair.get(metric, np.nan) for pair in known] for metric in metrics])
-    better, at_least = _shares(scores)
+    better, min_value = _shares(scores)
     pairs = [report.name for report in reports]
-    found = [
+    averages = [
         Average(metric, dict(zip(pairs, map(float, row), strict=True)), float(row.mean()), *shares)
-        for metric, row, *shares in zip(metrics, scores, better, at_least, strict=True)
+        for metric, row, *shares in zip(metrics, scores, better, min_value, strict=True)
     ]
-    return tuple(sorted(found, key=lambda one: (np.isnan(one.mean), -np.nan_to_num(one.mean))))
+    return tuple(sorted(averages, key=lambda average: (np.isnan(average.mean), -np.nan_to_num(average.mean))))
 
 
 def _shares(scores: np.ndarray[Any, Any]) -> tuple[list[float], list[float]]:
@@ -84,20 +84,20 @@ def _shares(scores: np.ndarray[Any, Any]) -> tuple[list[float], list[float]]:
     return shares[0].tolist(), shares[1].tolist()
 
 
-def averages_table(name: str, found: Sequence[Average]) -> Table:
+def averages_table(name: str, averages: Sequence[Average]) -> Table:
     """The metrics by one correlation: each language pair, the average, rank> and rank>=."""
-    pairs = list(found[0].scores)
+    pairs = list(averages[0].scores)
     columns = [Column("metric"), *(Column(pair, drop=i) for i, pair in enumerate(pairs, start=1))]
     columns += [Column("average"), Column("rank>"), Column("rank>=")]
     rows = [
         (
-            one.metric,
-            *(number(score, DIGITS) for score in one.scores.values()),
-            number(one.mean, DIGITS),
-            percent(one.better),
-            percent(one.at_least),
+            average.metric,
+            *(number(score, DIGITS) for score in average.scores.values()),
+            number(average.mean, DIGITS),
+            percent(average.better),
+            percent(average.min_value),
         )
-        for one in found
+        for average in averages
     ]
     note = "rank>: comparisons with another metric, by language pair, that are won; rank>=: not lost"
     return Table(f"{title_of(name)} over {len(pairs)} language pairs", columns, rows, [note])

@@ -138,7 +138,7 @@ class CorrelationResult:
 
         Raises InputError for an unknown metric.
         """
-        self._known(metric)
+        self._check_metric(metric)
         if self.clusters is None:
             return None
         return next((i for i, group in enumerate(self.clusters, start=1) if metric in group), None)
@@ -148,10 +148,10 @@ class CorrelationResult:
 
         Raises InputError for an unknown metric.
         """
-        self._known(metric)
+        self._check_metric(metric)
         return [b for (a, b, _), one in self.tests.items() if a == metric and one.p_corrected <= level]
 
-    def _known(self, metric: str) -> None:
+    def _check_metric(self, metric: str) -> None:
         known_name("metric", metric, [one.name for one in self.metrics])
 
 
@@ -183,7 +183,7 @@ def compare(
 
     Raises InputError if the judgements do not allow the correlation, or no metric has what it needs.
     """
-    fits, whole, notes = _candidates(correlation, evaluation)
+    fits, candidates, notes = _candidates(correlation, evaluation)
     ranked = sorted(fits.values(), key=lambda fit: (np.isnan(fit.score), -np.nan_to_num(fit.score)))
     results = []
     for done, fit in enumerate(ranked):
@@ -195,7 +195,7 @@ def compare(
         without := [r.name for r in results if not np.isnan(r.score) and np.isnan(r.ci[0])]
     ):
         notes.append(f"intervals without enough to resample, shown as '-': {', '.join(without)}")
-    chosen = _pairs(defined, whole) if settings.permutations != 0 else []
+    chosen = _pairs(defined, candidates) if settings.permutations != 0 else []
     tests, williams, more = _tests(name, chosen, settings, progress)
     groups = None
     if any(not np.isnan(one.p_corrected) for one in tests.values()):
@@ -216,35 +216,37 @@ def _candidates(
         m for m in metrics if m.scores is not None and (correlation.level == "segment" or m.systems is None)
     ]
     notes = []
-    known = evaluation.known(by_segment)
+    defined = evaluation.defined(by_segment)
     fits: dict[str, _Candidate] = {}
-    whole: dict[str, _Candidate] = {}
+    candidates: dict[str, _Candidate] = {}
     others = [m for m in metrics if m not in by_segment]
     if correlation.level == "system" and others:
         table = evaluation.whole_systems(metrics)
         shared = ~np.isnan(table).any(axis=0)
-        known = known & shared
+        defined = defined & shared
         try:
-            problem = correlation.problem(human, np.broadcast_to(shared, known.shape), whole_systems=True)
+            problem = correlation.problem(human, np.broadcast_to(shared, defined.shape), whole_systems=True)
         except InputError:
             if not by_segment:
                 raise
             problem = None
         if problem is not None:
             rows = {m.name: values for m, values in zip(metrics, table, strict=True)}
-            whole = {n: _candidate(n, problem, values[problem.cells[:, 1]]) for n, values in rows.items()}
+            candidates = {
+                n: _candidate(n, problem, values[problem.cells[:, 1]]) for n, values in rows.items()
+            }
             others_names = {m.name for m in others}
-            fits = {n: fit for n, fit in whole.items() if n in others_names}
+            fits = {n: fit for n, fit in candidates.items() if n in others_names}
     lost = [m.name for m in others if m.name not in fits]
     if lost:
         notes.append(f"without segment scores, left out: {', '.join(lost)}")
     if by_segment:
-        problem = correlation.problem(human, known)
+        problem = correlation.problem(human, defined)
         for metric in by_segment:
             fits[metric.name] = _candidate(metric.name, problem, _values(metric, problem))
     if not fits:
         raise InputError("needs segment scores of the metrics, but they score systems only")
-    return {m.name: fits[m.name] for m in metrics if m.name in fits}, whole, notes
+    return {m.name: fits[m.name] for m in metrics if m.name in fits}, candidates, notes
 
 
 def _values(metric: Metric, problem: Problem) -> FloatArray:
@@ -297,11 +299,13 @@ def _weights(
 
 
 def _pairs(
-    fits: Sequence[_Candidate], whole: Mapping[str, _Candidate]
+    fits: Sequence[_Candidate], candidates: Mapping[str, _Candidate]
 ) -> list[tuple[_Candidate, _Candidate]]:
     return [
-        (own, other) if own.problem is other.problem else (whole[own.name], whole[other.name])
-        for own, other in combinations(fits, 2)
+        (candidate, baseline)
+        if candidate.problem is baseline.problem
+        else (candidates[candidate.name], candidates[baseline.name])
+        for candidate, baseline in combinations(fits, 2)
     ]
 
 
@@ -309,7 +313,7 @@ def _tests(
     name: str, pairs: Sequence[tuple[_Candidate, _Candidate]], settings: Settings, progress: Progress
 ) -> tuple[dict[Key, Pair], dict[tuple[str, str], TestResult], list[str]]:
     alike = copies_of({fit.name: fit.values for pair in pairs for fit in pair})
-    keys = [(own.name, other.name, name) for own, other in pairs]
+    keys = [(candidate.name, baseline.name, name) for candidate, baseline in pairs]
     table = Table.of(keys, Rule("metric", settings.correct, settings.level), alike=alike)
     if settings.permutations is None:
         settings = replace(settings, permutations=min(table.resamples(), MOST_SAMPLES))
@@ -317,14 +321,16 @@ def _tests(
     williams: dict[tuple[str, str], TestResult] = {}
     with ThreadPoolExecutor(cores()) as pool:
         tested = pool.map(lambda pair: _test(pair[0], pair[1], settings), pairs)
-        for done, ((own, other), result) in enumerate(zip(pairs, tested, strict=True), start=1):
-            results[own.name, other.name, name] = result
+        for done, ((candidate, baseline), result) in enumerate(zip(pairs, tested, strict=True), start=1):
+            results[candidate.name, baseline.name, name] = result
             progress(f"{name}: tests", done, len(pairs))
-    for own, other in pairs:
-        n = own.problem.williams
+    for candidate, baseline in pairs:
+        n = candidate.problem.williams
         if n is not None:
-            between = own.problem.between(own.scaled, other.scaled)
-            williams[own.name, other.name] = williams_test(own.score, other.score, between, n)
+            between = candidate.problem.between(candidate.scaled, baseline.scaled)
+            williams[candidate.name, baseline.name] = williams_test(
+                candidate.score, baseline.score, between, n
+            )
     judged = table.corrected(results)
     return judged, williams, _notes(table, judged, settings)
 
@@ -337,9 +343,12 @@ def _notes(table: Table, judged: Mapping[Key, Pair], settings: Settings) -> list
     return [*notes, *(note.replace("--samples", "--permutations") for note in borderline(table, judged))]
 
 
-def _test(own: _Candidate, other: _Candidate, settings: Settings) -> TestResult:
-    problem, units = own.problem, _units(own.problem, settings)
-    exchanged, differs = partial(problem.exchanged, own.scaled, other.scaled), own.scaled != other.scaled
+def _test(candidate: _Candidate, baseline: _Candidate, settings: Settings) -> TestResult:
+    problem, units = candidate.problem, _units(candidate.problem, settings)
+    exchanged, differs = (
+        partial(problem.exchanged, candidate.scaled, baseline.scaled),
+        candidate.scaled != baseline.scaled,
+    )
     groups = dict(zip(("segment", "system"), problem.cells.T, strict=True))
     samples = settings.permutations or 0
     enough = min(_ENOUGH, max(samples // 4, 1))
@@ -351,7 +360,7 @@ def _test(own: _Candidate, other: _Candidate, settings: Settings) -> TestResult:
         result = with_both(result, exchanged, groups["segment"], groups["system"], *draws)
     if units == ("score",):
         result = replace(result, test=PERMUTATION, exchange="score")
-    return replace(result, difference=own.score - other.score)
+    return replace(result, difference=candidate.score - baseline.score)
 
 
 def _units(problem: Problem, settings: Settings) -> tuple[str, ...]:
@@ -361,6 +370,6 @@ def _units(problem: Problem, settings: Settings) -> tuple[str, ...]:
 
 
 def _claim(pairs: Sequence[tuple[_Candidate, _Candidate]], settings: Settings) -> str:
-    units = [_units(own.problem, settings) for own, _ in pairs]
+    units = [_units(candidate.problem, settings) for candidate, _ in pairs]
     claims = dict.fromkeys(" and ".join(CLAIMS[unit] for unit in each) for each in units)
     return "; ".join(claims)

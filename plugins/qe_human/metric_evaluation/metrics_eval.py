@@ -17,7 +17,11 @@ _LEVELS = ("seg", "sys")
 
 
 def read_metrics_eval(
-    folder: Path, pair: str | None, gold: str | None, only: Sequence[str] | None, references: bool = False
+    folder: Path,
+    pair: str | None,
+    gold: str | None,
+    metric_names: Sequence[str] | None,
+    references: bool = False,
 ) -> tuple[str, ScoreTable, list[ScoreTable], list[str]]:
     """The language pair, people's scores, metrics' scores, and notes.
 
@@ -29,13 +33,13 @@ def read_metrics_eval(
     Raises InputError for a folder of another kind, unknown names, and files whose lines do not fit.
     """
     scores = _human_files(folder)
-    pair = _chosen(pair, sorted({lp for lp, _ in scores}), "language pair", "--pair", folder)
+    pair = _choice(pair, sorted({lp for lp, _ in scores}), "language pair", "--pair", folder)
     kinds = sorted({name for lp, name in scores if lp == pair})
-    gold = _chosen(gold, kinds, "human score", "--gold", folder)
+    gold = _choice(gold, kinds, "human score", "--gold", folder)
     lines = _segments(folder, pair)
     human = _read(gold, [scores[pair, gold]], lines)
     files = _metric_files(folder, pair)
-    names = _wanted(files, only)
+    names = _wanted(files, metric_names)
     metrics = [_read(name, [files[name]], lines) for name in names]
     notes = [f"people's scores: {gold}"]
     named = {path.name.split(".")[1] for path in (folder / "references").glob(f"{pair}.*.txt")}
@@ -73,11 +77,11 @@ def _metric_files(folder: Path, pair: str) -> dict[str, dict[str, Path]]:
     return files
 
 
-def _wanted(files: dict[str, dict[str, Path]], only: Sequence[str] | None) -> list[str]:
-    if only is None:
+def _wanted(files: dict[str, dict[str, Path]], metric_names: Sequence[str] | None) -> list[str]:
+    if metric_names is None:
         return list(files)
     names = []
-    for asked in only:
+    for asked in metric_names:
         matching = [name for name in files if asked in (name, name.rpartition("-")[0])]
         if not matching:
             raise unknown_name("metric", asked, files, location="--columns")
@@ -131,13 +135,13 @@ def _score(text: str, location: str) -> float:
     return number_in(text)
 
 
-def _chosen(name: str | None, known: Sequence[str], noun: str, option: str, folder: Path) -> str:
+def _choice(name: str | None, names: Sequence[str], noun: str, option: str, folder: Path) -> str:
     if name is not None:
-        if name not in known:
-            raise unknown_name(noun, name, known, location=option)
+        if name not in names:
+            raise unknown_name(noun, name, names, location=option)
         return name
-    if len(known) > 1:
+    if len(names) > 1:
         raise InputError(
-            f"which {noun}?", location=folder, remedy=f"choose one with {option}: {', '.join(known)}"
+            f"which {noun}?", location=folder, remedy=f"choose one with {option}: {', '.join(names)}"
         )
-    return known[0]
+    return names[0]

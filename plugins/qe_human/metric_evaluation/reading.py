@@ -72,12 +72,12 @@ def from_metrics_eval(
     folder: Path,
     pair: str | None,
     gold: str | None,
-    only: Sequence[str] | None,
+    metrics: Sequence[str] | None,
     lower_is_better: Sequence[str],
     references: bool = False,
 ) -> Evaluation:
     """One language pair of a test set of mt-metrics-eval; see `metrics_eval`."""
-    name, human, tables, notes = read_metrics_eval(folder, pair, gold, only, references)
+    name, human, tables, notes = read_metrics_eval(folder, pair, gold, metrics, references)
     people = human_of(human, tables)
     made, more = made_metrics(tables, people, lower_is_better)
     return Evaluation(f"{folder.resolve().name} {name}", people, made, (*notes, *more))

@@ -33,7 +33,7 @@ class MetaReport:
     name: str
     metrics: tuple[str, ...]
     results: Mapping[str, CorrelationResult]
-    shown: Mapping[str, int]
+    counts: Mapping[str, int]
     settings: Settings
     recipe: Mapping[str, Any]
     notes: tuple[str, ...]
@@ -42,7 +42,7 @@ class MetaReport:
         """All that the report holds; undefined numbers are null."""
         return {
             "name": self.name,
-            **self.shown,
+            **self.counts,
             "metrics": list(self.metrics),
             "correlations": {name: _json(result) for name, result in self.results.items()},
             "recipe": dict(self.recipe),
@@ -80,7 +80,7 @@ def meta_report(
     optional : bool, default=False
         Whether a correlation that the judgements do not allow is told of in a note and left out.
     """
-    results, notes = {}, [*evaluation.notes, *_left_out(evaluation)]
+    results, notes = {}, [*evaluation.notes, *_omitted(evaluation)]
     reasons: dict[str, list[str]] = {}
     for name, correlation in correlations.items():
         try:
@@ -100,11 +100,11 @@ def meta_report(
         "versions": versions(DISTRIBUTION, "numpy", "scipy", "numba"),
     }
     metrics = tuple(metric.name for metric in evaluation.metrics)
-    return MetaReport(evaluation.name, metrics, results, _shown(evaluation), settings, recipe, tuple(notes))
+    return MetaReport(evaluation.name, metrics, results, _counts(evaluation), settings, recipe, tuple(notes))
 
 
-def _left_out(evaluation: Evaluation) -> list[str]:
-    scored, judged = evaluation.known(evaluation.with_segments), evaluation.human.judged()
+def _omitted(evaluation: Evaluation) -> list[str]:
+    scored, judged = evaluation.defined(evaluation.with_segments), evaluation.human.judged()
     if not evaluation.with_segments or evaluation.human.system_scores is not None:
         return []
     counts = {
@@ -114,14 +114,14 @@ def _left_out(evaluation: Evaluation) -> list[str]:
     return [f"left out: {count:,} translations {what}" for what, count in counts.items() if count]
 
 
-def _shown(evaluation: Evaluation) -> dict[str, int]:
+def _counts(evaluation: Evaluation) -> dict[str, int]:
     human = evaluation.human
-    shown = {"systems": len(human.systems), "segments": len(human.segments)}
+    counts = {"systems": len(human.systems), "segments": len(human.segments)}
     if human.scores is not None:
-        shown["judged_translations"] = int((~np.isnan(human.scores)).sum())
+        counts["judged_translations"] = int((~np.isnan(human.scores)).sum())
     if human.preferences is not None:
-        shown["pairwise_judgements"] = len(human.preferences.segment)
-    return shown
+        counts["pairwise_judgements"] = len(human.preferences.segment)
+    return counts
 
 
 def _json(result: CorrelationResult) -> dict[str, Any]:
@@ -140,14 +140,14 @@ def _json(result: CorrelationResult) -> dict[str, Any]:
         },
         "clusters": None if result.clusters is None else [list(group) for group in result.clusters],
         "claim": result.claim or None,
-        "tests": [_test(key[:2], one, result.williams.get(key[:2])) for key, one in result.tests.items()],
+        "tests": [_test(key[:2], test, result.williams.get(key[:2])) for key, test in result.tests.items()],
     }
 
 
-def _test(pair: tuple[str, str], one: Pair, williams: TestResult | None) -> dict[str, Any]:
+def _test(pair: tuple[str, str], judged: Pair, williams: TestResult | None) -> dict[str, Any]:
     return {
         "metrics": list(pair),
-        **one.result.to_json(),
-        "p_corrected": finite_or_none(one.p_corrected),
+        **judged.result.to_json(),
+        "p_corrected": finite_or_none(judged.p_corrected),
         "p_williams": None if williams is None else finite_or_none(williams.p),
     }

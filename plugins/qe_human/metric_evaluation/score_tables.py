@@ -38,8 +38,8 @@ def read_metric_tables(
     files = [named_file(argument) for argument in arguments]
     for system, path in files:
         for table in read_table_of_scores(path, system, columns, pair):
-            known = metrics.setdefault(table.name, ScoreTable(table.name))
-            _joined(known, table, path)
+            existing = metrics.setdefault(table.name, ScoreTable(table.name))
+            _joined(existing, table, path)
     for name in columns or ():
         if name not in metrics:
             names = {
@@ -113,14 +113,14 @@ def _of_pair(cells: Mapping[str, Column], pair: str | None, path: Path) -> dict[
     name = _first(PAIR, cells)
     if name is None:
         return dict(cells)
-    known = list(dict.fromkeys(cells[name].texts))
-    if pair is None and len(known) > 1:
+    existing = list(dict.fromkeys(cells[name].texts))
+    if pair is None and len(existing) > 1:
         raise InputError(
-            "which language pair?", location=path, remedy=f"choose with --pair: {', '.join(known)}"
+            "which language pair?", location=path, remedy=f"choose with --pair: {', '.join(existing)}"
         )
-    if pair is not None and pair not in known:
-        raise unknown_name("language pair", pair, known, location=path)
-    rows = [row for row, text in enumerate(cells[name].texts) if text == (pair or known[0])]
+    if pair is not None and pair not in existing:
+        raise unknown_name("language pair", pair, existing, location=path)
+    rows = [row for row, text in enumerate(cells[name].texts) if text == (pair or existing[0])]
     return {key: column.take(rows) for key, column in cells.items()}
 
 
@@ -181,8 +181,8 @@ def _check_keys(
 
 
 def _numeric(column: Column) -> bool:
-    known = [text for text in column.texts if text.strip().lower() not in _MISSING]
-    return bool(known) and all(map(is_real, known))
+    existing = [text for text in column.texts if text.strip().lower() not in _MISSING]
+    return bool(existing) and all(map(is_real, existing))
 
 
 def _score(column: Column, row: int) -> float:
@@ -195,12 +195,12 @@ def _score(column: Column, row: int) -> float:
     return number_in(text)
 
 
-def _joined(known: ScoreTable, more: ScoreTable, path: Path) -> None:
-    twice = [" ".join(key) for key in more.segments if key in known.segments]
-    twice += [name for name in more.systems if name in known.systems]
+def _joined(existing: ScoreTable, addition: ScoreTable, path: Path) -> None:
+    twice = [" ".join(key) for key in addition.segments if key in existing.segments]
+    twice += [name for name in addition.systems if name in existing.systems]
     if twice:
         raise InputError(
-            f"'{known.name}' of '{twice[0]}' has been read from another file already", location=path
+            f"'{existing.name}' of '{twice[0]}' has been read from another file already", location=path
         )
-    known.segments |= more.segments
-    known.systems |= more.systems
+    existing.segments |= addition.segments
+    existing.systems |= addition.systems

@@ -47,7 +47,7 @@ class ScoreTable:
                 table[row[segment], column[system]] = score
         return table
 
-    def whole(self, systems: Sequence[str]) -> FloatArray | None:
+    def system_means(self, systems: Sequence[str]) -> FloatArray | None:
         """(k,) scores of systems, NaN if there is none; None without any."""
         if not self.systems:
             return None
@@ -82,13 +82,13 @@ class Evaluation:
         """The metrics that score segments."""
         return tuple(metric for metric in self.metrics if metric.scores is not None)
 
-    def known(self, metrics: Sequence[Metric]) -> BoolArray:
+    def defined(self, metrics: Sequence[Metric]) -> BoolArray:
         """(s, k) where all of the metrics have segment scores."""
-        known = np.ones((len(self.human.segments), len(self.human.systems)), np.bool_)
+        defined = np.ones((len(self.human.segments), len(self.human.systems)), np.bool_)
         for metric in metrics:
             if metric.scores is not None:
-                known &= ~np.isnan(metric.scores)
-        return known
+                defined &= ~np.isnan(metric.scores)
+        return defined
 
     def whole_systems(self, metrics: Sequence[Metric]) -> FloatArray:
         """(m, k) scores of systems.
@@ -132,27 +132,29 @@ def made_metrics(
     metrics = []
     for table in tables:
         sign = -1.0 if table.name in lower_is_better else 1.0
-        scores, whole = table.matrix(human.systems, human.segments), table.whole(human.systems)
-        defined = [values for values in (scores, whole) if values is not None and not np.isnan(values).all()]
+        scores, system_means = table.matrix(human.systems, human.segments), table.system_means(human.systems)
+        defined = [
+            values for values in (scores, system_means) if values is not None and not np.isnan(values).all()
+        ]
         if not defined:
             raise InputError(
                 f"'{table.name}' scores no translation that people judged",
                 remedy=f"systems and segments must have the same names; people judged systems "
                 f"{_listed(human.systems)} and segments {_listed(human.segments)}",
             )
-        notes += _missing(table, human, scores, whole)
-        whole = None if _are_means(whole, scores) else whole
-        sided = [None if values is None else sign * values for values in (scores, whole)]
+        notes += _missing(table, human, scores, system_means)
+        system_means = None if _are_means(system_means, scores) else system_means
+        sided = [None if values is None else sign * values for values in (scores, system_means)]
         metrics.append(Metric(table.name, *sided))
     return tuple(metrics), notes
 
 
 def _missing(
-    table: ScoreTable, human: Human, scores: FloatArray | None, whole: FloatArray | None
+    table: ScoreTable, human: Human, scores: FloatArray | None, system_means: FloatArray | None
 ) -> list[str]:
     notes = []
     unscored: NDArray[np.bool_] = np.ones(len(human.systems), np.bool_)
-    for values in (scores, whole):
+    for values in (scores, system_means):
         if values is not None:
             unscored &= np.isnan(np.atleast_2d(values)).all(axis=0)
     lost = [name for name, missing in zip(human.systems, unscored, strict=True) if missing]
@@ -168,11 +170,11 @@ def _missing(
 def _other_names(table: ScoreTable, human: Human, scores: FloatArray | None) -> list[str]:
     judged = human.judged()
     lacking = 0 if scores is None else int((judged & np.isnan(scores)).sum())
-    known = {human.segments[row] for row in np.flatnonzero(judged.any(axis=1)).tolist()}
-    others = [name for system, name in table.segments if system in human.systems and name not in known]
+    defined = {human.segments[row] for row in np.flatnonzero(judged.any(axis=1)).tolist()}
+    others = [name for system, name in table.segments if system in human.systems and name not in defined]
     if not (lacking and others):
         return []
-    plain = {name.lstrip("0") for name in known}
+    plain = {name.lstrip("0") for name in defined}
     alike = next((name for name in others if name.lstrip("0") in plain), None)
     hint = f"; '{alike}' differs from a judged one only in zeros before it" if alike else ""
     return [
@@ -191,21 +193,23 @@ def human_of(table: ScoreTable, metrics: Sequence[ScoreTable]) -> Human:
     judged = dict.fromkeys(segment for _, segment in table.segments)
     scored = dict.fromkeys(segment for metric in metrics for _, segment in metric.segments)
     segments = tuple(judged | scored) or ("",)
-    scores, whole = table.matrix(systems, segments), table.whole(systems)
-    return Human(systems, segments, scores, None, None if _are_means(whole, scores) else whole)
+    scores, system_means = table.matrix(systems, segments), table.system_means(systems)
+    return Human(systems, segments, scores, None, None if _are_means(system_means, scores) else system_means)
 
 
-def _are_means(whole: FloatArray | None, scores: FloatArray | None) -> bool:
-    if whole is None or scores is None:
+def _are_means(system_means: FloatArray | None, scores: FloatArray | None) -> bool:
+    if system_means is None or scores is None:
         return False
     means = column_means(scores, np.ones(len(scores)))
-    return bool(np.allclose(whole, means, rtol=0, atol=_DIGITS * np.nanstd(whole), equal_nan=True))
+    return bool(
+        np.allclose(system_means, means, rtol=0, atol=_DIGITS * np.nanstd(system_means), equal_nan=True)
+    )
 
 
 def averages(parts: Mapping[tuple[str, str], Sequence[float]]) -> dict[tuple[str, str], float]:
     """The mean of several judges' scores of a translation, those that are missing left out."""
-    known = {key: [value for value in values if value == value] for key, values in parts.items()}
-    return {key: sum(values) / len(values) if values else float("nan") for key, values in known.items()}
+    defined = {key: [value for value in values if value == value] for key, values in parts.items()}
+    return {key: sum(values) / len(values) if values else float("nan") for key, values in defined.items()}
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -17,10 +17,10 @@ def mean_over_opponents(numerator: FloatArray, denominator: FloatArray) -> Float
     return share(ratios.sum(axis=-1), met.sum(axis=-1))
 
 
-def share(part: FloatArray, whole: FloatArray) -> FloatArray:
+def share(part: FloatArray, totals: FloatArray) -> FloatArray:
     """part / whole, NaN if the whole is 0."""
-    undefined = np.full(np.shape(whole), np.nan)
-    return np.asarray(np.divide(part, whole, out=undefined, where=whole > 0))
+    undefined = np.full(np.shape(totals), np.nan)
+    return np.asarray(np.divide(part, totals, out=undefined, where=totals > 0))
 
 
 def losses(wins: FloatArray) -> FloatArray:

@@ -63,15 +63,15 @@ class TrueSkill(ScoreMethod):
         won = np.ascontiguousarray(wins, np.float64).reshape(-1, *shape[-2:])
         tied = np.ascontiguousarray(ties, np.float64).reshape(-1, *shape[-2:])
         margins = self._margins(won, tied)
-        out = np.empty((len(won), shape[-1], 2))
+        result = np.empty((len(won), shape[-1], 2))
 
         def solve(first: int, last: int) -> None:
             for i in range(first, last):
-                _posterior(won[i], tied[i], self.mean, self.deviation, self.spread, margins[i], out[i])
+                _posterior(won[i], tied[i], self.mean, self.deviation, self.spread, margins[i], result[i])
 
         apply_to_each(solve, *zip(*even_ranges(np.ones(len(won)), smallest=8), strict=True))
-        out[((won + tied).sum(axis=-1) + won.sum(axis=-2)) == 0] = np.nan
-        means, deviations = np.moveaxis(out, -1, 0).reshape(2, *shape[:-1])
+        result[((won + tied).sum(axis=-1) + won.sum(axis=-2)) == 0] = np.nan
+        means, deviations = np.moveaxis(result, -1, 0).reshape(2, *shape[:-1])
         return means, deviations
 
     def _margins(self, wins: FloatArray, ties: FloatArray) -> FloatArray:
@@ -181,7 +181,7 @@ def _centre(wins: Any, ties: Any, mean: float, prior: float, state: Any, message
 
 @numba.njit(cache=True, nogil=True)
 def _posterior(
-    wins: Any, ties: Any, mean: float, deviation: float, spread: float, margin: float, out: Any
+    wins: Any, ties: Any, mean: float, deviation: float, spread: float, margin: float, result: Any
 ) -> None:
     k = len(wins)
     prior = 1 / (deviation * deviation)
@@ -195,8 +195,8 @@ def _posterior(
             change = _sweep(wins, ties, spread, margin, step, state, messages)
             _centre(wins, ties, mean, prior, state, messages)
             if change < _CONVERGED * step:
-                out[:, 0] = state[:, 1] / state[:, 0]
-                out[:, 1] = 1 / np.sqrt(state[:, 0])
+                result[:, 0] = state[:, 1] / state[:, 0]
+                result[:, 1] = 1 / np.sqrt(state[:, 0])
                 return
         step /= 2
-    out[:] = np.nan
+    result[:] = np.nan

@@ -48,7 +48,7 @@ def error_frequencies(
     language: str,
     segments: Sequence[str] | None = None,
     progress: Progress = silent,
-    by: Tagger | None = None,
+    tagger: Tagger | None = None,
 ) -> Frequencies:
     """Frequencies of every error class.
 
@@ -65,10 +65,10 @@ def error_frequencies(
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"two segments are named '{twice}'")
-    if by is not None:
-        right = tagged_texts(reference, language, by, None, "the reference", progress)
+    if tagger is not None:
+        right = tagged_texts(reference, language, tagger, None, "the reference", progress)
         by_class = [
-            _by_word_class(tagged_texts(lines, language, by, None, system, progress), right)
+            _by_word_class(tagged_texts(lines, language, tagger, None, system, progress), right)
             for system, lines in translations.items()
         ]
         return Frequencies(tuple(translations), names, np.stack(by_class), BY_WORD_CLASS)

@@ -40,11 +40,11 @@ def ranked_pairs(judged: JudgedPair, reference: str | None = "_ref") -> RankedPa
     tasks = judged.comparisons
     if tasks is None:
         raise InputError(f"{judged.name}: counts of judgements do not say which segments they are from")
-    kept = np.ones(len(tasks.left), np.bool_)
+    kept = np.ones(len(tasks.first_item), np.bool_)
     if reference in tasks.systems:
         place = tasks.systems.index(str(reference))
-        kept = (tasks.left != place) & (tasks.right != place)
-    columns = tasks.segment[tasks.task], tasks.left, tasks.right
+        kept = (tasks.first_item != place) & (tasks.right != place)
+    columns = tasks.segment[tasks.task], tasks.first_item, tasks.right
     keys = np.stack([column[kept] for column in columns], axis=1)
     outcome = tasks.outcome[kept].astype(np.int64)
     pairs, places = np.unique(keys, axis=0, return_inverse=True)
@@ -52,13 +52,13 @@ def ranked_pairs(judged: JudgedPair, reference: str | None = "_ref") -> RankedPa
     votes = np.bincount(places, outcome, len(pairs))
     decided = np.bincount(places, outcome != 0, len(pairs)) > 0
     won = votes != 0
-    segment, left, right = pairs[won].T
+    segment, first_item, right = pairs[won].T
     first = votes[won] > 0
     return RankedPairs(
         tasks.systems,
         segment,
-        np.where(first, left, right),
-        np.where(first, right, left),
+        np.where(first, first_item, right),
+        np.where(first, right, first_item),
         int((~decided).sum()),
         int((decided & ~won).sum()),
         pairs[~decided].T.astype(np.int32),

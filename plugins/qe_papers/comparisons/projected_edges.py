@@ -52,8 +52,8 @@ def edge_features(stem: str) -> list[Feature]:
     for variant, of in VARIANTS.items():
         about = f"of dependencies projected on {of}; undefined without any"
         made.append(Feature(f"{stem}_{variant}_coverage", f"share seen in training {about}", _UPC, "share"))
-        seen = f"mean number of times seen in training {about}"
-        made.append(Feature(f"{stem}_{variant}_occurrences", seen, _UPC_PRINTED, "edges"))
+        position = f"mean number of times seen in training {about}"
+        made.append(Feature(f"{stem}_{variant}_occurrences", position, _UPC_PRINTED, "edges"))
         made += [Feature(f"{stem}_{variant}_{n}", f"{t} {about}", _UPC, "share") for n, t, _, _ in _PARTS]
     return made
 
@@ -109,14 +109,14 @@ def projection(
     return made
 
 
-def counted(own: Iterable[Projection], other: Iterable[Projection]) -> dict[str, Counts]:
+def counted(own_edges: Iterable[Projection], other_edges: Iterable[Projection]) -> dict[str, Counts]:
     """Variant -> M+ and M- of translations' edges.
 
     M+ counts edges that the reference has in the same place, M- the others.
     """
     agreed: dict[str, Counter[Edge]] = {variant: Counter() for variant in VARIANTS}
     differed: dict[str, Counter[Edge]] = {variant: Counter() for variant in VARIANTS}
-    for translation, reference in zip(own, other, strict=True):
+    for translation, reference in zip(own_edges, other_edges, strict=True):
         for edges, others in zip(translation, reference, strict=True):
             for variant in VARIANTS:
                 there = {edge[variant] for edge in others}
@@ -149,12 +149,12 @@ def measures(edges: Sequence[Edge], counts: Counts) -> list[float]:
         "differed": [differed / max(agreed + differed, 1) for agreed, differed in ranked][::-1],
     }
     parts = [float(np.mean(shares[kind][: -(-len(ranked) // among)])) for _, _, kind, among in _PARTS]
-    occurrences = float(np.mean([sum(seen) for seen in ranked]))
-    return [sum(seen != (0, 0) for seen in ranked) / len(ranked), occurrences, *parts]
+    occurrences = float(np.mean([sum(position) for position in ranked]))
+    return [sum(position != (0, 0) for position in ranked) / len(ranked), occurrences, *parts]
 
 
-def _score(seen: tuple[int, int]) -> float:
-    agreed, differed = seen
+def _score(position: tuple[int, int]) -> float:
+    agreed, differed = position
     return (agreed - differed) / max(agreed + differed, 1)
 
 

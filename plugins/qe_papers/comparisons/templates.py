@@ -20,26 +20,26 @@ def ngrams(words: Words) -> set[Pattern]:
     return {tuple(words[i : i + n]) for n in ORDERS for i in range(len(words) - n + 1)}
 
 
-def unmatched(words: Words, others: Words) -> list[bool]:
+def unmatched(words: Words, reference: Words) -> list[bool]:
     """Which words have no equal partner in the other text; the first of equals have one.
 
     >>> unmatched(["a", "b", "a", "c"], ["a", "c", "d"])
     [False, True, True, False]
     """
-    left, result = Counter(others), []
+    left, result = Counter(reference), []
     for word in words:
         result.append(left[word] == 0)
         left[word] -= left[word] > 0
     return result
 
 
-def different(words: Words, others: Words) -> Iterator[tuple[str, ...]]:
+def different(words: Words, reference: Words) -> Iterator[tuple[str, ...]]:
     """Runs of unmatched words, with the word before and the word after if there are such.
 
     >>> list(different(["a", "x", "y", "b", "z"], ["b", "a"]))
     [('a', 'x', 'y', 'b'), ('b', 'z')]
     """
-    alone = unmatched(words, others)
+    alone = unmatched(words, reference)
     start = 0
     while start < len(words):
         if not alone[start]:
@@ -52,13 +52,13 @@ def different(words: Words, others: Words) -> Iterator[tuple[str, ...]]:
         start = end
 
 
-def anchors_of_differences(words: Words, others: Words) -> set[Pattern]:
+def anchors_of_differences(words: Words, reference: Words) -> set[Pattern]:
     """`prev s1 ... sn next` of every run of unmatched words s1 .. sn between two words.
 
     >>> anchors_of_differences(["a", "x", "y", "b", "z"], ["b", "a"])
     {('a', 'x', '\\t', 'y', 'b')}
     """
-    alone = unmatched(words, others)
+    alone = unmatched(words, reference)
     patterns, start = set[Pattern](), 0
     while start < len(words):
         end = start

@@ -50,29 +50,29 @@ def model_columns(unit: str, origin: str) -> tuple[Column[Modelled], ...]:
 class Translated:
     """IBM Model 1 scores of one side's units given the other's; NaN if a side has none."""
 
-    own: WordScores
-    other: WordScores
+    direct: WordScores
+    inverse: WordScores
 
     @property
     def log10(self) -> FloatArray:
         """(n,) log10 p(units | units of the other side)."""
-        defined = (np.diff(self.own.offsets) > 0) & (np.diff(self.other.offsets) > 0)
-        return np.where(defined, self.own.log10(), np.nan)
+        defined = (np.diff(self.direct.offsets) > 0) & (np.diff(self.inverse.offsets) > 0)
+        return np.where(defined, self.direct.log10(), np.nan)
 
     @property
     def per_unit(self) -> FloatArray:
-        return ratio(self.log10, np.diff(self.own.offsets))
+        return ratio(self.log10, np.diff(self.direct.offsets))
 
 
 def translated_columns(
-    name: str, units: str, origin: str, side: str, other: str, undefined: str
+    name: str, units: str, origin: str, side: str, inverse: str, undefined: str
 ) -> tuple[Column[Translated], ...]:
     """What IBM Model 1 says of the units of a side: their log-probability, whole and per unit.
 
     name, units  one of them in a column's name, and many in words: `ngram`, `tag 4-grams`
     undefined    when the columns are NaN
     """
-    what, many = f"log10 p({side} {units} | {other} {units}), IBM Model 1", units.split()[-1]
+    what, many = f"log10 p({side} {units} | {inverse} {units}), IBM Model 1", units.split()[-1]
     each = f"{what}, divided by the number of {side} {many}; {undefined}"
     return (
         Column("log10", f"{what}; {undefined}", origin, "log10", lambda t: t.log10),

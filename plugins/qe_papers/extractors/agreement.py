@@ -11,7 +11,7 @@ from features.basics.array_types import FloatArray
 from features.core.columns import Column, block, features_of
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from qe_papers.differences import Both, Measure, Sides, annotations_of, columns_of, read
+from qe_papers.differences import BothSides, Measure, Sides, annotations_of, columns_of, read
 from qe_papers.syntax import Word, children, parsed, predicates, subject_of
 
 _WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1"
@@ -51,7 +51,7 @@ class Agreement(Extractor):
     sides: Sides = "target"
 
     @property
-    def columns(self) -> tuple[Column[Both["Pairs"]], ...]:
+    def columns(self) -> tuple[Column[BothSides["Pairs"]], ...]:
         return tuple(columns_of("agreement", MEASURES, self.sides))
 
     @property
@@ -147,7 +147,7 @@ def _inside_phrases(words: Sequence[Word], clauses: Mapping[int, int]) -> Iterat
             yield Pair("pronoun", agree, clause)
 
 
-def _agree(one: Word, other: Word, categories: Sequence[str]) -> dict[str, bool]:
+def _agree(word: Word, head: Word, categories: Sequence[str]) -> dict[str, bool]:
     """Category -> whether both words agree in it, for categories that both have.
 
     >>> from qe_papers.syntax import features_of
@@ -158,7 +158,7 @@ def _agree(one: Word, other: Word, categories: Sequence[str]) -> dict[str, bool]
     """
     result = {}
     for category in categories:
-        own, others = _values(one, category), other.feats.get(category)
+        own, others = _values(word, category), head.feats.get(category)
         if own and others:
             result[category] = bool(own & others)
     return result

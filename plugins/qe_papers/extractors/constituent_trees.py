@@ -13,7 +13,7 @@ from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.syntax.trees import Trees
 from features.text.annotation import Annotated
-from qe_papers.differences import Both, Measure, Sides, annotations_of, columns_of, read
+from qe_papers.differences import BothSides, Measure, Sides, annotations_of, columns_of, read
 
 _WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1"
 _DFKI: Final = "Avramidis 2012 (DFKI), section 2.2.1 and table 5"
@@ -49,7 +49,7 @@ class ConstituentTrees(Extractor):
     sides: Sides = "both"
 
     @property
-    def columns(self) -> tuple[Column[Both["Tree"]], ...]:
+    def columns(self) -> tuple[Column[BothSides["Tree"]], ...]:
         return tuple(columns_of("tree", MEASURES, self.sides))
 
     @property
@@ -130,8 +130,8 @@ def _tags(tree: Tree, beginnings: tuple[str, ...]) -> float:
 
 
 def _measures() -> Sequence[Measure[Tree]]:
-    def counted(name: str, of: Callable[[Tree], float], what: str, origin: str) -> Measure[Tree]:
-        return Measure(name, f"{what}; undefined without a tree", origin, "nodes", of, ratio=True)
+    def counted(name: str, measure: Callable[[Tree], float], description: str, origin: str) -> Measure[Tree]:
+        return Measure(name, f"{description}; undefined without a tree", origin, "nodes", measure, ratio=True)
 
     return (
         counted("width", _width, "nodes of the widest level of the constituents' tree", _WLV),

@@ -10,7 +10,7 @@ from features.basics.array_types import FloatArray
 from features.core.columns import Column, block, features_of
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from qe_papers.differences import Both, Measure, Sides, annotations_of, columns_of, read
+from qe_papers.differences import BothSides, Measure, Sides, annotations_of, columns_of, read
 from qe_papers.syntax import Word, parsed
 
 _WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1"
@@ -35,7 +35,7 @@ class DanglingDeterminers(Extractor):
     sides: Sides = "target"
 
     @property
-    def columns(self) -> tuple[Column[Both[Sequence[Word]]], ...]:
+    def columns(self) -> tuple[Column[BothSides[Sequence[Word]]], ...]:
         return tuple(columns_of("determiners", MEASURES, self.sides))
 
     @property
@@ -46,7 +46,7 @@ class DanglingDeterminers(Extractor):
         return annotations_of(self.sides)
 
     def extract(self, segments: Segments) -> FloatArray:
-        texts: Both[Sequence[Word]] = read(segments, self.sides, parsed)
+        texts: BothSides[Sequence[Word]] = read(segments, self.sides, parsed)
         return block(self.columns, texts)
 
 

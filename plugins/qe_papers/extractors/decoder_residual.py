@@ -30,7 +30,7 @@ Longs = NDArray[np.int64]
 class _Residuals:
     decoder: DecoderTokens
     values: FloatArray
-    seen: FloatArray
+    observed: FloatArray
 
     @property
     def offsets(self) -> Longs:
@@ -42,9 +42,9 @@ class _Residuals:
 
 
 def _column(
-    name: str, description: str, unit: str, of: Callable[[_Residuals], FloatArray]
+    name: str, description: str, unit: str, statistic: Callable[[_Residuals], FloatArray]
 ) -> Column[_Residuals]:
-    return Column(f"decoder_residual_{name}", description, _ORIGIN, unit, of)
+    return Column(f"decoder_residual_{name}", description, _ORIGIN, unit, statistic)
 
 
 def _rising(values: FloatArray, offsets: Longs) -> tuple[FloatArray, Longs]:
@@ -79,11 +79,11 @@ COLUMNS: Final = (
     _column("word_lowest_5", "mean of the 5 lowest words, of all if there are fewer", "nats",
             lambda r: lowest_mean(*_rising(*r.words), 5)),
     _column("seen", "mean of log(1 + occurrences of the subword in the training translations)", "log count",
-            lambda r: segment_mean(r.seen, r.offsets)),
+            lambda r: segment_mean(r.observed, r.offsets)),
     _column("seen_minimum", "lowest log(1 + occurrences of the subword in the training translations)",
-            "log count", lambda r: segment_min(r.seen, r.offsets)),
+            "log count", lambda r: segment_min(r.observed, r.offsets)),
     _column("unseen", "share of subwords that the training translations do not have", "share",
-            lambda r: segment_mean(r.seen == 0, r.offsets)),
+            lambda r: segment_mean(r.observed == 0, r.offsets)),
 )  # fmt: skip
 
 

@@ -51,7 +51,7 @@ class DependencyMatches(Extractor):
 
     lexicon_source_to_target: Lexicon
     lexicon_target_to_source: Lexicon
-    least: Annotated[float, Gt(0), Lt(1)] = 0.1
+    threshold: Annotated[float, Gt(0), Lt(1)] = 0.1
 
     @property
     def features(self) -> Sequence[Feature]:
@@ -64,28 +64,28 @@ class DependencyMatches(Extractor):
         source, target = segments.source_tokens.lower(), segments.target_tokens.lower()
         trees = parsed(segments.source_annotated), parsed(segments.target_annotated)
         pairs = [
-            _Pair(edges(left), edges(right), self._same(source, target, i))
+            _Pair(edges(left), edges(right), self._equal_lemmas(source, target, i))
             for i, (left, right) in enumerate(zip(*trees, strict=True))
         ]
         return block(COLUMNS, pairs)
 
-    def _same(self, source: Tokens, target: Tokens, i: int) -> Flags:
+    def _equal_lemmas(self, source: Tokens, target: Tokens, i: int) -> Flags:
         forward, backward = self.lexicon_source_to_target, self.lexicon_target_to_source
         left, right = source.words(i), target.words(i)
         likely = np.zeros((len(left), len(right)), bool)
         if likely.size:
             given, words = forward.source.lookup(left)[:, None], forward.target.lookup(right)
-            likely = forward.probability(given, words) >= self.least
+            likely = forward.probability(given, words) >= self.threshold
             given, words = backward.source.lookup(right), backward.target.lookup(left)[:, None]
-            likely |= backward.probability(given, words) >= self.least
+            likely |= backward.probability(given, words) >= self.threshold
             likely |= np.array(left)[:, None] == np.array(right)
         return likely
 
 
 class _Pair:
-    def __init__(self, source: Edges, target: Edges, same: Flags) -> None:
+    def __init__(self, source: Edges, target: Edges, equal: Flags) -> None:
         self.sides = {"source": source, "target": target}
-        self.matches = {r: matches(source.get(r, []), target.get(r, []), same) for r in RELATIONS}
+        self.matches = {r: matches(source.get(r, []), target.get(r, []), equal) for r in RELATIONS}
 
     def count(self, side: str, relation: str) -> int:
         relations = RELATIONS if relation == "all" else (relation,)
@@ -104,7 +104,7 @@ def edges(words: Sequence[Word]) -> Edges:
     return made
 
 
-def matches(source: Sequence[tuple[int, int]], target: Sequence[tuple[int, int]], same: Flags) -> int:
+def matches(source: Sequence[tuple[int, int]], target: Sequence[tuple[int, int]], equal: Flags) -> int:
     """How many edges of the source, in order, have one of the target that no other has taken.
 
     >>> same = np.array([[True, False], [False, True]])
@@ -114,7 +114,7 @@ def matches(source: Sequence[tuple[int, int]], target: Sequence[tuple[int, int]]
     free = list(target)
     total = 0
     for head, dependant in source:
-        match = next((edge for edge in free if same[head, edge[0]] and same[dependant, edge[1]]), None)
+        match = next((edge for edge in free if equal[head, edge[0]] and equal[dependant, edge[1]]), None)
         if match is not None:
             free.remove(match)
             total += 1

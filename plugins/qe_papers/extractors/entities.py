@@ -13,7 +13,7 @@ from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.syntax.entity_types import NAMES, OTHER
 from features.text.annotation import Annotated
-from qe_papers.differences import Both, Measure, Sides, annotations_of, columns_of, read, sides_of
+from qe_papers.differences import BothSides, Measure, Sides, annotations_of, columns_of, read, sides_of
 
 _WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1"
 _UEDIN: Final = "Buck 2012 (UEdin), section 3.2"
@@ -71,7 +71,7 @@ Named = Sequence[Entity]
 @dataclass(frozen=True, eq=False)
 class _Batch:
     segments: Segments
-    entities: Both[Named]
+    entities: BothSides[Named]
 
 
 def entities_of(annotated: Annotated) -> list[Named]:
@@ -83,7 +83,7 @@ def entities_of(annotated: Annotated) -> list[Named]:
     return result
 
 
-def _by_side(batch: _Batch) -> Both[Named]:
+def _by_side(batch: _Batch) -> BothSides[Named]:
     return batch.entities
 
 

@@ -105,12 +105,12 @@ class _OfDevelopmentSet(Extractor):
         return _examples(texts.source, texts.machine, texts.reference)
 
 
-def _features(stem: str, what: str) -> list[Feature]:
+def _features(stem: str, description: str) -> list[Feature]:
     return [
         Feature(
             f"{stem}_{side}_{quarter}",
-            f"smoothed 1-4-gram precision of the {side} against the quarter of {what} that was translated "
-            f"{quarter}; NaN if empty",
+            f"smoothed 1-4-gram precision of the {side} against the quarter of {description} "
+            f"that was translated {quarter}; NaN if empty",
             f"SDL Language Weaver at WMT12, LF{_NUMBERS[side, quarter]}",
             "share",
         )

@@ -43,7 +43,7 @@ class ForcedDecoding(Extractor):
     trace: bool = False
 
     @property
-    def columns(self) -> tuple[Column["_Given"], ...]:
+    def columns(self) -> tuple[Column["_Batch"], ...]:
         return (*COLUMNS, *OF_TRACE) if self.trace else COLUMNS
 
     @property
@@ -52,14 +52,14 @@ class ForcedDecoding(Extractor):
 
     def extract(self, segments: Segments) -> FloatArray:
         forced = force(segments.source_tokens, segments.target_tokens, self.phrase_table)
-        given = _Given(forced, segments.source_tokens, segments.target_tokens, self.target_lm)
-        values = block(self.columns, given)
+        batch = _Batch(forced, segments.source_tokens, segments.target_tokens, self.target_lm)
+        values = block(self.columns, batch)
         values[forced.phrases == 0] = float("nan")
         return values
 
 
 @dataclass(frozen=True, eq=False)
-class _Given:
+class _Batch:
     forced: Forced
     source: Tokens
     tokens: Tokens
@@ -76,76 +76,76 @@ class _Given:
 
 
 COLUMNS: Final = (
-    Column[_Given](
+    Column[_Batch](
         "forced_distortion",
         "source tokens between pairs that follow each other in the translation, summed; NaN without a pair",
         _SDLLW.format("MF1"),
         "tokens",
-        lambda given: given.forced.distortion,
+        lambda batch: batch.forced.distortion,
     ),
-    Column[_Given](
+    Column[_Batch](
         "forced_word_penalty",
         "tokens of the translation; NaN without a pair",
         _SDLLW.format("MF2"),
         "tokens",
-        lambda given: given.tokens.lengths.astype(np.float64),
+        lambda batch: batch.tokens.lengths.astype(np.float64),
     ),
-    Column[_Given](
+    Column[_Batch](
         "forced_lm",
         "log probability of the translation by the target language model; NaN without a pair",
         _SDLLW.format("MF3"),
         "nats",
-        lambda given: given.lm,
+        lambda batch: batch.lm,
     ),
-    Column[_Given](
+    Column[_Batch](
         "forced_phrase_backward",
         "sum of log phrase probabilities of the source given the target; NaN without a pair",
         _SDLLW.format("MF4"),
         "nats",
-        lambda given: given.forced.backward_log,
+        lambda batch: batch.forced.backward_log,
     ),
-    Column[_Given](
+    Column[_Batch](
         "forced_lexical_backward",
         "sum of log lexical weights of the source given the target; NaN without a pair",
         _SDLLW.format("MF5"),
         "nats",
-        lambda given: given.forced.backward_lexical_log,
+        lambda batch: batch.forced.backward_lexical_log,
     ),
-    Column[_Given](
+    Column[_Batch](
         "forced_phrase_forward",
         "sum of log phrase probabilities of the target given the source; NaN without a pair",
         _SDLLW.format("MF6"),
         "nats",
-        lambda given: given.forced.phrase_log - given.forced.backward_log,
+        lambda batch: batch.forced.phrase_log - batch.forced.backward_log,
     ),
-    Column[_Given](
+    Column[_Batch](
         "forced_lexical_forward",
         "sum of log lexical weights of the target given the source; NaN without a pair",
         _SDLLW.format("MF7"),
         "nats",
-        lambda given: given.forced.lexical_log - given.forced.backward_lexical_log,
+        lambda batch: batch.forced.lexical_log - batch.forced.backward_lexical_log,
     ),
-    Column[_Given](
+    Column[_Batch](
         "forced_phrase_penalty",
         "pairs of the derivation; NaN without a pair",
         _SDLLW.format("MF8"),
         "pairs",
-        lambda given: given.forced.phrases,
+        lambda batch: batch.forced.phrases,
     ),
 )
 OF_TRACE: Final = (
-    Column[_Given](
+    Column[_Batch](
         "forced_trace_density",
         "phrases of the derivation / source tokens; NaN without a pair",
         _SJTU.format("trace density"),
         "phrases per token",
-        lambda given: ratio(given.phrases, given.source.lengths),
+        lambda batch: ratio(batch.phrases, batch.source.lengths),
     ),
-    Column[_Given](
+    Column[_Batch](
         "forced_phrase_length",
         "target tokens / phrases of the derivation; NaN without a pair",
         _SJTU.format("average of phrase length"),
         "tokens",
-        lambda given: ratio(given.tokens.lengths, given.phrases),
+        lambda batch: ratio(batch.tokens.lengths, batch.phrases),
     ),
 )

@@ -130,10 +130,14 @@ class Rule:
 
 
 def _neighbours(words: Words, wrong: Callable[[Word, Word], bool]) -> Mistakes:
-    return [(k, k + 2) for k, (one, other) in enumerate(pairwise(words)) if wrong(one, other)]
+    return [
+        (k, k + 2)
+        for k, (first_word, second_word) in enumerate(pairwise(words))
+        if wrong(first_word, second_word)
+    ]
 
 
-def _is(word: Word, category: str, value: str) -> bool:
+def _has_category(word: Word, category: str, value: str) -> bool:
     return word.feats.get(category) == frozenset((value,))
 
 
@@ -141,16 +145,20 @@ def _differs(word: Word, category: str, value: str) -> bool:
     return category in word.feats and value not in word.feats[category]
 
 
-def _determiner_noun(one: Word, other: Word, category: str, value: str) -> bool:
-    if one.upos != "DET" or other.upos != "NOUN" or not _is(one, category, value):
+def _determiner_noun(first_word: Word, second_word: Word, category: str, value: str) -> bool:
+    if (
+        first_word.upos != "DET"
+        or second_word.upos != "NOUN"
+        or not _has_category(first_word, category, value)
+    ):
         return False
-    return _differs(other, category, value) and not (value == "Masc" and is_stressed(other))
+    return _differs(second_word, category, value) and not (value == "Masc" and is_stressed(second_word))
 
 
-def _contraction_noun(one: Word, other: Word, category: str, value: str) -> bool:
-    if one.form.lower() not in ("del", "al") or other.upos != "NOUN":
+def _contraction_noun(first_word: Word, second_word: Word, category: str, value: str) -> bool:
+    if first_word.form.lower() not in ("del", "al") or second_word.upos != "NOUN":
         return False
-    return _differs(other, category, value) and not (value == "Masc" and is_stressed(other))
+    return _differs(second_word, category, value) and not (value == "Masc" and is_stressed(second_word))
 
 
 def is_stressed(noun: Word) -> bool:
@@ -162,81 +170,92 @@ def is_stressed(noun: Word) -> bool:
     return noun.form.lower() in _STRESSED
 
 
-def _noun_adjective(one: Word, other: Word, category: str, value: str) -> bool:
-    pair = one.upos == "NOUN" and other.upos == "ADJ"
-    return pair and _is(one, category, value) and _differs(other, category, value)
+def _noun_adjective(first_word: Word, second_word: Word, category: str, value: str) -> bool:
+    pair = first_word.upos == "NOUN" and second_word.upos == "ADJ"
+    return pair and _has_category(first_word, category, value) and _differs(second_word, category, value)
 
 
-def _pronoun_verb(one: Word, other: Word, category: str, value: str) -> bool:
-    pronoun = one.upos == "PRON" and _is(one, "PronType", "Prs") and _is_subject_form(one)
-    return pronoun and is_finite(other) and _is(one, category, value) and _differs(other, category, value)
+def _pronoun_verb(first_word: Word, second_word: Word, category: str, value: str) -> bool:
+    pronoun = (
+        first_word.upos == "PRON"
+        and _has_category(first_word, "PronType", "Prs")
+        and _is_subject_form(first_word)
+    )
+    return (
+        pronoun
+        and is_finite(second_word)
+        and _has_category(first_word, category, value)
+        and _differs(second_word, category, value)
+    )
 
 
 def _is_subject_form(word: Word) -> bool:
     return word.has("Case", "Nom") or word.form.lower() in _SUBJECTS
 
 
-def _preposition_verb(one: Word, other: Word) -> bool:
-    return one.upos == "ADP" and is_finite(other)
+def _preposition_verb(first_word: Word, second_word: Word) -> bool:
+    return first_word.upos == "ADP" and is_finite(second_word)
 
 
-def _y_before_i(one: Word, other: Word) -> bool:
+def _y_before_i(first_word: Word, second_word: Word) -> bool:
     """Whether `y` stands before the sound of i: `e` is due there.
 
     >>> [_y_before_i(Word("y", "y", "CCONJ"), Word(w, w, "NOUN")) for w in ("hijos", "hierro", "ideas")]
     [True, False, True]
     """
-    return one.form.lower() == "y" and bool(_E_BEGINS.match(other.form.lower()))
+    return first_word.form.lower() == "y" and bool(_E_BEGINS.match(second_word.form.lower()))
 
 
-def _o_before_o(one: Word, other: Word) -> bool:
-    return one.form.lower() == "o" and bool(_U_BEGINS.match(other.form.lower()))
+def _o_before_o(first_word: Word, second_word: Word) -> bool:
+    return first_word.form.lower() == "o" and bool(_U_BEGINS.match(second_word.form.lower()))
 
 
-def _a_before_vowel(one: Word, other: Word) -> bool:
+def _a_before_vowel(first_word: Word, second_word: Word) -> bool:
     """Whether the article `a` stands before the sound of a vowel: `an` is due there.
 
     >>> [_a_before_vowel(Word("a", "a", "DET"), Word(w, w, "NOUN")) for w in ("house", "hour", "union")]
     [False, True, False]
     """
-    word = other.form.lower()
+    word = second_word.form.lower()
     sounds = (_VOWEL.match(word) and not _NOT_A_VOWEL.match(word)) or _SILENT.match(word)
-    return one.form.lower() == "a" and one.upos == "DET" and bool(sounds)
+    return first_word.form.lower() == "a" and first_word.upos == "DET" and bool(sounds)
 
 
-def _repeated(one: Word, other: Word) -> bool:
-    word = one.form.lower()
-    return word == other.form.lower() and bool(_WORD.fullmatch(word)) and word not in _TWICE_AS_ONE
+def _repeated(first_word: Word, second_word: Word) -> bool:
+    word = first_word.form.lower()
+    return word == second_word.form.lower() and bool(_WORD.fullmatch(word)) and word not in _TWICE_AS_ONE
 
 
-def _double_punctuation(one: Word, other: Word) -> bool:
-    pair = one.form, other.form
-    return set(pair) <= _DOUBLES and (one.form == other.form or "," in pair) and pair[0] not in "¿¡"
+def _double_punctuation(first_word: Word, second_word: Word) -> bool:
+    pair = first_word.form, second_word.form
+    return (
+        set(pair) <= _DOUBLES and (first_word.form == second_word.form or "," in pair) and pair[0] not in "¿¡"
+    )
 
 
 def _rules() -> Iterator[Rule]:
     def near(
-        name: str, what: str, wrong: Callable[[Word, Word], bool], *languages: str, origin: str = _DFKI
+        name: str, label: str, wrong: Callable[[Word, Word], bool], *languages: str, origin: str = _DFKI
     ) -> Rule:
-        return Rule(name, what, origin, languages, partial(_neighbours, wrong=wrong))
+        return Rule(name, label, origin, languages, partial(_neighbours, wrong=wrong))
 
     values: Mapping[str, tuple[str, str]] = {
         "sing": ("Number", "Sing"), "plur": ("Number", "Plur"), "masc": ("Gender", "Masc"),
         "fem": ("Gender", "Fem"),
     }  # fmt: skip
     for value, (category, code) in values.items():
-        what = f"a determiner of {category.lower()} {code} before a noun that is not"
-        yield near(f"det_nom_{value}", what, partial(_determiner_noun, category=category, value=code), "es")
-        what = f"a noun of {category.lower()} {code} before an adjective that is not"
-        yield near(f"nom_adj_{value}", what, partial(_noun_adjective, category=category, value=code), "es")
+        label = f"a determiner of {category.lower()} {code} before a noun that is not"
+        yield near(f"det_nom_{value}", label, partial(_determiner_noun, category=category, value=code), "es")
+        label = f"a noun of {category.lower()} {code} before an adjective that is not"
+        yield near(f"nom_adj_{value}", label, partial(_noun_adjective, category=category, value=code), "es")
     for value in ("sing", "masc"):
         category, code = values[value]
-        what = f"`del` or `al` before a noun that is not {code}"
-        yield near(f"del_nom_{value}", what, partial(_contraction_noun, category=category, value=code), "es")
+        label = f"`del` or `al` before a noun that is not {code}"
+        yield near(f"del_nom_{value}", label, partial(_contraction_noun, category=category, value=code), "es")
     for value in ("sing", "plur"):
         category, code = values[value]
-        what = f"a personal pronoun of number {code} before a finite verb that is not"
-        yield near(f"pp_v_{value}", what, partial(_pronoun_verb, category=category, value=code), "es")
+        label = f"a personal pronoun of number {code} before a finite verb that is not"
+        yield near(f"pp_v_{value}", label, partial(_pronoun_verb, category=category, value=code), "es")
     yield near("preposition_verb", "an adposition before a finite verb", _preposition_verb, "es", origin=_OWN)
     yield near("y_e", "`y` before a word that begins with the sound i", _y_before_i, "es", origin=_TABLE_1)
     yield near("o_u", "`o` before a word that begins with the sound o", _o_before_o, "es", origin=_OWN)

@@ -14,7 +14,7 @@ from features.core.columns import Column, block, features_of
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.text.annotation import Annotated
-from qe_papers.differences import Both, Measure, Sides, annotations_of, columns_of, read
+from qe_papers.differences import BothSides, Measure, Sides, annotations_of, columns_of, read
 
 FIGURES: Final = ("linkages", "unused", "cost", "length")  # comments `link_grammar_...` of the annotation
 
@@ -45,11 +45,11 @@ class LinkGrammar(Extractor):
 
     sides: Sides = "source"
     below: Sequence[Count] = ()
-    given_up: bool = False
+    timed_out: bool = False
 
     @property
-    def columns(self) -> tuple[Column[Both["Linkage"]], ...]:
-        measures = (*MEASURES, *_below(self.below), *((GIVEN_UP,) if self.given_up else ()))
+    def columns(self) -> tuple[Column[BothSides["Linkage"]], ...]:
+        measures = (*MEASURES, *_below(self.below), *((GIVEN_UP,) if self.timed_out else ()))
         return tuple(columns_of("link_grammar", measures, self.sides))
 
     @property
@@ -60,7 +60,7 @@ class LinkGrammar(Extractor):
         return annotations_of(self.sides)
 
     def extract(self, segments: Segments) -> FloatArray:
-        linkages = partial(linkages_of, given_up=self.given_up)
+        linkages = partial(linkages_of, timed_out=self.timed_out)
         return block(self.columns, read(segments, self.sides, linkages))
 
 
@@ -82,7 +82,7 @@ class Linkage:
     words: int
 
 
-def linkages_of(annotated: Annotated, given_up: bool = False) -> list[Linkage]:
+def linkages_of(annotated: Annotated, timed_out: bool = False) -> list[Linkage]:
     """(n,) linkages of the annotation.
 
     Raises InputError if figures are missing, unless the program may have `given_up`, or wrong.
@@ -95,7 +95,7 @@ def linkages_of(annotated: Annotated, given_up: bool = False) -> list[Linkage]:
         location = f"{annotated.location}, segment {number}"
         if "# link_grammar_" in text:
             _check(figures, location)
-        elif words and not given_up:
+        elif words and not timed_out:
             raise InputError(
                 "link grammar says nothing of the text: it was not asked, or gave up",
                 location=location,
@@ -122,15 +122,15 @@ def _complete(linkage: Linkage) -> float:
     return np.nan if np.isnan(linkage.unused) else float(linkage.unused == 0)
 
 
-def _by_word(linkage: Linkage, of: Callable[[Linkage], float]) -> float:
-    return of(linkage) / linkage.words if linkage.words else np.nan
+def _by_word(linkage: Linkage, measure: Callable[[Linkage], float]) -> float:
+    return measure(linkage) / linkage.words if linkage.words else np.nan
 
 
-def _fewer(linkage: Linkage, limit: int) -> float:
+def _at_most_linkages(linkage: Linkage, limit: int) -> float:
     return np.nan if np.isnan(linkage.linkages) else float(linkage.linkages < limit)
 
 
-def _given_up(linkage: Linkage) -> float:
+def _timed_out(linkage: Linkage) -> float:
     return float(np.isnan(linkage.linkages)) if linkage.words else np.nan
 
 
@@ -145,7 +145,9 @@ def _length(linkage: Linkage) -> float:
 def _below(limits: Sequence[int]) -> Iterator[Measure[Linkage]]:
     for limit in limits:
         what = f"1 if there are fewer than {limit} linkages, else 0"
-        yield Measure(f"linkages_below_{limit}", what, _BINARY, "0 or 1", partial(_fewer, limit=limit))
+        yield Measure(
+            f"linkages_below_{limit}", what, _BINARY, "0 or 1", partial(_at_most_linkages, limit=limit)
+        )
 
 
 _COST: Final = "cost of the best linkage's disjuncts"
@@ -161,8 +163,8 @@ MEASURES: Final[Sequence[Measure[Linkage]]] = (
         "unused", "words and walls in none of the best linkage's links", _OWN, "words", lambda k: k.unused
     ),
     Measure("cost", _COST, _OWN, "cost", _cost),
-    Measure("cost_by_word", f"{_COST}, by word", _OWN, "cost", partial(_by_word, of=_cost)),
+    Measure("cost_by_word", f"{_COST}, by word", _OWN, "cost", partial(_by_word, measure=_cost)),
     Measure("length", _LENGTH, _OWN, "words", _length),
-    Measure("length_by_word", f"{_LENGTH}, by word", _OWN, "words", partial(_by_word, of=_length)),
+    Measure("length_by_word", f"{_LENGTH}, by word", _OWN, "words", partial(_by_word, measure=_length)),
 )
-GIVEN_UP: Final = Measure("given_up", "1 if the program gave the text up, else 0", _OWN, "0 or 1", _given_up)
+GIVEN_UP: Final = Measure("given_up", "1 if the program gave the text up, else 0", _OWN, "0 or 1", _timed_out)

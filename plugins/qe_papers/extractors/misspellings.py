@@ -13,7 +13,7 @@ from features.core.columns import Column, block, features_of
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.text.annotation import Annotated
-from qe_papers.differences import Both, Measure, Sides, annotations_of, columns_of, read
+from qe_papers.differences import BothSides, Measure, Sides, annotations_of, columns_of, read
 
 _WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1 (there JMySpell)"
 
@@ -37,7 +37,7 @@ class Misspellings(Extractor):
     entities: bool = False
 
     @property
-    def columns(self) -> tuple[Column[Both["Unknown"]], ...]:
+    def columns(self) -> tuple[Column[BothSides["Unknown"]], ...]:
         return tuple(columns_of("misspelled", MEASURES, self.sides))
 
     @property

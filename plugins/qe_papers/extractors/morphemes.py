@@ -82,8 +82,8 @@ class _Batch:
     def modelled(self, side: str) -> Modelled:
         return Modelled(self.morphemes[side], self.models[side])
 
-    def translated(self, side: str, other: str) -> Translated:
-        return Translated(self.lexical[side], self.lexical[other])
+    def translated(self, side: str, opposite: str) -> Translated:
+        return Translated(self.lexical[side], self.lexical[opposite])
 
 
 def _per_word(batch: _Batch, side: str) -> FloatArray:
@@ -99,11 +99,11 @@ def _of_models() -> Iterator[Column[_Batch]]:
 
 
 def _of_lexicons() -> Iterator[Column[_Batch]]:
-    for side, other in (SIDES, SIDES[::-1]):
+    for side, opposite in (SIDES, SIDES[::-1]):
         undefined = "NaN if a side is empty"
-        for column in translated_columns("morpheme", "morphemes", _MIBM1, side, other, undefined):
+        for column in translated_columns("morpheme", "morphemes", _MIBM1, side, opposite, undefined):
             named = replace(column, name=f"morpheme_ibm1_{side}_{column.name}")
-            yield named.with_preparation(partial(_Batch.translated, side=side, other=other))
+            yield named.with_preparation(partial(_Batch.translated, side=side, opposite=opposite))
 
 
 def _of_counts() -> Iterator[Column[_Batch]]:

@@ -12,7 +12,7 @@ from features.core.columns import Column, block, features_of
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.text.annotation import Annotated
-from qe_papers.differences import Both, Measure, Sides, annotations_of, columns_of, read
+from qe_papers.differences import BothSides, Measure, Sides, annotations_of, columns_of, read
 
 _DFKI: Final = "Avramidis 2012 (DFKI), section 2.2.1 (there the Berkeley parser)"
 
@@ -35,7 +35,7 @@ class ParseProbabilities(Extractor):
     sides: Sides = "both"
 
     @property
-    def columns(self) -> tuple[Column[Both["Parses"]], ...]:
+    def columns(self) -> tuple[Column[BothSides["Parses"]], ...]:
         return tuple(columns_of("parse", MEASURES, self.sides))
 
     @property

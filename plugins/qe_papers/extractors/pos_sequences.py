@@ -94,7 +94,7 @@ class PosSequences(Extractor):
 class _Batch:
     resources: PosSequences
     tags: Mapping[str, Mapping[Layer, Tokens]]
-    made: dict[tuple[str, Layer, int], Tokens] = field(default_factory=dict)
+    tokens_by_key: dict[tuple[str, Layer, int], Tokens] = field(default_factory=dict)
 
     @cached_property
     def models(self) -> Mapping[str, tuple[Tokens, tuple[LMScores, ...]]]:
@@ -127,14 +127,14 @@ class _Batch:
         for side, lexicon in lexicons.items():
             layer, order = lexicon.settings["layer"], lexicon.settings["ngrams"]
             units = {s: self._units(s, layer, order) for s in SIDES}
-            other = "source" if side == "target" else "target"
-            values[side] = lexicon.score(units[other], units[side])
+            opposite = "source" if side == "target" else "target"
+            values[side] = lexicon.score(units[opposite], units[side])
         return values
 
     def _units(self, side: str, layer: Layer, order: int) -> Tokens:
-        if (side, layer, order) not in self.made:
-            self.made[side, layer, order] = unit_ngrams(self.tags[side][layer], order)
-        return self.made[side, layer, order]
+        if (side, layer, order) not in self.tokens_by_key:
+            self.tokens_by_key[side, layer, order] = unit_ngrams(self.tags[side][layer], order)
+        return self.tokens_by_key[side, layer, order]
 
 
 def _modelled(batch: _Batch, part: str, order: int) -> Modelled:
@@ -158,18 +158,18 @@ def _unseen(batch: _Batch, side: str, order: int) -> FloatArray:
     return segment_mean(counts == 0, offsets)
 
 
-def _least(batch: _Batch, side: str, order: int) -> FloatArray:
+def _rarest(batch: _Batch, side: str, order: int) -> FloatArray:
     counts, offsets = batch.counts[side][order - 1]
     return segment_min(counts, offsets)
 
 
 def _rare(batch: _Batch, side: str, order: int, limit: int) -> FloatArray:
-    least = _least(batch, side, order)
+    least = _rarest(batch, side, order)
     return np.where(np.isnan(least), np.nan, least < limit)
 
 
-def _translated(batch: _Batch, side: str, other: str) -> Translated:
-    return Translated(batch.lexical[side], batch.lexical[other])
+def _translated(batch: _Batch, side: str, opposite: str) -> Translated:
+    return Translated(batch.lexical[side], batch.lexical[opposite])
 
 
 def _of_models() -> Iterator[Column[_Batch]]:
@@ -208,7 +208,7 @@ def _of_counts() -> Iterator[Column[_Batch]]:
                 f"{side}: corpus count of the least frequent tag {order}-gram",
                 _DCU,
                 "occurrences",
-                partial(_least, side=side, order=order),
+                partial(_rarest, side=side, order=order),
             )
 
 
@@ -227,11 +227,11 @@ def _below(limits: Sequence[int]) -> Iterator[Column[_Batch]]:
 
 
 def _of_lexicons() -> Iterator[Column[_Batch]]:
-    for side, other in (SIDES, SIDES[::-1]):
+    for side, opposite in (SIDES, SIDES[::-1]):
         undefined = "NaN if a side has fewer than 4 tokens"
-        for column in translated_columns("ngram", "tag 4-grams", _P4IBM1, side, other, undefined):
+        for column in translated_columns("ngram", "tag 4-grams", _P4IBM1, side, opposite, undefined):
             named = replace(column, name=f"pos_ibm1_{side}_{column.name}")
-            yield named.with_preparation(partial(_translated, side=side, other=other))
+            yield named.with_preparation(partial(_translated, side=side, opposite=opposite))
 
 
 COLUMNS: Final = (*_of_models(), *_of_counts(), *_of_lexicons())

@@ -97,8 +97,8 @@ class SkipGrams(Extractor):
         for part, later in parts:
             self._add(values, part, documents, padded)
             lower += np.concatenate((np.zeros(later), values[part]))[: len(lower)] / len(parts)
-        found = _found(pattern, documents, padded)
-        values[pattern] = np.where(found, 1.0, self.penalty * lower)
+        occurrences = _matches(pattern, documents, padded)
+        values[pattern] = np.where(occurrences, 1.0, self.penalty * lower)
 
 
 def _parts(pattern: str) -> list[tuple[str, int]]:
@@ -110,9 +110,9 @@ def _parts(pattern: str) -> list[tuple[str, int]]:
     return parts
 
 
-def _found(pattern: str, documents: NgramDocuments, padded: Padded) -> NDArray[np.bool_]:
+def _matches(pattern: str, documents: NgramDocuments, padded: Padded) -> NDArray[np.bool_]:
     if "0" in pattern:
-        return documents.skip_grams(pattern).found(padded.ids)
+        return documents.skip_grams(pattern).occurrences(padded.ids)
     return padded.nodes[len(pattern) - 1] >= 0
 
 

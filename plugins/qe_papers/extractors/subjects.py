@@ -14,7 +14,7 @@ from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.syntax.trees import Trees
 from features.text.annotation import Annotated
-from qe_papers.differences import Both, Measure, Sides, annotations_of, columns_of, read
+from qe_papers.differences import BothSides, Measure, Sides, annotations_of, columns_of, read
 from qe_papers.extractors.constituent_trees import PHRASES, is_phrase
 from qe_papers.syntax import Word, children, parsed, predicates, subject_of
 
@@ -44,14 +44,14 @@ class Subjects(Extractor):
     plain: ClassVar[str] = "what the subjects of the clauses are"
 
     sides: Sides = "target"
-    by: Literal["dependencies", "constituents"] = "dependencies"
+    parser: Literal["dependencies", "constituents"] = "dependencies"
 
     def __post_init__(self) -> None:
-        if self.by not in ("dependencies", "constituents"):
-            raise unknown_name("subjects by", self.by, ("dependencies", "constituents"))
+        if self.parser not in ("dependencies", "constituents"):
+            raise unknown_name("subjects by", self.parser, ("dependencies", "constituents"))
 
     @property
-    def columns(self) -> tuple[Column[Both["Kinds"]], ...]:
+    def columns(self) -> tuple[Column[BothSides["Kinds"]], ...]:
         return tuple(columns_of("subjects", MEASURES, self.sides))
 
     @property
@@ -62,17 +62,20 @@ class Subjects(Extractor):
         return annotations_of(self.sides)
 
     def extract(self, segments: Segments) -> FloatArray:
-        return block(self.columns, read(segments, self.sides, _before if self.by == "constituents" else _of))
+        return block(
+            self.columns,
+            read(segments, self.sides, _kinds_before if self.parser == "constituents" else _kinds),
+        )
 
 
 Kinds = Sequence[str] | None  # the kind of subject of every clause of a text; None: nothing is known
 
 
-def _of(side: Annotated) -> list[Kinds]:
+def _kinds(side: Annotated) -> list[Kinds]:
     return list(map(kinds, parsed(side)))
 
 
-def _before(side: Annotated) -> list[Kinds]:
+def _kinds_before(side: Annotated) -> list[Kinds]:
     trees = Trees.from_brackets(side.parses, side.location, plain=True)
     return [kinds_before(trees, i) for i in range(len(trees))]
 

@@ -38,21 +38,21 @@ class _Batch:
     segments: Segments
 
 
-def _share(batch: _Batch, side: str, which: str) -> FloatArray:
+def _share(batch: _Batch, side: str, statistic: str) -> FloatArray:
     dictionary: TagDictionary = getattr(batch.resources, f"{side}_tag_dictionary")
     tokens = batch.segments.source_tokens if side == "source" else batch.segments.target_tokens
-    return dictionary.ambiguous(tokens) if which == "ambiguous" else dictionary.unknown(tokens)
+    return dictionary.ambiguous(tokens) if statistic == "ambiguous" else dictionary.unknown(tokens)
 
 
 def _columns() -> Iterator[Column[_Batch]]:
     for side in SIDES:
-        for which, what in (("ambiguous", "that have several tags in"), ("unknown", "that are not in")):
+        for statistic, what in (("ambiguous", "that have several tags in"), ("unknown", "that are not in")):
             yield Column(
-                f"tags_{side}_{which}",
+                f"tags_{side}_{statistic}",
                 f"{side}: share of tokens {what} the annotated corpus; undefined without tokens",
                 _DCU,
                 "share",
-                partial(_share, side=side, which=which),
+                partial(_share, side=side, statistic=statistic),
             )
 
 

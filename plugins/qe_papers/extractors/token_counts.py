@@ -95,14 +95,14 @@ def _inner_capitals(tokens: Tokens) -> FloatArray:
 
 
 def _punctuation(tokens: Tokens) -> FloatArray:
-    return _where(tokens, is_punctuation)
+    return _count_tokens(tokens, is_punctuation)
 
 
 def _quotes(tokens: Tokens) -> FloatArray:
-    return _where(tokens, is_quote)
+    return _count_tokens(tokens, is_quote)
 
 
-def _where(tokens: Tokens, rule: Callable[[str], bool]) -> FloatArray:
+def _count_tokens(tokens: Tokens, rule: Callable[[str], bool]) -> FloatArray:
     by_type = np.array([rule(token) for token in tokens.types], bool)
     return segment_sum(by_type[tokens.ids], tokens.offsets)
 
@@ -151,7 +151,7 @@ def inner_capitals(words: Sequence[str]) -> int:
     return total
 
 
-def _of(side: Side, function: OfTokens, sides: dict[str, Tokens]) -> FloatArray:
+def _values(side: Side, function: OfTokens, sides: dict[str, Tokens]) -> FloatArray:
     return function(sides[side])
 
 
@@ -181,7 +181,7 @@ def _ratios() -> Iterator[Column[dict[str, Tokens]]]:
 
 
 def _absolute(rule: Callable[[str], bool], sides: dict[str, Tokens]) -> FloatArray:
-    return np.abs(_where(sides["target"], rule) - _where(sides["source"], rule))
+    return np.abs(_count_tokens(sides["target"], rule) - _count_tokens(sides["source"], rule))
 
 
 def _marks() -> Iterator[Column[dict[str, Tokens]]]:
@@ -205,7 +205,7 @@ def _columns() -> Iterator[Column[dict[str, Tokens]]]:
         ("inner_capitals", "capitalised words that do not begin a sentence", _SJTU, "words", _inner_capitals),
     ):
         for side in get_args(Side):
-            of_side = partial(_of, side, function)
+            of_side = partial(_values, side, function)
             plain = counted(what, side) if unit in COUNTED else ""
             yield Column(f"{name}_{side}", f"{what}, {side}", origin, unit, of_side, plain=plain)
     yield Column(
@@ -232,7 +232,7 @@ def _columns() -> Iterator[Column[dict[str, Tokens]]]:
     yield from _ratios()
     for side in get_args(Side):
         description = f"D of types and tokens: types^2 / (2 (tokens - types)); NaN if no word repeats, {side}"
-        yield Column(f"diversity_d_{side}", description, _D, "ratio", partial(_of, side, _diversity))
+        yield Column(f"diversity_d_{side}", description, _D, "ratio", partial(_values, side, _diversity))
     yield from _marks()
 
 

@@ -15,26 +15,26 @@ from qe_papers.resources.topic_model import TopicModel
 _DCU = "DCU-SYMC at WMT12, section 3.1"
 
 
-def cosine(left: FloatArray, right: FloatArray) -> FloatArray:
+def cosine(first: FloatArray, right: FloatArray) -> FloatArray:
     """(n,) cosine of rows."""
-    norms = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)
-    return ratio((left * right).sum(axis=1), norms)
+    norms = np.linalg.norm(first, axis=1) * np.linalg.norm(right, axis=1)
+    return ratio((first * right).sum(axis=1), norms)
 
 
-def _manhattan(left: FloatArray, right: FloatArray) -> FloatArray:
-    values: FloatArray = np.abs(left - right).sum(axis=1)
+def _manhattan(first: FloatArray, right: FloatArray) -> FloatArray:
+    values: FloatArray = np.abs(first - right).sum(axis=1)
     return values
 
 
-def _euclidean(left: FloatArray, right: FloatArray) -> FloatArray:
-    values: FloatArray = np.linalg.norm(left - right, axis=1)
+def _euclidean(first: FloatArray, right: FloatArray) -> FloatArray:
+    values: FloatArray = np.linalg.norm(first - right, axis=1)
     return values
 
 
-def _jensen_shannon(left: FloatArray, right: FloatArray) -> FloatArray:
-    middle = (left + right) / 2
+def _jensen_shannon(first: FloatArray, right: FloatArray) -> FloatArray:
+    middle = (first + right) / 2
     values: FloatArray = (
-        (left * np.log2(left / middle)).sum(axis=1) + (right * np.log2(right / middle)).sum(axis=1)
+        (first * np.log2(first / middle)).sum(axis=1) + (right * np.log2(right / middle)).sum(axis=1)
     ) / 2
     return values
 

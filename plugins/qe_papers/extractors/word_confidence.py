@@ -97,7 +97,7 @@ class WordConfidence(FittedExtractor):
         post_edit = segments.target_tokenizer.tokens([str(text) for text in labels["post_edit"]]).lower()
         right = np.array(list(_right(words, post_edit, self.order)))
         evidence = _evidence(self.lexicon_source_to_target, self.target_lm, segments, self.order)
-        return self.with_learned(_model=NaiveBayes.of(units, evidence, right, self.bins, self._smoothing))
+        return self.with_learned(_model=NaiveBayes.fit(units, evidence, right, self.bins, self._smoothing))
 
     def extract(self, segments: Segments) -> FloatArray:
         evidence = _evidence(self.lexicon_source_to_target, self.target_lm, segments, self.order)
@@ -114,7 +114,7 @@ class WordConfidence(FittedExtractor):
         model = load_fields(path, NaiveBayes)
         rows, criteria = len(model.words), len(CRITERIA)
         typed("edges", model.edges, np.float64, EVIDENCE, self.bins - 1)
-        typed("seen", model.seen, np.int64, criteria, rows, 2)
+        typed("seen", model.occurrences, np.int64, criteria, rows, 2)
         typed("evidence", model.evidence, np.int64, criteria, EVIDENCE, rows, self.bins, 2)
         typed("quartiles", model.quartiles, np.float64, criteria, 3)
         for name in ("seen", "evidence"):

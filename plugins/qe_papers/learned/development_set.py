@@ -56,7 +56,7 @@ class DevelopmentSetBuilder(Builder):
                 remedy="set `first_line` and `last_line` to lines of the corpus, or give more text",
             )
         texts = corpus.take(rows)
-        report = _named(progress)
+        report = _renamed(progress)
         with reduced(corpus.take(left), _MADE, {}, self.scratch, report) as made:
             machine = decode(texts.source, made["phrase_table"], made["target_lm"]).tokens
             lexicon, model = made["lexicon_source_to_target"], made["target_lm"]
@@ -113,8 +113,8 @@ class DevelopmentSet(Resource):
         finite("evidence", self.evidence)
 
 
-def _named(progress: Progress) -> Progress:
-    def report(stage: str, done: int, total: int | None) -> None:
-        progress(f"development set: {stage}", done, total)
+def _renamed(progress: Progress) -> Progress:
+    def report(stage: str, completed: int, total: int | None) -> None:
+        progress(f"development set: {stage}", completed, total)
 
     return report

@@ -217,8 +217,8 @@ class _Candidates:
         self.free = np.setdiff1d(np.arange(len(data.centred)), taken)
         inside = column != 0
         self.rows = np.stack([data.order[j][inside[data.order[j]]] for j in self.free])
-        self.at = _knot_positions(int(inside.sum()), *spans)
-        self.knots = np.take_along_axis(data.centred[self.free], self.rows[:, self.at], axis=1)
+        self.point = _knot_positions(int(inside.sum()), *spans)
+        self.knots = np.take_along_axis(data.centred[self.free], self.rows[:, self.point], axis=1)
         linear = column * data.centred[self.free]
         self.linear_power, self.linear_y = (linear**2).sum(axis=1), linear @ y
         self.hinge_linear = self._products(column, times_x=True)
@@ -230,7 +230,7 @@ class _Candidates:
         products = np.empty(self.knots.shape)
         weights = self.column * vector
         _hinge_products(
-            self.data.centred, weights, times_x, self.free, self.rows, self.at, self.knots, products
+            self.data.centred, weights, times_x, self.free, self.rows, self.point, self.knots, products
         )
         return products
 
@@ -263,7 +263,7 @@ class _Candidates:
         feature = int(self.free[f])
         if c == 0:
             return [(*self.parent, Hinge(feature, 0.0, 0))]
-        knot = float(self.data.values[int(self.rows[f, self.at[c - 1]]), feature])
+        knot = float(self.data.values[int(self.rows[f, self.point[c - 1]]), feature])
         return [(*self.parent, Hinge(feature, knot, sign)) for sign in (1, -1)]
 
 
@@ -301,13 +301,13 @@ def _hinge_text(hinge: Hinge, names: list[str]) -> str:
 
 @numba.njit(cache=True, nogil=True)
 def _hinge_products(
-    x: Any, weights: Any, times_x: bool, free: Any, rows: Any, at: Any, knots: Any, products: Any
+    x: Any, weights: Any, times_x: bool, free: Any, rows: Any, point: Any, knots: Any, products: Any
 ) -> None:
     for f in range(len(free)):
         column = x[free[f]]
         plain = moment = 0.0
         done = 0
-        for c in range(len(at)):
+        for c in range(len(point)):
             t = knots[f, c]
             while done < rows.shape[1] and column[rows[f, done]] > t:
                 value = column[rows[f, done]]

@@ -32,7 +32,7 @@ class Lanes(NamedTuple):
     """
 
     into: Array
-    out: Array
+    output: Array
     hidden: Array
     bias: Array
 
@@ -45,7 +45,7 @@ class LabelledRows(NamedTuple):
     weights: Array
 
 
-def begun(lanes: Lanes) -> tuple[State, Lanes, Lanes]:
+def initial_state(lanes: Lanes) -> tuple[State, Lanes, Lanes]:
     """The state before the first step, with views of its parameters and gradients.
 
     Weights decay, biases do not.
@@ -55,7 +55,7 @@ def begun(lanes: Lanes) -> tuple[State, Lanes, Lanes]:
     >>> state.values.tolist(), state.decaying
     ([1.0, 1.0, 1.0, 1.0, 7.0, 7.0, 0.0, 0.0, 0.0, 0.0], 6)
     """
-    state, values, gradients = adam.begun(lanes, lanes.into.size + lanes.out.size)
+    state, values, gradients = adam.begun(lanes, lanes.into.size + lanes.output.size)
     return state, Lanes(*values), Lanes(*gradients)
 
 
@@ -64,7 +64,7 @@ def epoch(
     rows: LabelledRows,
     order: IntArray,
     batch: int,
-    done: int,
+    completed: int,
     rates: FloatArray,
     shrinks: FloatArray,
     lanes: Lanes,
@@ -82,8 +82,8 @@ def epoch(
         taken = order[start : start + batch]
         batch_rows = LabelledRows(rows.inputs[taken], rows.labels[taken], rows.weights[taken])
         batch_gradients(batch_rows, lanes, slopes)
-        step(state, rates[done], shrinks[done])
-        done += 1
+        step(state, rates[completed], shrinks[completed])
+        completed += 1
 
 
 @numba.njit(**_FAST)
@@ -92,7 +92,7 @@ def batch_gradients(rows: LabelledRows, lanes: Lanes, slopes: Lanes) -> None:
 
     Rows are weighted by their importance.
     """
-    n, width = len(rows.labels), len(lanes.out)
+    n, width = len(rows.labels), len(lanes.output)
     units = np.empty((n, width), rows.inputs.dtype)
     errors = np.empty((n, len(lanes.bias)), rows.inputs.dtype)
     _product(rows.inputs, lanes.into, units)
@@ -103,13 +103,13 @@ def batch_gradients(rows: LabelledRows, lanes: Lanes, slopes: Lanes) -> None:
 
 
 @numba.njit(**_FAST)
-def _product(left: Array, right: Array, out: Array) -> None:
+def _product(matrix: Array, right: Array, output: Array) -> None:
     inner, width = right.shape
-    out[:] = 0
-    for r in range(0, len(left), 2):
-        q = min(r + 1, len(left) - 1)  # of an odd number of rows, the last is its own pair
-        one, two = left[r], left[q]
-        a, b = out[r], out[q] if q > r else np.empty_like(out[r])
+    output[:] = 0
+    for r in range(0, len(matrix), 2):
+        q = min(r + 1, len(matrix) - 1)  # of an odd number of rows, the last is its own pair
+        one, two = matrix[r], matrix[q]
+        a, b = output[r], output[q] if q > r else np.empty_like(output[r])
         k = 0
         while k + 4 <= inner:
             v, w, x, y = right[k], right[k + 1], right[k + 2], right[k + 3]
@@ -155,9 +155,9 @@ def _errors(units: Array, rows: LabelledRows, lanes: Lanes, errors: Array) -> No
         row, error, label = units[r], errors[r], rows.labels[r]
         error[:] = lanes.bias
         for j in range(0, len(row), g):
-            unit, out = row[j : j + g], lanes.out[j : j + g]
+            unit, output = row[j : j + g], lanes.output[j : j + g]
             for m in range(g):
-                error[m] += unit[m] * out[m]
+                error[m] += unit[m] * output[m]
         weight = rows.weights[r] / units.dtype.type(n)
         for m in range(g):
             error[m] = (error[m] - label) * weight
@@ -166,15 +166,15 @@ def _errors(units: Array, rows: LabelledRows, lanes: Lanes, errors: Array) -> No
 @numba.njit(**_FAST)
 def _back(units: Array, errors: Array, lanes: Lanes, slopes: Lanes) -> None:
     one, g = units.dtype.type(1), errors.shape[1]
-    slopes.out[:], slopes.hidden[:], slopes.bias[:] = 0, 0, 0
+    slopes.output[:], slopes.hidden[:], slopes.bias[:] = 0, 0, 0
     for r in range(len(units)):
         row, error = units[r], errors[r]
         for m in range(g):
             slopes.bias[m] += error[m]
         for j in range(0, len(row), g):
-            unit, out = row[j : j + g], lanes.out[j : j + g]
-            by_out, by_bias = slopes.out[j : j + g], slopes.hidden[j : j + g]
+            unit, output = row[j : j + g], lanes.output[j : j + g]
+            by_out, by_bias = slopes.output[j : j + g], slopes.hidden[j : j + g]
             for m in range(g):
                 by_out[m] += error[m] * unit[m]
-                unit[m] = error[m] * out[m] * (one - unit[m] * unit[m])
+                unit[m] = error[m] * output[m] * (one - unit[m] * unit[m])
                 by_bias[m] += unit[m]

@@ -14,7 +14,7 @@ from features.word_level.adam import falling_rates
 from qe.config.distributions import Distribution, FloatRange, IntRange
 from qe.learning.learner import Learner
 from qe.learning.learners.checks import relative_weights, rows_to_predict, training_data
-from qe_papers.learners._network_lanes import Array, LabelledRows, Lanes, begun, epoch
+from qe_papers.learners._network_lanes import Array, LabelledRows, Lanes, epoch, initial_state
 
 _GROUP = 32  # networks that one thread trains at once; whole vectors of any processor
 _VALUES = 1 << 20  # activations at once in prediction (8 MB)
@@ -93,32 +93,32 @@ class MlpEnsemble(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         steps = self.epochs * each
         rates = falling_rates(self.learning_rate, steps)
         shrinks = self.learning_rate * self.weight_decay * (1 - np.arange(steps) / steps)
-        state, lanes, slopes = begun(_lanes(self.weights_, members))
+        state, lanes, slopes = initial_state(_lanes(self.weights_, members))
         for number in range(self.epochs):
             order, done = rng.permutation(n), number * each
             epoch(rows, order, self.batch_size, done, rates, shrinks, lanes, slopes, state)
-        into, hidden_bias, out, bias = self.weights_
-        into.reshape(k, *out.shape)[:, members] = lanes.into.reshape(k, self.hidden, -1).swapaxes(1, 2)
-        hidden_bias.reshape(out.shape)[members] = lanes.hidden.reshape(self.hidden, -1).T
-        out[members] = lanes.out.reshape(self.hidden, -1).T
+        into, hidden_bias, output, bias = self.weights_
+        into.reshape(k, *output.shape)[:, members] = lanes.into.reshape(k, self.hidden, -1).swapaxes(1, 2)
+        hidden_bias.reshape(output.shape)[members] = lanes.hidden.reshape(self.hidden, -1).T
+        output[members] = lanes.output.reshape(self.hidden, -1).T
         bias[members] = lanes.bias
 
 
 def _lanes(weights: list[Array], members: slice) -> Lanes:
-    into, hidden_bias, out, bias = weights
+    into, hidden_bias, output, bias = weights
     k = len(into)
     return Lanes(
-        into=into.reshape(k, *out.shape)[:, members].swapaxes(1, 2).reshape(k, -1),
-        out=out[members].T.reshape(-1),
-        hidden=hidden_bias.reshape(out.shape)[members].T.reshape(-1),
+        into=into.reshape(k, *output.shape)[:, members].swapaxes(1, 2).reshape(k, -1),
+        output=output[members].T.reshape(-1),
+        hidden=hidden_bias.reshape(output.shape)[members].T.reshape(-1),
         bias=bias[members],
     )
 
 
 def _outputs(weights: list[Array], X: FloatArray) -> FloatArray:
-    into, hidden_bias, out, bias = weights
-    hidden = np.tanh(X @ into + hidden_bias).reshape(len(X), *out.shape)
-    return np.asarray(np.einsum("nmh,mh->nm", hidden, out) + bias)
+    into, hidden_bias, output, bias = weights
+    hidden = np.tanh(X @ into + hidden_bias).reshape(len(X), *output.shape)
+    return np.asarray(np.einsum("nmh,mh->nm", hidden, output) + bias)
 
 
 class Mlp(Learner):

@@ -123,7 +123,7 @@ class SvrChosenBySupport(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             self._judged(min(_validated(X[:first], y[:first], grid, self.folds), key=_error), X, y, first)
             for grid in grids
         ]
-        self.chosen_ = chosen(best, self.tolerance, self.support)
+        self.chosen_ = best_setting(best, self.tolerance, self.support)
         self.best_ = [asdict(setting) for setting in best]
         self.model_ = best[self.chosen_].model.fit(X, y)
         return self
@@ -152,7 +152,7 @@ class SvrChosenBySupport(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         )
 
 
-def chosen(settings: Sequence[Setting], tolerance: float, support: float) -> int:
+def best_setting(settings: Sequence[Setting], tolerance: float, support: float) -> int:
     """Place of the nearly best setting whose support-vector share is nearest to `support`.
 
     Table 5 of the paper, its 1,527 training rows and DeltaAvg:

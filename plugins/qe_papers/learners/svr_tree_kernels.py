@@ -136,13 +136,13 @@ class TreeKernelSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         values = rows_to_predict(self, without_trees(X) if isinstance(X, pd.DataFrame) else X)
         return np.ascontiguousarray((values - self.low_) * self.scale_)
 
-    def _polynomial(self, left: FloatArray, right: FloatArray) -> FloatArray:
-        if not left.shape[1]:
-            return np.zeros((len(left), len(right)))
-        values: FloatArray = (self.gamma * (left @ right.T) + self.coef0) ** self.degree
+    def _polynomial(self, first: FloatArray, right: FloatArray) -> FloatArray:
+        if not first.shape[1]:
+            return np.zeros((len(first), len(right)))
+        values: FloatArray = (self.gamma * (first @ right.T) + self.coef0) ** self.degree
         if not self.normalise:
             return values
-        norms = np.outer(self._norms(left), self._norms(right))
+        norms = np.outer(self._norms(first), self._norms(right))
         return np.divide(values, norms, out=np.zeros_like(values), where=norms > 0)
 
     def _norms(self, rows: FloatArray) -> FloatArray:

@@ -29,11 +29,11 @@ def sample(
     of_words = np.zeros((vocabulary, settings.topics), np.int32)
     np.add.at(of_words, (words, topics), 1)
     totals = of_words.sum(axis=0, dtype=np.int64)
-    for done in range(0, iterations, _TOLD):
-        rounds = min(_TOLD, iterations - done)
+    for completed in range(0, iterations, _TOLD):
+        rounds = min(_TOLD, iterations - completed)
         seed = int(random.integers(2**31))
         _iterate(words, offsets, topics, of_words, totals, settings.alpha, settings.eta, rounds, seed)
-        report(done + rounds)
+        report(completed + rounds)
     return of_words.astype(np.float64) + settings.eta
 
 

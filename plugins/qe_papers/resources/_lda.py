@@ -63,21 +63,21 @@ def train(bags: Bags, vocabulary: int, settings: LdaSettings, report: Callable[[
     """
     random = np.random.default_rng(settings.seed)
     weights = random.gamma(100.0, 0.01, (vocabulary, settings.topics))
-    step, done = 0, 0
+    step, completed = 0, 0
     for _ in range(settings.passes):
         order = random.permutation(len(bags))
         for start in range(0, len(order), settings.batch):
-            chosen = order[start : start + settings.batch]
+            topics = order[start : start + settings.batch]
             expected = expected_words(weights)
             gathered = np.zeros_like(weights)
-            theta, norm = settled(bags, chosen, expected, settings.alpha)
-            _gather(bags.ids, bags.counts, bags.offsets, chosen, theta, norm, gathered)
+            theta, norm = settled(bags, topics, expected, settings.alpha)
+            _gather(bags.ids, bags.counts, bags.offsets, topics, theta, norm, gathered)
             rate = (step + settings.delay) ** -settings.decay
             weights = (1 - rate) * weights + rate * (
-                settings.eta + len(bags) / len(chosen) * gathered * expected
+                settings.eta + len(bags) / len(topics) * gathered * expected
             )
-            step, done = step + 1, done + len(chosen)
-            report(done)
+            step, completed = step + 1, completed + len(topics)
+            report(completed)
     return weights
 
 
@@ -87,21 +87,21 @@ def expected_words(weights: FloatArray) -> FloatArray:
 
     totals = psi(weights.sum(axis=0))
     rows = [slice(low, low + _ROWS) for low in range(0, len(weights), _ROWS)]
-    parts = side_by_side(lambda here: np.exp(psi(weights[here]) - totals), rows)
+    parts = side_by_side(lambda batch: np.exp(psi(weights[batch]) - totals), rows)
     return np.concatenate([np.empty((0, weights.shape[1])), *parts])
 
 
-def settled(bags: Bags, chosen: Longs, expected: FloatArray, alpha: float) -> tuple[FloatArray, FloatArray]:
+def settled(bags: Bags, topics: Longs, expected: FloatArray, alpha: float) -> tuple[FloatArray, FloatArray]:
     """(n, topics) exp E[log share] of the chosen documents; normaliser of each distinct word.
 
     Documents are independent of each other: ranges of them are settled side by side.
     """
-    sizes = np.diff(bags.offsets)[chosen]
+    sizes = np.diff(bags.offsets)[topics]
     begins = np.concatenate(([0], np.cumsum(sizes)))
-    theta, norm = np.empty((len(chosen), expected.shape[1])), np.empty(begins[-1])
+    theta, norm = np.empty((len(topics), expected.shape[1])), np.empty(begins[-1])
 
     def work(documents: tuple[int, int]) -> None:
-        _settle(*documents, bags.ids, bags.counts, bags.offsets, chosen, begins, expected, alpha, theta, norm)
+        _settle(*documents, bags.ids, bags.counts, bags.offsets, topics, begins, expected, alpha, theta, norm)
 
     apply_to_each(work, even_ranges(sizes + 1))
     return theta, norm
@@ -159,7 +159,7 @@ def _settle(
     ids: Any,
     counts: Any,
     offsets: Any,
-    chosen: Any,
+    topics: Any,
     begins: Any,
     expected: Any,
     alpha: float,
@@ -168,15 +168,17 @@ def _settle(
 ) -> None:
     gamma = np.empty(expected.shape[1])
     for n in range(low, high):
-        here = slice(offsets[chosen[n]], offsets[chosen[n] + 1])
-        _document(ids[here], counts[here], expected, alpha, gamma, theta[n], norm[begins[n] : begins[n + 1]])
+        batch = slice(offsets[topics[n]], offsets[topics[n] + 1])
+        _document(
+            ids[batch], counts[batch], expected, alpha, gamma, theta[n], norm[begins[n] : begins[n + 1]]
+        )
 
 
 @numba.njit(cache=True, nogil=True)
-def _gather(ids: Any, counts: Any, offsets: Any, chosen: Any, theta: Any, norm: Any, gathered: Any) -> None:
+def _gather(ids: Any, counts: Any, offsets: Any, topics: Any, theta: Any, norm: Any, gathered: Any) -> None:
     at = 0
-    for n in range(len(chosen)):
-        for i in range(offsets[chosen[n]], offsets[chosen[n] + 1]):
+    for n in range(len(topics)):
+        for i in range(offsets[topics[n]], offsets[topics[n] + 1]):
             for k in range(theta.shape[1]):
                 gathered[ids[i], k] += counts[i] * theta[n, k] / norm[at]
             at += 1

@@ -67,19 +67,19 @@ def _first_of_equals(ids: Any, offsets: Any, order: Any, keys: Any) -> Any:
         kept[k] = offsets[order[k] + 1] > offsets[order[k]]
         before = k - 1
         while kept[k] and before >= 0 and keys[order[before]] == keys[order[k]]:
-            if kept[before] and _same(ids, offsets, order[before], order[k]):
+            if kept[before] and _equal_words(ids, offsets, order[before], order[k]):
                 kept[k] = False
             before -= 1
     return kept
 
 
 @numba.njit(cache=True, nogil=True)
-def _same(ids: Any, offsets: Any, left: int, right: int) -> bool:
-    size = offsets[left + 1] - offsets[left]
+def _equal_words(ids: Any, offsets: Any, first: int, right: int) -> bool:
+    size = offsets[first + 1] - offsets[first]
     if offsets[right + 1] - offsets[right] != size:
         return False
     for i in range(size):  # noqa: SIM110
-        if ids[offsets[left] + i] != ids[offsets[right] + i]:
+        if ids[offsets[first] + i] != ids[offsets[right] + i]:
             return False
     return True
 
@@ -157,7 +157,7 @@ def nearest_batch(
     ids, starts, counted, places, segments, counts = corpus
     lengths = (starts[1:] - starts[:-1]).astype(bound.dtype)
     rows = np.zeros(len(places) + RARE, bound.dtype)
-    least = np.empty((len(lengths) + _BLOCK - 1) // _BLOCK, bound.dtype)
+    bounds = np.empty((len(lengths) + _BLOCK - 1) // _BLOCK, bound.dtype)
     room = np.empty(len(lengths), np.int32)
     letter_rows = np.zeros(max(_largest(letters[0]), _largest(corpus_letters[0])) + 1, np.int32)
     for k in range(len(found_rows)):
@@ -165,8 +165,8 @@ def nearest_batch(
         if len(query) == 0:
             continue
         _count_shared(query, counted, places, segments, counts, shared)
-        _set_bounds(len(query), lengths, shared, bound, least)
-        nearest, found_rows[k, 0] = _search(query, rows, ids, starts, bound, least, room)
+        _set_bounds(len(query), lengths, shared, bound, bounds)
+        nearest, found_rows[k, 0] = _search(query, rows, ids, starts, bound, bounds, room)
         text = _spelled(types[offsets[k] : offsets[k + 1]], letters[0], letters[1])
         other = _spelled(ids[starts[nearest] : starts[nearest + 1]], corpus_letters[0], corpus_letters[1])
         masks = _masks(text, letter_rows)
@@ -199,17 +199,17 @@ def _count_shared(query: Any, counted: Any, places: Any, segments: Any, counts: 
 
 
 @numba.njit(cache=True, nogil=True)
-def _set_bounds(size: int, lengths: Any, shared: Any, bound: Any, least: Any) -> None:
+def _set_bounds(size: int, lengths: Any, shared: Any, bound: Any, bounds: Any) -> None:
     longer = np.searchsorted(lengths, size)
     for s in range(longer):
         bound[s] = size - shared[s]
     for s in range(longer, len(lengths)):
         bound[s] = lengths[s] - shared[s]
-    for b in range(len(least)):
+    for b in range(len(bounds)):
         lowest = bound[b * _BLOCK]
         for s in range(b * _BLOCK, min((b + 1) * _BLOCK, len(bound))):
             lowest = min(lowest, bound[s])
-        least[b] = lowest
+        bounds[b] = lowest
 
 
 @numba.njit(cache=True, nogil=True)
@@ -224,14 +224,14 @@ def _add_shared(counted: Any, n: int, shared: Any) -> None:
 
 
 @numba.njit(cache=True, nogil=True)
-def _search(query: Any, rows: Any, ids: Any, starts: Any, bound: Any, least: Any, room: Any) -> Any:
+def _search(query: Any, rows: Any, ids: Any, starts: Any, bound: Any, bounds: Any, room: Any) -> Any:
     masks = _masks(query, rows)
     highest = max(len(query), starts[-1] - starts[-2])
     histogram = _histogram(bound, highest)
-    nearest, best, low, size = 0, _FAR, least.min(), _FIRST_ROUND
+    nearest, best, low, size = 0, _FAR, bounds.min(), _FIRST_ROUND
     while low <= highest and low < best:
         high = min(_reach(histogram, low, size), best)
-        candidates = _candidates(bound, least, low, high, room)
+        candidates = _candidates(bound, bounds, low, high, room)
         nearest, best = _closest(candidates, nearest, best, ids, starts, bound, rows, masks, len(query))
         low, size = high, size * _GROWTH
     rows[query] = 0
@@ -256,10 +256,10 @@ def _reach(histogram: Any, low: int, size: int) -> int:
 
 
 @numba.njit(cache=True, nogil=True)
-def _candidates(bound: Any, least: Any, low: int, high: int, room: Any) -> Any:
+def _candidates(bound: Any, bounds: Any, low: int, high: int, room: Any) -> Any:
     size = 0
-    for b in range(len(least)):
-        if least[b] < high:
+    for b in range(len(bounds)):
+        if bounds[b] < high:
             for s in range(b * _BLOCK, min((b + 1) * _BLOCK, len(bound))):
                 room[size] = s  # stays where it counts
                 size += (bound[s] >= low) & (bound[s] < high)
@@ -343,10 +343,10 @@ def _distance(text: Any, rows: Any, masks: Any, size: int, limit: int, state: An
         allowed -= 1
         plus, minus = _ONE, _ONE - _ONE
         for b in range(blocks):
-            match, up, down = masks[rows[symbol], b], above[b], below[b]
+            match, upper, down = masks[rows[symbol], b], above[b], below[b]
             vertical, match = match | down, match | minus
-            zero = (((match & up) + up) ^ up) | match
-            rise, fall = down | ~(zero | up), up & zero
+            zero = (((match & upper) + upper) ^ upper) | match
+            rise, fall = down | ~(zero | upper), upper & zero
             if b == blocks - 1:
                 cost += ((rise & last) != 0) - ((fall & last) != 0)
             next_plus, next_minus = rise >> _TOP, fall >> _TOP
@@ -359,23 +359,23 @@ def _distance(text: Any, rows: Any, masks: Any, size: int, limit: int, state: An
 
 
 @numba.njit(cache=True, nogil=True)
-def _finished(text: Any, done: int, up: Any, down: Any, rows: Any, masks: Any, size: int) -> Any:
-    for i in range(done, len(text)):
-        up, down = _step(masks[rows[text[i]]], up, down)
+def _finished(text: Any, completed: int, upper: Any, down: Any, rows: Any, masks: Any, size: int) -> Any:
+    for i in range(completed, len(text)):
+        upper, down = _step(masks[rows[text[i]]], upper, down)
     inside = _ALL >> np.uint64(64 - size)
-    return len(text) + _ones(up & inside) - _ones(down & inside)
+    return len(text) + _count_bits(upper & inside) - _count_bits(down & inside)
 
 
 @numba.njit(cache=True, nogil=True)
-def _step(match: Any, up: Any, down: Any) -> Any:
-    zero = (((match & up) + up) ^ up) | match | down
-    rise, fall = down | ~(zero | up), up & zero
+def _step(match: Any, upper: Any, down: Any) -> Any:
+    zero = (((match & upper) + upper) ^ upper) | match | down
+    rise, fall = down | ~(zero | upper), upper & zero
     rise = (rise << _ONE) | _ONE
     return (fall << _ONE) | ~(zero | rise), rise & zero
 
 
 @numba.njit(cache=True, nogil=True)
-def _ones(bits: Any) -> Any:
+def _count_bits(bits: Any) -> Any:
     bits -= (bits >> _ONE) & _PAIRS
     bits = (bits & _FOURS) + ((bits >> np.uint64(2)) & _FOURS)
     bits = (bits + (bits >> np.uint64(4))) & _BYTES

@@ -28,13 +28,13 @@ class SpelledSegments:
     lengths: Ints
 
     @classmethod
-    def of(cls, words: Sequence[str], ids: Ints, offsets: Longs) -> Self:
+    def build(cls, words: Sequence[str], ids: Ints, offsets: Longs) -> Self:
         """Segments of the words `ids`; segment k is ids[offsets[k]:offsets[k + 1]]."""
         texts = (" ".join(words[i] for i in ids[start:end].tolist()) for start, end in pairwise(offsets))
         ordered = sorted(texts, key=len)
         return cls(ordered, np.fromiter(map(len, ordered), np.int32, len(ordered)))
 
-    def least(self, text: str, best: int) -> int:
+    def distance(self, text: str, best: int) -> int:
         """Least of `best` and the distances from the text to all segments.
 
         Other threads run meanwhile.

@@ -38,7 +38,7 @@ class SentenceNetwork:
 
     into: Singles
     hidden_bias: Singles
-    out: Singles
+    output: Singles
     bias: Singles
 
     def probabilities(self, source: Sets) -> FloatArray:
@@ -47,7 +47,7 @@ class SentenceNetwork:
         In double precision: the same in every batch.
         """
         hidden = np.tanh(source.astype(np.float64) @ self.into.astype(np.float64) + self.hidden_bias)
-        return np.asarray(_logistic(hidden @ self.out.astype(np.float64) + self.bias), np.float64)
+        return np.asarray(_logistic(hidden @ self.output.astype(np.float64) + self.bias), np.float64)
 
 
 def trained(
@@ -86,9 +86,9 @@ def _initial(inputs: int, target: Sets, hidden: int, rng: np.random.Generator) -
 
 def _step(network: SentenceNetwork, source: Sets, target: Singles, rate: float) -> None:
     hidden = np.tanh(source @ network.into + network.hidden_bias)
-    errors = (_logistic(hidden @ network.out + network.bias) - target) * np.float32(rate / len(target))
-    back = (errors @ network.out.T) * (1 - hidden**2)
-    network.out[:] -= hidden.T @ errors
+    errors = (_logistic(hidden @ network.output + network.bias) - target) * np.float32(rate / len(target))
+    back = (errors @ network.output.T) * (1 - hidden**2)
+    network.output[:] -= hidden.T @ errors
     network.bias[:] -= errors.sum(axis=0)
     used = np.unique(source.indices)
     network.into[used] -= source[:, used].T @ back

@@ -33,7 +33,7 @@ class SkipGrams:
             steps.append(keys)
         return cls(pattern, vocabulary, tuple(steps))
 
-    def found(self, ids: Ints) -> NDArray[np.bool_]:
+    def occurrences(self, ids: Ints) -> NDArray[np.bool_]:
         """(n_places,) whether the skip-gram that ends at each place is there; no id below 0 is.
 
         The first places, where the pattern does not fit, have none.

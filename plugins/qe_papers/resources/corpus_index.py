@@ -115,7 +115,7 @@ class CorpusIndex(Resource):
 
     @cached_property
     def _by_characters(self) -> SpelledSegments:
-        return SpelledSegments.of(self.vocabulary.words, self.ids, self.offsets)
+        return SpelledSegments.build(self.vocabulary.words, self.ids, self.offsets)
 
     def nearest(self, tokens: Tokens, *, by_characters: bool = False) -> Nearest:
         """The nearest corpus segments by words, exactly; slices of the batch on all cores.
@@ -151,7 +151,7 @@ class CorpusIndex(Resource):
         if by_characters:
             for row in np.flatnonzero(np.diff(offsets)):
                 text = " ".join(lowered.words(start + int(row)))
-                nearest[row, 1] = self._by_characters.least(text, int(nearest[row, 1]))
+                nearest[row, 1] = self._by_characters.distance(text, int(nearest[row, 1]))
         return nearest
 
 

@@ -144,13 +144,13 @@ class NgramDocuments(Resource):
         """
         if order < 1:
             raise InputError(f"the order of n-grams must be at least 1, but got {order}")
-        text = _as_seen(tokens, case, punctuation)
+        text = _normalised(tokens, case, punctuation)
         vocabulary, ids = encode(text)
         padded, offsets = with_markers(ids, np.asarray(text.offsets), times=order - 1)
         tables = []
-        for done, table in enumerate(ngram_tables(padded, offsets, len(vocabulary), order), start=1):
+        for completed, table in enumerate(ngram_tables(padded, offsets, len(vocabulary), order), start=1):
             tables.append(table)
-            progress("counting n-grams and their segments", done, order + 1)
+            progress("counting n-grams and their segments", completed, order + 1)
         trie = Trie.from_levels([(table.words, table.first) for table in tables])
         counts = np.concatenate([table.counts for table in tables])
         documents = counts - _repeated(padded, offsets, trie)
@@ -184,7 +184,7 @@ class NgramDocuments(Resource):
 
     def look_up(self, tokens: Tokens) -> Padded:
         """The n-grams of texts, in the form that the corpus was counted in."""
-        text = _as_seen(tokens, self.settings["case"], self.settings["punctuation"])
+        text = _normalised(tokens, self.settings["case"], self.settings["punctuation"])
         ids = text.ids_in(self.vocabulary)
         ids = np.where(ids == UNK, -1, ids).astype(np.int32)  # in no n-gram
         padded, offsets = with_markers(ids, np.asarray(text.offsets), times=self.order - 1)
@@ -239,7 +239,7 @@ class NgramDocuments(Resource):
                 raise Damaged(f"its setting `{name}` {mistake}")
 
 
-def _as_seen(tokens: Tokens, case: Case, punctuation: bool) -> Tokens:
+def _normalised(tokens: Tokens, case: Case, punctuation: bool) -> Tokens:
     text = cased(tokens, case)
     if punctuation or not len(text.types):
         return text

@@ -71,7 +71,7 @@ class PhraseWords(Resource):
     vocabulary: Vocabulary
     starts: Longs
     words: Ints
-    _known: dict[Phrase, tuple[Phrase, ...]] = field(default_factory=dict, repr=False)
+    _phrases: dict[Phrase, tuple[Phrase, ...]] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -93,15 +93,15 @@ class PhraseWords(Resource):
         Source: SJTU at WMT12, section 3.2, equations 2 and 3.
         """
         longer = [pattern for pattern in patterns if len(pattern) >= SEGMENT]
-        self._look_up([pattern for pattern in longer if pattern not in self._known])
-        return {pattern: self._known[pattern] for pattern in longer if self._known[pattern]}
+        self._look_up([pattern for pattern in longer if pattern not in self._phrases])
+        return {pattern: self._phrases[pattern] for pattern in longer if self._phrases[pattern]}
 
     def _look_up(self, patterns: Sequence[Phrase]) -> None:
         begins = np.cumsum([0, *map(len, patterns)], dtype=np.int64)
         ids = self.vocabulary.lookup([word for pattern in patterns for word in pattern])
-        ends, found = _similar(ids, begins, np.asarray(self.words), np.asarray(self.starts), self._trigrams)
+        ends, rows = _similar(ids, begins, np.asarray(self.words), np.asarray(self.starts), self._trigrams)
         for pattern, (low, high) in zip(patterns, pairwise(ends.tolist()), strict=True):
-            self._known[pattern] = tuple(self.phrase(place) for place in found[low:high].tolist())
+            self._phrases[pattern] = tuple(self.phrase(place) for place in rows[low:high].tolist())
 
     @cached_property
     def _trigrams(self) -> Trigrams:
@@ -124,16 +124,16 @@ def _similar(
     low, high = np.searchsorted(keys, own, "left"), np.searchsorted(keys, own, "right")
     high[own == 0] = low[own == 0]
     sizes = np.cumsum(np.concatenate(([0], high - low)))[begins]
-    found, counts = np.empty(sizes[-1], np.int32), np.zeros(len(begins), np.int64)
-    _gather(patterns, begins, words, starts, phrases, low, high, found, counts)
+    rows, counts = np.empty(sizes[-1], np.int32), np.zeros(len(begins), np.int64)
+    _gather(patterns, begins, words, starts, phrases, low, high, rows, counts)
     ends = np.cumsum(counts)
-    return ends, found[: ends[-1]]
+    return ends, rows[: ends[-1]]
 
 
 @numba.njit(cache=True, nogil=True)
 def _gather(
     patterns: Any, begins: Any, words: Any, starts: Any, phrases: Any, low: Any, high: Any,
-    found: Any, counts: Any,
+    rows: Any, counts: Any,
 ) -> None:  # fmt: skip
     seen = np.full(len(starts) - 1, -1, np.int64)
     room = np.zeros(
@@ -151,19 +151,19 @@ def _gather(
                     continue
                 seen[phrase] = k
                 if _alike(patterns, begins[k], length, words, starts[phrase], size, room):
-                    found[place] = phrase
+                    rows[place] = phrase
                     place += 1
-        found[begin:place].sort()
+        rows[begin:place].sort()
         counts[k + 1] = place - begin
 
 
 @numba.njit(cache=True, nogil=True)
-def _alike(ones: Any, one: int, m: int, others: Any, other: int, n: int, room: Any) -> bool:
+def _alike(firsts: Any, first: int, m: int, seconds: Any, second: int, n: int, room: Any) -> bool:
     sequence, segment = room  # of the words before; of those that end there
     longest = 0
     for i in range(m):
         for j in range(n):
-            if ones[one + i] == others[other + j]:
+            if firsts[first + i] == seconds[second + j]:
                 sequence[i + 1, j + 1] = sequence[i, j] + 1
                 segment[i + 1, j + 1] = segment[i, j] + 1
                 longest = max(longest, segment[i + 1, j + 1])

@@ -36,8 +36,8 @@ class SampledTopicModelBuilder(Builder):
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "SampledTopicModel":
         """Raises InputError if no word is left."""
         rare = min(self.rare, max(len(corpus) // 100, 1))
-        source = _without(content_words(corpus.source, 1.0, rare), self.source_stop_words)
-        target = _without(content_words(corpus.target, 1.0, rare), self.target_stop_words)
+        source = _without_stop_words(content_words(corpus.source, 1.0, rare), self.source_stop_words)
+        target = _without_stop_words(content_words(corpus.target, 1.0, rare), self.target_stop_words)
         if not len(source.index) and not len(target.index):
             raise InputError(
                 f"no word but stop words occurs in {rare} segments or more",
@@ -50,7 +50,7 @@ class SampledTopicModelBuilder(Builder):
             len(source) + len(target),
             settings,
             self.iterations,
-            lambda done: progress("topic model", done, self.iterations),
+            lambda completed: progress("topic model", completed, self.iterations),
         )
         words = [len(source.index), len(target.index)]
         return SampledTopicModel(
@@ -75,6 +75,6 @@ class SampledTopicModel(TopicModel):
     builder: ClassVar[type[Builder]] = SampledTopicModelBuilder
 
 
-def _without(words: Vocabulary, stop: StopWords) -> Vocabulary:
+def _without_stop_words(words: Vocabulary, stop: StopWords) -> Vocabulary:
     left = frozenset(stop.words)
     return Vocabulary([word for word in words.index if word not in left])

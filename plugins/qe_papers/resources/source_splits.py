@@ -98,5 +98,5 @@ def split_places(source: Tokens, links: Links) -> BoolArray:
     return apart
 
 
-def _codes(left: NDArray[np.int32], right: NDArray[np.int32], size: int) -> Longs:
-    return left.astype(np.int64) * size + right
+def _codes(codes: NDArray[np.int32], right: NDArray[np.int32], size: int) -> Longs:
+    return codes.astype(np.int64) * size + right

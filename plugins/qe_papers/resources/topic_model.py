@@ -50,7 +50,10 @@ class TopicModelBuilder(Builder):
         settings = LdaSettings(self.topics, self.alpha, self.eta, self.passes, seed=self.seed)
         total = self.passes * len(corpus)
         weights = train(
-            bags, len(source) + len(target), settings, lambda done: progress("topic model", done, total)
+            bags,
+            len(source) + len(target),
+            settings,
+            lambda completed: progress("topic model", completed, total),
         )
         words = [len(source.index), len(target.index)]
         return TopicModel(
@@ -133,12 +136,12 @@ def bags_of(tokens: Tokens, vocabulary: Vocabulary) -> Bags:
     return Bags(words, counts, np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))))
 
 
-def joined(left: Bags, right: Bags, shift: int) -> Bags:
+def joined(first: Bags, right: Bags, shift: int) -> Bags:
     """The documents of both sides as one each; ids of the right side move up by `shift`."""
-    lengths = np.stack([np.diff(left.offsets), np.diff(right.offsets)])
+    lengths = np.stack([np.diff(first.offsets), np.diff(right.offsets)])
     offsets = np.concatenate(([0], np.cumsum(lengths.sum(axis=0)))).astype(np.int64)
     ids, counts = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], np.int32)
-    for bags, moved, begin in ((left, 0, offsets[:-1]), (right, shift, offsets[:-1] + lengths[0])):
+    for bags, moved, begin in ((first, 0, offsets[:-1]), (right, shift, offsets[:-1] + lengths[0])):
         sizes = np.diff(bags.offsets)
         at = np.arange(len(bags.ids)) + np.repeat(begin - bags.offsets[:-1], sizes)
         ids[at], counts[at] = bags.ids + moved, bags.counts

@@ -28,16 +28,16 @@ _RANGES = 64  # of words, counted between two reports of progress, for each core
 class TriggersBuilder(Builder):
     """Counts pairs word by word, on all cores: time grows with the pairs of words in segments."""
 
-    given: Side
-    other: Side
+    trigger_side: Side
+    triggered_side: Side
     minimum: int = 5
 
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "Triggers":
-        left, left_sets = _vocabulary(corpus.side(self.given), self.minimum)
-        right, right_sets = left, left_sets
-        if self.given != self.other:
-            right, right_sets = _vocabulary(corpus.side(self.other), self.minimum)
-        places, segments = inverted(left_sets.ids, left_sets.offsets, len(left))
+        trigger_words, left_sets = _vocabulary(corpus.side(self.trigger_side), self.minimum)
+        right, right_sets = trigger_words, left_sets
+        if self.trigger_side != self.triggered_side:
+            right, right_sets = _vocabulary(corpus.side(self.triggered_side), self.minimum)
+        places, segments = inverted(left_sets.ids, left_sets.offsets, len(trigger_words))
         left_counts = np.diff(places)
         right_counts = np.bincount(right_sets.ids, minlength=len(right))
         offsets, columns, counts = [np.zeros(1, np.int64)], [], []
@@ -49,21 +49,21 @@ class TriggersBuilder(Builder):
             )
             return counted
 
-        for (_, stop), (sizes, partners, together) in zip(blocks, side_by_side(count, blocks), strict=True):
+        for (_, stop), (sizes, partners, joint) in zip(blocks, side_by_side(count, blocks), strict=True):
             offsets.append(offsets[-1][-1] + np.cumsum(sizes))
             columns.append(partners)
-            counts.append(together)
-            progress(f"triggers, {self.given} and {self.other}", stop, len(left))
+            counts.append(joint)
+            progress(f"triggers, {self.trigger_side} and {self.triggered_side}", stop, len(trigger_words))
         ends, words = np.concatenate(offsets), np.concatenate(columns)
-        rows = np.repeat(np.arange(len(left)), np.diff(ends))
+        rows = np.repeat(np.arange(len(trigger_words)), np.diff(ends))
         pairs = np.concatenate(counts) / len(corpus)
         values = mutual_information(
             pairs, left_counts[rows] / len(corpus), right_counts[words] / len(corpus)
         ).astype(np.float32)
-        if self.given == self.other:
+        if self.trigger_side == self.triggered_side:
             values[rows == words] = 0.0
         return Triggers(
-            left,
+            trigger_words,
             right,
             ends,
             words,
@@ -94,15 +94,15 @@ class Triggers(Resource):
     }
     builder = TriggersBuilder
 
-    given: Vocabulary
-    other: Vocabulary
+    trigger_side: Vocabulary
+    triggered_side: Vocabulary
     offsets: Longs
     columns: Ints
     values: NDArray[np.float32]
 
     def check_arrays(self) -> None:
         values = (self.values, np.float32)
-        rows(self.offsets, len(self.given), self.columns, len(self.other), values=values)
+        rows(self.offsets, len(self.trigger_side), self.columns, len(self.triggered_side), values=values)
         finite("values", self.values)
 
     def within(self, tokens: Tokens) -> FloatArray:
@@ -112,36 +112,53 @@ class Triggers(Resource):
 
         NaN for a text of fewer than two words. Only for a table of one side.
         """
-        words = WordSets.of(tokens, self.given)
+        words = WordSets.of(tokens, self.trigger_side)
         return ratio(self._sums(words, words), tokens.lengths * (tokens.lengths - 1))
 
-    def across(self, given: Tokens, other: Tokens) -> FloatArray:
+    def across(self, trigger_side: Tokens, triggered_side: Tokens) -> FloatArray:
         """(n,) mean over the words of `given` of their mean I with the words of `other`.
 
         Each word counts as often as it stands.
 
         NaN if one of the two texts is empty.
         """
-        left, right = WordSets.of(given, self.given), WordSets.of(other, self.other)
-        return ratio(self._sums(left, right), given.lengths * other.lengths)
+        trigger_words, right = (
+            WordSets.of(trigger_side, self.trigger_side),
+            WordSets.of(triggered_side, self.triggered_side),
+        )
+        return ratio(self._sums(trigger_words, right), trigger_side.lengths * triggered_side.lengths)
 
-    def _sums(self, left: WordSets, right: WordSets) -> FloatArray:
-        result = np.zeros(len(left.sizes))
+    def _sums(self, trigger_words: WordSets, right: WordSets) -> FloatArray:
+        result = np.zeros(len(trigger_words.sizes))
         table = (self.offsets, self.columns, self.values)
         for first, offsets, cells in pair_values(
-            table, len(self.other), left.ids, left.offsets, right.ids, right.offsets
+            table,
+            len(self.triggered_side),
+            trigger_words.ids,
+            trigger_words.offsets,
+            right.ids,
+            right.offsets,
         ):
-            _add_up(cells, left.counts, left.offsets, right.counts, right.offsets, first, result, offsets)
+            _add_up(
+                cells,
+                trigger_words.counts,
+                trigger_words.offsets,
+                right.counts,
+                right.offsets,
+                first,
+                result,
+                offsets,
+            )
         return result
 
 
-def mutual_information(together: FloatArray, left: FloatArray, right: FloatArray) -> FloatArray:
+def mutual_information(joint: FloatArray, trigger_words: FloatArray, right: FloatArray) -> FloatArray:
     """P(w1, w2) ln(P(w1, w2) / (P(w1) P(w2))), all P above 0.
 
     >>> mutual_information(np.array([0.25, 0.5]), np.array([0.5, 0.5]), np.array([0.5, 0.5])).round(4)
     array([0.    , 0.3466])
     """
-    values: FloatArray = together * np.log(together / (left * right))
+    values: FloatArray = joint * np.log(joint / (trigger_words * right))
     return values
 
 
@@ -158,27 +175,27 @@ def _count_rows(
     start: int, stop: int, places: Any, segments: Any, ids: Any, offsets: Any, width: int, minimum: int
 ) -> Any:
     count, sizes = np.zeros(width, np.int32), np.zeros(stop - start, np.int64)
-    columns, together, n = np.empty(1 << 16, np.int32), np.empty(1 << 16, np.int32), 0
+    columns, joint, n = np.empty(1 << 16, np.int32), np.empty(1 << 16, np.int32), 0
     for word in range(start, stop):
         for p in range(places[word], places[word + 1]):
             for i in range(offsets[segments[p]], offsets[segments[p] + 1]):
                 count[ids[i]] += 1
         if n + width > len(columns):
             columns = np.concatenate((columns, np.empty(len(columns) + width, np.int32)))
-            together = np.concatenate((together, np.empty(len(together) + width, np.int32)))
-        for other in range(width):
-            if count[other] >= minimum:
-                columns[n], together[n] = other, count[other]
+            joint = np.concatenate((joint, np.empty(len(joint) + width, np.int32)))
+        for triggered_side in range(width):
+            if count[triggered_side] >= minimum:
+                columns[n], joint[n] = triggered_side, count[triggered_side]
                 n += 1
                 sizes[word - start] += 1
-            count[other] = 0
-    return sizes, columns[:n].copy(), together[:n].copy()
+            count[triggered_side] = 0
+    return sizes, columns[:n].copy(), joint[:n].copy()
 
 
 @numba.njit(cache=True, nogil=True)
 def _add_up(
     cells: Any,
-    left: Any,
+    trigger_words: Any,
     left_offsets: Any,
     right: Any,
     right_offsets: Any,
@@ -190,5 +207,5 @@ def _add_up(
         text, c = first + k, offsets[k]
         for i in range(left_offsets[text], left_offsets[text + 1]):
             for j in range(right_offsets[text], right_offsets[text + 1]):
-                result[text] += cells[c] * left[i] * right[j]
+                result[text] += cells[c] * trigger_words[i] * right[j]
                 c += 1

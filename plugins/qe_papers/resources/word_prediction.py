@@ -50,9 +50,9 @@ class WordPredictionBuilder(Builder):
             _vectors(right, target, self.hashed),
             self.pairs,
             self.training,
-            lambda done: progress("word prediction", done, total),
+            lambda completed: progress("word prediction", completed, total),
         )
-        weights = (network.into, network.hidden_bias, network.out, network.bias)
+        weights = (network.into, network.hidden_bias, network.output, network.bias)
         return WordPrediction(
             source, target, *weights, settings=self.settings, corpus_fingerprint=corpus.fingerprint
         )
@@ -83,7 +83,7 @@ class WordPrediction(Resource):
     target: Vocabulary
     into: NDArray[np.float32]
     hidden_bias: NDArray[np.float32]
-    out: NDArray[np.float32]
+    output: NDArray[np.float32]
     bias: NDArray[np.float32]
 
     def check_arrays(self) -> None:
@@ -94,7 +94,7 @@ class WordPrediction(Resource):
             raise Damaged("`hidden_bias` must have at least one entry, but has none")
         for name, array, *shape in (
             ("into", self.into, inputs, hidden), ("hidden_bias", self.hidden_bias, hidden),
-            ("out", self.out, hidden, outputs), ("bias", self.bias, outputs),
+            ("out", self.output, hidden, outputs), ("bias", self.bias, outputs),
         ):  # fmt: skip
             typed(name, array, np.float32, *shape)
             finite(name, array)
@@ -110,7 +110,7 @@ class WordPrediction(Resource):
             _vectors(plain(source), self.source, hashed),
             _vectors(plain(target), self.target, hashed),
         )
-        network = SentenceNetwork(self.into, self.hidden_bias, self.out, self.bias)
+        network = SentenceNetwork(self.into, self.hidden_bias, self.output, self.bias)
         distances, means = np.empty(len(source)), np.empty(len(source))
         for low in range(0, len(source), _ROWS):
             rows = slice(low, low + _ROWS)
@@ -120,8 +120,8 @@ class WordPrediction(Resource):
         return np.where(known, distances, np.nan), np.where(known, np.exp(means), np.nan)
 
 
-def _words(kept: KeptWords | None) -> Vocabulary:
-    return Vocabulary([] if kept is None else kept.words)
+def _words(allowed_words: KeptWords | None) -> Vocabulary:
+    return Vocabulary([] if allowed_words is None else allowed_words.words)
 
 
 def _vectors(tokens: Tokens, vocabulary: Vocabulary, hashed: bool) -> Sets:

@@ -26,10 +26,10 @@ def without_reference(statistics: FloatArray) -> FloatArray:
 
     These are its length and the matches.
     """
-    known = statistics.copy()
-    known[..., REFERENCE_LENGTH] = np.nan
-    known[..., MATCHED] = np.nan
-    return known
+    known_features = statistics.copy()
+    known_features[..., REFERENCE_LENGTH] = np.nan
+    known_features[..., MATCHED] = np.nan
+    return known_features
 
 
 def targets(statistics: FloatArray) -> FloatArray:
@@ -82,13 +82,13 @@ class BleuModel:
         bounds = {"longest": float(np.nanmax(ratio)), "shortest": float(np.nanmin(ratio))}
         return type(self)(self.learner, self.params, self.seed, tuple(fitted), **bounds)
 
-    def predict(self, features: pd.DataFrame, known: FloatArray) -> FloatArray:
+    def predict(self, features: pd.DataFrame, known_features: FloatArray) -> FloatArray:
         """(n, 10) statistics: reference length and matches as predicted, the rest from `known`."""
         predicted = np.column_stack([pipeline.predict(features) for pipeline in self.fitted])
-        statistics = known.copy()
-        statistics[:, MATCHED] = np.clip(predicted[:, :ORDER], 0.0, 1.0) * known[:, TOTAL]
+        statistics = known_features.copy()
+        statistics[:, MATCHED] = np.clip(predicted[:, :ORDER], 0.0, 1.0) * known_features[:, TOTAL]
         ratio = np.clip(predicted[:, ORDER], self.shortest, self.longest)
-        statistics[:, REFERENCE_LENGTH] = ratio * known[:, 0]
+        statistics[:, REFERENCE_LENGTH] = ratio * known_features[:, 0]
         return statistics
 
 

@@ -20,7 +20,7 @@ def write(
     folder: Path,
     translations: Translations,
     preferences: Mapping[str, Preferences],
-    by: By,
+    granularity: By,
     selection: Selection | None = None,
 ) -> None:
     """Writes into `folder`, each file atomically.
@@ -33,9 +33,9 @@ def write(
     folder.mkdir(parents=True, exist_ok=True)
     systems = translations.names
     for name, preference in preferences.items():
-        choice = preference.choice(by, translations.documents)
+        choice = preference.choice(granularity, translations.documents)
         with atomic_file(folder / f"{name}.txt") as path:
-            path.write_text("".join(f"{line}\n" for line in translations.chosen(choice)), "utf-8")
+            path.write_text("".join(f"{line}\n" for line in translations.lines(choice)), "utf-8")
         rows = zip(range(1, len(translations) + 1), translations.documents, strict=True)
         _table(
             folder / f"{name}.tsv", ("segment", "document"), rows, [systems[i] for i in choice], systems,
@@ -54,12 +54,12 @@ def _table(
     path: Path,
     keys: Sequence[str],
     rows: Iterable[tuple[Any, ...]],
-    chosen: Sequence[str],
+    system_names: Sequence[str],
     systems: Sequence[str],
     preferences: FloatArray,
 ) -> None:
     with atomic_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, delimiter="\t", lineterminator="\n")
         writer.writerow([*keys, "chosen", *systems])
-        for key, name, values in zip(rows, chosen, preferences.T, strict=True):
+        for key, name, values in zip(rows, system_names, preferences.T, strict=True):
             writer.writerow([*key, name, *(exact(value) for value in values)])

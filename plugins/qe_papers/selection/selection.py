@@ -110,8 +110,8 @@ class Translations:
         """
         texts = [Texts.of(output) for output in self.systems.values()]
         sums = [
-            metric.statistics(own, [other for other in texts if other is not own]).sum(axis=0)
-            for own in texts
+            metric.statistics(system_sums, [other for other in texts if other is not system_sums]).sum(axis=0)
+            for system_sums in texts
         ]
         return metric.aggregate(np.stack(sums))
 
@@ -121,15 +121,15 @@ class Translations:
         return [
             Segments(
                 self.source,
-                own,
+                system_sums,
                 *tokenizers,
                 doc_id=self.documents,
                 pseudo_reference=outputs[1 if number == 0 else 0],
             )
-            for number, own in enumerate(outputs)
+            for number, system_sums in enumerate(outputs)
         ]
 
-    def chosen(self, choice: Rows) -> tuple[str, ...]:
+    def lines(self, choice: Rows) -> tuple[str, ...]:
         """(n,) the translations of the systems whose numbers `choice` holds."""
         outputs = list(self.systems.values())
         return tuple(outputs[number][i] for i, number in enumerate(choice))
@@ -146,9 +146,9 @@ class Preferences:
     segments: FloatArray
     documents: FloatArray
 
-    def choice(self, by: By, documents: Sequence[str]) -> Rows:
+    def choice(self, granularity: By, documents: Sequence[str]) -> Rows:
         """(n,) numbers of the systems chosen; ties go to the system named first."""
-        return _highest(self.segments if by == "segment" else self.documents, by, documents)
+        return _highest(self.segments if granularity == "segment" else self.documents, granularity, documents)
 
 
 def cross_validated(
@@ -179,11 +179,11 @@ def cross_validated(
     }
     for number, fold in enumerate(_folds(translations, folds, seed)):
         progress("cross-validation", number, folds)
-        own, other = _outputs(extraction, splits, statistics, agreement, fold)
+        system_sums, other = _outputs(extraction, splits, statistics, agreement, fold)
         documents = [translations.documents[i] for i in fold[1]]
         columns = [names.index(name) for name in document_names(documents)]
         for name, chooser in choosers.items():
-            fitted = chooser.fit(own)
+            fitted = chooser.fit(system_sums)
             chosen[name].segments[:, fold[1]] = fitted.preferences(other)
             chosen[name].documents[:, columns] = fitted.document_preferences(other, documents)
     return chosen
@@ -203,7 +203,7 @@ def _outputs(
     train, held_out = fold
     tables = [extraction.fold(split, train, held_out) for split in splits]
     return (
-        Outputs(tuple(own for own, _ in tables), statistics[:, train], agreement),
+        Outputs(tuple(system_sums for system_sums, _ in tables), statistics[:, train], agreement),
         Outputs(tuple(other for _, other in tables), without_reference(statistics[:, held_out]), agreement),
     )
 
@@ -233,11 +233,11 @@ def applied(
     tables = [extraction.fit_and_score(split, segments) for split, segments in pairs]
     texts = [Texts.of(output) for output in new.systems.values()]
     known = np.stack([bleu.statistics(text, [text]) for text in texts])
-    own = Outputs(tuple(table for table, _ in tables), statistics, translations.agreement(bleu))
+    system_sums = Outputs(tuple(table for table, _ in tables), statistics, translations.agreement(bleu))
     other = Outputs(tuple(table for _, table in tables), without_reference(known), new.agreement(bleu))
     chosen = {}
     for name, chooser in choosers.items():
-        fitted = chooser.fit(own)
+        fitted = chooser.fit(system_sums)
         by_document = fitted.document_preferences(other, new.documents)
         chosen[name] = Preferences(fitted.preferences(other), by_document)
     return chosen
@@ -306,7 +306,7 @@ class Selection:
     """
 
     translations: Translations
-    by: By
+    granularity: By
     best: str
     scores: Mapping[str, Mapping[str, float]]
     shares: Mapping[str, FloatArray]
@@ -323,7 +323,7 @@ class Selection:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "by": self.by,
+            "by": self.granularity,
             "segments": len(self.translations),
             "documents": len(document_names(self.translations.documents)),
             "best": self.best,
@@ -352,7 +352,7 @@ def select(
     metrics: Mapping[str, TextMetric],
     *,
     bleu: Bleu | None = None,
-    by: By = "segment",
+    granularity: By = "segment",
     folds: int = 10,
     samples: int = 10_000,
     correction: str = "holm",
@@ -377,9 +377,10 @@ def select(
         translations, extraction, choosers, statistics, tokenizers,
         bleu=bleu, folds=folds, seed=seed, progress=progress,
     )  # fmt: skip
-    choices = {ORACLE: oracle(statistics, bleu, by, translations.documents)}
+    choices = {ORACLE: oracle(statistics, bleu, granularity, translations.documents)}
     choices |= {
-        name: preference.choice(by, translations.documents) for name, preference in preferences.items()
+        name: preference.choice(granularity, translations.documents)
+        for name, preference in preferences.items()
     }
     whole = bleu.aggregate(statistics.sum(axis=1))
     best = translations.names[int(np.argmax(whole))]
@@ -396,9 +397,9 @@ def select(
     }
     return Selection(
         translations,
-        by,
+        granularity,
         best,
-        _scores(translations, choices, metrics, by, seed),
+        _scores(translations, choices, metrics, granularity, seed),
         {name: shares(choice, len(translations.names)) for name, choice in choices.items()},
         choices,
         preferences,
@@ -417,20 +418,20 @@ def select(
     )
 
 
-def oracle(statistics: FloatArray, bleu: Bleu, by: By, documents: Sequence[str]) -> Rows:
+def oracle(statistics: FloatArray, bleu: Bleu, granularity: By, documents: Sequence[str]) -> Rows:
     """(n,) the system with the highest true BLEU of the segment or its document.
 
     Ties go to the first system.
     """
-    if by == "segment":
-        return _highest(bleu.segment_scores(statistics), by, documents)
+    if granularity == "segment":
+        return _highest(bleu.segment_scores(statistics), granularity, documents)
     sums = np.stack([document_statistics(rows, documents) for rows in statistics])
-    return _highest(bleu.aggregate(sums), by, documents)
+    return _highest(bleu.aggregate(sums), granularity, documents)
 
 
-def _highest(values: FloatArray, by: By, documents: Sequence[str]) -> Rows:
+def _highest(values: FloatArray, granularity: By, documents: Sequence[str]) -> Rows:
     best = np.asarray(np.argmax(values, axis=0), np.int64)
-    return best if by == "segment" else best[group_index(documents, len(documents))[0]]
+    return best if granularity == "segment" else best[group_index(documents, len(documents))[0]]
 
 
 def shares(choice: Rows, systems: int) -> FloatArray:
@@ -438,7 +439,7 @@ def shares(choice: Rows, systems: int) -> FloatArray:
     return np.bincount(choice, minlength=systems) / len(choice)
 
 
-def divergence(own: FloatArray, reference: FloatArray) -> float:
+def divergence(system_sums: FloatArray, reference: FloatArray) -> float:
     """Kullback-Leibler divergence D(own || reference) in nats.
 
     It is infinite if `reference` lacks a system.
@@ -446,10 +447,10 @@ def divergence(own: FloatArray, reference: FloatArray) -> float:
     >>> round(100 * divergence(np.array([.639, .361]), np.array([.345, .655])), 2)
     17.88
     """
-    used = own > 0
+    used = system_sums > 0
     if (reference[used] == 0).any():
         return float("inf")
-    return float((own[used] * np.log(own[used] / reference[used])).sum())
+    return float((system_sums[used] * np.log(system_sums[used] / reference[used])).sum())
 
 
 def choose_by_model(model: Model, translations: Translations) -> Preferences:
@@ -479,7 +480,7 @@ def _check_independent(model: Model, system: str, segments: Segments) -> None:
     if segments.pseudo_reference is None:
         return
     pairs = zip(segments.target, segments.pseudo_reference, strict=True)
-    same = np.mean([own.split() == other.split() for own, other in pairs])
+    same = np.mean([system_sums.split() == other.split() for system_sums, other in pairs])
     if same >= _SAME_ENGINE:
         raise InputError(
             f"{percent(float(same), 0)} of the translations of '{system}' are the pseudo-references of the"
@@ -498,7 +499,7 @@ def _tests(
     progress: Progress,
 ) -> tuple[Pair, ...]:
     methods = [
-        System(name, (Texts.of(translations.chosen(choice), name),))
+        System(name, (Texts.of(translations.lines(choice), name),))
         for name, choice in choices.items()
         if name != ORACLE
     ]
@@ -515,13 +516,13 @@ def _scores(
     translations: Translations,
     choices: Mapping[str, Rows],
     metrics: Mapping[str, TextMetric],
-    by: By,
+    granularity: By,
     seed: int,
 ) -> dict[str, dict[str, float]]:
     numbers = np.arange(len(translations))
     systems = range(len(translations.names))
     alone = {name: np.full(len(numbers), i) for i, name in enumerate(translations.names)}
-    draws = _random_choices(translations, by, seed)
+    draws = _random_choices(translations, granularity, seed)
     scores: dict[str, dict[str, float]] = {name: {} for name in (*alone, RANDOM, *choices)}
     for metric_name, metric in metrics.items():
         statistics = translations.statistics(metric)
@@ -532,9 +533,9 @@ def _scores(
     return scores
 
 
-def _random_choices(translations: Translations, by: By, seed: int) -> Rows:
+def _random_choices(translations: Translations, granularity: By, seed: int) -> Rows:
     rng, systems = np.random.default_rng(seed), len(translations.names)
-    if by == "segment":
+    if granularity == "segment":
         return rng.integers(0, systems, (_DRAWS, len(translations)))
     index, count = group_index(translations.documents, len(translations))
     return rng.integers(0, systems, (_DRAWS, count))[:, index]

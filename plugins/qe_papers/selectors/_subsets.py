@@ -64,7 +64,7 @@ def _sweep(A: Any, pivot: int, reverse: bool) -> None:
 @numba.njit(cache=True, nogil=True)
 def exhaustive_scores(
     moments: Any,
-    held: Any,
+    held_out_sums: Any,
     starts: Any,
     means: Any,
     gold: Any,
@@ -80,9 +80,9 @@ def exhaustive_scores(
     means    (n,) the mean train label
     scores   (subsets,) is filled; the empty subset gets -inf
     """
-    k = held.shape[1]
+    k = held_out_sums.shape[1]
     current = moments.copy()
-    predicted = np.empty(len(held))
+    predicted = np.empty(len(held_out_sums))
     mask = first ^ (first >> 1)
     for s in range(len(moments)):
         for j in range(k):
@@ -100,13 +100,13 @@ def exhaustive_scores(
         if mask == 0:
             scores[i] = -np.inf
             continue
-        _predict(current, held, starts, means, mask, predicted)
+        _predict(current, held_out_sums, starts, means, mask, predicted)
         scores[i] = _quality(predicted, gold, weights, metric)
 
 
 @numba.njit(cache=True, nogil=True)
-def _predict(current: Any, held: Any, starts: Any, means: Any, mask: int, predicted: Any) -> None:
-    k = held.shape[1]
+def _predict(current: Any, held_out_sums: Any, starts: Any, means: Any, mask: int, predicted: Any) -> None:
+    k = held_out_sums.shape[1]
     used = np.empty(k, np.int64)
     size = 0
     for j in range(k):
@@ -117,14 +117,14 @@ def _predict(current: Any, held: Any, starts: Any, means: Any, mask: int, predic
         for i in range(starts[s], starts[s + 1]):
             total = means[i]
             for u in range(size):
-                total += held[i, used[u]] * current[s, used[u], k]
+                total += held_out_sums[i, used[u]] * current[s, used[u], k]
             predicted[i] = total
 
 
 @numba.njit(cache=True, nogil=True)
 def listed_scores(
     moments: Any,
-    held: Any,
+    held_out_sums: Any,
     starts: Any,
     means: Any,
     gold: Any,
@@ -134,8 +134,8 @@ def listed_scores(
     scores: Any,
 ) -> None:
     """Scores the subsets listed as rows of column numbers (subsets, size), one by one."""
-    k, size = held.shape[1], subsets.shape[1]
-    predicted = np.empty(len(held))
+    k, size = held_out_sums.shape[1], subsets.shape[1]
+    predicted = np.empty(len(held_out_sums))
     gram, right = np.empty((size, size)), np.empty(size)
     for i in range(len(subsets)):
         chosen = subsets[i]
@@ -148,6 +148,6 @@ def listed_scores(
             for row in range(starts[s], starts[s + 1]):
                 total = means[row]
                 for a in range(size):
-                    total += held[row, chosen[a]] * beta[a]
+                    total += held_out_sums[row, chosen[a]] * beta[a]
                 predicted[row] = total
         scores[i] = _quality(predicted, gold, weights, metric)

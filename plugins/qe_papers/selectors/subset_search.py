@@ -106,7 +106,7 @@ class SubsetSearch(Selector):
 
     def fit(self, X: Any, y: Any) -> Self:
         X, y = training_data(self, X, y)
-        later = self._later()
+        later = self._expandable()
         if not later.any():
             self._search(X, y, np.ones(X.shape[1], np.bool_))
             return self
@@ -115,7 +115,7 @@ class SubsetSearch(Selector):
         self._search(X, y, self.first_ | later)
         return self
 
-    def _later(self) -> BoolArray:
+    def _expandable(self) -> BoolArray:
         later = np.zeros(self.n_features_in_, np.bool_)
         for pattern in self.second:
             later |= matching(pattern, column_names(self))
@@ -154,31 +154,31 @@ class SubsetSearch(Selector):
             raise InputError(
                 f"cannot optimise '{self.metric}'", remedy=f"known: {', '.join(sorted(METRIC_CODES))}"
             )
-        most = _MOST_EXHAUSTIVE if self.learner is None else _MOST_REFITTED
-        if self.search == "exhaustive" and k > most:
+        max_subsets = _MOST_EXHAUSTIVE if self.learner is None else _MOST_REFITTED
+        if self.search == "exhaustive" and k > max_subsets:
             raise InputError(f"2^{k} subsets are too many", remedy="use `search: beam`, or select before")
 
     def _beam(self, scorer: "_Scorer", k: int) -> tuple[BoolArray, FloatArray]:
-        seen: dict[tuple[int, ...], float] = {}
+        scores: dict[tuple[int, ...], float] = {}
         front: list[tuple[int, ...]] = [()]
         for size in range(1, min(self.max_features, k) + 1):
             grown = {tuple(sorted((*subset, j))) for subset in front for j in range(k) if j not in subset}
-            _add(scorer, grown, seen)
-            front = self._best(seen, size)
+            _add(scorer, grown, scores)
+            front = self._best(scores, size)
             if size > 2:
                 shrunk = {tuple(j for j in subset if j != out) for subset in front for out in subset}
-                _add(scorer, shrunk, seen)
-                regrown = self._best(seen, size - 1)
+                _add(scorer, shrunk, scores)
+                regrown = self._best(scores, size - 1)
                 again = {tuple(sorted((*s, j))) for s in regrown for j in range(k) if j not in s}
-                _add(scorer, again, seen)
-                front = self._best(seen, size)
-        subsets = np.zeros((len(seen), k), np.bool_)
-        for row, subset in zip(subsets, seen, strict=True):
+                _add(scorer, again, scores)
+                front = self._best(scores, size)
+        subsets = np.zeros((len(scores), k), np.bool_)
+        for row, subset in zip(subsets, scores, strict=True):
             row[list(subset)] = True
-        return subsets, np.asarray(list(seen.values()))
+        return subsets, np.asarray(list(scores.values()))
 
-    def _best(self, seen: Mapping[tuple[int, ...], float], size: int) -> list[tuple[int, ...]]:
-        sized = [(-score, subset) for subset, score in seen.items() if len(subset) == size]
+    def _best(self, scores: Mapping[tuple[int, ...], float], size: int) -> list[tuple[int, ...]]:
+        sized = [(-score, subset) for subset, score in scores.items() if len(subset) == size]
         return [subset for _, subset in sorted(sized)[: self.width]]
 
 
@@ -198,7 +198,7 @@ def voted(subsets: BoolArray, vote: int) -> BoolArray:
 class _Scorer(Protocol):
     def listed(self, subsets: Sequence[Subset]) -> FloatArray: ...
 
-    def all_best(self, most: int) -> tuple[BoolArray, FloatArray]: ...
+    def all_best(self, max_subsets: int) -> tuple[BoolArray, FloatArray]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,7 +213,7 @@ class _Linear:
         listed_scores(*self.problem, self.metric, np.asarray(subsets, np.int64), scores)
         return scores
 
-    def all_best(self, most: int) -> tuple[BoolArray, FloatArray]:
+    def all_best(self, max_subsets: int) -> tuple[BoolArray, FloatArray]:
         scores = np.empty(2**self.k)
         starts = range(0, len(scores), _CHUNK)
 
@@ -222,7 +222,7 @@ class _Linear:
 
         with ThreadPoolExecutor(_workers(self.n_jobs)) as pool:
             list(pool.map(run, starts))
-        size = min(most, len(scores) - 1)
+        size = min(max_subsets, len(scores) - 1)
         best = np.sort(np.argpartition(-scores, size - 1)[:size])
         masks = best ^ (best >> 1)
         return np.asarray(masks[:, None] >> np.arange(self.k) & 1, np.bool_), scores[best]
@@ -245,16 +245,16 @@ class _Refitted:
         taken = np.isin(np.arange(self.X.shape[1]), subset)
         return self.judge.score(held_out_predictions(self.estimator, self.X, self.y, self.parts, taken))
 
-    def all_best(self, most: int) -> tuple[BoolArray, FloatArray]:
+    def all_best(self, max_subsets: int) -> tuple[BoolArray, FloatArray]:
         k = self.X.shape[1]
         masks = np.asarray(np.arange(1, 2**k)[:, None] >> np.arange(k) & 1, np.bool_)
         return masks, self.listed([tuple(np.flatnonzero(mask).tolist()) for mask in masks])
 
 
-def _add(scorer: _Scorer, wanted: set[Subset], seen: dict[Subset, float]) -> None:
-    new = sorted(wanted - seen.keys())
+def _add(scorer: _Scorer, wanted: set[Subset], scores: dict[Subset, float]) -> None:
+    new = sorted(wanted - scores.keys())
     if new:
-        seen.update(zip(new, scorer.listed(new).tolist(), strict=True))
+        scores.update(zip(new, scorer.listed(new).tolist(), strict=True))
 
 
 # moments, held, starts, means, gold, weights: as `exhaustive_scores` takes them

@@ -116,10 +116,10 @@ class _Unmatched(InputError):
     pass
 
 
-def _nodes(lines: Sequence[str], before: int, path: Path) -> Iterator[tuple[int, Node]]:
+def _nodes(lines: Sequence[str], offset: int, path: Path) -> Iterator[tuple[int, Node]]:
     open_: list[list[str | Node]] = []
     first = words = 0
-    for number, line in enumerate(lines, start=before + 1):
+    for number, line in enumerate(lines, start=offset + 1):
         for piece in _PIECES.findall(line):
             if piece == "(":
                 first, words = (first, words) if open_ else (number, 0)

@@ -60,7 +60,7 @@ class Level:
     )
 
     @classmethod
-    def of(cls, counts: Counts) -> "Level":
+    def build(cls, counts: Counts) -> "Level":
         return cls(grammar_of(counts), Lexicon(counts.words))
 
     def emissions(self, words: Sequence[str]) -> Emissions:
@@ -72,7 +72,7 @@ class Level:
     def _of_word(self, word: str) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         key = self.lexicon.key(word)
         if key not in self._by_key:
-            tags = self.lexicon.of(word)
+            tags = self.lexicon.tags(word)
             places = np.array([self.grammar.index[symbol] for symbol, _ in tags], np.int32)
             self._by_key[key] = places, np.array([score for _, score in tags], np.float32)
         return self._by_key[key]
@@ -92,15 +92,15 @@ class ChartParser:
 
     @cached_property
     def fine(self) -> Level:
-        return self._by_kind(Level.of(self.counts))
+        return self._by_kind(Level.build(self.counts))
 
     @cached_property
     def plain(self) -> Level:
-        return self._by_kind(Level.of(self.counts.renamed(plain_name)))
+        return self._by_kind(Level.build(self.counts.renamed(plain_name)))
 
     @cached_property
     def coarse(self) -> Level:
-        return Level.of(self.counts.renamed(kind_name))
+        return Level.build(self.counts.renamed(kind_name))
 
     @cached_property
     def _groups(self) -> Grouped:
@@ -122,12 +122,12 @@ class ChartParser:
         index = self.coarse.grammar.index
         return np.array([index[kind_name(symbol)] for symbol in level.grammar.symbols], np.int32)
 
-    def parse_all(self, texts: Tokens, n_best: int = 1, shown: Hashes | None = None) -> Iterator[Parse]:
+    def parse_all(self, texts: Tokens, n_best: int = 1, hashes: Hashes | None = None) -> Iterator[Parse]:
         """The best trees of every text, `n_best` at most, as the guide says, if there is one.
 
         shown  what the distinct words show (`qe_treebanks.words`), where that is known
         """
-        limits = repeat(None) if self.guide is None else self.guide.limits(texts, shown)
+        limits = repeat(None) if self.guide is None else self.guide.limits(texts, hashes)
         for i, of_text in zip(range(len(texts)), limits, strict=False):
             yield self.parse(texts.words(i), n_best, of_text)
 

@@ -38,9 +38,9 @@ class ChoiceModel:
     candidates: Ids
     starts: Longs
 
-    def predict(self, tokens: Tokens, tags: Ids, shown: Hashes | None = None) -> Ids:
+    def predict(self, tokens: Tokens, tags: Ids, hashes: Hashes | None = None) -> Ids:
         """(n_tokens,) index into `labels`; `tags` are indices into the model's."""
-        words = attributes(tokens.types) if shown is None else shown
+        words = attributes(tokens.types) if hashes is None else hashes
         mask = np.uint64(len(self.weights) - len(self.labels) - 1)
         result = np.empty(len(tokens.ids), np.int32)
         _predict(

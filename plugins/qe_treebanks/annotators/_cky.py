@@ -192,7 +192,14 @@ def inside(
 
 @njit(cache=True, nogil=True)
 def outside(
-    n: int, root: int, base: Floats, top: Floats, bounds: Longs, lists: Ints, rules: Rules, least: float
+    n: int,
+    root: int,
+    base: Floats,
+    top: Floats,
+    bounds: Longs,
+    lists: Ints,
+    rules: Rules,
+    log_threshold: float,
 ) -> tuple[Floats, Floats]:
     """Best outside scores of bases and tops, (rows, S) each.
 
@@ -215,7 +222,7 @@ def outside(
                 best = around[symbol] + rules.stay[symbol]
                 for c in range(rules.below[symbol], rules.below[symbol + 1]):
                     best = max(best, around[rules.tops[c]] + rules.chains[c])
-                if best + inner[symbol] >= least:
+                if best + inner[symbol] >= log_threshold:
                     row[symbol] = best
                     viable = True
             if not viable:

@@ -57,10 +57,10 @@ def _read(path: Path) -> Iterator[Tagged]:
             words.append(cells[0])
             tags.append(cells[-1])
         elif words:
-            yield Tagged(words, begun(tags))
+            yield Tagged(words, normalised(tags))
             words, tags = [], []
     if words:
-        yield Tagged(words, begun(tags))
+        yield Tagged(words, normalised(tags))
 
 
 def _of_conllu(path: Path) -> Iterator[Tagged]:
@@ -76,7 +76,7 @@ def _of_conllu(path: Path) -> Iterator[Tagged]:
                     remedy="give NER=O, NER=B-PER, ...",
                 )
             _check(tag, sentence.location)
-        yield Tagged(words, begun(tags))
+        yield Tagged(words, normalised(tags))
 
 
 def _check(tag: str, location: str) -> None:
@@ -84,7 +84,7 @@ def _check(tag: str, location: str) -> None:
         raise InputError(f"an entity tag must be O, B-TYPE or I-TYPE, but is {tag[:40]!r}", location=location)
 
 
-def begun(tags: Sequence[str]) -> list[str]:
+def normalised(tags: Sequence[str]) -> list[str]:
     """The tags with `B-` at the beginning of every entity.
 
     >>> begun(["I-PER", "I-PER", "I-LOC", "O", "B-LOC"])

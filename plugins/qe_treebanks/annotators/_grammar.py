@@ -69,19 +69,19 @@ def counted(trees: Iterable[tuple[Node, int]], vertical: int = 2, horizontal: in
     return counts
 
 
-def _named(node: Node, above: Sequence[str], vertical: int) -> str:
+def _symbol(node: Node, above: Sequence[str], vertical: int) -> str:
     if UP in node.label or node.label.startswith((STEP, TAG)):
         raise InputError(f"the label {node.label!r} has a sign of this program's own: {UP}, {STEP} or {TAG}")
     return UP.join(((TAG if node.word else "") + node.label, *above[: vertical - 1]))
 
 
 def _count(node: Node, above: tuple[str, ...], vertical: int, horizontal: int, counts: Counts, n: int) -> str:
-    top = symbol = _named(node, above, vertical)
+    top = symbol = _symbol(node, above, vertical)
     chain: list[str] = []
     while len(node.children) == 1:
         above = (node.label, *above)[:vertical]
         node = node.children[0]
-        symbol = _named(node, above, vertical)
+        symbol = _symbol(node, above, vertical)
         chain.append(symbol)
     if chain:
         counts.chains[top, tuple(chain[:-1]), symbol] += n

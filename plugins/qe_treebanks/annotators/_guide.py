@@ -78,12 +78,12 @@ class Guide:
         """Kinds of tags."""
         return tuple(dict.fromkeys(label.removesuffix(_END) for label in self.model.labels))
 
-    def limits(self, tokens: Tokens, shown: Hashes | None = None) -> Iterator[Limits]:
+    def limits(self, tokens: Tokens, hashes: Hashes | None = None) -> Iterator[Limits]:
         """Limits of each text, from the labels near its best labelling.
 
         The last word of a text always ends a constituent.
         """
-        near = self.model.near(tokens, MARGIN, shown)
+        near = self.model.near(tokens, MARGIN, hashes)
         kinds = self.kinds
         places = np.array([kinds.index(label.removesuffix(_END)) for label in self.model.labels])
         closing = np.array([label.endswith(_END) for label in self.model.labels])

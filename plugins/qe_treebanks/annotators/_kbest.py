@@ -54,7 +54,7 @@ def k_best(
     bounds: Longs,
     lists: Ints,
     rules: Rules,
-    least: float,
+    log_threshold: float,
 ) -> tuple[Floats, NDArray[np.int64], Longs]:
     """The best derivations: scores, nodes, and (m + 1,) where each begins.
 
@@ -110,7 +110,7 @@ def k_best(
                         other = above[second, right]
                         if cell < 0 or other < 0:
                             continue
-                        enough = least - _SLACK - out_base[row, rules.parents[r]]
+                        enough = log_threshold - _SLACK - out_base[row, rules.parents[r]]
                         for a in range(filled[one]):
                             for b in range(min(filled[other], k // (a + 1))):
                                 score = scores[one, a] + scores[other, b] + rules.scores[r]

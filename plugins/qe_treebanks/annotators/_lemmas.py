@@ -41,11 +41,13 @@ class Lemmas:
             for more in (morphology, ""):
                 for length in range(min(_LONGEST, len(form)) + 1):
                     endings[tag, form.lower()[len(form) - length :], more][_rule(form, lemma)] += 1
-        best = {key: _most(lemma_counts) for key, lemma_counts in endings.items()}
+        best = {key: _most_frequent(lemma_counts) for key, lemma_counts in endings.items()}
         kept = {key: best[key] for key, lemma_counts in endings.items() if lemma_counts[best[key]] >= _LEAST}
-        return cls({key: _most(lemma_counts) for key, lemma_counts in words.items()}, _without_repeats(kept))
+        return cls(
+            {key: _most_frequent(lemma_counts) for key, lemma_counts in words.items()}, _without_repeats(kept)
+        )
 
-    def of(self, form: str, tag: str, morphology: str) -> str:
+    def lemma(self, form: str, tag: str, morphology: str) -> str:
         lower = form.lower()
         for more in (morphology, ""):
             if (lower, tag, more) in self.words:
@@ -105,7 +107,7 @@ def _keeps(rule: Rule) -> bool:
     return rule[1].startswith(_AS_IT_IS)
 
 
-def _most(counts: Counter[Any]) -> Any:
+def _most_frequent(counts: Counter[Any]) -> Any:
     return min(counts, key=lambda item: (-counts[item], item))
 
 

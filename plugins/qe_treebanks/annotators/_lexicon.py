@@ -57,7 +57,7 @@ class Lexicon:
                 for name in classes(word):
                     self._classes[name].update(tags)
 
-    def of(self, word: str) -> list[tuple[str, float]]:
+    def tags(self, word: str) -> list[tuple[str, float]]:
         """(symbol, log P(word | symbol)) of the tags that the word can have."""
         if word not in self._of_word and word.lower() in self._of_word:
             word = word.lower()

@@ -32,7 +32,7 @@ class Grouped(NamedTuple):
     first: Ints
     second: Ints
     weights: Floats
-    after: Longs
+    ends: Longs
 
 
 def grouped(rules: Rules) -> Grouped:
@@ -131,8 +131,8 @@ def possible(
     if best == NEVER:
         return np.zeros((0, 0), np.bool_)
     result = np.zeros((n * (n + 1) // 2, len(rules.stay)), np.bool_)
-    out = np.full(top.shape, NEVER, np.float32)
-    out[span(0, n), root] = 0.0
+    scores = np.full(top.shape, NEVER, np.float32)
+    scores[span(0, n), root] = 0.0
     for length in range(n, 0, -1):
         for i in range(n - length + 1):
             j = i + length
@@ -142,36 +142,38 @@ def possible(
             for symbol in range(len(rules.stay)):
                 if base[here, symbol] == NEVER:
                     continue
-                above = _above(symbol, top[here], out[here], rules)
+                above = _above(symbol, top[here], scores[here], rules)
                 if above + base[here, symbol] >= best - threshold:
                     result[here, symbol] = True
-                    _downwards(i, j, symbol, above, top, out, groups)
+                    _downwards(i, j, symbol, above, top, scores, groups)
     return result
 
 
 @njit(**UNCOUNTED)
-def _above(symbol: int, top: Floats, out: Floats, rules: Rules) -> float:
-    score = out[symbol] + rules.stay[symbol] if top[symbol] > NEVER else NEVER
+def _above(symbol: int, top: Floats, scores: Floats, rules: Rules) -> float:
+    score = scores[symbol] + rules.stay[symbol] if top[symbol] > NEVER else NEVER
     for c in range(rules.below[symbol], rules.below[symbol + 1]):
         if top[rules.tops[c]] > NEVER:
-            score = max(score, out[rules.tops[c]] + rules.chains[c])
+            score = max(score, scores[rules.tops[c]] + rules.chains[c])
     return float(score)
 
 
 @njit(**UNCOUNTED)
-def _downwards(i: int, j: int, symbol: int, above: float, top: Floats, out: Floats, groups: Grouped) -> None:
+def _downwards(
+    i: int, j: int, symbol: int, above: float, top: Floats, scores: Floats, groups: Grouped
+) -> None:
     for m in range(i + 1, j):
         first, second = span(i, m), span(m, j)
         begin, end = groups.by_parent[symbol], groups.by_parent[symbol + 1]
         while begin < end:
-            left, after = groups.first[begin], groups.after[begin]
+            left, ends = groups.first[begin], groups.ends[begin]
             one = top[first, left]
             if one > NEVER:
-                for r in range(begin, after):
+                for r in range(begin, ends):
                     right = groups.second[r]
                     two = top[second, right]
                     if two > NEVER:
                         score = np.float32(above) + groups.weights[r]
-                        out[first, left] = max(out[first, left], score + two)
-                        out[second, right] = max(out[second, right], score + one)
-            begin = after
+                        scores[first, left] = max(scores[first, left], score + two)
+                        scores[second, right] = max(scores[second, right], score + one)
+            begin = ends

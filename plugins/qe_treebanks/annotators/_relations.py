@@ -81,7 +81,7 @@ def _order(heads: Ids) -> Longs:
 
 @njit(cache=True, nogil=True)
 def _labelled(
-    shown: Hashes, marks: Longs, tags: Ids, heads: Ids, templates: Longs, mask: np.uint64, weights: Floats,
+    hashes: Hashes, marks: Longs, tags: Ids, heads: Ids, templates: Longs, mask: np.uint64, weights: Floats,
     candidates: Ids, starts: Longs, gold: Ids, sums: NDArray[np.float64], clock: int, labels: Ids,
 ) -> None:  # fmt: skip
     outer = _outermost(heads)
@@ -100,7 +100,7 @@ def _labelled(
             nodes[7], nodes[8] = outer[0, head], outer[1, head]
         for k in range(9):
             for a in range(4):
-                atoms[4 * k + a] = shown[nodes[k], a] if nodes[k] >= 0 else np.uint64(11 + a)
+                atoms[4 * k + a] = hashes[nodes[k], a] if nodes[k] >= 0 else np.uint64(11 + a)
         low, high = min(word, head), max(word, head)
         before = last[head]
         atoms[36] = np.uint64(0 if head < 0 else (1 if word < head else 2))
@@ -130,7 +130,7 @@ def _labelled(
 
 @njit(cache=True, nogil=True)
 def epoch(
-    shown: Hashes, marks: Longs, tags: Ids, offsets: Longs, heads: Ids, gold: Ids, order: Longs,
+    hashes: Hashes, marks: Longs, tags: Ids, offsets: Longs, heads: Ids, gold: Ids, order: Longs,
     templates: Longs, mask: np.uint64, weights: Floats, sums: NDArray[np.float64], candidates: Ids,
     starts: Longs, clock: int,
 ) -> int:  # fmt: skip
@@ -139,7 +139,7 @@ def epoch(
         low, high = offsets[k], offsets[k + 1]
         clock += 1
         _labelled(
-            shown[low:high], marks[low:high], tags[low:high], heads[low:high], templates, mask, weights,
+            hashes[low:high], marks[low:high], tags[low:high], heads[low:high], templates, mask, weights,
             candidates, starts, gold[low:high], sums, clock, np.empty(high - low, np.int32),
         )  # fmt: skip
     return clock
@@ -147,7 +147,7 @@ def epoch(
 
 @njit(cache=True, nogil=True)
 def label(
-    shown: Hashes, marks: Longs, tags: Ids, offsets: Longs, heads: Ids, templates: Longs, mask: np.uint64,
+    hashes: Hashes, marks: Longs, tags: Ids, offsets: Longs, heads: Ids, templates: Longs, mask: np.uint64,
     weights: Floats, candidates: Ids, starts: Longs, labels: Ids,
 ) -> None:  # fmt: skip
     """Fills `labels`: of the arc that ends in each word."""
@@ -155,6 +155,6 @@ def label(
     for k in range(len(offsets) - 1):
         low, high = offsets[k], offsets[k + 1]
         _labelled(
-            shown[low:high], marks[low:high], tags[low:high], heads[low:high], templates, mask, weights,
+            hashes[low:high], marks[low:high], tags[low:high], heads[low:high], templates, mask, weights,
             candidates, starts, none, no_sums, 0, labels[low:high],
         )  # fmt: skip

@@ -40,7 +40,7 @@ def by_kind(rules: Rules, kinds: Ints) -> Rules:
 
 
 @njit(cache=True, nogil=True)
-def usable(tags: Ints, rules: Rules, kinds: Ints, seen: Flags) -> tuple[Flags, Flags]:
+def usable(tags: Ints, rules: Rules, kinds: Ints, pairs: Flags) -> tuple[Flags, Flags]:
     """(S,) which symbols can be the base and the top of a span, of words with these `tags`.
 
     kinds  (S,) the kind of each symbol
@@ -58,7 +58,7 @@ def usable(tags: Ints, rules: Rules, kinds: Ints, seen: Flags) -> tuple[Flags, F
                 continue
             for r in range(rules.starts[left], rules.starts[left + 1]):
                 parent = rules.parents[r]
-                if not base[parent] and top[rules.rights[r]] and (len(seen) == 0 or seen[kinds[parent]]):
+                if not base[parent] and top[rules.rights[r]] and (len(pairs) == 0 or pairs[kinds[parent]]):
                     _reached(parent, base, top, rules)
                     more = True
     return base, top
@@ -77,8 +77,8 @@ def restricted(rules: Rules, root: int, tags: Ints, kinds: Ints, allowed: Flags)
 
     allowed  as of `_cky.inside`
     """
-    seen = allowed.any(axis=0) if len(allowed) else np.zeros(0, np.bool_)
-    base, top = usable(tags, rules, kinds, seen)
+    pairs = allowed.any(axis=0) if len(allowed) else np.zeros(0, np.bool_)
+    base, top = usable(tags, rules, kinds, pairs)
     kept = base | top
     kept[root] = True
     symbols = np.flatnonzero(kept).astype(np.int32)

@@ -43,9 +43,9 @@ class SequenceModel:
     def mask(self) -> np.uint64:
         return np.uint64(len(self.weights) - len(self.labels) - 1)
 
-    def predict(self, tokens: Tokens, shown: Hashes | None = None) -> Ids:
+    def predict(self, tokens: Tokens, hashes: Hashes | None = None) -> Ids:
         """(n_tokens,) the label of every token, an index into `labels`."""
-        words = attributes(tokens.types) if shown is None else shown
+        words = attributes(tokens.types) if hashes is None else hashes
         result = np.empty(len(tokens.ids), np.int32)
         _predict(
             words, tokens.ids, tokens.offsets, template_array(self.templates), self.mask, self.weights,
@@ -53,12 +53,12 @@ class SequenceModel:
         )  # fmt: skip
         return result
 
-    def near(self, tokens: Tokens, margin: float, shown: Hashes | None = None) -> Flags:
+    def near(self, tokens: Tokens, margin: float, hashes: Hashes | None = None) -> Flags:
         """(n_tokens, L) labels of every token in labellings up to `margin` below the best.
 
         Labellings are of the token's whole text.
         """
-        words = attributes(tokens.types) if shown is None else shown
+        words = attributes(tokens.types) if hashes is None else hashes
         result = np.zeros((len(tokens.ids), len(self.labels)), np.bool_)
         _near(
             words, tokens.ids, tokens.offsets, template_array(self.templates), self.mask, self.weights,

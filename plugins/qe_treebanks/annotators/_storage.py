@@ -53,10 +53,10 @@ def load_array(path: Path, name: str, kind: Any, dimensions: int) -> NDArray[Any
     return np.ascontiguousarray(array)
 
 
-def check(holds: bool, what: str, path: Path) -> None:
+def check(holds: bool, name: str, path: Path) -> None:
     """Raises InputError, saying what does not hold."""
     if not holds:
-        raise InputError(f"cannot be used: {what}", location=path, remedy=_REMEDY)
+        raise InputError(f"cannot be used: {name}", location=path, remedy=_REMEDY)
 
 
 def weights(path: Path, name: str, n_labels: int) -> NDArray[np.float32]:
@@ -68,19 +68,23 @@ def weights(path: Path, name: str, n_labels: int) -> NDArray[np.float32]:
     return array
 
 
-def texts(value: Any, what: str, path: Path, least: int = 0) -> tuple[str, ...]:
+def texts(value: Any, name: str, path: Path, min_count: int = 0) -> tuple[str, ...]:
     """A list of different strings. Raises InputError for anything else."""
     good = isinstance(value, list) and all(isinstance(text, str) for text in value)
-    check(good and len(set(value)) == len(value) and len(value) >= least, f"{what} is no list of texts", path)
+    check(
+        good and len(set(value)) == len(value) and len(value) >= min_count,
+        f"{name} is no list of texts",
+        path,
+    )
     return tuple(value)
 
 
-def indices(array: NDArray[Any], limit: int, what: str, path: Path) -> None:
+def indices(array: NDArray[Any], limit: int, name: str, path: Path) -> None:
     """Raises InputError if an index is outside of 0 .. limit - 1."""
-    check(not len(array) or (array.min() >= 0 and array.max() < limit), f"{what} is out of bounds", path)
+    check(not len(array) or (array.min() >= 0 and array.max() < limit), f"{name} is out of bounds", path)
 
 
-def starts(array: NDArray[Any], groups: int, items: int, what: str, path: Path) -> None:
+def starts(array: NDArray[Any], groups: int, items: int, name: str, path: Path) -> None:
     """Raises InputError if an array of beginnings does not divide `items` into `groups`."""
     good = len(array) == groups + 1 and array[0] == 0 and array[-1] == items and (np.diff(array) >= 0).all()
-    check(bool(good), f"{what} do not divide {items} items into {groups}", path)
+    check(bool(good), f"{name} do not divide {items} items into {groups}", path)

@@ -76,8 +76,8 @@ def between(marks: Longs, low: int, high: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _atoms(table: Longs, top: int, front: int, shown: Hashes, marks: Longs, result: Hashes) -> None:
-    n = shown.shape[0]
+def _atoms(table: Longs, top: int, front: int, hashes: Hashes, marks: Longs, result: Hashes) -> None:
+    n = hashes.shape[0]
     nodes = np.full(14, -1, np.int64)
     for k in range(3):
         if top > k:
@@ -92,7 +92,7 @@ def _atoms(table: Longs, top: int, front: int, shown: Hashes, marks: Longs, resu
             nodes[9 + 4 * k] = table[_R2, nodes[k]]
     for k in range(14):
         for a in range(3):
-            result[3 * k + a] = shown[nodes[k], a] if nodes[k] >= 0 else np.uint64(7 + a)
+            result[3 * k + a] = hashes[nodes[k], a] if nodes[k] >= 0 else np.uint64(7 + a)
     for k in range(6):
         result[42 + k] = np.uint64(0)
     if nodes[1] >= 0:
@@ -163,10 +163,10 @@ def oracle(heads: Ids) -> Longs:
 
 @njit(cache=True, nogil=True)
 def _scored(
-    table: Longs, top: int, front: int, shown: Hashes, marks: Longs, templates: Longs, mask: np.uint64,
+    table: Longs, top: int, front: int, hashes: Hashes, marks: Longs, templates: Longs, mask: np.uint64,
     weights: Floats, atoms: Hashes, cells: Longs, result: Floats,
 ) -> None:  # fmt: skip
-    _atoms(table, top, front, shown, marks, atoms)
+    _atoms(table, top, front, hashes, marks, atoms)
     atom_cells(atoms, templates, mask, cells)
     result[:] = 0.0
     for cell in cells:
@@ -176,7 +176,13 @@ def _scored(
 
 @njit(cache=True, nogil=True)
 def search(
-    shown: Hashes, marks: Longs, templates: Longs, mask: np.uint64, weights: Floats, width: int, gold: Longs
+    hashes: Hashes,
+    marks: Longs,
+    templates: Longs,
+    mask: np.uint64,
+    weights: Floats,
+    width: int,
+    gold: Longs,
 ) -> tuple[Longs, Longs, int]:
     """Beam search.
 
@@ -186,7 +192,7 @@ def search(
     Returns the best actions, its heads (-1: root), and with `gold` the number of steps to update on (0: the
     right derivation won), for which the actions are then the best at that step.
     """
-    n = shown.shape[0]
+    n = hashes.shape[0]
     steps = 2 * n - 1
     tables = np.empty((2, width, _ROWS, n), np.int64)
     tops = np.zeros((2, width), np.int64)
@@ -210,7 +216,19 @@ def search(
         options[:] = -np.inf
         for item in range(filled):
             top, front = tops[now, item], fronts[now, item]
-            _scored(tables[now, item], top, front, shown, marks, templates, mask, weights, atoms, cells, row)
+            _scored(
+                tables[now, item],
+                top,
+                front,
+                hashes,
+                marks,
+                templates,
+                mask,
+                weights,
+                atoms,
+                cells,
+                row,
+            )
             if front < n:
                 options[item * ACTIONS + SHIFT] = scores[now, item] + row[SHIFT]
             if top >= 2:
@@ -235,7 +253,17 @@ def search(
         filled, now = kept, following
         if learning:
             _scored(
-                gold_table, gold_top, gold_front, shown, marks, templates, mask, weights, atoms, cells, row
+                gold_table,
+                gold_top,
+                gold_front,
+                hashes,
+                marks,
+                templates,
+                mask,
+                weights,
+                atoms,
+                cells,
+                row,
             )
             gold_score += row[gold[step]]
             gold_top, gold_front = _apply(gold_table, gold_top, gold_front, gold[step])
@@ -247,25 +275,25 @@ def search(
         if right[now, 0]:
             worst_step = 0
         length = worst_step
-    chosen = np.empty(length, np.int64)
+    scored_actions = np.empty(length, np.int64)
     item = worst_item if learning else 0
     for step in range(length - 1, -1, -1):
-        chosen[step] = actions[step, item]
+        scored_actions[step] = actions[step, item]
         item = parents[step, item]
-    return chosen, tables[now, 0, _HEAD].copy(), worst_step
+    return scored_actions, tables[now, 0, _HEAD].copy(), worst_step
 
 
 @njit(cache=True, nogil=True)
 def _update(
-    shown: Hashes, marks: Longs, templates: Longs, mask: np.uint64, weights: Floats,
-    sums: NDArray[np.float64], chosen: Longs, amount: float, clock: int,
+    hashes: Hashes, marks: Longs, templates: Longs, mask: np.uint64, weights: Floats,
+    sums: NDArray[np.float64], scored_actions: Longs, amount: float, clock: int,
 ) -> None:  # fmt: skip
-    table = np.empty((_ROWS, shown.shape[0]), np.int64)
+    table = np.empty((_ROWS, hashes.shape[0]), np.int64)
     _start(table)
     top, front = 0, 0
     atoms, cells = np.empty(len(ATOMS), np.uint64), np.empty(templates.shape[0], np.int64)
-    for action in chosen:
-        _atoms(table, top, front, shown, marks, atoms)
+    for action in scored_actions:
+        _atoms(table, top, front, hashes, marks, atoms)
         atom_cells(atoms, templates, mask, cells)
         for cell in cells:
             weights[cell + action] += amount
@@ -275,7 +303,7 @@ def _update(
 
 @njit(cache=True, nogil=True)
 def epoch(
-    shown: Hashes, marks: Longs, offsets: Longs, heads: Ids, order: Longs, templates: Longs, mask: np.uint64,
+    hashes: Hashes, marks: Longs, offsets: Longs, heads: Ids, order: Longs, templates: Longs, mask: np.uint64,
     weights: Floats, sums: NDArray[np.float64], width: int, clock: int,
 ) -> tuple[int, int]:  # fmt: skip
     """One pass over the trees.
@@ -291,18 +319,18 @@ def epoch(
         gold = oracle(heads[low:high])
         if len(gold) == 0:
             continue
-        words, signs = shown[low:high], marks[low:high]
-        chosen, _, steps = search(words, signs, templates, mask, weights, width, gold)
+        words, signs = hashes[low:high], marks[low:high]
+        scored_actions, _, steps = search(words, signs, templates, mask, weights, width, gold)
         if steps:
             wrong += 1
             _update(words, signs, templates, mask, weights, sums, gold[:steps], 1.0, clock)
-            _update(words, signs, templates, mask, weights, sums, chosen, -1.0, clock)
+            _update(words, signs, templates, mask, weights, sums, scored_actions, -1.0, clock)
     return clock, wrong
 
 
 @njit(cache=True, nogil=True)
 def parse(
-    shown: Hashes, marks: Longs, offsets: Longs, templates: Longs, mask: np.uint64, weights: Floats,
+    hashes: Hashes, marks: Longs, offsets: Longs, templates: Longs, mask: np.uint64, weights: Floats,
     width: int, heads: Ids,
 ) -> None:  # fmt: skip
     """Fills `heads`: the head of every word within its text, from 0; -1 for the root."""
@@ -310,5 +338,5 @@ def parse(
     for k in range(len(offsets) - 1):
         low, high = offsets[k], offsets[k + 1]
         if high > low:
-            _, actions, _ = search(shown[low:high], marks[low:high], templates, mask, weights, width, none)
+            _, actions, _ = search(hashes[low:high], marks[low:high], templates, mask, weights, width, none)
             heads[low:high] = actions.astype(np.int32)

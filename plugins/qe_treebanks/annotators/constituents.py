@@ -56,9 +56,9 @@ class Constituents(Annotator):
         trees: list[Node] = []
         notes: list[str] = []
         for file in files:
-            trees_of_file, passed_over = read_trees(file)
+            trees_of_file, skipped = read_trees(file)
             trees += trees_of_file
-            notes += passed_over
+            notes += skipped
         if not trees:
             raise InputError("no tree", location=", ".join(map(str, files)))
         about = {"trees": len(trees), "passed_over": len(notes), "files": [sha256(file) for file in files]}
@@ -68,7 +68,7 @@ class Constituents(Annotator):
 
     def annotate(self, batch: Batch) -> None:
         n_best = int(self.settings["n_best"])
-        for i, parse in enumerate(self.parser.parse_all(batch.shown, n_best, batch.attributes)):
+        for i, parse in enumerate(self.parser.parse_all(batch.hashes, n_best, batch.attributes)):
             if parse.trees:
                 tree = parse.trees[0]
                 batch.comments[i] += [
@@ -190,10 +190,10 @@ def _weighted(trees: Sequence[Node]) -> Iterator[tuple[Node, int]]:
 
 def _versions(tree: Node) -> list[Node]:
     joined = any("_" in word.strip("_") for word in tree.words())
-    return [tree, transformed(tree, _apart)] if joined else [tree]
+    return [tree, transformed(tree, _split_leaf)] if joined else [tree]
 
 
-def _apart(leaf: Node) -> list[Node]:
+def _split_leaf(leaf: Node) -> list[Node]:
     """The words that `_` joins in a leaf, as leaves of their own.
 
     >>> [str(node) for node in _apart(Node("np00000", word="Nueva_York"))]

@@ -99,7 +99,7 @@ class Dependencies(Annotator):
         heads = np.array([head for tree in trees for head in projective(tree)], np.int32)
         labels, gold = indexed([row[DEPREL] for sentence in sentences for row in sentence])
         tags, by_word = batch.layers["upos"].types, batch.layers["upos"].ids
-        shown, marks = _shown(batch)
+        hashes, marks = _attributes(batch)
         seen: list[set[int]] = [set() for _ in tags]
         for tag, label in zip(by_word.tolist(), gold.tolist(), strict=True):
             seen[tag].add(label)
@@ -116,11 +116,11 @@ class Dependencies(Annotator):
         for epoch in range(settings["epochs"]):
             order = random.permutation(len(batch.tokens))
             clock, _ = _transitions.epoch(
-                shown[:, :3].copy(), marks, offsets, heads, order, _transitions.TEMPLATES,
+                hashes[:, :3].copy(), marks, offsets, heads, order, _transitions.TEMPLATES,
                 _mask(made.moves, _transitions.ACTIONS), made.moves, sums, settings["beam"], clock,
             )  # fmt: skip
             label_clock = _relations.epoch(
-                shown, marks, by_word, offsets, heads, gold, order, _relations.TEMPLATES,
+                hashes, marks, by_word, offsets, heads, gold, order, _relations.TEMPLATES,
                 _mask(made.relations, len(labels)), made.relations, label_sums, candidates, starts,
                 label_clock,
             )  # fmt: skip
@@ -130,19 +130,19 @@ class Dependencies(Annotator):
         return made
 
     def annotate(self, batch: Batch) -> None:
-        shown, marks = _shown(batch)
+        hashes, marks = _attributes(batch)
         offsets = batch.tokens.offsets
         heads, labels = np.empty(len(batch.tokens.ids), np.int32), np.empty(len(batch.tokens.ids), np.int32)
         _transitions.parse(
-            shown[:, :3].copy(), marks, offsets, _transitions.TEMPLATES,
+            hashes[:, :3].copy(), marks, offsets, _transitions.TEMPLATES,
             _mask(self.moves, _transitions.ACTIONS), self.moves, int(self.settings["beam"]), heads,
         )  # fmt: skip
         own = {tag: i for i, tag in enumerate(self.tags)}
         upos = batch.layers["upos"]
         tags = np.array([own.get(tag, 0) for tag in upos.types], np.int32)[upos.ids]
         _relations.label(
-            shown, marks, tags, offsets, heads, _relations.TEMPLATES, _mask(self.relations, len(self.labels)),
-            self.relations, self.candidates, self.starts, labels,
+            hashes, marks, tags, offsets, heads, _relations.TEMPLATES,
+            _mask(self.relations, len(self.labels)), self.relations, self.candidates, self.starts, labels,
         )  # fmt: skip
         batch.heads = heads
         batch.add("deprel", self.labels, labels)
@@ -235,7 +235,7 @@ def _jackknifed(
     return order, batch
 
 
-def _shown(batch: Batch) -> tuple[Hashes, NDArray[np.int64]]:
+def _attributes(batch: Batch) -> tuple[Hashes, NDArray[np.int64]]:
     upos, feats = batch.layers["upos"], batch.layers["feats"]
     keys = upos.ids.astype(np.int64) * len(feats.types) + feats.ids
     distinct, inverse = np.unique(keys, return_inverse=True)
@@ -245,7 +245,7 @@ def _shown(batch: Batch) -> tuple[Hashes, NDArray[np.int64]]:
     marks = np.array(
         [(t in _VERBS) + 2 * (t in _PUNCTUATION) + 4 * (t in _CONJUNCTIONS) for t in upos.types], np.int64
     )
-    words = batch.attributes[batch.shown.ids]
+    words = batch.attributes[batch.hashes.ids]
     if not len(words):
         return np.empty((0, 4), np.uint64), np.empty(0, np.int64)
     columns = [

@@ -97,9 +97,9 @@ class Pos(Annotator):
         return cls(settings, tags, morphology, lemmas)
 
     def annotate(self, batch: Batch) -> None:
-        shown, words = batch.attributes, batch.shown
-        upos = self.tags.predict(words, shown)
-        full = self.morphology.predict(words, upos, shown)
+        hashes, words = batch.attributes, batch.hashes
+        upos = self.tags.predict(words, hashes)
+        full = self.morphology.predict(words, upos, hashes)
         batch.add("upos", self.tags.labels, upos)
         parts = [label.split("\t", 1) for label in self.morphology.labels]
         xpos, to_xpos = indexed([x for x, _ in parts])
@@ -117,7 +117,7 @@ class Pos(Annotator):
         for key in distinct.tolist():
             rest, morphology = divmod(key, len(parts))
             word, tag = divmod(rest, len(self.tags.labels))
-            lemmas.append(self.lemmas.of(words.types[word], self.tags.labels[tag], parts[morphology][1]))
+            lemmas.append(self.lemmas.lemma(words.types[word], self.tags.labels[tag], parts[morphology][1]))
         names, ids = indexed(lemmas)
         return names, ids[inverse] if len(lemmas) else np.empty(0, np.int32)
 

@@ -96,7 +96,7 @@ def test_no_choice_beats_the_oracle_and_random_lies_between_the_systems(planted:
 def test_the_report_adds_up(planted: Selection) -> None:
     data = planted.translations
     for name, choice in planted.choices.items():
-        expected = Bleu().score(data.chosen(choice), data.references)
+        expected = Bleu().score(data.lines(choice), data.references)
         assert planted.scores[name]["bleu"] == pytest.approx(expected, abs=1e-12)
         assert planted.shares[name].sum() == pytest.approx(1.0)
     assert planted.scores["a"]["bleu"] == pytest.approx(Bleu().score(data.systems["a"], data.references))

@@ -41,7 +41,7 @@ class PairwiseCountTable(JudgementFormat):
         header = list(COLUMNS) if bare else next(table)[1]
         places = [header.index(column) for column in COLUMNS]
         languages = [header.index(column) for column in LANGUAGES if column in header]
-        seen: dict[tuple[str, str, str], Counts] = {}
+        counts_by_pair: dict[tuple[str, str, str], Counts] = {}
         for line, cells in table:
             location = f"{path}:{line}"
             check_width(cells, len(header), location)
@@ -50,20 +50,23 @@ class PairwiseCountTable(JudgementFormat):
             check_system(b, location)
             pair = "-".join(cells[place] for place in languages) if len(languages) == 2 else name_of(path)
             counts = _counts(numbers, location)
-            if _is_new(seen, (pair, a, b), counts, location):
+            if _is_new(counts_by_pair, (pair, a, b), counts, location):
                 collection.add_counts(pair, a, b, *counts)
 
 
 def _is_new(
-    seen: dict[tuple[str, str, str], Counts], key: tuple[str, str, str], counts: Counts, location: str
+    counts_by_pair: dict[tuple[str, str, str], Counts],
+    key: tuple[str, str, str],
+    counts: Counts,
+    location: str,
 ) -> bool:
     pair, a, b = key
     if a == b:
         raise InputError(f"'{a}' is compared with itself", location=location, remedy="leave the row out")
-    if key in seen:
+    if key in counts_by_pair:
         raise InputError(f"'{a}' and '{b}' stand in this order a second time", location=location)
-    seen[key] = counts
-    other = seen.get((pair, b, a))
+    counts_by_pair[key] = counts
+    other = counts_by_pair.get((pair, b, a))
     if other is not None and other[::-1] != counts:
         raise InputError(
             f"'{a}' and '{b}' have counts {counts}, but {other} in the other order", location=location

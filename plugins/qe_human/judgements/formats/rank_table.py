@@ -54,7 +54,7 @@ class RankTable(JudgementFormat):
 
 def _add(tasks: dict[Key, list[tuple[str, int]]], collection: Collection) -> None:
     widths = Codes()
-    numbers = widths.of(str(len(ranked)) for ranked in tasks.values())
+    numbers = widths.codes(str(len(ranked)) for ranked in tasks.values())
     items = list(tasks.items())
     for number, width in enumerate(widths.texts):
         chosen = [items[i] for i in np.flatnonzero(numbers == number)]
