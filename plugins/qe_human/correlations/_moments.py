@@ -52,15 +52,17 @@ class MomentProblem(Problem):
     def on_common_scale(self, values: FloatArray) -> FloatArray:
         return super().on_common_scale(self._ranked(values))
 
-    def exchanged(self, x: FloatArray, z: FloatArray, heads: BoolArray) -> FloatArray:
+    def exchanged(self, scores_a: FloatArray, scores_b: FloatArray, heads: BoolArray) -> FloatArray:
         order, values = np.argsort(self.places, kind="stable"), np.empty(heads.shape[1])
         starts = np.append(0, np.cumsum(np.bincount(self.places)))
-        _differences(x, z, self.gold, order, starts, np.ascontiguousarray(heads), values)
+        _differences(scores_a, scores_b, self.gold, order, starts, np.ascontiguousarray(heads), values)
         return values
 
-    def between(self, x: FloatArray, z: FloatArray) -> float:
+    def between(self, scores_a: FloatArray, scores_b: FloatArray) -> float:
         one = np.ones(1)
-        return float(_mean_pearson(x, z, np.ones(len(x)), np.zeros(len(x), np.int64), one))
+        return float(
+            _mean_pearson(scores_a, scores_b, np.ones(len(scores_a)), np.zeros(len(scores_a), np.int64), one)
+        )
 
     def _ranked(self, values: FloatArray) -> FloatArray:
         if not self.ranks:
@@ -106,7 +108,9 @@ def _mean_pearson(x: Any, y: Any, cell: Any, places: Any, totals: Any) -> Any:
 
 
 @numba.njit(cache=True, nogil=True)
-def _differences(x: Any, z: Any, gold: Any, order: Any, starts: Any, heads: Any, result: Any) -> None:
+def _differences(
+    scores_a: Any, scores_b: Any, gold: Any, order: Any, starts: Any, heads: Any, result: Any
+) -> None:
     samples = heads.shape[1]
     sums, mean = np.empty((6, samples)), np.zeros((2, samples))
     defined = np.zeros((2, samples), np.int64)
@@ -114,10 +118,10 @@ def _differences(x: Any, z: Any, gold: Any, order: Any, starts: Any, heads: Any,
         cells = order[starts[g] : starts[g + 1]]
         n = len(cells)
         sums[:] = 0.0
-        y, a0, b0 = gold[cells].mean(), x[cells].mean(), z[cells].mean()
+        y, a0, b0 = gold[cells].mean(), scores_a[cells].mean(), scores_b[cells].mean()
         middle, yy = (a0 + b0) / 2, 0.0
         for i in cells:
-            a, b, weight, row = x[i] - middle, z[i] - middle, gold[i] - y, heads[i]
+            a, b, weight, row = scores_a[i] - middle, scores_b[i] - middle, gold[i] - y, heads[i]
             yy += weight * weight
             for s in range(samples):
                 p, q = (b, a) if row[s] else (a, b)

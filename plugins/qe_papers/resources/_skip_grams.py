@@ -23,7 +23,7 @@ class SkipGrams:
     steps: tuple[NDArray[np.int64], ...]
 
     @classmethod
-    def of(cls, trie: Trie, pattern: str) -> Self:
+    def build(cls, trie: Trie, pattern: str) -> Self:
         """Skip-grams of all n-grams of the pattern's length that the trie has."""
         vocabulary = trie.sizes[0]
         columns = [column.astype(np.int64) for column in _words(trie, len(pattern), pattern)]

@@ -217,7 +217,7 @@ class NgramDocuments(Resource):
     def skip_grams(self, pattern: str) -> SkipGrams:
         """The corpus's skip-grams of a pattern no longer than the order built (cached)."""
         if pattern not in self._skip_grams:
-            self._skip_grams[pattern] = SkipGrams.of(self.trie, pattern)
+            self._skip_grams[pattern] = SkipGrams.build(self.trie, pattern)
         return self._skip_grams[pattern]
 
     def check(self, order: int) -> None:

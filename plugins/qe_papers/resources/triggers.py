@@ -88,9 +88,9 @@ class Triggers(Resource):
     """
 
     parts: ClassVar[Parts] = {
-        "source_triggers": {"given": "source", "other": "source"},
-        "target_triggers": {"given": "target", "other": "target"},
-        "cross_triggers": {"given": "target", "other": "source"},
+        "source_triggers": {"trigger_side": "source", "triggered_side": "source"},
+        "target_triggers": {"trigger_side": "target", "triggered_side": "target"},
+        "cross_triggers": {"trigger_side": "target", "triggered_side": "source"},
     }
     builder = TriggersBuilder
 

@@ -27,7 +27,7 @@ def segments(*texts: tuple[str, Sequence[str]]) -> Segments:
     return Segments.from_columns(columns, ENGLISH, SPANISH)
 
 
-def of(values: dict[str, float], name: str) -> float:
+def build(values: dict[str, float], name: str) -> float:
     return values[f"link_grammar_{name}_source"]
 
 
@@ -56,7 +56,7 @@ def test_by_hand(given: tuple[float, ...], expected: dict[str, float]) -> None:
 def test_a_text_that_was_given_up_is_undefined_if_there_may_be_some() -> None:
     given = segments(("a b", comments(2, 1, 0, 3)), ("c d", ()), ("", ()))
     extractor = LinkGrammar(below=[10], given_up=True)
-    assert of(row(extractor, given, 0), "given_up") == 0
+    assert build(row(extractor, given, 0), "given_up") == 0
     without = row(extractor, given, 1)
     assert without.pop("link_grammar_given_up_source") == 1
     assert np.isnan(list(without.values())).all()
@@ -108,7 +108,7 @@ def test_link_parser_itself() -> None:
     columns = {"source": texts, "target": ["x", "x"], "annotation_source": blocks}
     given = Segments.from_columns(columns, ENGLISH, SPANISH)
     sentence, salad = (row(LinkGrammar(), given, i) for i in (0, 1))
-    assert (of(sentence, "complete"), of(salad, "complete")) == (1, 0)
-    assert of(sentence, "unused") == 0 < of(salad, "unused")
-    assert of(sentence, "linkages") >= 1
-    assert of(sentence, "length_by_word") == of(sentence, "length") / 7 >= 1
+    assert (build(sentence, "complete"), build(salad, "complete")) == (1, 0)
+    assert build(sentence, "unused") == 0 < build(salad, "unused")
+    assert build(sentence, "linkages") >= 1
+    assert build(sentence, "length_by_word") == build(sentence, "length") / 7 >= 1

@@ -24,9 +24,9 @@ def pairs(n: int, seed: int) -> list[tuple[str, str]]:
     listed = []
     for _ in range(n):
         words = [w for w in ("bank", "river", "money", "fish", "old") if random.random() < 0.4] or ["old"]
-        of = {"river": "río", "money": "dinero", "fish": "pez", "old": "viejo"}
-        of["bank"] = "orilla" if "river" in words else "banco"
-        translated = [of[w] if random.random() < 0.95 else "cosa" for w in words]
+        build = {"river": "río", "money": "dinero", "fish": "pez", "old": "viejo"}
+        build["bank"] = "orilla" if "river" in words else "banco"
+        translated = [build[w] if random.random() < 0.95 else "cosa" for w in words]
         listed.append((" ".join(words), " ".join(translated)))
     return listed
 
