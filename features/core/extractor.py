@@ -58,6 +58,7 @@ class Extractor(ABC):
     plain: ClassVar[str] = ""
     reads_files: ClassVar[bool] = False
     variants: ClassVar[Sequence[Mapping[str, Any]]] = ()
+    renamed: ClassVar[Mapping[str, str]] = {}  # former name of a parameter -> its name
 
     @classmethod
     def for_settings(cls, settings: Mapping[str, Any]) -> "type[Extractor]":

@@ -2,6 +2,7 @@
 
 import difflib
 import fnmatch
+import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
@@ -35,9 +36,14 @@ def configured(config: Mapping[str, Any]) -> Configured:
     """The class of extractors for `{kind: NAME, parameter: value, ...}`, with its settings. Raises InputError
     for an unknown kind, and for settings that exclude each other.
     """
-    settings = {key: value for key, value in config.items() if key not in ("kind", "only")}
-    what = f"extractor '{config['kind']}'"
-    return Configured(EXTRACTORS.get(config["kind"]).for_settings(settings), settings, what)
+    kind, what = EXTRACTORS.get(config["kind"]), f"extractor '{config['kind']}'"
+    settings: dict[str, Any] = {}
+    for key, value in config.items():
+        if key in kind.renamed:
+            warnings.warn(f"{what}: `{key}` is `{kind.renamed[key]}` now", FutureWarning, stacklevel=2)
+        if key not in ("kind", "only"):
+            settings[kind.renamed.get(key, key)] = value
+    return Configured(kind.for_settings(settings), settings, what)
 
 
 def variant(config: Mapping[str, Any]) -> str:

@@ -41,9 +41,9 @@ class _KendallProblem(Problem):
 
     def exchanged(self, first: FloatArray, second: FloatArray, heads: BoolArray) -> FloatArray:
         pairs, sides, values = self.pairs, (first, second), np.zeros(heads.shape[1])
-        first, second = pairs.first_item, pairs.right
-        faces = [np.sign((a[first] - b[second]) * pairs.sign) > 0 for a in sides for b in sides]
-        _differences(np.stack(faces, axis=1), first, second, np.ascontiguousarray(heads), values)
+        better, worse = pairs.first_item, pairs.right
+        faces = [np.sign((a[better] - b[worse]) * pairs.sign) > 0 for a in sides for b in sides]
+        _differences(np.stack(faces, axis=1), better, worse, np.ascontiguousarray(heads), values)
         return values / len(pairs.sign)
 
     def details(self, values: FloatArray) -> dict[str, float]:

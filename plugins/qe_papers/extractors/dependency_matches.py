@@ -3,7 +3,7 @@
 They are the same relation between words that translate each other.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, ClassVar, Final
@@ -38,7 +38,7 @@ class DependencyMatches(Extractor):
 
     Matches are divided by the occurrences on each side.
 
-    least  probability in a lexicon, of either direction, from which words translate each other
+    threshold  probability in a lexicon, of either direction, from which words translate each other
 
     Two dependencies match if the relation is the same, and both heads and both dependants translate each
     other or are the same word; each matches one other at most. `all` are those of all relations. A share is
@@ -47,6 +47,7 @@ class DependencyMatches(Extractor):
     Raises InputError for words without a part of speech or a head.
     """
 
+    renamed: ClassVar[Mapping[str, str]] = {"least": "threshold"}
     plain: ClassVar[str] = "whether source and translation are built alike"
 
     lexicon_source_to_target: Lexicon

@@ -1,6 +1,6 @@
 """Link grammar of a text: number of linkages, whether one is complete, its cost."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Final
@@ -31,7 +31,7 @@ class LinkGrammar(Extractor):
 
     sides     those that the program was asked about; it parses English
     below     limits: a column each says whether there are fewer linkages
-    given_up  whether a text may be without figures, as one that the program gave up on: all is NaN but a
+    timed_out  whether a text may be without figures, as one that the program gave up on: all is NaN but a
               column that says so; else it is an error, since nothing tells it from a text that was not parsed
 
     The linkages are those with the fewest unused words; the program counts them up to 2147483647. Its walls
@@ -41,6 +41,7 @@ class LinkGrammar(Extractor):
     Raises InputError for a text without figures, or with figures that the program cannot have given.
     """
 
+    renamed: ClassVar[Mapping[str, str]] = {"given_up": "timed_out"}
     plain: ClassVar[str] = "how well the sentences of the {text} are formed"
 
     sides: Sides = "source"
@@ -100,7 +101,7 @@ def linkages_of(annotated: Annotated, timed_out: bool = False) -> list[Linkage]:
                 "link grammar says nothing of the text: it was not asked, or gave up",
                 location=location,
                 remedy="annotate with `+link-grammar` after the annotator's name; texts that it gave up on "
-                "are undefined with `given_up: true`",
+                "are undefined with `timed_out: true`",
             )
         linkages, unused, cost, length = figures
         result.append(Linkage(linkages, unused, cost, length, words))

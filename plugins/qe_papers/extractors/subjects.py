@@ -1,6 +1,6 @@
 """Subjects of the translation's clauses: pronouns, other words, none."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Final, Literal
@@ -29,7 +29,7 @@ class Subjects(Extractor):
     """Clauses with a finite verb by their subject: a pronoun, another word or a clause, none.
 
     sides  those that are looked at; the paper's: target
-    by     `dependencies`; or `constituents`, as the paper: verb phrases that lie in no other, by the nearest
+    parser  `dependencies`; or `constituents`, as the paper: verb phrases in no other, by the nearest
            noun phrase before them in the same phrase; it is a pronoun if all its words are tagged so
 
     By dependencies, relative pronouns are other subjects, and imperatives have none that could be dropped:
@@ -41,6 +41,7 @@ class Subjects(Extractor):
     Raises InputError for words without a part of speech or a head, and for a text that was not parsed.
     """
 
+    renamed: ClassVar[Mapping[str, str]] = {"by": "parser"}
     plain: ClassVar[str] = "what the subjects of the clauses are"
 
     sides: Sides = "target"

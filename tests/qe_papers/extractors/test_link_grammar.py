@@ -55,7 +55,7 @@ def test_by_hand(given: tuple[float, ...], expected: dict[str, float]) -> None:
 
 def test_a_text_that_was_given_up_is_undefined_if_there_may_be_some() -> None:
     given = segments(("a b", comments(2, 1, 0, 3)), ("c d", ()), ("", ()))
-    extractor = LinkGrammar(below=[10], given_up=True)
+    extractor = LinkGrammar(below=[10], timed_out=True)
     assert build(row(extractor, given, 0), "given_up") == 0
     without = row(extractor, given, 1)
     assert without.pop("link_grammar_given_up_source") == 1
@@ -68,7 +68,7 @@ def test_what_is_missing_is_one_message() -> None:
     message = (
         "annotation_source, segment 3: link grammar says nothing of the text: it was not asked, or gave up"
     )
-    with pytest.raises(InputError, match=rf"{message}; annotate with `\+link-grammar`.*`given_up: true`"):
+    with pytest.raises(InputError, match=rf"{message}; annotate with `\+link-grammar`.*`timed_out: true`"):
         LinkGrammar().extract(given)
 
 
@@ -85,10 +85,10 @@ def test_what_is_missing_is_one_message() -> None:
 )
 @pytest.mark.parametrize("given_up", [False, True])
 def test_figures_that_the_program_cannot_have_given_are_refused(
-    wrong: Sequence[str], shown: str, given_up: bool
+    wrong: Sequence[str], shown: str, timed_out: bool
 ) -> None:
     with pytest.raises(InputError, match=f"annotation_source, segment 1: .*{re.escape(shown)}"):
-        LinkGrammar(given_up=given_up).extract(segments(("a b", wrong)))
+        LinkGrammar(timed_out=timed_out).extract(segments(("a b", wrong)))
 
 
 def test_the_other_side_can_be_the_english_one() -> None:

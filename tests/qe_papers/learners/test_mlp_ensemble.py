@@ -8,7 +8,7 @@ import skops.io
 from numpy.typing import NDArray
 
 from features.basics import threads
-from qe_papers.learners._network_lanes import LabelledRows, Lanes, _tanh, batch_gradients, begun
+from qe_papers.learners._network_lanes import LabelledRows, Lanes, _tanh, batch_gradients, initial_state
 from qe_papers.learners.mlp_ensemble import Mlp, MlpEnsemble
 
 Array = NDArray[Any]
@@ -28,7 +28,7 @@ def test_gradients_by_differences(rows: int, columns: int) -> None:
     rng = np.random.default_rng(rows)
     g, h = 3, 2
     lanes = Lanes(*(rng.normal(size=size) for size in ((columns, h * g), h * g, h * g, g)))
-    state, parameters, slopes = begun(lanes)
+    state, parameters, slopes = initial_state(lanes)
     batch = LabelledRows(rng.normal(size=(rows, columns)), rng.normal(size=rows), rng.random(rows))
 
     def loss() -> float:

@@ -13,7 +13,7 @@ from features.basics.errors import InputError
 from qe.learning.learner import LEARNERS
 from qe.learning.parameters import strategy_mistakes
 from qe.statistics.metrics.delta_avg import DeltaAvg
-from qe_papers.learners.svr_by_support import Setting, SvrChosenBySupport, chosen
+from qe_papers.learners.svr_by_support import Setting, SvrChosenBySupport, best_setting
 
 SMALL: dict[str, Any] = {
     "C": (1.0, 8.0), "gamma": (0.01, 0.2), "epsilon": (0.05, 0.6), "steps": (2.0, 1.5), "folds": 4,
@@ -95,17 +95,17 @@ def test_grids_have_their_steps_and_stay_in_their_ranges() -> None:
 def test_the_choice_is_the_papers() -> None:
     """Neither the best of the development set (1,509 of 1,527 are support vectors) nor the fewest."""
     settings = [Setting(C, g, e, 0.0, score, count / 1527) for C, g, e, count, score in TABLE]
-    assert chosen(settings, 0.01, 0.5) == 1
-    assert chosen(settings, 0.0, 0.5) == 2
-    assert chosen(settings, 0.02, 0.4) == 0
-    assert chosen(settings, 0.01, 0.9) == 3
+    assert best_setting(settings, 0.01, 0.5) == 1
+    assert best_setting(settings, 0.0, 0.5) == 2
+    assert best_setting(settings, 0.02, 0.4) == 0
+    assert best_setting(settings, 0.01, 0.9) == 3
 
 
 def test_equally_near_shares_are_told_apart_by_the_score() -> None:
     settings = [Setting(1, 1, 1, 0.0, score, share) for score, share in ((0.5, 0.25), (0.6, 0.75))]
-    assert chosen(settings, 1.0, 0.5) == 1
+    assert best_setting(settings, 1.0, 0.5) == 1
     undefined = [Setting(1, 1, 1, 0.0, -np.inf, share) for share in (0.9, 0.6)]
-    assert chosen(undefined, 0.01, 0.5) == 1
+    assert best_setting(undefined, 0.01, 0.5) == 1
 
 
 @pytest.mark.slow
