@@ -45,7 +45,7 @@ def print_outcome(outcome: Outcome) -> None:
 
 
 def _trials(search: Mapping[str, Any]) -> str:
-    more = {"passed over": search["passed_over"], "failed": len(search["failures"])}
+    more = {"passed over": search["skipped"], "failed": len(search["failures"])}
     others = [f"{number} more {how}" for how, number in more.items() if number]
     if not re.fullmatch("[0-9]+ trials?", search["ended"]):
         others.append(f"the search ended: {search['ended']}")

@@ -127,7 +127,7 @@ def assemble(result: TrainingResult, output: Path) -> dict[str, Any]:
         "search": {
             "trials": len(search.finished),
             "ended": search.ended,
-            "passed_over": search.pruned,
+            "skipped": search.pruned,
             "failures": search.failures,
             "reproducible": search.reproducible,
             "notes": [search.note] if search.note else [],

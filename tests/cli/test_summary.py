@@ -50,10 +50,10 @@ def test_comparisons_are_those_of_the_metric_and_of_the_two_of_the_task(
 
 
 def test_trials_are_counted_apart_by_how_they_ended() -> None:
-    search = {"trials": 12, "passed_over": 0, "failures": [], "ended": "12 trials"}
+    search = {"trials": 12, "skipped": 0, "failures": [], "ended": "12 trials"}
     assert _trials(search) == "12 trials"
     failures = [{"candidate": {}, "reason": "LinAlgError: singular"}]
-    both = {**search, "passed_over": 3, "failures": failures}
+    both = {**search, "skipped": 3, "failures": failures}
     assert _trials(both) == "12 trials (3 more passed over, 1 more failed)"
     timed = {**search, "ended": "its time is over (20m), after 12 trials"}
     assert _trials(timed) == "12 trials (the search ended: its time is over (20m), after 12 trials)"

@@ -61,7 +61,7 @@ def test_names_are_where_they_are_translated(
     assert run("annotate", "project", *options, "--held-out", rest, "--json") == 0
     done = json.loads(capsys.readouterr().out)
     assert done == {
-        "schema": 1, "output": str(out), "sentences": len(SPANISH), "passed_over": 0,
+        "schema": 1, "output": str(out), "sentences": len(SPANISH), "skipped": 0,
         "entities": sum(word in NAMES for text in SPANISH for word in text),
     }  # fmt: skip
     learned, held_out = read_entities([out]), read_entities([rest])

@@ -17,58 +17,31 @@ if TYPE_CHECKING:
 
 
 def select(
-    source: Annotated[Path, input_option(help="Source segments, one per line.")],
-    system: Annotated[list[str], input_option(metavar="NAME=FILE", help="A system's output; repeat it.")],
-    references: Annotated[
-        list[Path] | None, input_option(help="To learn from and evaluate with; repeatable.")
-    ] = None,
-    model: Annotated[
-        str | None, input_option("--model", "-m", help="Choose by this trained model's scores instead.")
-    ] = None,
-    features: Annotated[
-        list[str] | None,
-        input_option(help="A feature set, a family, or a YAML file with a list `features`; repeatable."),
-    ] = None,
-    resources: Annotated[Path | None, input_option(help="Bundle built by `qe resources build`.")] = None,
-    method: Annotated[
-        list[str] | None,
-        test_option(metavar="METHOD...", help="{qe_papers.choosers}. (default: all)"),
-    ] = None,
-    granularity: Annotated[
-        str, input_option("--by", help="Choose for each `segment` or each `document`.")
-    ] = "segment",
-    doc_ids: Annotated[Path | None, input_option(help="One document id per line.")] = None,
-    block: Annotated[
-        int, input_option(min=1, help="Without --doc-ids, so many consecutive segments are a document.")
-    ] = 10,
-    new_source: Annotated[
-        Path | None, input_option(help="Without references: what to choose for once the choice is learned.")
-    ] = None,
-    new_system: Annotated[
-        list[str] | None, input_option(metavar="NAME=FILE", help="The same systems' output for it.")
-    ] = None,
-    new_doc_ids: Annotated[Path | None, input_option(help="Its document ids.")] = None,
-    source_language: Annotated[str, input_option(help="Language code.")] = "en",
-    target_language: Annotated[str, input_option(help="Language code.")] = "es",
-    metrics: Annotated[
-        list[str] | None, test_option(help="What choices are compared by; repeatable. (default: bleu, chrf)")
-    ] = None,
-    tokenize: Annotated[
-        str, test_option(help="Tokenization for BLEU: none, 13a, intl, char, moses.")
-    ] = "13a",
-    folds: Annotated[int, test_option(min=2, help="Folds of the cross-validation, by document.")] = 10,
-    samples: Annotated[
-        int, test_option(min=1, max=MOST_SAMPLES, help="Shuffles, and bootstrap samples.")
-    ] = 10_000,
-    correct: Correct = "holm",
-    seed: Annotated[int, seed_option("Seed of folds, learners and random draws.", TESTS)] = 0,
-    cache_dir: CacheDir = None,
-    output: Annotated[
-        Path | None,
-        output_option("--output", "-o", help="Folder for the chosen translations and the report."),
-    ] = None,
-    quiet: Quiet = False,
-    as_json: Json = False,
+    source: Path,
+    system: list[str],
+    references: list[Path] | None = None,
+    model: str | None = None,
+    features: list[str] | None = None,
+    resources: Path | None = None,
+    method: list[str] | None = None,
+    by: str = "segment",
+    doc_ids: Path | None = None,
+    block: Positive = 10,
+    new_source: Path | None = None,
+    new_system: list[str] | None = None,
+    new_doc_ids: Path | None = None,
+    source_language: str = "en",
+    target_language: str = "es",
+    metrics: list[str] | None = None,
+    tokenize: str = "13a",
+    folds: Annotated[int, typer.Option(min=2)] = 10,
+    samples: Samples = 10_000,
+    correct: str = "holm",
+    seed: Seed = 0,
+    cache_dir: Path | None = None,
+    output: Path | None = None,
+    quiet: bool = False,
+    json: bool = False,
 ) -> None:
     """Choose among the translations of several systems, for each segment or document.
 
@@ -108,9 +81,9 @@ def select(
     output:
       -o, --output DIR  Folder for the chosen translations and the report.
     """
-    if granularity not in ("segment", "document"):
-        raise unknown_name("--by", granularity, ("segment", "document"))
-    unit = cast(Literal["segment", "document"], granularity)
+    if by not in ("segment", "document"):
+        raise unknown_name("--by", by, ("segment", "document"))
+    unit = cast(Literal["segment", "document"], by)
     translations = _translations(source, system, "--system", doc_ids, block, references or ())
     new = None
     if new_source is not None:
@@ -127,7 +100,7 @@ def select(
     folder = held(output, "select", files)
     if model is not None:
         with folder:
-            _apply(model, translations, unit, output, as_json, arguments=bool(references or features or new))
+            _apply(model, translations, unit, output, json, arguments=bool(references or features or new))
         return
     if not references or not features:
         raise InputError("--references and --features are needed to learn a choice", remedy="or give --model")
@@ -236,8 +209,8 @@ def _choosers(arguments: Sequence[str] | None) -> dict[str, Any]:
 
 
 def _apply(
-    model: str, translations: "Translations", granularity: Literal["segment", "document"],
-    output: Path | None, as_json: bool, *, arguments: bool,
+    model: str, translations: "Translations", by: Literal["segment", "document"], output: Path | None,
+    json: bool, *, arguments: bool,
 ) -> None:  # fmt: skip
     from qe.api.models import model_folder
     from qe.display.numbers import percent
@@ -249,8 +222,8 @@ def _apply(
     if output is None:
         raise InputError("the chosen translations need a folder", remedy="give --output FOLDER")
     preferences = choose_by_model(Model.load(*model_folder(model)), translations)
-    _write(output, translations, {"model": preferences}, granularity, None)
-    taken = shares(preferences.choice(granularity, translations.documents), len(translations.names))
+    _write(output, translations, {"model": preferences}, by, None)
+    taken = shares(preferences.choice(by, translations.documents), len(translations.names))
     shares_of = dict(zip(translations.names, map(float, taken), strict=True))
     parts = ", ".join(f"{name} {percent(share)}" for name, share in shares_of.items())
     content = {"segments": len(translations), "shares": shares_of, "output": output}
@@ -262,9 +235,9 @@ def _write(
     folder: Path,
     translations: "Translations",
     preferences: "Mapping[str, Preferences]",
-    granularity: Literal["segment", "document"],
+    by: Literal["segment", "document"],
     selection: "Selection | None",
 ) -> None:
     from qe_papers.selection.files import write
 
-    write(folder, translations, preferences, granularity, selection)
+    write(folder, translations, preferences, by, selection)

@@ -61,7 +61,7 @@ class Constituents(Annotator):
             notes += skipped
         if not trees:
             raise InputError("no tree", location=", ".join(map(str, files)))
-        about = {"trees": len(trees), "passed_over": len(notes), "files": [sha256(file) for file in files]}
+        about = {"trees": len(trees), "skipped": len(notes), "files": [sha256(file) for file in files]}
         counts = counted(_weighted(trees), settings["vertical"], settings["horizontal"])
         guide = Guide.learned([version for tree in trees for version in _versions(tree)], progress=progress)
         return cls({**settings, **about}, counts, ChartParser(counts, guide))

@@ -67,7 +67,7 @@ def train(
         print_json("annotate-train", told)
     elif not quiet:
         typer.echo(f"{output}: {task} trained from {', '.join(map(str, treebank))}")
-        skipped = made.settings.get("passed_over")
+        skipped = made.settings.get("skipped")
         if skipped:
             typer.echo(
                 f"{skipped} trees passed over: their brackets do not match, or no word is left in them"
@@ -121,30 +121,14 @@ def run(
 
 @app.command()
 def project(
-    annotator: Annotated[
-        str, typer.Option(help="Annotator of entities, as for `qe annotate run`, of one side of the corpus.")
-    ],
-    resources: Annotated[
-        Path,
-        typer.Option(help="Bundle with a corpus and the part `aligner` (qe resources build --only aligner)."),
-    ],
-    output: Annotated[
-        Path, output_option("--output", "-o", help="CoNLL 2002: the other side's words, their tags.")
-    ],
-    pairs: Annotated[
-        int, typer.Option(min=1, help="How many pairs of the corpus, from its beginning.")
-    ] = 100_000,
-    held_out_path: Annotated[
-        Path | None,
-        output_option(
-            "--held-out", help="File for every 25th sentence, to measure what is learned from the others."
-        ),
-    ] = None,
-    language: Annotated[
-        str | None, typer.Option(help="Language code of the annotator; that of a folder if not given.")
-    ] = None,
-    quiet: Quiet = False,
-    as_json: Json = False,
+    annotator: str,
+    resources: Path,
+    output: Path,
+    pairs: Positive = 100000,
+    held_out: Path | None = None,
+    language: str | None = None,
+    quiet: bool = False,
+    json: bool = False,
 ) -> None:
     """Makes a treebank of entities for a language without one, from an annotator of another.
 
@@ -177,19 +161,19 @@ def project(
 
     code = language or _language(annotator)
     check_output(output, [resources])
-    if held_out_path is not None:
-        check_output(held_out_path, [resources, output])
+    if held_out is not None:
+        check_output(held_out, [resources, output])
     bundle = Bundle(resources)
     corpus, aligner = corpus_of(bundle), cast(Aligner, bundle.part("aligner"))
     by = tagger(annotator, code, code, together=2000)
     with progress_bar(quiet) as progress:
-        done = project_entities(corpus, aligner, by, code, output, pairs, held_out_path, progress)
-    if as_json:
+        done = project_entities(corpus, aligner, by, code, output, pairs, held_out, progress)
+    if json:
         print_json("annotate-project", {"output": str(output), **vars(done)})
     elif not quiet:
         typer.echo(
             f"{output}: {done.sentences:,} sentences, {done.entities:,} entities by {annotator}; "
-            f"{done.skipped:,} sentences passed over"
+            f"{done.skipped:,} sentences skipped"
         )
 
 

@@ -112,7 +112,7 @@ def test_several_roots_and_sentences() -> None:
     assert [trees.brackets(i) for i in range(3)] == ["( (X root a) (Y root b))"] * 2 + [""]
 
 
-def test_ranges_and_empty_nodes_are_passed_over() -> None:
+def test_ranges_and_empty_nodes_are_skipped() -> None:
     rows = conllu(("de", "P", 3, "case"), ("el", "D", 3, "det"), ("sol", "N", 0, "root")).split("\n")
     rows.insert(0, "1-2\tdel" + "\t_" * 8)
     rows.insert(3, "2.1\tempty" + "\t_" * 8)

@@ -37,7 +37,7 @@ def test_traces_functions_ellipses_and_escapes_are_undone(tmp_path: Path) -> Non
     assert cess.words() == ["anunció", "Nueva_York", "(", "NY", "."]
 
 
-def test_a_few_damaged_trees_are_passed_over_and_named(tmp_path: Path) -> None:
+def test_a_few_damaged_trees_are_skipped_and_named(tmp_path: Path) -> None:
     good = "(S (N a) (V b))\n"
     path = tmp_path / "trees"
     path.write_text(good * 150 + "(S (N a) (V b)))\n" + good)
