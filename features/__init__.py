@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from features.basics.doors import door
+from features.basics.exports import exports
 from features.storage.surroundings import keep_out
 
 if TYPE_CHECKING:
@@ -18,4 +18,4 @@ if TYPE_CHECKING:
 
 keep_out()  # before anything imports Numba
 
-__getattr__, __dir__ = door(__name__)
+__getattr__, __dir__ = exports(__name__)

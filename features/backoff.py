@@ -16,7 +16,7 @@ from features.resources.language_model import LanguageModel, LMScores
 from features.resources.number_lm import NumberLanguageModel
 from features.text.tokens import Tokens, segment_mean
 
-LONGEST = 4  # UEdin: the longest n-gram looked for
+MAX_ORDER = 4  # UEdin: the longest n-gram looked for
 LEVELS = range(6)  # matched n-grams of the 5-gram models
 
 _UEDIN = "UEdin at WMT12, section 3.3"
@@ -70,8 +70,8 @@ WORD_SCORES = (("score", "backoff score", "share"), ("probability", "probability
 
 COLUMNS: tuple[Column[_Words], ...] = (
     Column("mean_matched",
-        f"mean order of the longest n-gram (at most {LONGEST}) ending in each token; sentence start padded",
-        _UEDIN, "tokens", lambda words: words.mean(np.minimum(words.matched, LONGEST))),
+        f"mean order of the longest n-gram (at most {MAX_ORDER}) ending in each token; sentence start padded",
+        _UEDIN, "tokens", lambda words: words.mean(np.minimum(words.matched, MAX_ORDER))),
     Column(
         "mean_steps", "mean number of backoff steps", _LORIA, "steps", lambda words: words.mean(words.steps)
     ),

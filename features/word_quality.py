@@ -14,8 +14,8 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, unknown_name
 from features.basics.hints import Count, Positive, Seed
 from features.basics.threads import side_by_side
-from features.core.apart import ResourceLookup, in_groups
 from features.core.extractor import Extractor, Feature
+from features.core.out_of_fold import ResourceLookup, in_groups
 from features.core.segments import Segments
 from features.word_level.aggregates import AGGREGATES, aggregate
 from features.word_level.extension import Extension, Extras

@@ -33,7 +33,7 @@ if _features != os.path.join(_HOME, "features"):  # noqa: PTH118
         f"{_features} hides the package `features` that mtqe needs; "
         "rename it, or start Python in another folder"
     )
-from features.basics.doors import door  # noqa: E402
+from features.basics.exports import exports  # noqa: E402
 
 if TYPE_CHECKING:
     from features.basics.errors import InputError as InputError
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from qe.data.dataset import Dataset as Dataset
     from qe.data.dataset import LabelScale as LabelScale
 
-_public, _names = door(__name__)
+_public, _names = exports(__name__)
 
 
 def __getattr__(name: str) -> Any:

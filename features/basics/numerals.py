@@ -3,7 +3,7 @@
 import math
 from typing import Final
 
-LARGEST: Final = 1e100  # labels and scores: the squares of what is larger, summed, are no numbers any more
+MAX_VALUE: Final = 1e100  # labels and scores: the squares of what is larger, summed, are no numbers any more
 
 
 def real(text: str) -> float:

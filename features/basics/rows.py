@@ -14,7 +14,7 @@ from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 # so there are none.
 _ROWS = 256
 _COLUMNS = 256
-_TOGETHER = 8
+_COLUMN_STEP = 8
 
 
 def row_products(
@@ -30,8 +30,8 @@ def row_products(
     True
     """
     right = np.ascontiguousarray(right, np.float64)
-    if (columns := right.shape[1]) > _TOGETHER and columns % _TOGETHER:
-        filled = np.pad(right, ((0, 0), (0, -columns % _TOGETHER)))
+    if (columns := right.shape[1]) > _COLUMN_STEP and columns % _COLUMN_STEP:
+        filled = np.pad(right, ((0, 0), (0, -columns % _COLUMN_STEP)))
         result = np.empty((len(matrix), columns)) if result is None else result
         result[:] = row_products(matrix, filled)[:, :columns]
         return result

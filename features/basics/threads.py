@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 THREADS = "QE_THREADS"
-_MOST = 1024
+_MAX_THREADS = 1024
 
-_AHEAD = 4  # items a thread that are worked on, or done and waiting
+_QUEUED_PER_THREAD = 4  # items a thread that are worked on, or done and waiting
 
 
 def cores() -> int:
@@ -28,8 +28,8 @@ def cores() -> int:
     asked = os.environ.get(THREADS)
     if asked is None:
         return usable()
-    if not (asked.isascii() and asked.isdigit() and 0 < int(asked) <= _MOST):
-        raise InputError(f"{THREADS} must be a whole number from 1 to {_MOST}, but is '{asked}'")
+    if not (asked.isascii() and asked.isdigit() and 0 < int(asked) <= _MAX_THREADS):
+        raise InputError(f"{THREADS} must be a whole number from 1 to {_MAX_THREADS}, but is '{asked}'")
     return int(asked)
 
 
@@ -60,7 +60,7 @@ def side_by_side(function: Callable[..., Result], *columns: Sequence[Any]) -> It
     threads = cores()  # asked once: the system tells it in files
     with ThreadPoolExecutor(threads) as pool:
         for item in zip(*columns, strict=True):
-            if len(waiting) == _AHEAD * threads:
+            if len(waiting) == _QUEUED_PER_THREAD * threads:
                 yield waiting.popleft().result()
             waiting.append(pool.submit(function, *item))
         while waiting:

@@ -16,10 +16,10 @@ from typing import Any, get_args, get_type_hints
 
 from filelock import FileLock, Timeout
 
-from features.basics.brief import brief
 from features.basics.catalogue import Catalogue
 from features.basics.errors import InputError, unknown_name
 from features.basics.progress import Progress, silent
+from features.basics.short_repr import short_repr
 from features.core.resource import Parts, Resource, declaration, kind_of
 from features.storage.cache_folder import keep, recall
 from features.storage.checksums import checksums, is_sealed, regular_files, sealed, verify
@@ -40,7 +40,7 @@ _KEYS = ("provenance", "parts", "source_tokenizer", "target_tokenizer", "checksu
 Builders = Mapping[str, Callable[..., Resource]]
 
 
-@brief
+@short_repr
 @dataclass(eq=False)
 class Bundle:
     """Parts by name, loaded on first use and kept. Raises InputError if `path` holds no manifest, or a

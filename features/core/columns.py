@@ -61,7 +61,7 @@ def features_of(columns: Iterable[Column[Prepared]]) -> tuple[Feature, ...]:
     return tuple(column.feature for column in columns)
 
 
-_LEFT_OUT: ContextVar[Collection[str]] = ContextVar("columns left out", default=frozenset())
+_OMITTED: ContextVar[Collection[str]] = ContextVar("columns left out", default=frozenset())
 
 
 @contextmanager
@@ -72,16 +72,16 @@ def leaving_out(names: Collection[str]) -> Iterator[None]:
     ...     wanted(["a"]), wanted(["a", "b"])
     (False, True)
     """
-    before = _LEFT_OUT.set(names)
+    before = _OMITTED.set(names)
     try:
         yield
     finally:
-        _LEFT_OUT.reset(before)
+        _OMITTED.reset(before)
 
 
 def wanted(names: Iterable[str]) -> bool:
     """Whether any feature with the given names is to be computed."""
-    left_out = _LEFT_OUT.get()
+    left_out = _OMITTED.get()
     return not left_out or any(name not in left_out for name in names)
 
 

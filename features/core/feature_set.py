@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from features.basics.array_types import FloatArray
-from features.basics.brief import brief
 from features.basics.catalogue import Catalogue
 from features.basics.errors import InputError, unknown_name
 from features.basics.plugins import own_entries, package_folders
+from features.basics.short_repr import short_repr
 from features.core.bundle import Bundle
 from features.core.columns import leaving_out
 from features.core.configured import Configured, resources_in, type_errors
@@ -133,7 +133,7 @@ def _check_type(value: Any, hint: Any, name: str, location: str) -> None:
         raise error
 
 
-@brief
+@short_repr
 @dataclass(frozen=True, eq=False)
 class FeatureSet:
     """Extractors in order: `configs[i]` made `extractors[i]`. Columns of `trees` follow the features. A

@@ -8,8 +8,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from features.basics.brief import brief
 from features.basics.errors import InputError, unknown_name
+from features.basics.short_repr import short_repr
 from features.storage.files import digest
 from features.text.annotation import Annotated
 from features.text.tokenizer import Tokenizer, composed
@@ -38,7 +38,7 @@ _ORIGINS: Final[Mapping[str, str]] = {
 _TEXTS: Final = ("source", "target", "pseudo_reference", "back_translation")
 
 
-@brief
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Segments:
     """n segments as columns of strings, immutable. Tokens are computed once per column and shared. Texts are

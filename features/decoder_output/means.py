@@ -11,7 +11,7 @@ from features.basics.array_types import FloatArray
 from features.decoder_output.tokens import DecoderTokens
 from features.storage.arrays import finite, typed
 
-_LARGEST: Final = 1e100  # of a stored value: sums stay finite
+_MAX_SUM: Final = 1e100  # of a stored value: sums stay finite
 PRIOR: Final = 3.0  # occurrences that the overall mean counts for
 
 
@@ -80,8 +80,8 @@ class SubwordMeans:
         types = (path / "subwords.txt").read_bytes().decode("utf-8").split("\n")[:-1]
         values = np.load(path / "subwords.npy", allow_pickle=False)
         typed("subwords", values, np.float64, 2, len(types))
-        finite("subwords", values[0], -_LARGEST, _LARGEST)
-        finite("subwords", values[1], 0, _LARGEST)
+        finite("subwords", values[0], -_MAX_SUM, _MAX_SUM)
+        finite("subwords", values[1], 0, _MAX_SUM)
         return cls(tuple(types), values[0], values[1])
 
 

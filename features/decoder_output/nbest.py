@@ -8,7 +8,7 @@ from typing import Any
 from features.basics.errors import InputError
 from features.core.segments import Segments
 
-_MOST = 10**9  # words of a text
+_LIMIT = 10**9  # words of a text
 _KEYS = ("text", "score", "scores", "phrases", "search")
 
 
@@ -79,7 +79,9 @@ def _check_phrases(phrases: Any, location: str) -> None:
         raise InputError(f"`phrases` must be a list, found {phrases!r:.60}", location=location)
     for phrase in phrases:
         whole = isinstance(phrase, list) and len(phrase) == 4 and all(type(v) is int for v in phrase)
-        if not whole or not (0 <= phrase[0] <= phrase[1] < _MOST and 0 <= phrase[2] <= phrase[3] + 1 < _MOST):
+        if not whole or not (
+            0 <= phrase[0] <= phrase[1] < _LIMIT and 0 <= phrase[2] <= phrase[3] + 1 < _LIMIT
+        ):
             raise InputError(
                 f"a phrase is [first source word, last, first target word, last], found {phrase!r:.60}",
                 location=location,

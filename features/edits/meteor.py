@@ -14,8 +14,8 @@ EXACT, STEM, SYNONYM = 1.0, 0.6, 0.8  # weights of the stages; the first that ma
 FUNCTION_WORDS: Final = 1e-3  # their relative frequency in a corpus is above that
 
 _BEAM: Final = 40  # partial alignments kept, as in METEOR
-_NEAREST: Final = 8  # partners tried for a word, and the one that goes on with the chunk
-_NOWHERE: Final = -2
+_PARTNERS: Final = 8  # partners tried for a word, and the one that goes on with the chunk
+_NO_PLACE: Final = -2
 
 Pair = tuple[int, int, float]  # places in hypothesis and reference, weight
 
@@ -89,7 +89,7 @@ def aligned(hypothesis: Words, reference: Words) -> list[Pair]:
     >>> aligned(text("the cat the dog"), text("a the dog"))
     [(2, 1, 1.0), (3, 2, 1.0)]
     """
-    beam = [_Partial(0, _NOWHERE, (0, 0, 0, 0.0))]
+    beam = [_Partial(0, _NO_PLACE, (0, 0, 0, 0.0))]
     for place in range(len(hypothesis.words)):
         partners = _partners(hypothesis, reference, place)
         best: dict[tuple[int, int], _Partial] = {}
@@ -128,8 +128,10 @@ def _weight(hypothesis: Words, reference: Words, place: int, ref_place: int) -> 
 
 def _longer(partial: _Partial, place: int, partners: dict[int, float]) -> Iterator[_Partial]:
     alone, chunks, distance, missed = partial.cost
-    yield _Partial(partial.used, _NOWHERE, (alone + 1, chunks, distance, missed), None, partial)
-    tried = list(islice((ref_place for ref_place in partners if not partial.used >> ref_place & 1), _NEAREST))
+    yield _Partial(partial.used, _NO_PLACE, (alone + 1, chunks, distance, missed), None, partial)
+    tried = list(
+        islice((ref_place for ref_place in partners if not partial.used >> ref_place & 1), _PARTNERS)
+    )
     following = partial.last + 1
     if following in partners and following not in tried and not partial.used >> following & 1:
         tried.append(following)

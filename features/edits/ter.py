@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.basics.longest import LONGEST, REMEDY
+from features.basics.text_limits import MAX_WORDS, REMEDY
 from features.text.tokens import Tokens, ratio
 
 Ids = NDArray[np.int32]
@@ -107,7 +107,7 @@ def ter_edits(
     an empty reference one insertion per word.
 
     Raises ValueError if the two sides have different numbers of texts, InputError for texts longer than
-    `features.basics.longest` allows. Source: Snover et al. 2006, "A Study of Translation Edit Rate with
+    `features.basics.text_limits` allows. Source: Snover et al. 2006, "A Study of Translation Edit Rate with
     Targeted Human Annotation".
     """
     if len(hypothesis_offsets) != len(reference_offsets):
@@ -130,10 +130,10 @@ def ter_edits(
 
 def _refuse_long(hypothesis_offsets: Offsets, reference_offsets: Offsets) -> None:
     words = np.maximum(np.diff(hypothesis_offsets), np.diff(reference_offsets))
-    if (words > LONGEST).any():
-        number = int((words > LONGEST).argmax())
+    if (words > MAX_WORDS).any():
+        number = int((words > MAX_WORDS).argmax())
         raise InputError(
-            f"{words[number]:,} words, but the edit rate takes texts of at most {LONGEST:,}",
+            f"{words[number]:,} words, but the edit rate takes texts of at most {MAX_WORDS:,}",
             location=f"segment {number + 1}",
             remedy=REMEDY,
         )

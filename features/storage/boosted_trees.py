@@ -11,7 +11,7 @@ from features.storage.damage import Damaged
 
 _WHOLE = re.compile(rb"(?: *-?[0-9]{1,18}(?= |$))* *")
 _NUMBERS = re.compile(rb"(?: *[-+]?(?:[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?|inf|nan)(?= |$))* *")
-_DEEPEST = 4096  # splits above a leaf: LightGBM explains predictions by recursion
+_MAX_DEPTH = 4096  # splits above a leaf: LightGBM explains predictions by recursion
 _CATEGORICAL = 1  # bit of a decision type
 
 
@@ -73,14 +73,14 @@ def _check_children(number: int, left_child: NDArray[np.int64], right_child: NDA
     inner = children > 0
     if (children[inner] <= np.nonzero(inner)[0]).any():
         raise Damaged(f"tree {number} is no tree")
-    if n <= _DEEPEST:  # not even a chain of its nodes is deeper
+    if n <= _MAX_DEPTH:  # not even a chain of its nodes is deeper
         return
     level, depth = np.zeros(1, np.int64), 0
-    while len(level) and depth <= _DEEPEST:
+    while len(level) and depth <= _MAX_DEPTH:
         below = children[level].ravel()
         level, depth = below[below > 0], depth + 1
     if len(level):
-        raise Damaged(f"tree {number} is deeper than {_DEEPEST} splits")
+        raise Damaged(f"tree {number} is deeper than {_MAX_DEPTH} splits")
 
 
 def _check_linear(number: int, keys: Mapping[bytes, bytes], leaves: int, width: int) -> None:

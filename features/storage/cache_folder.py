@@ -109,7 +109,7 @@ def _own_group(number: int) -> bool:
     return group.gr_name == user.pw_name and number == user.pw_gid and not group.gr_mem
 
 
-_MOST = 10_000  # entries; beyond it the older half goes
+_MAX_ENTRIES = 10_000  # entries; beyond it the older half goes
 
 
 def recall(name: str) -> str | None:
@@ -138,7 +138,7 @@ def _folder() -> Path:
 
 def _prune(folder: Path) -> None:
     entries = list(os.scandir(folder))
-    if len(entries) > _MOST:
+    if len(entries) > _MAX_ENTRIES:
         by_age = sorted(entries, key=lambda entry: entry.stat().st_mtime_ns)
         for entry in by_age[: len(by_age) // 2]:
             Path(entry).unlink(missing_ok=True)

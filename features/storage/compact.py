@@ -30,7 +30,7 @@ _WORDS: Final = 9  # of a block: the first number, and 32 bytes
 _START: Final = 8  # halves of words before a list of decimals
 _LARGE: Final = 255  # numbers from here on lie aside
 _COUNT: Final = 8  # bytes that tell how many these are
-_MOST: Final = 1 << 16  # decimals of a list
+_MAX_LIST: Final = 1 << 16  # decimals of a list
 
 
 def packed(values: NDArray[np.int32]) -> NDArray[np.uint64]:
@@ -117,7 +117,7 @@ def coded(
     """
     distinct = np.unique(values)
     starts = kept = distinct
-    if len(distinct) > _MOST:
+    if len(distinct) > _MAX_LIST:
         with np.errstate(divide="ignore"):
             scale = np.log(distinct, dtype=np.float64) if relative else distinct.astype(np.float64)
         boundaries = np.searchsorted(distinct, np.sort(np.array(edges, np.float32)), side="right")
@@ -138,7 +138,7 @@ def _spans(ascending: NDArray[np.float64], boundaries: NDArray[np.int64]) -> NDA
     low, high = 0.0, float(ascending[-1] - ascending[np.isfinite(ascending).argmax()])
     for _ in range(40):
         middle = (low + high) / 2
-        if _begins(ascending, boundaries, middle, np.empty(0, np.int64)) > _MOST:
+        if _begins(ascending, boundaries, middle, np.empty(0, np.int64)) > _MAX_LIST:
             low = middle
         else:
             high = middle
@@ -337,7 +337,7 @@ def check(name: str, stored: Stored, dtype: Any, size: int | None) -> None:
 
 
 def _check_list(stored: NDArray[np.uint16]) -> tuple[int, bool]:
-    if len(stored) < _START or length(stored) < 0 or _listed(stored) > _MOST:
+    if len(stored) < _START or length(stored) < 0 or _listed(stored) > _MAX_LIST:
         return 0, False
     codes, values = readable(stored)
     return len(codes), not len(codes) or int(codes.max()) < len(values)

@@ -21,9 +21,9 @@ from typing import IO, Any, Final, cast
 from features.basics.errors import InputError
 from features.storage.pipes import rewindable
 
-_ELSEWHERE = "choose another path"
+_REMEDY = "choose another path"
 _PART, _OLD = ".qe-part", ".old"  # endings of what is not finished, and of what is being replaced
-_LEFT = re.compile(rf"[a-z0-9_]{{8}}{re.escape(_PART)}({re.escape(_OLD)})?")
+_TEMPORARY = re.compile(rf"[a-z0-9_]{{8}}{re.escape(_PART)}({re.escape(_OLD)})?")
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 MAX_LINE: Final = 1 << 24  # bytes of a line or cell
 
@@ -79,7 +79,7 @@ def atomic_directory(path: Path) -> Iterator[Path]:
     with _refusals(path):
         resolved(path)
         if path.exists() and not path.is_dir():
-            raise InputError("is a file, not a directory", location=path, remedy=_ELSEWHERE)
+            raise InputError("is a file, not a directory", location=path, remedy=_REMEDY)
         path.parent.mkdir(parents=True, exist_ok=True)
         tidy(path)
         temporary = Path(tempfile.mkdtemp(_PART, f".{path.name}.", path.parent))
@@ -121,7 +121,7 @@ def tidy(path: Path) -> None:
     own = f".{path.name}."
     with suppress(OSError):  # it is not there, or not ours to tidy
         for leftover in path.parent.iterdir():
-            if not (leftover.name.startswith(own) and _LEFT.fullmatch(leftover.name.removeprefix(own))):
+            if not (leftover.name.startswith(own) and _TEMPORARY.fullmatch(leftover.name.removeprefix(own))):
                 continue
             if not _is_abandoned(leftover.with_name(leftover.name.removesuffix(_OLD))):
                 continue
@@ -161,7 +161,7 @@ def _check_kind(path: Path) -> None:
     resolved(path)
     if path.exists() and not path.is_file():
         kind = "a directory" if path.is_dir() else "a device or a pipe"
-        raise InputError(f"is {kind}, not a file", location=path, remedy=_ELSEWHERE)
+        raise InputError(f"is {kind}, not a file", location=path, remedy=_REMEDY)
 
 
 @contextmanager
@@ -189,7 +189,7 @@ def unwritable(path: Path, error: OSError) -> InputError:
     if isinstance(error, FileExistsError | NotADirectoryError):
         in_the_way = next((above for above in path.parents if above.is_file()), None)
         reason = reason if in_the_way is None else f"{in_the_way} is a file, not a directory"
-    return InputError(f"cannot be written ({reason})", location=path, remedy=_ELSEWHERE)
+    return InputError(f"cannot be written ({reason})", location=path, remedy=_REMEDY)
 
 
 def link_or_copy(source: Path, target: Path) -> None:

@@ -10,34 +10,34 @@ from features.basics.errors import InputError
 from features.storage.files import check_writable, resolved, tidy, unwritable
 
 MARK = ".qe-output"  # names the verb that a folder belongs to
-_PATIENCE = 2.0  # seconds in which a process that was killed lets go of its lock
-_ELSEWHERE = "choose another output"
+_LOCK_SECONDS = 2.0  # seconds in which a process that was killed lets go of its lock
+_REMEDY = "choose another output"
 
 
 def check_output(path: Path, inputs: Iterable[Path] = ()) -> None:
     """Raises InputError if the file `path` cannot be written, or is one of the inputs."""
     check_writable(path)
-    check_apart(path, inputs)
+    check_no_overlap(path, inputs)
 
 
 def check_outside(output: Path, folder: Path) -> None:
     """Raises InputError for an output within a folder that holds nothing else. A model's folder is one."""
     if any(_is_same_file(folder, above) for above in resolved(output).parents):
-        raise InputError(f"would be a part of {folder}", location=output, remedy=_ELSEWHERE)
+        raise InputError(f"would be a part of {folder}", location=output, remedy=_REMEDY)
 
 
-def check_apart(output: Path, inputs: Iterable[Path]) -> None:
+def check_no_overlap(output: Path, inputs: Iterable[Path]) -> None:
     """Raises InputError if to write `output` would replace an input, or a part of one. Files are compared by
     what they are (device and inode), not by name: links, and names that differ in case where the file system
     ignores case, are the same file.
     """
     for given in inputs:
         if _is_same_file(output, given):
-            raise InputError("is an input too", location=output, remedy=_ELSEWHERE)
+            raise InputError("is an input too", location=output, remedy=_REMEDY)
         if any(_is_same_file(output, above) for above in resolved(given).parents):
-            raise InputError(f"holds the input {given}", location=output, remedy=_ELSEWHERE)
+            raise InputError(f"holds the input {given}", location=output, remedy=_REMEDY)
         if output.exists() and any(_is_same_file(given, above) for above in resolved(output).parents):
-            raise InputError(f"is a part of the input {given}", location=output, remedy=_ELSEWHERE)
+            raise InputError(f"is a part of the input {given}", location=output, remedy=_REMEDY)
 
 
 def _is_same_file(first: Path, second: Path) -> bool:
@@ -48,7 +48,7 @@ def _is_same_file(first: Path, second: Path) -> bool:
 
 
 @contextmanager
-def locked_file(path: Path, patience: float = _PATIENCE) -> Iterator[None]:
+def locked_file(path: Path, patience: float = _LOCK_SECONDS) -> Iterator[None]:
     """Keeps other processes that ask for the same lock from writing the file `path`. The lock is `.NAME.lock`
     next to the file itself (not next to a link to it), and is removed afterwards. Raises InputError if
     another process holds it for `patience` seconds, or the folder cannot be written.
@@ -79,7 +79,7 @@ def locked_folder(
     anything of others, and where another process holds the folder.
     """
     verbs = (verb, *allowed_verbs)
-    check_apart(path, inputs)
+    check_no_overlap(path, inputs)
     _check_owner(path, verbs, earlier_files)
     mark, lock = path / MARK, path / f".{verb}.lock"
     with _created_folder(path, path), _locked(lock, path):
@@ -98,19 +98,19 @@ def locked_folder(
 def _check_owner(path: Path, verbs: tuple[str, ...], earlier_files: Iterable[str]) -> None:
     resolved(path)
     if path.exists() and not path.is_dir():
-        raise InputError("is a file, not a directory", location=path, remedy=_ELSEWHERE)
+        raise InputError("is a file, not a directory", location=path, remedy=_REMEDY)
     owner = owner_of(path)
     if owner is not None:
         if owner not in verbs:
             raise InputError(
-                f"holds output of `qe {owner}`, not of `qe {verbs[0]}`", location=path, remedy=_ELSEWHERE
+                f"holds output of `qe {owner}`, not of `qe {verbs[0]}`", location=path, remedy=_REMEDY
             )
         return
     if _has_earlier_output(path, earlier_files):
         return
     name = unexpected_file(path)
     if name is not None:
-        raise InputError(f"holds {name!r} and no output of `qe {verbs[0]}`", location=path, remedy=_ELSEWHERE)
+        raise InputError(f"holds {name!r} and no output of `qe {verbs[0]}`", location=path, remedy=_REMEDY)
 
 
 def _has_earlier_output(path: Path, earlier_files: Iterable[str]) -> bool:
@@ -143,7 +143,7 @@ def _is_empty_mark(path: Path) -> bool:
 
 
 @contextmanager
-def _locked(lock: Path, output: Path, patience: float = _PATIENCE) -> Iterator[None]:
+def _locked(lock: Path, output: Path, patience: float = _LOCK_SECONDS) -> Iterator[None]:
     held = FileLock(lock, timeout=patience)
     try:
         with _refused(output):

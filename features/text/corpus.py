@@ -10,10 +10,10 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from features.basics.brief import brief
 from features.basics.errors import InputError
-from features.basics.longest import LONGEST, REMEDY
 from features.basics.progress import Progress, silent
+from features.basics.short_repr import short_repr
+from features.basics.text_limits import MAX_WORDS, REMEDY
 from features.storage.arrays import typed
 from features.storage.files import digest, read_lines, read_words, write_words
 from features.text.tokenizer import Tokenizer, batches
@@ -25,7 +25,7 @@ _LINES = "lines.npy"
 _BATCH = 5000  # pairs encoded, and reported, at a time
 
 
-@brief
+@short_repr
 @dataclass(frozen=True, eq=False)
 class ParallelCorpus:
     """Sentence pairs; `source` and `target` are Tokens of equal length, in natural case. `empty_pairs` counts
@@ -212,10 +212,10 @@ def _add_full(
 
 
 def _refuse_long(words: NDArray[np.int64], first_line: int) -> None:
-    if (words > LONGEST).any():
-        place = int((words > LONGEST).argmax())
+    if (words > MAX_WORDS).any():
+        place = int((words > MAX_WORDS).argmax())
         raise InputError(
-            f"{words[place]:,} words, but a side of a pair has at most {LONGEST:,}",
+            f"{words[place]:,} words, but a side of a pair has at most {MAX_WORDS:,}",
             location=f"line {first_line + place + 1} of the parallel corpus",
             remedy=REMEDY,
         )

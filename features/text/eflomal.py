@@ -19,7 +19,7 @@ from features.text.tokenizer import Tokenizer, batches
 from features.text.tokens import Tokens, TokensBuilder
 
 # eflomal gives longer sentences no link, without a word.
-_LONGEST = 1023
+_MAX_WORDS = 1023
 
 
 def align_lines(
@@ -124,9 +124,9 @@ def _tokens(
 
 def _check_lengths(tokens: Tokens, side: str) -> None:
     longest = int(tokens.lengths.argmax()) if len(tokens) else 0
-    if len(tokens) and tokens.lengths[longest] > _LONGEST:
+    if len(tokens) and tokens.lengths[longest] > _MAX_WORDS:
         raise InputError(
-            f"eflomal aligns sentences of at most {_LONGEST:,} tokens, but this one has "
+            f"eflomal aligns sentences of at most {_MAX_WORDS:,} tokens, but this one has "
             f"{tokens.lengths[longest]:,}",
             location=f"{side}:{longest + 1}",
             remedy="split it, or use the aligner of a bundle",

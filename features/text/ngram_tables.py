@@ -27,8 +27,8 @@ Ints = NDArray[np.int32]
 Offsets = NDArray[np.int64]
 Case = Literal["lower", "true"]
 
-_LARGEST = 2**31 - 2  # places and n-grams are numbered with 32 bits
-_SMALLEST = 50_000  # tokens that are worth a range of their own
+_MAX_TOKENS = 2**31 - 2  # places and n-grams are numbered with 32 bits
+_MIN_RANGE = 50_000  # tokens that are worth a range of their own
 _FEW, _MANY = 32, 4096  # places sorted by insertion; places sorted in larger digits
 
 
@@ -95,14 +95,14 @@ def ngram_tables(ids: Ints, offsets: Offsets, vocabulary: int, order: int) -> It
     """
     if order < 1:
         raise InputError(f"the order of n-grams must be at least 1, but got {order}")
-    if len(ids) > _LARGEST:
-        raise InputError(f"at most {_LARGEST} tokens can be counted, but the text has {len(ids)}")
+    if len(ids) > _MAX_TOKENS:
+        raise InputError(f"at most {_MAX_TOKENS} tokens can be counted, but the text has {len(ids)}")
     counts = occurrences(ids, vocabulary)
     everything, empty = np.arange(vocabulary, dtype=np.int32), np.empty(0, np.int32)
     yield OrderTable(everything, np.array([0, vocabulary], np.int32), counts, empty)
     following = _following(ids, np.asarray(offsets, np.int64))
     numbers = np.array(ids, np.int32)  # of the n-gram that ends at each place, order by order
-    ranges = even_ranges(counts, _SMALLEST)
+    ranges = even_ranges(counts, _MIN_RANGE)
     places = list(side_by_side(lambda words: _places(ids, counts, *words), ranges))
     for _ in range(2, order + 1):
         within = [counts[low:high] for low, high in ranges]
@@ -249,9 +249,9 @@ class Trie:
         InputError if there are 2^31 n-grams or more.
         """
         sizes = tuple(len(words) for words, _ in levels)
-        if sum(sizes) > _LARGEST:
+        if sum(sizes) > _MAX_TOKENS:
             raise InputError(
-                f"at most {_LARGEST} n-grams fit a table, but there are {sum(sizes)}",
+                f"at most {_MAX_TOKENS} n-grams fit a table, but there are {sum(sizes)}",
                 remedy="lower the order",
             )
         begins = np.cumsum((0, *sizes))

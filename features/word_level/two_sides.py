@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.errors import InputError, unknown_name
-from features.core.apart import ResourceLookup, in_groups
 from features.core.extractor import Extractor
+from features.core.out_of_fold import ResourceLookup, in_groups
 from features.core.segments import Segments
 from features.decoder_output.tokens import Marker
 from features.word_level.columns import Longs

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from features.basics.doors import door
+from features.basics.exports import exports
 
 if TYPE_CHECKING:
     from qe_human.correlation import Correlation as Correlation
@@ -21,4 +21,6 @@ if TYPE_CHECKING:
     from qe_human.ranking_method import RankingMethod as RankingMethod
     from qe_human.terrorcat.model import TerrorCat as TerrorCat
 
-__getattr__, __dir__ = door(__name__, "qe_human.ranking_method.RANKINGS", "qe_human.correlation.CORRELATIONS")
+__getattr__, __dir__ = exports(
+    __name__, "qe_human.ranking_method.RANKINGS", "qe_human.correlation.CORRELATIONS"
+)

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from features.basics.doors import door
+from features.basics.exports import exports
 
 if TYPE_CHECKING:
     from qe_papers.selection.chooser import Chooser as Chooser
     from qe_papers.selection.selection import Selection as Selection
     from qe_papers.selection.selection import Translations as Translations
 
-__getattr__, __dir__ = door(__name__, "qe_papers.selection.chooser.CHOOSERS")
+__getattr__, __dir__ = exports(__name__, "qe_papers.selection.chooser.CHOOSERS")

@@ -168,11 +168,11 @@ def _paths(value: Any) -> list[Path]:
 
 
 def _check_absent(path: Path, verb: str, inputs: Sequence[Path]) -> None:
-    from features.storage.outputs import MARK, check_apart, owner_of
+    from features.storage.outputs import MARK, check_no_overlap, owner_of
 
     exists = path.resolve().is_file()  # raises for a loop of links
     if path.is_dir() and verb in (owner_of(path), owner_of(path.parent)):
         exists = any(file.name != MARK and file.suffix != ".lock" for file in path.iterdir())
     if exists:
-        check_apart(path, [given for given in inputs if given.is_file()])
+        check_no_overlap(path, [given for given in inputs if given.is_file()])
         raise InputError("exists already", location=path, remedy="choose another path, or add --overwrite")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from features.basics.errors import InputError
-from features.storage.outputs import check_apart, check_output, check_outside
+from features.storage.outputs import check_no_overlap, check_output, check_outside
 from qe.api.models import model_folder
 from qe.cli._common import chosen_routes, on_spark, registered
 from qe.cli._log import JsonLog, Log, log_of
@@ -199,7 +199,7 @@ class ScoreJob:
         options, model = self.options, self.models[0]
         source = check_inputs(options.input_)
         files = [file for file in (options.triage, options.drift) if file is not None]
-        check_apart(self.destination, [Path(source), model.folder, *files])
+        check_no_overlap(self.destination, [Path(source), model.folder, *files])
         with spark_session(options.master, quiet=self._no_progress) as session:
             return score_table(
                 session, model.folder, source, options.output, identity=model.identity,

@@ -39,7 +39,7 @@ def distill(
     output:
       -o, --output DIR  Folder of the student's run and model.
     """
-    from features.storage.outputs import check_apart
+    from features.storage.outputs import check_no_overlap
     from qe.api.models import model_folder
     from qe.cli._summary import print_outcome, print_reports
     from qe.models.model import Model
@@ -53,7 +53,7 @@ def distill(
     experiment = student_of(teacher, student, settings.data_root, settings.overrides or ())
     check_teaches(teacher, experiment)
     plan = check(experiment, in_memory=True)
-    check_apart(output, [input_, folder, *experiment.inputs()])
+    check_no_overlap(output, [input_, folder, *experiment.inputs()])
     pool = table.pool(input_, languages_of(teacher))
     with progress_bar(quiet or json) as progress:
         dataset = taught(teacher, pool, input_, progress, words=learns_words(experiment))

@@ -45,13 +45,13 @@ def labels(
       -o, --output FILE  Table with one row per segment: .tsv, .csv, .jsonl or .parquet.
     """
     from features.basics.errors import InputError
-    from features.storage.outputs import check_apart
+    from features.storage.outputs import check_no_overlap
     from qe.data.labels import check_output
     from qe.data.report_tables import edit_rates_table
 
     if output is not None:
         check_output(output)
-        check_apart(output, [path for path in (source, target, post_edit, judges) if path is not None])
+        check_no_overlap(output, [path for path in (source, target, post_edit, judges) if path is not None])
     location = [] if output is None else [f"per segment: {output}"]
     if judges is not None:
         _from_judges(judges, max_difference, output, json, location)

@@ -100,7 +100,7 @@ def build(
     from features.basics.progress import silent
     from features.core.bundle import MANIFEST, known_parts, unexpected_file
     from features.core.feature_set import parts_needed
-    from features.storage.outputs import check_apart
+    from features.storage.outputs import check_no_overlap
     from features.text.tokenizer import Tokenizer
     from qe.resources import files, settings
     from qe.resources.alignments import Alignments
@@ -120,7 +120,7 @@ def build(
     part_files = files.parsed(read or [])
     texts = (source, target, alignments, source_monolingual, target_monolingual, *part_files.values())
     paths = [*(path for path in texts if path is not None), *map(Path, annotations.values())]
-    check_apart(output, paths)
+    check_no_overlap(output, paths)
     manifest = output / MANIFEST
     before = manifest.read_bytes() if manifest.is_file() else None
     if (foreign := unexpected_file(output)) is not None:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from features.basics.doors import door
+from features.basics.exports import exports
 
 if TYPE_CHECKING:
     from qe.config.distributions import Choice as Choice
@@ -11,4 +11,4 @@ if TYPE_CHECKING:
     from qe.config.experiment import Experiment as Experiment
     from qe.config.experiment import load as load
 
-__getattr__, __dir__ = door(__name__)
+__getattr__, __dir__ = exports(__name__)

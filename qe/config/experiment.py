@@ -21,9 +21,9 @@ from pydantic import (
     model_validator,
 )
 
-from features.basics.brief import in_short
 from features.basics.errors import InputError, combined_error, quoted
 from features.basics.passwords import without_passwords
+from features.basics.short_repr import in_short
 from features.storage.strict_yaml import read_mapping
 from qe.config.extending import extended, file_names
 from qe.config.families import readable_configs

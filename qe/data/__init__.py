@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from features.basics.doors import door
+from features.basics.exports import exports
 
 if TYPE_CHECKING:
     from qe.data.buckets import by_length as by_length
@@ -31,4 +31,4 @@ if TYPE_CHECKING:
     from qe.data.tag_files import TagFile as TagFile
     from qe.data.tag_files import read_tags as read_tags
 
-__getattr__, __dir__ = door(__name__, "qe.data.format.FORMATS", "qe.data.perturbation.PERTURBATIONS")
+__getattr__, __dir__ = exports(__name__, "qe.data.format.FORMATS", "qe.data.perturbation.PERTURBATIONS")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, quoted
-from features.basics.numerals import LARGEST, real
+from features.basics.numerals import MAX_VALUE, real
 from features.core.segments import Segments
 from features.storage.files import digest
 from features.text.tokenizer import Tokenizer
@@ -325,16 +325,16 @@ def _numbers(column: "pd.Series", label: str, name: str, classes: Pair | None) -
     if 2 * len(wrong) >= len(numbers) and any(isinstance(value, str) for value in wrong):
         text = next(value for value in wrong if isinstance(value, str))
         raise InputError(f"the label '{label}' of '{name}' is no number: {quoted(text)}")
-    if (np.abs(numbers) > LARGEST).any():
-        value = numbers[np.abs(numbers) > LARGEST][0]
-        raise InputError(f"the label '{label}' of '{name}' is {value:g}, beyond {LARGEST:g}")
+    if (np.abs(numbers) > MAX_VALUE).any():
+        value = numbers[np.abs(numbers) > MAX_VALUE][0]
+        raise InputError(f"the label '{label}' of '{name}' is {value:g}, beyond {MAX_VALUE:g}")
     return numbers
 
 
 def _weights(column: "pd.Series", name: str) -> FloatArray:
     numbers = np.array([_number(value) for value in column], np.float64)
     for value, weight in zip(column, numbers, strict=True):
-        if not 0 <= weight <= LARGEST:
+        if not 0 <= weight <= MAX_VALUE:
             raise InputError(f"row_weights of '{name}' must be numbers from 0, but one is {quoted(value)}")
     return numbers
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.basics.numerals import LARGEST
+from features.basics.numerals import MAX_VALUE
 from features.storage.files import DAMAGED_GZIP, check_line_ends, damage_of, open_binary, sha256
 from qe.data.classes import numbers_of
 from qe.data.dataset import LabelScale
@@ -258,8 +258,8 @@ def number_problem(text: str, low: float | None, high: float | None) -> tuple[st
     if not np.isfinite(value) or (low is not None and value < low) or (high is not None and value > high):
         bottom, top = ("-inf" if low is None else f"{low:g}"), ("inf" if high is None else f"{high:g}")
         return f"is {cell}, off the declared scale [{bottom}, {top}]", ""
-    if abs(value) > LARGEST:
-        return f"is {cell}, too large (more than {LARGEST:g})", "give it in another unit"
+    if abs(value) > MAX_VALUE:
+        return f"is {cell}, too large (more than {MAX_VALUE:g})", "give it in another unit"
     return None
 
 

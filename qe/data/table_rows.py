@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from features.basics.errors import InputError, unknown_name
-from features.basics.longest import too_long
+from features.basics.text_limits import too_long
 from features.storage.files import open_binary, read_lines
 from features.storage.pipes import rewindable
 from qe.data.delimited import CsvOptions, Dialect, Record, dialect_of

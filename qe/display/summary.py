@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from features.basics.brief import LINES, fields_of
+from features.basics.short_repr import LINES, fields_of
 from qe.display.table import Column, Table
 
 C = TypeVar("C", bound=type)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from features.basics.doors import door
+from features.basics.exports import exports
 
 if TYPE_CHECKING:
     from qe.evaluation.bayes import BayesianComparison as BayesianComparison
@@ -21,4 +21,4 @@ if TYPE_CHECKING:
     from qe.evaluation.word_level import WordReport as WordReport
     from qe.evaluation.word_level import evaluate_words as evaluate_words
 
-__getattr__, __dir__ = door(__name__)
+__getattr__, __dir__ = exports(__name__)

@@ -10,7 +10,7 @@ import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, known_name, unknown_name
-from features.basics.numerals import LARGEST
+from features.basics.numerals import MAX_VALUE
 from features.basics.packages import DISTRIBUTION, versions
 from features.basics.progress import Progress, silent
 from features.storage.files import digest
@@ -330,9 +330,9 @@ def _finite(values: FloatArray, name: str) -> FloatArray:
     if not np.isfinite(array).all():
         row = int(np.flatnonzero(~np.isfinite(array))[0])
         raise InputError(f"segment {row + 1} of {name} is {array[row]}, not a finite number")
-    if (np.abs(array) > LARGEST).any():
+    if (np.abs(array) > MAX_VALUE).any():
         row = int(np.argmax(np.abs(array)))
-        raise InputError(f"segment {row + 1} of {name} is {array[row]:g}, beyond {LARGEST:g}")
+        raise InputError(f"segment {row + 1} of {name} is {array[row]:g}, beyond {MAX_VALUE:g}")
     return array
 
 

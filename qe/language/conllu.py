@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Literal
 
 from features.basics.errors import InputError
-from features.basics.longest import LONGEST
 from features.basics.numerals import natural
+from features.basics.text_limits import MAX_WORDS
 from features.storage.files import read_lines
 from features.text.annotation import collapsed
 from features.text.tokens import Tokens
@@ -110,8 +110,8 @@ def _sentence(rows: list[Row], path: Path, lines: list[int]) -> Sentence:
     ids = [row[0] for row in words]
     if ids != [str(i) for i in range(1, len(ids) + 1)]:
         raise InputError(f"ids must be 1, 2, ..., but are {', '.join(ids[:8])[:80]} ...", location=location)
-    if len(words) > LONGEST:
-        raise InputError(f"{len(words):,} words, but a sentence has at most {LONGEST:,}", location=location)
+    if len(words) > MAX_WORDS:
+        raise InputError(f"{len(words):,} words, but a sentence has at most {MAX_WORDS:,}", location=location)
     return Sentence(words, rows, path, lines)
 
 

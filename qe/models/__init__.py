@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from features.basics.doors import door
+from features.basics.exports import exports
 
 if TYPE_CHECKING:
     from qe.models.drift import DriftReport as DriftReport
@@ -15,4 +15,4 @@ if TYPE_CHECKING:
     from qe.models.signatures import verify as verify
     from qe.models.taxonomy import Taxonomy as Taxonomy
 
-__getattr__, __dir__ = door(__name__, "qe.models.taxonomy.TAXONOMIES")
+__getattr__, __dir__ = exports(__name__, "qe.models.taxonomy.TAXONOMIES")

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from features.basics.doors import door
+from features.basics.exports import exports
 
 if TYPE_CHECKING:
     from qe.production.promotion import Decision as Decision
@@ -15,4 +15,4 @@ if TYPE_CHECKING:
     from qe.production.triage import ActionCosts as ActionCosts
     from qe.production.triage import Triage as Triage
 
-__getattr__, __dir__ = door(__name__)
+__getattr__, __dir__ = exports(__name__)

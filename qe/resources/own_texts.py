@@ -13,8 +13,8 @@ import numpy as np
 
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
-from features.core.apart import Parts
 from features.core.bundle import Builders, Bundle, known_parts, with_needs
+from features.core.out_of_fold import Parts
 from features.core.resource import Resource, kind_of
 from features.core.segments import Segments, translated
 from features.resources.word_vectors import WordVectors

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from features.basics.doors import door
+from features.basics.exports import exports
 
 if TYPE_CHECKING:
     from qe.scoring.check import Check as Check
@@ -14,4 +14,4 @@ if TYPE_CHECKING:
     from qe.scoring.scorer import Options as Options
     from qe.scoring.scorer import Scorer as Scorer
 
-__getattr__, __dir__ = door(__name__, "qe.scoring.check.CHECKS")
+__getattr__, __dir__ = exports(__name__, "qe.scoring.check.CHECKS")

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from features.basics.doors import door
+from features.basics.exports import exports
 
 if TYPE_CHECKING:
     from qe.statistics.bayesian import Posterior as Posterior
@@ -35,4 +35,4 @@ if TYPE_CHECKING:
     from qe.statistics.settings import ResamplingSettings as ResamplingSettings
     from qe.statistics.tukey import tukey_hsd as tukey_hsd
 
-__getattr__, __dir__ = door(__name__, "qe.statistics.metric.METRICS")
+__getattr__, __dir__ = exports(__name__, "qe.statistics.metric.METRICS")

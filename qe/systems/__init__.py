@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from features.basics.doors import door
+from features.basics.exports import exports
 
 if TYPE_CHECKING:
     from qe.statistics.settings import ResamplingSettings as ResamplingSettings
@@ -16,4 +16,4 @@ if TYPE_CHECKING:
     from qe.systems.text_metric import TextMetric as TextMetric
     from qe.systems.texts import Texts as Texts
 
-__getattr__, __dir__ = door(__name__, "qe.systems.text_metric.MT_METRICS")
+__getattr__, __dir__ = exports(__name__, "qe.systems.text_metric.MT_METRICS")

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from features.basics.doors import door
+from features.basics.exports import exports
 
 if TYPE_CHECKING:
     from qe.tracking.registry import Version as Version
@@ -10,4 +10,4 @@ if TYPE_CHECKING:
     from qe.tracking.runs import Run as Run
     from qe.tracking.settings import TrackingSettings as TrackingSettings
 
-__getattr__, __dir__ = door(__name__)
+__getattr__, __dir__ = exports(__name__)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from features.basics.doors import door
+from features.basics.exports import exports
 
 if TYPE_CHECKING:
     from qe.training.ablation import Ablation as Ablation
@@ -12,4 +12,4 @@ if TYPE_CHECKING:
     from qe.training.train import Outcome as Outcome
     from qe.training.without_labels import Unlabelled as Unlabelled
 
-__getattr__, __dir__ = door(__name__)
+__getattr__, __dir__ = exports(__name__)

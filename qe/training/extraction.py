@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
-from features.core.apart import OutOfFold, ResourceLookup
 from features.core.extractor import Extractor, FittedExtractor
 from features.core.feature_set import FeatureSet, checked, extractor_fingerprint, verified
+from features.core.out_of_fold import OutOfFold, ResourceLookup
 from features.core.segments import Segments
 from features.core.tree_columns import tree_table
 from features.storage.cache_folder import cache_entry
@@ -136,7 +136,7 @@ class Extraction:
     compute        runs an extractor that learns nothing
     clock          measures every family
     part_features  the features with the resources of rows whose texts are in the others'
-                   (`features/core/apart.py`); extractors that learn handle them themselves
+                   (`features/core/out_of_fold.py`); extractors that learn handle them themselves
     labels         further labels of the same segments, mixed into the one that families learn
     """
 

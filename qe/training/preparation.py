@@ -14,11 +14,11 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, unknown_name
 from features.basics.plugins import load_own
 from features.basics.progress import Progress, silent
-from features.core.apart import OutOfFold, ResourceLookup
 from features.core.bundle import Bundle
 from features.core.configured import resources_in
 from features.core.extractor import Extractor, FittedExtractor
 from features.core.feature_set import FeatureSet, check_files, parts_needed
+from features.core.out_of_fold import OutOfFold, ResourceLookup
 from qe.config.experiment import Experiment
 from qe.data.dataset import Dataset, Split
 from qe.data.repeated import leaks

@@ -14,7 +14,7 @@ from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.storage.damage import Damaged, damage_reported, read_json
 from features.storage.files import atomic_file
-from features.storage.outputs import check_apart
+from features.storage.outputs import check_no_overlap
 
 STATE = "state.json"
 JOURNAL = "study.journal"
@@ -76,7 +76,7 @@ class RunState:
         inputs = list(inputs)
         splits = (path.name for path in inputs if path.match("predictions.*.tsv"))
         for name in (*WRITTEN, *splits):
-            check_apart(self.output / name, inputs)
+            check_no_overlap(self.output / name, inputs)
         self.fingerprint, self.command = fingerprint, command
         if self.replace and not self.unchanged:
             self.previous = None

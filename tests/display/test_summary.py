@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import qe
-from features.basics.brief import LINES
+from features.basics.short_repr import LINES
 from qe.display.numbers import number
 from qe.display.summary import short
 from qe.display.table import Column, Table

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from features.basics.doors import door
+from features.basics.exports import exports
 from tests.shown import ROOT
 from tests.test_architecture import MODULES, PLUGINS, module_name
 
@@ -84,7 +84,7 @@ def test_a_wrong_name_is_told_with_the_nearest() -> None:
 
 
 def test_a_door_without_names_is_a_package_all_the_same() -> None:
-    get, names = door("qe.data.formats")
+    get, names = exports("qe.data.formats")
     assert names() == [] == get("__all__")
     with pytest.raises(AttributeError, match="no attribute '__wrapped__'$"):
         get("__wrapped__")

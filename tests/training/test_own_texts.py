@@ -10,8 +10,8 @@ import pytest
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.core.apart import NEW, Parts
 from features.core.extractor import FittedExtractor
+from features.core.out_of_fold import NO_PART, Parts
 from features.core.segments import Segments
 from features.resources.word_vectors import WordVectors
 from features.text.tokenizer import Tokenizer
@@ -247,7 +247,7 @@ def test_rows_that_are_set_aside_to_calibrate_give_no_text(tmp_path: Path) -> No
         data.calibration is not None and data.bundle is not None and data.extraction.part_features is not None
     )
     assert data.bundle.manifest["pairs"] == len(data.training) == ROWS - len(data.calibration) < ROWS
-    assert set(data.extraction.part_features.parts(data.calibration.segments).tolist()) == {NEW}
+    assert set(data.extraction.part_features.parts(data.calibration.segments).tolist()) == {NO_PART}
 
 
 def test_a_learning_curve_would_draw_labels_but_not_texts(tmp_path: Path) -> None:

@@ -160,7 +160,7 @@ def score(
     import numpy as np
     import pandas as pd
 
-    from features.storage.outputs import check_apart
+    from features.storage.outputs import check_no_overlap
     from qe.data.labels import check_output, save_table
     from qe_human.terrorcat.model import TerrorCat
 
@@ -171,7 +171,7 @@ def score(
         *([segments] if segments else []),
         *files.values(),
     ]
-    check_apart(output, inputs)
+    check_no_overlap(output, inputs)
     trained = TerrorCat.load(model)
     annotator = _same_tagger(trained.about, tagger, trained.language)
     with progress_bar(quiet or json) as progress:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from features.basics.errors import InputError
-from features.basics.longest import LONGEST
+from features.basics.text_limits import MAX_WORDS
 from features.storage.files import read_lines
 
 _PIECES: Final = re.compile(r"[()]|[^\s()]+")
@@ -133,8 +133,8 @@ def _nodes(lines: Sequence[str], offset: int, path: Path) -> Iterator[tuple[int,
             elif piece == ")":
                 node = _node(open_.pop(), f"{path}:{number}")
                 words += bool(node.word)
-                if words > LONGEST:
-                    raise InputError(f"a tree has at most {LONGEST:,} words", location=f"{path}:{first}")
+                if words > MAX_WORDS:
+                    raise InputError(f"a tree has at most {MAX_WORDS:,} words", location=f"{path}:{first}")
                 if open_:
                     open_[-1].append(node)
                 else:

@@ -13,7 +13,7 @@ from features.basics.progress import Progress
 from features.core.bundle import Bundle
 from features.core.tree_columns import tree_names
 from features.storage.files import atomic_file
-from features.storage.outputs import check_apart, check_output
+from features.storage.outputs import check_no_overlap, check_output
 from qe.config.experiment import Experiment
 from qe.training.check import check
 from qe.training.extraction import Compute
@@ -43,7 +43,7 @@ def extract(
         )
     check_output(output, experiment.inputs())
     data = prepare(check(experiment), cache, progress)
-    check_apart(output, data.dataset.files(experiment.dataset.path))
+    check_no_overlap(output, data.dataset.files(experiment.dataset.path))
     dataset, training, extraction = data.dataset, data.training, data.extraction
     if engine is not None:
         extraction = replace(extraction, compute=engine(data.bundle))

@@ -11,7 +11,7 @@ import numpy as np
 from features.basics.errors import InputError
 from features.encoding.folder import EncoderFolder, EncoderSettings
 from features.storage.files import atomic_directory, digest
-from features.storage.outputs import check_apart
+from features.storage.outputs import check_no_overlap
 from qe.resources.encoders._eight_bits import write_eight_bits
 from qe.resources.encoders.checked import ENGLISH, GERMAN, pairs_a_second, vectors
 from qe.resources.encoders.origin import Origin, check_unchanged, is_made, origin_of
@@ -62,7 +62,7 @@ def quantize_encoder(folder: Path, output: Path, overwrite: bool = False) -> Qua
     names, origin = place.files(), origin_of(folder)
     if not place.weights.endswith(".onnx"):
         raise InputError("static vectors have no matrices to quantize", location=folder)
-    check_apart(output, [folder])
+    check_no_overlap(output, [folder])
     if origin is not None:
         check_unchanged(origin, folder)
     origin = origin or Origin(folder.name, "brought by you", "", "not said", place.checksums())

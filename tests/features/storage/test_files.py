@@ -22,7 +22,7 @@ from features.storage.files import (
     sha256,
     tidy,
 )
-from features.storage.outputs import check_apart, check_outside, locked_file, locked_folder
+from features.storage.outputs import check_no_overlap, check_outside, locked_file, locked_folder
 from features.storage.strict_yaml import read_mapping
 
 TEXT = "".join(f"line {i} of a text that is squeezed\n" for i in range(2000))
@@ -163,8 +163,8 @@ def test_a_loop_of_links_is_bad_input(loop: Path, below: str, tmp_path: Path) ->
     attempts: list[Callable[[], object]] = [
         lambda: resolved(path), lambda: check_writable(path), lambda: write(path),
         lambda: list(read_lines(path)),
-        lambda: atomic_directory(path).__enter__(), lambda: check_apart(path, [plain]),
-        lambda: check_apart(plain, [path]), lambda: check_outside(path, plain),
+        lambda: atomic_directory(path).__enter__(), lambda: check_no_overlap(path, [plain]),
+        lambda: check_no_overlap(plain, [path]), lambda: check_outside(path, plain),
         lambda: locked_file(path).__enter__(), lambda: locked_folder(path, "score").__enter__(),
         lambda: read_mapping(path, "experiment"),
     ]  # fmt: skip

@@ -3,7 +3,7 @@
 import pytest
 
 from features.basics.errors import InputError
-from features.basics.longest import LONGEST, too_long
+from features.basics.text_limits import MAX_WORDS, too_long
 from features.edits.ter import ter
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
@@ -12,15 +12,15 @@ from qe.data.labels import from_post_edits
 from qe.data.table_rows import unusable
 
 TOKENIZERS = Tokenizer("en"), Tokenizer("es")
-LONG = "no " * (LONGEST + 1)
+LONG = "no " * (MAX_WORDS + 1)
 
 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("no " * LONGEST, ""),
+        ("no " * MAX_WORDS, ""),
         (LONG, "2,001 words"),
-        ("!" * (LONGEST + 1), "2,001 words"),  # each is a token
+        ("!" * (MAX_WORDS + 1), "2,001 words"),  # each is a token
         ("x" * 20_000, ""),
         ("x" * 20_001, "20,001 characters"),
         ("\u2028 " * 5000, ""),  # blanks are no words

@@ -11,7 +11,7 @@ from features.basics.catalogue import Catalogue
 from features.basics.errors import did_you_mean
 
 
-def door(package: str, *families: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def exports(package: str, *families: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """`__getattr__` and `__dir__` of a package, which has `__all__` by them. Its public names are those that
     its `__init__.py` imports below `if TYPE_CHECKING:`, and the classes of its catalogues, so that a new
     metric or learner is public by its file alone.

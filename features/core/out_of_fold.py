@@ -17,7 +17,7 @@ Longs = NDArray[np.int64]
 Row = tuple[str, str, str]
 Which = TypeVar("Which")
 
-NEW = -1  # the part of a row whose texts are in no resource
+NO_PART = -1  # the part of a row whose texts are in no resource
 
 
 class Table(Protocol):
@@ -51,8 +51,8 @@ class Parts:
         return digest(self.count, *(f"{row} {part}" for row, part in self.rows.items()))
 
     def __call__(self, segments: Segments) -> Longs:
-        """(n,) the part of every segment; `NEW` for those that gave no text."""
-        return np.array([self.rows.get(row, NEW) for row in _rows(segments)], np.int64)
+        """(n,) the part of every segment; `NO_PART` for those that gave no text."""
+        return np.array([self.rows.get(row, NO_PART) for row in _rows(segments)], np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ class OutOfFold(Generic[Which]):
     def groups(self, new: Which, segments: Segments) -> list[tuple[Which, Longs]]:
         """(resources, rows that use them); rows ascending, no group empty."""
         part = self.parts(segments)
-        choices = [(new, NEW), *((other, k) for k, other in enumerate(self.alternatives))]
+        choices = [(new, NO_PART), *((other, k) for k, other in enumerate(self.alternatives))]
         groups = [(which, np.flatnonzero(part == k)) for which, k in choices]
         return [(which, rows) for which, rows in groups if len(rows)] or [(new, np.empty(0, np.int64))]
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from features.core.apart import NEW, Longs, OutOfFold, Parts, in_groups, part_of
+from features.core.out_of_fold import NO_PART, Longs, OutOfFold, Parts, in_groups, part_of
 from features.core.segments import Segments
 
 SOURCES = tuple(f"sentence {k % 20}" for k in range(40))
@@ -34,7 +34,7 @@ def test_equal_sources_are_in_the_same_part_and_all_parts_are_used() -> None:
 def test_any_other_row_is_new() -> None:
     parts = Parts.from_segments(SEGMENTS, 3)
     others = Segments(SOURCES[:3], ("x", *TARGETS[1:3]), id=("row 0", "y", "row 2"))
-    assert parts(others).tolist() == [NEW, NEW, part_of(SOURCES[2], 3)]
+    assert parts(others).tolist() == [NO_PART, NO_PART, part_of(SOURCES[2], 3)]
 
 
 def test_fingerprints_tell_rows_and_numbers_apart() -> None:

@@ -9,10 +9,10 @@ LINES = 15  # what a prompt shows without scrolling
 _VALUE = 60  # characters of a value
 
 
-def brief(kind: C) -> C:
+def short_repr(kind: C) -> C:
     """A decorator for a dataclass, above `@dataclass`: its `repr` is short.
 
-    >>> @brief
+    >>> @short_repr
     ... @dataclasses.dataclass
     ... class Texts: lines: list[str]; language: str
     >>> Texts(["a", "b", "c"], "en")

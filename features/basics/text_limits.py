@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from features.basics.errors import InputError
 
-LONGEST = 2_000  # words and signs of a text
-_LETTERS = 20_000  # characters of a text: words without an end are no words
+MAX_WORDS = 2_000  # words and signs of a text
+_MAX_CHARACTERS = 20_000  # characters of a text: words without an end are no words
 _WORD = re.compile(r"\w+|[^\w\s]")
 REMEDY = "split it into sentences, or leave it out"
 
@@ -19,12 +19,12 @@ def too_long(text: str) -> str:
     >>> too_long("a short text"), too_long("no " * 2001)
     ('', '2,001 words, but a text has at most 2,000')
     """
-    if len(text) > _LETTERS:
-        return f"{len(text):,} characters, but a text has at most {_LETTERS:,}"
-    if len(text) <= LONGEST:  # characters: it cannot have more words
+    if len(text) > _MAX_CHARACTERS:
+        return f"{len(text):,} characters, but a text has at most {_MAX_CHARACTERS:,}"
+    if len(text) <= MAX_WORDS:  # characters: it cannot have more words
         return ""
     words = sum(1 for _ in _WORD.finditer(text))
-    return f"{words:,} words, but a text has at most {LONGEST:,}" if words > LONGEST else ""
+    return f"{words:,} words, but a text has at most {MAX_WORDS:,}" if words > MAX_WORDS else ""
 
 
 def refuse_long(texts: Iterable[str], noun: str) -> None:
