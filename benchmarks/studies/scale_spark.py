@@ -33,8 +33,8 @@ from features.text.tokens import Tokens
 from qe.config.experiment import load
 from qe.resources.cache import default_cache
 from qe.scoring.jobs import score_file
-from qe.scoring.spark import ngrams
-from qe.scoring.spark.extraction import Executors
+from qe.scoring.spark import resources
+from qe.scoring.spark.resources import Executors
 from qe.scoring.spark.scoring import score_table
 from qe.scoring.spark.session import spark_session
 from qe.training.check import check
@@ -116,8 +116,8 @@ def counting(tokens: int, master: str) -> None:
     local = cost(lambda: NgramCounts.from_tokens(text, order=5))
     report("n-grams of order 5, local", local, tokens)
     with spark_session(master, quiet=True) as session:
-        ngrams.count(session, Tokens.from_lists([["a", "b"]]), order=5)
-        spark = cost(lambda: ngrams.count(session, text, order=5))
+        resources.count(session, Tokens.from_lists([["a", "b"]]), order=5)
+        spark = cost(lambda: resources.count(session, text, order=5))
     report("n-grams of order 5, Spark (warm)", spark, tokens)
     print(f"CPU seconds per token, Spark / local: {spark.cpu / local.cpu:.1f}")
 

@@ -23,10 +23,7 @@ from pathlib import Path
 from features.resources.lexicon import Lexicon
 from features.storage.files import read_lines
 from features.text.tokenizer import Tokenizer
-from qe.scoring.check import Knowledge
-from qe.scoring.checks.names import names_of
-from qe.scoring.checks.negation import negators
-from qe.scoring.flags import Flags
+from qe.scoring.checks import Flags, Knowledge, names_of, negators
 
 Pairs = Sequence[tuple[str, str]]
 PLACES = ("Trondheim", "Uzbekistan", "Kowalski", "Nakamura", "Okafor", "Bratislava", "Fitzgerald", "Quito")
@@ -162,7 +159,7 @@ def main() -> None:
     random.Random(0).shuffle(pairs)
     known = pairs[: min(given.pairs, len(pairs) * 4 // 5)]
     tested = pairs[len(known) : len(known) + given.test]
-    flags = Flags.knowing(Knowledge(languages, lexicon_of(known, languages)))
+    flags = Flags.from_knowledge(Knowledge(languages, lexicon_of(known, languages)))
     print(f"{languages[0]}-{languages[1]}: lexicon from {len(known):,} pairs, {len(tested):,} pairs checked")
     print("| kind | injected | precision | recall | alarms |\n| --- | --- | --- | --- | --- |")
     for kind, each in figures(flags, tested, languages).items():

@@ -25,7 +25,7 @@ from qe.config.experiment import load
 from qe.data.dataset import Split
 from qe.evaluation.word_level import evaluate_words
 from qe.models.word_tags import METRICS, PlaceTags
-from qe.scoring.spans import bad_spans
+from qe.scoring.word_level import bad_spans
 from qe.training.check import check
 from qe.training.preparation import prepare
 from qe.training.reading import read_dataset

@@ -105,11 +105,11 @@ def table_layout(
     """What the options say of a table. Raises InputError for what no table can have."""
     from qe.data.delimited import CsvOptions
     from qe.data.table_rows import Layout
-    from qe.data.translation_files.opened import Asked, Where
+    from qe.data.translation_files.opened import FileOptions, SheetLocation
     from qe.scoring.naming import name_pairs
 
     known_as = name_pairs(languages or (), "--languages", "SIDE", "TAG")
-    asked = Asked(known_as, Where(sheet, header_row))
+    asked = FileOptions(known_as, SheetLocation(sheet, header_row))
     layout = Layout(kind, CsvOptions(delimiter, quoting, encoding), decimal, asked)
     layout.check()
     return layout

@@ -24,18 +24,22 @@ from qe.models import description
 from qe.models.drift import Profile
 from qe.models.model import Model
 from qe.production.thresholds import Thresholds
-from qe.scoring.conditions import Condition, failures
 from qe.scoring.document_scores import DocumentIds, score_documents, write_documents
 from qe.scoring.in_place import score_in_place
-from qe.scoring.job_summary import JobSummary, beside, check_place
+from qe.scoring.input import Piped, check_unread, files_of, open_all
+from qe.scoring.job_summary import (
+    Condition,
+    JobSummary,
+    ScoredFile,
+    ScoringModel,
+    check_place,
+    default_place,
+    failures,
+)
 from qe.scoring.jobs import score_file
-from qe.scoring.many import check_unread, files_of, open_all
-from qe.scoring.piped import Piped
-from qe.scoring.router import Destination, Routes
+from qe.scoring.routes import Destination, Routes
 from qe.scoring.row_formats import kind_of
-from qe.scoring.scored_file import ScoredFile
 from qe.scoring.scorer import CACHE, CACHE_WITH_TOKENS, Options, languages_of
-from qe.scoring.scoring_model import ScoringModel
 
 if TYPE_CHECKING:
     from qe.scoring.spark.scoring import ScoredTable
@@ -166,7 +170,7 @@ class ScoreJob:
         ]
 
     def _check_profiles(self) -> None:
-        if self.options.drift is not None or any(condition.most is None for condition in self.conditions):
+        if self.options.drift is not None or any(condition.maximum is None for condition in self.conditions):
             for model in self.models:
                 Profile.load(model.folder)  # raises for a model without one
 
@@ -239,7 +243,7 @@ class ScoreJob:
             raise InputError("--summary and --no-summary exclude each other", remedy=remedy)
         if options.no_summary or (options.output == "-" and options.summary is None):
             return None
-        return options.summary or beside(self.destination)
+        return options.summary or default_place(self.destination)
 
     def _check_files(self) -> None:
         options = self.options
@@ -270,7 +274,7 @@ class ScoreJob:
         if self._reads_translation_files:
             model = Model.load(self.models[0].folder, identity=self.models[0].identity)
             layout = replace(layout, languages=languages_of(model))
-        return DocumentIds.found(open_all(self.inputs, layout), options.doc_ids)
+        return DocumentIds.from_option(open_all(self.inputs, layout), options.doc_ids)
 
     @cached_property
     def _routed(self) -> Routes | None:
@@ -279,7 +283,7 @@ class ScoreJob:
         return Routes(self.options.models, list(map(Destination, self.routes, self.models, self.scorers)))
 
     def _job(self) -> JobSummary:
-        named = str if self.piped is None else self.piped.named
+        named = str if self.piped is None else self.piped.display_path
         return JobSummary(
             self._routed or self.models[0], self._sources or self.inputs, self.destination, self._listed(),
             self.begun, self._summary, named, len(self.inputs) == 2,

@@ -13,7 +13,7 @@ from qe.display.terminal import show
 from qe.models.drift import DriftReport
 from qe.production.thresholds import Thresholds
 from qe.production.triage_tables import actions_table
-from qe.scoring.scored_file import ScoredFile
+from qe.scoring.job_summary import ScoredFile
 
 if TYPE_CHECKING:
     from qe.scoring.spark.scoring import ScoredTable

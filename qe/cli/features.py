@@ -124,7 +124,7 @@ def extract(
 
     loaded, cache = settings.load(experiment), settings.cache
     if on_spark(engine, master):
-        from qe.scoring.spark.extraction import Executors
+        from qe.scoring.spark.resources import Executors
         from qe.scoring.spark.session import spark_session
 
         with spark_session(master, quiet=quiet) as session:

@@ -14,7 +14,7 @@ from qe.cli._progress import progress_bar
 from qe.display.numbers import percent
 
 if TYPE_CHECKING:
-    from qe.scoring.filter_threshold import Threshold
+    from qe.scoring.filtering import Threshold
 
 
 def filter_(
@@ -73,9 +73,8 @@ def filter_(
     """
     from features.basics.errors import InputError
     from features.storage.outputs import check_output
-    from qe.scoring.check import Knowledge
-    from qe.scoring.filter_checks import filter_checks, parse_settings
-    from qe.scoring.filter_files import filter_files
+    from qe.scoring.checks import Knowledge
+    from qe.scoring.filtering import filter_checks, filter_files, parse_settings
 
     if len(input_) > 2 or (len(output) != len(input_) and len(output) != 1):
         raise InputError("--input and --output are given once (a table) or twice (source, target)")
@@ -83,11 +82,11 @@ def filter_(
         raise InputError(f"--languages takes two, source and target, but got {len(languages)}")
     threshold = _threshold(worst, model, score_column, not lower_is_better, require_signature)
     scorer = None if threshold is None else threshold.scorer
-    lexicon = None if scorer is None else Knowledge.of(scorer.model).lexicon
+    lexicon = None if scorer is None else Knowledge.from_model(scorer.model).lexicon
     checks = filter_checks(
         Knowledge((languages[0], languages[1]), lexicon),
-        also=with_ or (),
-        without=without or (),
+        additional=with_ or (),
+        excluded=without or (),
         settings=parse_settings(overrides or ()),
     )
     for name, reason in checks.lacking.items():
@@ -120,7 +119,7 @@ def _threshold(
     worst: float | None, model: str | None, column: str, higher_is_better: bool, signature: Path | None
 ) -> "Threshold | None":
     from features.basics.errors import InputError
-    from qe.scoring.filter_threshold import Threshold
+    from qe.scoring.filtering import Threshold
 
     if worst is None:
         if model is not None:

@@ -144,7 +144,7 @@ def build(
         return build
 
     if on_spark(engine, master):
-        from qe.scoring.spark.ngrams import builders
+        from qe.scoring.spark.resources import builders
         from qe.scoring.spark.session import spark_session
 
         with spark_session(master, quiet=quiet or json) as session:

@@ -46,14 +46,14 @@ def robustness(
     from qe.models.model import Model
     from qe.models.robustness import robustness_of
     from qe.models.robustness_table import robustness_table
-    from qe.scoring.flags import Flags
+    from qe.scoring.checks import Flags
     from qe.scoring.naming import name_pairs
-    from qe.scoring.sample import segments_of
+    from qe.scoring.pool import segments_of
 
     loaded = Model.load(*model_folder(model))
     segments = segments_of(loaded, input_, name_pairs(columns or (), "--columns"))
     with progress_bar(quiet or json) as progress:
-        checked = Flags.of(loaded).text
+        checked = Flags.from_model(loaded).text
         found = robustness_of(
             loaded, segments, seed=seed, rows=rows, kinds=kinds or (), checked=checked, progress=progress
         )

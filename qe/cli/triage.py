@@ -62,11 +62,11 @@ def triage(
     from qe.production.triage import read_costs, trade_off
     from qe.production.triage import triage as find
     from qe.production.triage_tables import triage_tables
-    from qe.scoring.job_summary import check_model, told_of
+    from qe.scoring.job_summary import check_model, record_of
 
     if plot is not None:
         check_output(plot, [gold, predictions, costs])
-    job = told_of(predictions)
+    job = record_of(predictions)
     if job is not None and model is not None:
         check_model(job, predictions, model_folder(model)[1])
     table = read_costs(costs)

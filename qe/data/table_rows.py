@@ -23,7 +23,7 @@ from features.storage.pipes import rewindable
 from qe.data.delimited import CsvOptions, Dialect, Record, dialect_of
 from qe.data.sgm import lines_of
 from qe.data.translation_files.kinds import translation_kind
-from qe.data.translation_files.opened import Asked, Opened, opened
+from qe.data.translation_files.opened import FileOptions, Opened, opened
 
 Types = Mapping[str, pa.DataType]
 KINDS = {"tsv": "tsv", "csv": "csv", "jsonl": "jsonl", "ndjson": "jsonl", "parquet": "parquet"}
@@ -48,7 +48,7 @@ class Layout:
     kind: str | None = None
     csv: CsvOptions = field(default_factory=CsvOptions)
     decimal: str | None = None
-    options: Asked = field(default_factory=Asked)
+    options: FileOptions = field(default_factory=FileOptions)
     languages: tuple[str, str] | None = None
 
     @property

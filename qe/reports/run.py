@@ -22,17 +22,14 @@ from qe.display.numbers import count, number
 from qe.display.page import figures, render
 from qe.evaluation import prediction_plots
 from qe.evaluation.prediction_plots import scale_label
-from qe.reports.bands import bands_table, error_bands
-from qe.reports.score_plots import errors_by_band, png
-from qe.reports.segments import ShownSegment, words_of
+from qe.reports.parts import ShownSegment, bands_table, error_bands, errors_by_band, png, words_of
 from qe.scoring.scorer import Options, Scorer
 from qe.statistics.metrics.delta_avg import delta_avg_by_n
 from qe.training.summary import differences_table, scores_table, verdict
 
 SHOWN = 5
 _METRICS = ("delta_avg", "mae", "rmse", "pearson", "spearman", "kendall")
-_REMEDY = "train it again"
-_IMPORTANCE = "What the model goes by: how much its error rises if the values of a feature are shuffled"
+_IMPORTANCE = "Feature importance: how much the error rises if the values of a feature are shuffled"
 _GAIN = "By how much the segments ranked first are better than all, for each number of quantiles (DeltaAvg)"
 
 
@@ -42,7 +39,7 @@ class _Split:
     table: pd.DataFrame
     scale: LabelScale
     segments: Segments | None
-    why_not: str
+    problem: str  # why there are no texts
 
     @property
     def gold(self) -> FloatArray:
@@ -59,37 +56,33 @@ def run_page(folder: Path) -> str:
     Raises InputError for a folder that is no finished run.
     """
     if not (folder / "report.json").is_file():
-        raise InputError(
-            "is no finished run", location=folder, remedy="give the output folder of `qe train` or `qe demo`"
-        )
-    report = read_json("the report", folder / "report.json", _REMEDY)
-    split = _chosen_split(folder, report)
+        remedy = "give the output folder of `qe train` or `qe demo`"
+        raise InputError("is no finished run", location=folder, remedy=remedy)
+    report = read_json("the report", folder / "report.json", "train it again")
+    name = str(report["experiment"]["name"])
+    split, data = _chosen_split(folder, report), report["data"]
     segments, note, coloured = _segments(folder, split)
     return render(
         "qe.reports",
         "run.html",
         {"number": number},
-        title=str(report["experiment"]["name"]),
+        title=name,
         verdict=verdict(report),
         lead=_lead(report),
         languages=_languages(report),
         tables=_tables(report),
-        notes=[
-            *report["data"].get("leaks", ()),
-            *report["data"]["notes"],
-            *report["cross_validation"]["notes"],
-        ],
+        notes=[*data.get("leaks", ()), *data["notes"], *report["cross_validation"]["notes"]],
         shown=f"{len(split.table):,} labelled segments: {split.name}.",
-        predictions=_prediction_figures(split, str(report["experiment"]["name"])),
+        predictions=_prediction_figures(split, name),
         errors=_errors(split),
-        importance=_kept_plots(folder, {_IMPORTANCE: "feature_importance"}),
-        words=_kept_plots(folder, {"How often words are BAD, by P(BAD); out of fold": "reliability"}),
+        importance=_saved_plots(folder, {_IMPORTANCE: "feature_importance"}),
+        words=_saved_plots(folder, {"How often words are BAD, by P(BAD); out of fold": "reliability"}),
         segments=segments,
         segment_note=note,
         coloured=coloured,
         facts=_facts(report),
         experiment=yaml.safe_dump(report["experiment"], sort_keys=False, allow_unicode=True),
-        recipe=f"{report['experiment']['name']} · dataset {report['recipe']['dataset']}",
+        recipe=f"{name} · dataset {report['recipe']['dataset']}",
     )
 
 
@@ -99,13 +92,10 @@ def _chosen_split(folder: Path, report: Mapping[str, Any]) -> _Split:
     tested = table[(table["split"] != "train") & table["gold"].notna()]
     name = "train" if tested.empty else str(tested["split"].iloc[0])
     rows = table[(table["split"] == name) & table["gold"].notna() & table["predicted"].notna()]
-    segments, why_not = _texts(report, name, rows["id"].astype(str).tolist())
-    shown = (
-        "training rows, each predicted by a model that had not seen it"
-        if name == "train"
-        else f"split {name}"
-    )
-    return _Split(shown, rows.reset_index(drop=True), scale, segments, why_not)
+    segments, problem = _texts(report, name, rows["id"].astype(str).tolist())
+    training = "training rows, each predicted by a model trained without it"
+    label = training if name == "train" else f"split {name}"
+    return _Split(label, rows.reset_index(drop=True), scale, segments, problem)
 
 
 def _texts(report: Mapping[str, Any], name: str, ids: Sequence[str]) -> tuple[Segments | None, str]:
@@ -114,15 +104,15 @@ def _texts(report: Mapping[str, Any], name: str, ids: Sequence[str]) -> tuple[Se
         section = DatasetSection(**first_dataset(experiment))
         dataset = make_format(section.format, section.options()).read(section.path)
         names = experiment["split"]["train"] if name == "train" else [name]
-        segments = concatenate([dataset.split(one) for one in names]).segments
+        segments = concatenate([dataset.split(part) for part in names]).segments
     except (InputError, ValidationError) as error:
         return None, str(error)
     if dataset.fingerprint != report["recipe"]["dataset"]:
         return None, "the data have changed since"
-    place = {one: row for row, one in enumerate(segments.id or ())}
+    place = {id_: row for row, id_ in enumerate(segments.id or ())}
     if len(place) < len(segments) or not place.keys() >= set(ids):
-        return None, "the segments cannot be told by their ids"
-    return segments.take([place[one] for one in ids]), ""
+        return None, "ids do not identify the segments"
+    return segments.take([place[id_] for id_ in ids]), ""
 
 
 def first_dataset(experiment: Mapping[str, Any]) -> dict[str, Any]:
@@ -150,15 +140,12 @@ def _languages(report: Mapping[str, Any]) -> tuple[str, str]:
 
 def _tables(report: Mapping[str, Any]) -> list[str]:
     chosen = report["experiment"]["evaluation"]["metric"]
+    same_folds = report["cross_validation"]["selected_on_these_folds"]
     captions = {
         "test": "On the test split, with 95 % intervals",
         "nested": "Nested cross-validation: the whole procedure, search included, with 95 % intervals",
         "cross_validation": "Cross-validation, with 95 % intervals"
-        + (
-            " (parameters were chosen on these folds)"
-            if report["cross_validation"]["selected_on_these_folds"]
-            else ""
-        ),
+        + " (parameters were chosen on these folds)" * bool(same_folds),
     }
     name, tables = str(report["experiment"]["name"]), []
     for key, caption in captions.items():
@@ -188,20 +175,20 @@ def _prediction_figures(split: _Split, name: str) -> list[dict[str, str]]:
 
 
 def _errors(split: _Split) -> list[tuple[dict[str, str], str]]:
-    by = {"prediction": (split.predicted, f"predicted {scale_label(split.scale)}", 2)}
+    variables = {"prediction": (split.predicted, f"predicted {scale_label(split.scale)}", 2)}
     if split.segments is not None:
         words = np.array([len(text.split()) for text in split.segments.source], np.float64)
-        by = {"source length": (words, "words in the source", 0), **by}
+        variables = {"source length": (words, "words in the source", 0), **variables}
     parts = []
-    for name, (values, what, digits) in by.items():
+    for name, (values, label, digits) in variables.items():
         bands = error_bands(values, split.gold, split.predicted)
-        drawn = png(errors_by_band(bands, name, what, digits))
-        (figure,) = figures({f"Mean absolute error by {name}, with intervals": drawn})
-        parts.append((figure, bands_table(f"By {what}", bands, digits)))
+        image = png(errors_by_band(bands, name, label, digits))
+        (figure,) = figures({f"Mean absolute error by {name}, with intervals": image})
+        parts.append((figure, bands_table(f"By {label}", bands, digits)))
     return parts
 
 
-def _kept_plots(folder: Path, names: Mapping[str, str]) -> list[dict[str, str]]:
+def _saved_plots(folder: Path, names: Mapping[str, str]) -> list[dict[str, str]]:
     paths = {text: folder / "plots" / f"{name}.png" for text, name in names.items()}
     return figures({text: path.read_bytes() for text, path in paths.items() if path.is_file()})
 
@@ -210,23 +197,23 @@ def _segments(folder: Path, split: _Split) -> tuple[dict[str, list[ShownSegment]
     order = np.argsort(np.abs(split.predicted - split.gold), kind="stable")
     chosen = {"Largest errors": order[::-1][:SHOWN], "Smallest errors": order[:SHOWN]}
     if split.segments is None:
-        return {}, f"The texts cannot be shown: {split.why_not}.", False
+        return {}, f"The texts cannot be shown: {split.problem}.", False
     rows = np.unique(np.concatenate(list(chosen.values())))
-    outputs, why_not = _explained(folder / "model", split.segments.take(rows))
+    outputs, problem = _explained(folder / "model", split.segments.take(rows))
     place = {int(row): i for i, row in enumerate(rows)}
     shown = {
-        name: [_shown(split, int(row), outputs[place[int(row)]] if outputs else {}) for row in some]
-        for name, some in chosen.items()
+        name: [_segment(split, int(row), outputs[place[int(row)]] if outputs else {}) for row in rows]
+        for name, rows in chosen.items()
     }
     note = (
-        f"No explanations: {why_not}."
-        if why_not
-        else "Each with what moved the score of the final model most (Shapley values)."
+        f"No explanations: {problem}."
+        if problem
+        else "Each with the features that moved the score of the final model most (Shapley values)."
     )
-    return shown, note, any(segment.words for some in shown.values() for segment in some)
+    return shown, note, any(segment.words for group in shown.values() for segment in group)
 
 
-def _shown(split: _Split, row: int, output: Mapping[str, Any]) -> ShownSegment:
+def _segment(split: _Split, row: int, output: Mapping[str, Any]) -> ShownSegment:
     assert split.segments is not None
     facts = [
         ("segment", str(split.table["id"][row])),
@@ -243,7 +230,10 @@ def _explained(model: Path, segments: Segments) -> tuple[list[dict[str, Any]], s
     columns = {name: values for name, values in segments.columns() if values is not None}
     texts = [{name: values[i] for name, values in columns.items()} for i in range(len(segments))]
     try:
-        scorer = _scorer(model)
+        try:
+            scorer = Scorer.load(model, Options(explain=3, tokens=True, drift=False))
+        except InputError:  # no word-level part
+            scorer = Scorer.load(model, Options(explain=3, drift=False))
         outputs = scorer.score([(row, "") for row in texts]).rows
     except InputError as error:
         return [], str(error)
@@ -251,16 +241,13 @@ def _explained(model: Path, segments: Segments) -> tuple[list[dict[str, Any]], s
     return ([], min(reasons)) if reasons else (outputs, "")
 
 
-def _scorer(model: Path) -> Scorer:
-    try:
-        return Scorer.load(model, Options(explain=3, tokens=True, drift=False))
-    except InputError:
-        return Scorer.load(model, Options(explain=3, drift=False))
-
-
 def _facts(report: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
     recipe = report["recipe"]
     versions = ", ".join(f"{name} {version}" for name, version in recipe["versions"].items())
+    parts = [
+        f"{part['part']} {number(part['seconds'], 1)} s ({number(part['cpu_seconds'], 1)} s of CPU)"
+        for part in report["time"]
+    ]
     return [
         ("best candidate", json.dumps(report["search"]["best"])),
         ("seed", str(recipe["seed"])),
@@ -271,13 +258,5 @@ def _facts(report: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
         ("resources", ", ".join(f"{name} {value}" for name, value in recipe["resources"].items()) or "none"),
         ("files (SHA-256)", ", ".join(f"{name} {value[:16]}" for name, value in recipe["files"].items())),
         ("time", f"{count(report['seconds'])} s"),
-        *_time_by_part(report),
+        ("time by part", "; ".join(parts)),
     ]
-
-
-def _time_by_part(report: Mapping[str, Any]) -> list[tuple[str, str]]:
-    parts = [
-        f"{part['part']} {number(part['seconds'], 1)} s ({number(part['cpu_seconds'], 1)} s of CPU)"
-        for part in report["time"]
-    ]
-    return [("time by part", "; ".join(parts))]

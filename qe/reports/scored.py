@@ -1,7 +1,4 @@
-"""The page of a scored file: distribution, drift, what to do, flags, rows to check.
-
-Rows to check are the segments to look at first.
-"""
+"""The page of a scored file: distribution, drift, actions, flags, and the segments to check first."""
 
 import math
 from collections import Counter
@@ -27,23 +24,21 @@ from qe.models.model import Model
 from qe.models.origin import origin
 from qe.production.thresholds import Thresholds
 from qe.production.triage import ACTIONS, ActionCosts, cost_table, read_costs
-from qe.reports.score_plots import png, score_distributions
-from qe.reports.segments import ShownSegment, words_of
-from qe.scoring.flags import kinds_of
-from qe.scoring.job_summary import check_model, summary_of, told_of
+from qe.reports.parts import ShownSegment, png, score_distributions, words_of
+from qe.scoring.checks import kinds_of
+from qe.scoring.job_summary import check_model, record_of, summary_of
 from qe.scoring.naming import Names
-from qe.scoring.scorer import Options, Scorer, remembered
+from qe.scoring.scorer import Options, Scorer, training_headers
 
 SHOWN = 20
 _SCORED_AGAIN = 20  # rows whose scores are compared with the model's
-_QUANTILES = {
-    "worst tenth": 0.1,
-    "lower quartile": 0.25,
-    "median": 0.5,
-    "upper quartile": 0.75,
-    "best tenth": 0.9,
-}
-_NEEDED = ("score", "reason")
+_QUANTILES = dict(
+    zip(
+        ("worst tenth", "lower quartile", "median", "upper quartile", "best tenth"),
+        (0.1, 0.25, 0.5, 0.75, 0.9),
+        strict=True,
+    )
+)
 _SHIFTS = 8  # features shown that differ most
 _FLAGGED = "Segments with a critical error of each kind, as far as rules see it"
 
@@ -57,22 +52,22 @@ def scored_page(
     costs: Path | None = None,
     summary: Path | None = None,
 ) -> str:
-    """The page of what `qe score` wrote with that model.
+    """The page of an output of `qe score` with that model.
 
-    identity  of the model that must lie there, if it is known
-    drift     what `qe score --drift` wrote
-    costs     a cost table, for what to do
-    summary   what `qe score` wrote beside the scores, which must be those, of this model; has drift, too;
-              None: what lies beside the file, or its own metadata
+    identity  fingerprint that the model must have
+    drift     output of `qe score --drift`
+    costs     a cost table, for actions
+    summary   summary of the scores, which must be of this model; has drift, too; None: the one at the
+              default path, or the file's metadata
 
-    Raises InputError for files that are not of that kind, and for rows that the model scores otherwise.
+    Raises InputError for files of another kind, and for rows that the model scores differently.
     """
-    with description.one_model(model, identity) as own:
-        of_job = told_of(scored) if summary is None else summary_of(summary, scored, own)
-        if of_job is not None:
-            check_model(of_job, scored, own)
-        drifted = _drift(drift) if drift is not None else of_job and of_job.get("drift")
-        return _page(scored, model, drifted, costs, _made_by(of_job))
+    with description.one_model(model, identity) as fingerprint:
+        record = record_of(scored) if summary is None else summary_of(summary, scored, fingerprint)
+        if record is not None:
+            check_model(record, scored, fingerprint)
+        report = _drift(drift) if drift is not None else record and record.get("drift")
+        return _page(scored, model, report, costs, _provenance(record))
 
 
 def _verdict(
@@ -84,18 +79,18 @@ def _verdict(
     median = f"Half of the segments score {number(float(np.median(scores)), 2)} or more"
     usual = "" if training is None else f" (in training: {number(float(np.median(training)), 2)})"
     counts = {"have flags": "flags", "are unlike the training data": "unlike"}
-    told = [
-        f"{count(sum(bool(row.get(key)) for row in rows))} {what}"
-        for what, key in counts.items()
+    parts = [
+        f"{count(sum(bool(row.get(key)) for row in rows))} {phrase}"
+        for phrase, key in counts.items()
         if any(key in row for row in rows)
     ]
     departs = " The file departs from the training data: its scores are less sure." * bool(
         drift and drift["warnings"]
     )
-    return f"{'; '.join([median + usual, *told])}.{departs}"
+    return f"{'; '.join([median + usual, *parts])}.{departs}"
 
 
-def _made_by(summary: Mapping[str, Any] | None) -> str:
+def _provenance(summary: Mapping[str, Any] | None) -> str:
     if summary is None:
         return ""
     model = summary["model"]
@@ -105,7 +100,7 @@ def _made_by(summary: Mapping[str, Any] | None) -> str:
 
 
 def _page(
-    scored: Path, model: Path, drifted: Mapping[str, Any] | None, costs: Path | None, made_by: str
+    scored: Path, model: Path, drifted: Mapping[str, Any] | None, costs: Path | None, provenance: str
 ) -> str:
     rows = _rows(scored)
     described = description.read(model)
@@ -118,7 +113,7 @@ def _page(
     _check_model(scorer, good, scored)
     training = HeldOut.load(model).predicted if HeldOut.is_in(model) else None
     order = np.argsort(scale.sign * scores, kind="stable")[:SHOWN]
-    segments = [_shown(good[i]) for i in order]
+    segments = [_segment(good[i]) for i in order]
     bands = None if costs is None else _bands(good, model, costs, Thresholds.given(costs, model, scale))
     reasons = Counter(row["reason"] for row in rows if row["score"] is None).most_common()
     flags = sorted(Counter(kind for row in good for kind in kinds_of(row.get("flags"))).items())
@@ -129,7 +124,7 @@ def _page(
         title=scored.name,
         verdict=_verdict(scores, training, good, drifted),
         lead=f"{len(good):,} of {len(rows):,} rows scored by {described.name}: predicted {scale.name}, "
-        f"{'higher' if scale.higher_is_better else 'lower'} is better.{made_by}",
+        f"{'higher' if scale.higher_is_better else 'lower'} is better.{provenance}",
         languages=tuple(tokenizer.language for tokenizer in described.tokenizers),
         pictures=figures(
             {_distribution_text(scores, training): png(score_distributions(scores, training, scale))}
@@ -154,7 +149,7 @@ def _page(
 def _rows(path: Path) -> list[dict[str, Any]]:
     rows = []
     for row, problem in read_rows(path):
-        missing = [name for name in _NEEDED if name not in row]
+        missing = [name for name in ("score", "reason") if name not in row]
         if missing or problem:
             raise InputError(
                 f"has no column '{missing[0]}'" if missing else f"has a row with {problem}",
@@ -170,23 +165,18 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 
 def _check_model(scorer: Scorer, good: Sequence[Mapping[str, Any]], scored: Path) -> None:
     needed, headers = scorer.columns(), list(good[0])
-    names = Names().completed(needed, headers, remembered(scorer.model), str(scored))
+    names = Names().completed(needed, headers, training_headers(scorer.model), str(scored))
     rows = [row for row in good if all(row.get(names.header(name)) is not None for name in needed)]
     again_scored = scorer.score([names.view((dict(row), "")) for row in rows[:_SCORED_AGAIN]]).rows
     for row, again in zip(rows, again_scored, strict=False):
-        if again["score"] is None or not math.isclose(
-            row["score"], again["score"], rel_tol=1e-6, abs_tol=1e-9
-        ):
+        score = again["score"]
+        if score is None or not math.isclose(row["score"], score, rel_tol=1e-6, abs_tol=1e-9):
             raise InputError(
                 f"row {row.get('id', '?')} has the score {general(row['score'])}, but the model "
-                f"'{scorer.model.name}' gives {_score(again)}",
+                f"'{scorer.model.name}' gives {'none' if score is None else general(score)}",
                 location=scored,
                 remedy="name the model that scored the file",
             )
-
-
-def _score(row: Mapping[str, Any]) -> str:
-    return "none" if row["score"] is None else general(row["score"])
 
 
 def _distribution_text(scores: FloatArray, training: FloatArray | None) -> str:
@@ -201,7 +191,7 @@ def _distributions(scores: FloatArray, training: FloatArray | None, sign: float)
         [name, count(len(values)), *map(number, (sign * np.quantile(sign * values, levels)).tolist())]
         for name, values in both.items()
     ]
-    title = "Scores of this file beside those of training rows that the model had not seen"
+    title = "Scores of this file, and out-of-fold scores of training rows"
     return Table(title, [Column(""), Column("segments"), *map(Column, _QUANTILES)], rows)
 
 
@@ -213,21 +203,21 @@ def _with_marks(
     if guard is None or not rows or not has_texts or "unlike" in rows[0]:
         return rows
     source, target = (tuple(str(row[name]) for row in rows) for name in ("source", "target"))
-    own, other = described.tokenizers
-    reasons = guard.see(Segments(source, target, own, other)).reasons()
+    first, second = described.tokenizers
+    reasons = guard.see(Segments(source, target, first, second)).reasons()
     return [{**row, "unlike": reason} for row, reason in zip(rows, reasons, strict=True)]
 
 
 def _outside(rows: Sequence[Mapping[str, Any]]) -> str:
     if not any("unlike" in row for row in rows):
-        return "Nothing says which rows are unlike the training data: score with --outside, or with --keep."
+        return "Rows unlike the training data are not marked: score with --outside, or with --keep."
     marked = sum(bool(row["unlike"]) for row in rows)
     total = count(len(rows))
     return f"{count(marked)} of {total} rows are unlike the translations that the model has learned from."
 
 
-def _counted(title: str, what: str, of: str, counts: Iterable[tuple[str, int]]) -> Table:
-    return Table(title, [Column(what), Column(of)], [[name, count(n)] for name, n in counts])
+def _counted(title: str, kind: str, unit: str, counts: Iterable[tuple[str, int]]) -> Table:
+    return Table(title, [Column(kind), Column(unit)], [[name, count(n)] for name, n in counts])
 
 
 def _shifts(drift: Mapping[str, Any], model: Model) -> Table:
@@ -259,25 +249,24 @@ def _bands(rows: Sequence[Mapping[str, Any]], model: Path, costs: Path, decided:
     rules, table = decided.rules(), None if costs.suffix.lower() == ".json" else read_costs(costs)
     means = {} if table is None else _mean_costs(HeldOut.load(model), table, decided)
     columns = [Column("action"), Column("segments"), Column("share"), Column("scores", "rule")]
+    columns += [] if table is None else [Column("expected cost", "cost")]
     lines = []
     for action in ACTIONS:
-        n = actions.count(action)
-        mean = means.get(action)
+        n, mean = actions.count(action), means.get(action)
         cost = [] if table is None else [number(None if mean is None else n * mean, 1)]
         lines.append([action, count(n), percent(n / len(rows)), rules[action], *cost])
-    title = "What costs least by the table; costs are those of held-out rows of such scores"
-    return Table(title, [*columns, *([] if table is None else [Column("expected cost", "cost")])], lines)
+    return Table("Cheapest actions; costs are those of held-out rows of such scores", columns, lines)
 
 
-def _mean_costs(known: HeldOut, costs: ActionCosts, decided: Thresholds) -> dict[str, float]:
-    table = cost_table(known.gold, costs, decided.scale)
-    chosen = np.array([ACTIONS.index(decided.action(float(score))) for score in known.predicted])
+def _mean_costs(data: HeldOut, costs: ActionCosts, decided: Thresholds) -> dict[str, float]:
+    table = cost_table(data.gold, costs, decided.scale)
+    chosen = np.array([ACTIONS.index(decided.action(float(score))) for score in data.predicted])
     return {
         action: float(table[chosen == k, k].mean()) for k, action in enumerate(ACTIONS) if (chosen == k).any()
     }
 
 
-def _shown(row: Mapping[str, Any]) -> ShownSegment:
+def _segment(row: Mapping[str, Any]) -> ShownSegment:
     facts = [("segment", str(row.get("id", ""))), ("score", number(row["score"], 2))]
     if row.get("low") not in (None, ""):
         facts.append(("interval", interval((float(row["low"]), float(row["high"])), 2)))

@@ -20,7 +20,7 @@ _TYPES = {"document": "string", "score": "double", "segments": "int64", "scored"
 
 @dataclass
 class Document:
-    """A document: its segments, those with a score, and the sum of these scores."""
+    """A document: number of segments, number with a score, sum of their scores."""
 
     segments: int = 0
     scored: int = 0
@@ -33,55 +33,55 @@ class Document:
             self.total += score
 
     def row(self, name: str) -> dict[str, Any]:
-        """Its row of the table; no score without any scored segment."""
+        """Row of the table of documents; without a score if no segment has one."""
         mean = self.total / self.scored if self.scored else None
         return {"document": name, "score": mean, "segments": self.segments, "scored": self.scored}
 
 
 @dataclass(frozen=True)
 class DocumentIds:
-    """The document of every row of an input.
-
-    It comes from a column, or from a file with one line for each row.
+    """The document of every row of an input: from a column, or from a file with one line for each row.
 
     Exactly one of `header` and `lines` is set.
     """
 
-    given: Input
+    table: Input
     header: str = ""
     lines: Path | None = None
 
     @classmethod
-    def found(cls, given: Input, named: str | None) -> "DocumentIds":
-        """By what a user names, a column or a file; without it, by a header in use.
+    def from_option(cls, table: Input, option: str | None) -> "DocumentIds":
+        """From the column or the file that the option names; without it, from a usual header.
 
         Raises InputError if there is neither, or another number of lines than rows.
         """
-        headers = given.headers
-        header = named if named is not None else header_of("doc_id", headers, given.path, option="--doc-ids")
+        headers = table.headers
+        header = (
+            option if option is not None else header_of("doc_id", headers, table.path, option="--doc-ids")
+        )
         if header in headers:
-            return cls(given, header=header)
+            return cls(table, header=header)
         if not header:
             raise InputError(
                 f"no column names documents; the columns are {', '.join(headers)}",
-                location=given.path,
+                location=table.path,
                 remedy="give --doc-ids, a column or a file with one line for each row",
             )
         path = Path(header)
         if not is_input_file(path):
-            what = f"is neither a column ({', '.join(headers)}) nor a file"
-            raise InputError(what, location=f"--doc-ids {header}")
-        lines, rows = sum(1 for _ in read_lines(path)), given.count()
+            problem = f"is neither a column ({', '.join(headers)}) nor a file"
+            raise InputError(problem, location=f"--doc-ids {header}")
+        lines, rows = sum(1 for _ in read_lines(path)), table.count()
         if lines != rows:
-            raise InputError(f"{lines} lines, but {rows} rows in {given.path}", location=path)
-        return cls(given, lines=path)
+            raise InputError(f"{lines} lines, but {rows} rows in {table.path}", location=path)
+        return cls(table, lines=path)
 
     def __iter__(self) -> Iterator[str]:
         """The document of each row; empty if the row names none."""
         if self.lines is not None:
             yield from read_lines(self.lines)
             return
-        for columns, _ in self.given.rows():
+        for columns, _ in self.table.rows():
             value = columns.get(self.header)
             yield "" if value is None or isinstance(value, Unreadable) else str(value)
 
@@ -92,18 +92,18 @@ def score_documents(documents: DocumentIds, scored: Path, score: str = "score") 
     scored  the table that scoring wrote, a row for each row of the input
     score   the header of its scores
 
-    Raises InputError if it has another number of rows than the input: something changed it meanwhile.
+    Raises InputError if it has another number of rows than the input.
     """
     kind = row_formats.kind_of(scored)
     wanted = CsvOptions({"tsv": "tab", "csv": "comma"}.get(kind), kind == "csv", "utf-8")
     rows = open_input([scored], Layout(csv=wanted)).rows()
-    found: dict[str, Document] = {}
+    scores: dict[str, Document] = {}
     for name, row in zip_longest(documents, rows):
         if name is None or row is None:
             raise InputError("has not as many rows as the input", location=scored, remedy="score it again")
         value = row[0].get(score)
-        found.setdefault(name, Document()).add(None if value in (None, "") else float(value))
-    return found
+        scores.setdefault(name, Document()).add(None if value in (None, "") else float(value))
+    return scores
 
 
 def write_documents(path: Path, documents: Mapping[str, Document]) -> None:
@@ -111,10 +111,5 @@ def write_documents(path: Path, documents: Mapping[str, Document]) -> None:
     import pyarrow as pa
 
     types = {name: pa.type_for_alias(kind) for name, kind in _TYPES.items()}
-    rows = [document.row(name) for name, document in documents.items()]
-    content = row_formats.whole(rows, COLUMNS, row_formats.kind_of(path), types, safe=False)
-    with (
-        atomic_file(path) as temporary,
-        row_formats.writing(temporary, row_formats.packed_as(path)) as stream,
-    ):
-        stream.write(content)
+    with atomic_file(path) as temporary, row_formats.table_writer(temporary, path, COLUMNS, types) as write:
+        write([document.row(name) for name, document in documents.items()])

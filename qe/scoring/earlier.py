@@ -1,7 +1,4 @@
-"""Earlier scores: what an earlier job gave to rows of the same texts.
-
-They are looked up instead of computed again.
-"""
+"""Scores that an earlier job gave to rows of the same texts: looked up instead of computed again."""
 
 import json
 import sqlite3
@@ -18,31 +15,30 @@ from features.basics.numerals import real
 from features.storage.checksums import checksum
 from qe.data.table_rows import Input, Layout, ParallelInput, Row, chunks, open_input, unusable
 from qe.scoring import row_formats
-from qe.scoring.job_summary import told_of
-from qe.scoring.many import ManyInput
+from qe.scoring.input import ManyInput
+from qe.scoring.job_summary import record_of
 from qe.scoring.naming import Names
 from qe.scoring.scorer import Output, Scorer, key_of
 
-_REMEDY = "give what `qe score` wrote: a table with its summary beside it, or Parquet"
-_MOST = 500  # keys that one question asks for
-_CHANGED = "its rows are no longer those that the summary tells of"
+_REMEDY = "give what `qe score` wrote: a table with its summary, or Parquet"
+_MAX_KEYS = 500  # of one query
+_CHANGED = "its rows are no longer those of its summary"
 
 
 @dataclass(frozen=True)
-class Earlier:
-    """The outputs of an earlier job by the keys of their segments, in a file: memory stays flat."""
+class EarlierScores:
+    """The outputs of an earlier job by the keys of their segments, in a database file: memory stays flat."""
 
     path: Path
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, Output]:
-        """Key -> output, of the keys that are known."""
-        known: dict[bytes, Output] = {}
-        for start in range(0, len(keys), _MOST):
-            some = keys[start : start + _MOST]
-            marks = ",".join("?" * len(some))
-            rows = self._database.execute(f"SELECT key, output FROM known WHERE key IN ({marks})", some)
-            known |= {key: json.loads(output) for key, output in rows}
-        return known
+        """Key -> output, for the keys that the job scored."""
+        outputs: dict[bytes, Output] = {}
+        for batch in chunks(keys, _MAX_KEYS):
+            marks = ",".join("?" * len(batch))
+            rows = self._database.execute(f"SELECT key, output FROM known WHERE key IN ({marks})", batch)
+            outputs |= {key: json.loads(output) for key, output in rows}
+        return outputs
 
     @cached_property
     def _database(self) -> sqlite3.Connection:
@@ -50,38 +46,40 @@ class Earlier:
 
 
 @dataclass(frozen=True)
-class Previous:
+class PreviousJob:
     """A file that an earlier job scored.
 
-    asked   names of columns that the user gives, of the job that is to be done
-    layout  how the input of the job lies on disk
+    names   headers of columns that the user gives to the new job
+    layout  file format of the new job's input
     """
 
     path: Path
     scorer: Scorer
-    asked: Names
+    names: Names
     layout: Layout
 
     @cached_property
-    def told(self) -> Mapping[str, Any]:
-        """What is known of the earlier job. Raises InputError if nothing is."""
+    def record(self) -> Mapping[str, Any]:
+        """The summary or metadata of the earlier job. Raises InputError if there is none."""
         if not self.path.is_file():
             raise InputError("no such file", location=self.path, remedy=_REMEDY)
-        told = told_of(self.path)
-        if told is None:
-            raise InputError("nothing says which model made its scores", location=self.path, remedy=_REMEDY)
-        return told
+        record = record_of(self.path)
+        if record is None:
+            raise InputError(
+                "has no record of the model that made its scores", location=self.path, remedy=_REMEDY
+            )
+        return record
 
     def differs(self, recipe: str) -> str:
         """Why none of its scores can be kept; empty if they can."""
-        model, own = self.told["model"], self.scorer.identity
-        if model["fingerprint"] != own:
+        model = self.record["model"]
+        if model["fingerprint"] != self.scorer.identity:
             return f"another model made them: {model['name']}, fingerprint {model['fingerprint'][:12]}"
-        if self.told.get("recipe") != recipe:
+        if self.record.get("recipe") != recipe:
             return "they were made with other options, or by another release of qe"
         return ""
 
-    def store(self, path: Path) -> Earlier:
+    def store(self, path: Path) -> EarlierScores:
         """Write the outputs of all rows that have a score into a new file.
 
         Raises InputError as `rows`.
@@ -96,7 +94,7 @@ class Previous:
                 database.execute("BEGIN")
                 database.executemany("INSERT OR IGNORE INTO known VALUES (?, ?)", keyed)
                 database.execute("COMMIT")
-        return Earlier(path)
+        return EarlierScores(path)
 
     def rows(self) -> Iterator[tuple[Mapping[str, Any], Output]]:
         """(input columns, output) of every row that has a score.
@@ -104,11 +102,10 @@ class Previous:
         Raises InputError for texts that are not to be had, and rows that are not those of the job.
         """
         needed = self.scorer.columns()
-        given = self._texts()
-        names = self.asked.completed(needed, given.headers, self.scorer.headers, given.path)
-        names.check(needed, given.columns, given.path, self.scorer.who)
-        scored = open_input([self.path])
-        for text, row in zip_longest(given.rows(), scored.rows()):
+        table = self._texts()
+        names = self.names.completed(needed, table.headers, self.scorer.headers, table.path)
+        names.check(needed, table.columns, table.path, self.scorer.title)
+        for text, row in zip_longest(table.rows(), open_input([self.path]).rows()):
             if text is None or row is None:
                 raise InputError(_CHANGED, location=self.path, remedy="score it again")
             columns, reason = names.view(text)
@@ -117,19 +114,20 @@ class Previous:
                 yield columns, output
 
     def _texts(self) -> Input:
-        options = self.told["options"]
+        options = self.record["options"]
         exact = self._kind in ("jsonl", "parquet") or (self._kind == "csv" and not options.get("safe-cells"))
         if options.get("keep") and exact:
             return open_input([self.path])
-        paths = [Path(one.get("path", "")) for one in self.told["inputs"]]
-        for path, one in zip(paths, self.told["inputs"], strict=True):
-            if not path.is_file() or checksum(path) != one["sha256"]:
+        inputs = self.record["inputs"]
+        paths = [Path(entry.get("path", "")) for entry in inputs]
+        for path, entry in zip(paths, inputs, strict=True):
+            if not path.is_file() or checksum(path) != entry["sha256"]:
                 raise InputError(
                     f"holds no texts, and its input {path} is gone or has changed",
                     location=self.path,
                     remedy="score into JSONL, CSV or Parquet with --keep, and the texts are there",
                 )
-        if len(paths) == 2 and "side" in self.told["inputs"][0]:
+        if len(paths) == 2 and "side" in inputs[0]:
             return ParallelInput(*paths)
         parts = [open_input([path], self.layout) for path in paths]
         return parts[0] if len(parts) == 1 else ManyInput(paths[0], tuple(parts))
@@ -140,13 +138,13 @@ class Previous:
 
     def _output(self, row: Row) -> Output | None:
         columns, problem = row
-        options = self.told["options"]
+        options = self.record["options"]
         suffix = options.get("suffix", "") if options.get("keep") else ""
         names = [name for name in self.scorer.output_columns if name != "id"]
-        lacks = next((name + suffix for name in names if name + suffix not in columns), None)
-        if problem or lacks:
+        missing = next((name + suffix for name in names if name + suffix not in columns), None)
+        if problem or missing:
             raise InputError(
-                f"has a row with {problem}" if problem else f"has no column '{lacks}'",
+                f"has a row with {problem}" if problem else f"has no column '{missing}'",
                 location=self.path,
                 remedy=_REMEDY,
             )
@@ -158,11 +156,11 @@ class Previous:
             return value
         if name in row_formats.LISTS:
             raise InputError(
-                "a list in a cell is read by none", location=self.path, remedy="give JSONL or Parquet"
+                "lists in cells cannot be read back", location=self.path, remedy="give JSONL or Parquet"
             )
         if name not in row_formats.NUMBERS:
             return value
         try:
             return None if value == "" else real(value)
         except ValueError:
-            raise InputError(f"a {name} is no number: {value!r}", location=self.path) from None
+            raise InputError(f"a {name} is not a number: {value!r}", location=self.path) from None

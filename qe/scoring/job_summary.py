@@ -1,11 +1,14 @@
-"""The summary of a scoring job: model, input, settings and outcome."""
+"""The result and the summary of a scoring job: model, input, settings, counts, reasons for failure."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,17 +18,314 @@ from features.storage.checksums import checksum
 from features.storage.damage import damage_reported, read_json
 from features.storage.files import atomic_file, sha256
 from qe.display import output_schemas
+from qe.display.numbers import percent
 from qe.display.output_schemas import SCHEMA
+from qe.display.summary import summarised
+from qe.models import description
+from qe.models.drift import Counts, DriftReport, Profile
 from qe.models.versions import versions
-from qe.scoring.scored_file import ScoredFile
+from qe.scoring.checks import kinds_of
+from qe.scoring.scorer import Batch
 
 KIND = "scoring job"
 METADATA = b"qe"  # key of a Parquet file's own metadata
 _AGAIN = "score the file again, or remove it"
+_IN_TABLES = ("recipe", "rows", "scored", "reasons", "actions", "flagged")
+_UNSCORED: Final = re.compile(r"unscored\s*>\s*([0-9]{1,15}(?:\.[0-9]{1,15})?)(%?)")
 
 
-class Told(Protocol):
-    """What makes scores: a model, or several by routes."""
+@dataclass(frozen=True)
+class ScoringModel:
+    """A model that is known before a job begins.
+
+    user_name  as the user wrote it
+    identity   its fingerprint: SHA-256 of its model.json, which holds those of all its files
+    version    (name, version) in the registry, if it was named by it
+    signed_by  the public key that the model was verified with
+    """
+
+    user_name: str
+    folder: Path
+    identity: str
+    version: tuple[str, str] | None = None
+    signed_by: Path | None = None
+
+    @cached_property
+    def name(self) -> str:
+        """The name in model.json."""
+        return description.read_unverified(self.folder).name
+
+    @property
+    def label(self) -> str:
+        """Value of the column `model`: name, version in the registry, first digits of the fingerprint."""
+        return f"{'/'.join(self.version or (self.name,))} {self.identity[:12]}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Name, fingerprint, name and version in the registry, and the key of the signature."""
+        registered, version = self.version or (None, None)
+        return {
+            "named": self.user_name,
+            "name": self.name,
+            "registered": registered,
+            "version": version,
+            "fingerprint": self.identity,
+            "signed_by": None if self.signed_by is None else sha256(self.signed_by),
+        }
+
+    def in_table(self) -> Mapping[str, Any]:
+        """Metadata for a table: without the user's name, so that equal jobs give equal bytes."""
+        return {name: value for name, value in self.to_json().items() if name != "named"}
+
+
+@dataclass(frozen=True)
+class RouteDone:
+    """Counts of the rows of a route."""
+
+    rows: int
+    scored: int
+    drift: DriftReport | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values only."""
+        return {**vars(self), "drift": None if self.drift is None else self.drift.to_json()}
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> "RouteDone":
+        """Inverse of `to_json`."""
+        drift = content["drift"]
+        return cls(content["rows"], content["scored"], drift and DriftReport.from_json(drift))
+
+
+@summarised
+@dataclass(frozen=True)
+class ScoredFile:
+    """Result of a scoring job.
+
+    Attributes
+    ----------
+    repeated : int
+        Rows that took the score of an equal segment.
+    drift : DriftReport or None
+        How the scored rows, without the known ones, differ from the training data; None for a model without
+        a profile.
+    actions : mapping of str to int
+        Number of rows for each action; empty without triage.
+    flagged : mapping of str to int
+        Number of rows with a flag of each kind.
+    not_checked : mapping of str to str
+        Kinds of flags that were not looked for -> why.
+    notes : sequence of str
+        What was detected about the input.
+    unchanged : bool
+        Whether the same job had made the output before, so that nothing was done.
+    known : int
+        Rows that kept the score of an earlier job.
+    routes : mapping of str to RouteDone
+        For several models: name of a route -> its rows and their drift.
+    recipe : str
+        Fingerprint of all that a row's output depends on besides the row: model, options, release.
+    """
+
+    rows: int
+    scored: int
+    reasons: Mapping[str, int]
+    resumed_chunks: int = 0
+    repeated: int = 0
+    drift: DriftReport | None = None
+    actions: Mapping[str, int] = field(default_factory=dict)
+    flagged: Mapping[str, int] = field(default_factory=dict)
+    not_checked: Mapping[str, str] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+    unchanged: bool = False
+    recipe: str = ""
+    known: int = 0
+    routes: Mapping[str, RouteDone] = field(default_factory=dict)
+
+    @property
+    def counts(self) -> dict[str, Any]:
+        """Numbers of rows by outcome."""
+        values = {name: getattr(self, name) for name in ("rows", "scored", "known", "repeated", "unchanged")}
+        return {**values, "reasons": dict(self.reasons)}
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """How the input departs from the training data of any model."""
+        reports = {"": self.drift} | {f"{name}: ": route.drift for name, route in self.routes.items()}
+        return tuple(
+            f"{prefix}{warning}"
+            for prefix, report in reports.items()
+            if report
+            for warning in report.warnings
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values only."""
+        values = {
+            name: dict(value) if isinstance(value, Mapping) else value for name, value in vars(self).items()
+        }
+        routes = {name: route.to_json() for name, route in self.routes.items()}
+        return {**values, "drift": None if self.drift is None else self.drift.to_json(), "routes": routes}
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any], **changes: Any) -> "ScoredFile":
+        """Inverse of `to_json`, with changes."""
+        drift = content["drift"]
+        routes = {name: RouteDone.from_json(route) for name, route in content["routes"].items()}
+        values = {"drift": drift and DriftReport.from_json(drift), "notes": tuple(content["notes"])}
+        return cls(**{**content, **values, "routes": routes, **changes})
+
+
+class Reporter(Protocol):
+    """The part of a scorer that turns counts into a result."""
+
+    @property
+    def profile(self) -> Profile | None: ...
+
+    @property
+    def lacking(self) -> Mapping[str, str]: ...
+
+    def profiles(self) -> Mapping[str, Profile | None]: ...
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Counts of output rows, which add up.
+
+    reasons  reason -> rows; the empty one counts rows with a score
+    counts   drift counts of the scored rows
+    """
+
+    reasons: Counter[str] = field(default_factory=Counter)
+    actions: Counter[str] = field(default_factory=Counter)
+    flagged: Counter[str] = field(default_factory=Counter)
+    repeated: int = 0
+    reused: int = 0
+    counts: Counts | None = None
+    routed: Mapping[str, "Tally"] = field(default_factory=dict)
+
+    @classmethod
+    def from_batch(cls, batch: Batch) -> Self:
+        rows = batch.rows
+        return cls(
+            Counter(row["reason"] for row in rows),
+            Counter(row["action"] for row in rows if row.get("action")),
+            Counter(kind for row in rows for kind in kinds_of(row.get("flags"))),
+            batch.repeated,
+            batch.reused,
+            batch.counts,
+            {name: cls.from_batch(part) for name, part in batch.routed.items()},
+        )
+
+    def __add__(self, tally: "Tally") -> "Tally":
+        counts = self.counts or tally.counts
+        if self.counts is not None and tally.counts is not None:
+            counts = self.counts + tally.counts
+        routes = {**self.routed, **tally.routed}
+        return Tally(
+            self.reasons + tally.reasons,
+            self.actions + tally.actions,
+            self.flagged + tally.flagged,
+            self.repeated + tally.repeated,
+            self.reused + tally.reused,
+            counts,
+            {name: self.routed.get(name, Tally()) + tally.routed.get(name, Tally()) for name in routes},
+        )
+
+    @property
+    def rows(self) -> int:
+        return sum(self.reasons.values())
+
+    def drift(self, profile: Profile | None) -> DriftReport | None:
+        return None if profile is None or self.counts is None else profile.report(self.counts)
+
+    def result(self, scorer: Reporter, **attributes: Any) -> ScoredFile:
+        """The result of a job whose rows these are; with other attributes."""
+        parts = {
+            name: (self.routed.get(name, Tally()), profile) for name, profile in scorer.profiles().items()
+        }
+        return ScoredFile(
+            self.rows,
+            self.reasons[""],
+            Counter({reason: count for reason, count in self.reasons.items() if reason}),
+            repeated=self.repeated,
+            drift=self.drift(scorer.profile),
+            actions=self.actions,
+            flagged=self.flagged,
+            not_checked=scorer.lacking,
+            known=self.reused,
+            routes={
+                name: RouteDone(part.rows, part.reasons[""], part.drift(profile))
+                for name, (part, profile) in parts.items()
+            },
+            **attributes,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values only."""
+        routed = {name: part.to_json() for name, part in self.routed.items()}
+        return {**vars(self), "counts": self.counts and self.counts.to_json(), "routed": routed}
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Self:
+        """Inverse of `to_json`."""
+        counters = {name: Counter(content[name]) for name in ("reasons", "actions", "flagged")}
+        counts = content["counts"]
+        routed = {name: cls.from_json(part) for name, part in content["routed"].items()}
+        values = {"counts": counts and Counts.from_json(counts), "routed": routed}
+        return cls(**{**content, **counters, **values})
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition of `--fail-if`.
+
+    maximum   rows without a score that are accepted; None: the condition is about drift
+    is_share  whether `maximum` is a percentage of the rows
+    """
+
+    text: str
+    maximum: float | None = None
+    is_share: bool = False
+
+    @classmethod
+    def parsed(cls, text: str) -> "Condition":
+        """Raises InputError for a text of another form.
+
+        >>> Condition.parsed("unscored>1%")
+        Condition(text='unscored>1%', maximum=1.0, is_share=True)
+        """
+        if text.strip() == "drift":
+            return cls("drift")
+        found = _UNSCORED.fullmatch(text.strip())
+        if found is None or (found[2] and float(found[1]) > 100) or (not found[2] and "." in found[1]):
+            raise InputError(
+                f"expected 'unscored>1%', 'unscored>100' or 'drift', but got '{text}'", location="--fail-if"
+            )
+        return cls(text.strip(), float(found[1]), bool(found[2]))
+
+    def failed(self, rows: int, scored: int, drift: Sequence[str]) -> str:
+        """How the condition holds; empty if it does not."""
+        if self.maximum is None:
+            return f"{self.text}: {'; '.join(drift)}" if drift else ""
+        unscored = rows - scored
+        accepted = self.maximum * rows / 100 if self.is_share else self.maximum
+        share = f" ({percent(unscored / rows)})" if rows else ""
+        return (
+            f"{self.text}: {unscored:,} of {rows:,} rows{share} have no score" if unscored > accepted else ""
+        )
+
+
+def failures(
+    conditions: Iterable[Condition], rows: int, scored: int, drift: Sequence[str] = ()
+) -> Iterator[str]:
+    """Why a job has failed though it ended, a sentence each; `drift` are the warnings of its drift report."""
+    if not scored:
+        yield f"none of {rows:,} rows was scored"
+    yield from filter(None, (condition.failed(rows, scored, drift) for condition in conditions))
+
+
+class Maker(Protocol):
+    """A model, or several by routes, as summaries describe it."""
 
     @property
     def identity(self) -> str: ...
@@ -37,82 +337,78 @@ class Told(Protocol):
 
 @dataclass(frozen=True)
 class JobSummary:
-    """What a job is known by before it begins.
+    """The part of a summary that is known before a job begins.
 
     inputs    files, as they were when the job began
-    options   that the user gave
-    place     where the summary is written; None: nowhere
-    named     a path as the user knows it
+    options   the user's options
+    place     path of the summary; None: it is not written
+    display_path  gives a path as the user knows it
     parallel  whether the files are two parallel texts
     """
 
-    model: Told
+    model: Maker
     inputs: Sequence[Path]
     output: Path
     options: Mapping[str, Any]
-    begun: datetime
+    start: datetime
     place: Path | None = None
-    named: Callable[[Path], str] = str
+    display_path: Callable[[Path], str] = str
     parallel: bool = False
 
-    def content(self, done: ScoredFile) -> dict[str, Any]:
+    def content(self, result: ScoredFile) -> dict[str, Any]:
         """The whole summary, as JSON holds it."""
         ended = datetime.now(UTC)
         content = {
             "kind": KIND,
             "model": self.model.to_json(),
             "packages": versions(),
-            "inputs": inputs_told(self.inputs, self.parallel, self.named),
-            "output": {"path": self.named(self.output), "sha256": sha256(self.output)},
+            "inputs": described_inputs(self.inputs, self.parallel, self.display_path),
+            "output": {"path": self.display_path(self.output), "sha256": sha256(self.output)},
             "options": dict(self.options),
-            **done.to_json(),
-            "begun": self.begun.isoformat(timespec="seconds"),
+            **result.to_json(),
+            "begun": self.start.isoformat(timespec="seconds"),
             "ended": ended.isoformat(timespec="seconds"),
-            "seconds": round((ended - self.begun).total_seconds(), 3),
+            "seconds": round((ended - self.start).total_seconds(), 3),
         }
         return output_schemas.stamped("summary", content)
 
-    def write(self, done: ScoredFile) -> None:
-        """Write the summary, whole or not at all.
-
-        A summary of these very scores stays as it is.
-        """
-        if self.place is None or (done.unchanged and self._tells()):
+    def write(self, result: ScoredFile) -> None:
+        """Write the summary, whole or not at all; an equal summary stays as it is."""
+        if self.place is None:
             return
-        content = json.dumps(self.content(done), indent=1, ensure_ascii=False)
+        if result.unchanged:
+            try:
+                summary_of(self.place, self.output, self.model.identity)
+                return
+            except InputError:
+                pass
+        content = json.dumps(self.content(result), indent=1, ensure_ascii=False)
         with atomic_file(self.place) as temporary:
             temporary.write_text(content + "\n", "utf-8")
 
-    def _tells(self) -> bool:
-        try:
-            return self.place is not None and bool(summary_of(self.place, self.output, self.model.identity))
-        except InputError:
-            return False
 
-
-def inputs_told(
-    files: Sequence[Path], parallel: bool, named: Callable[[Path], str] = str
+def described_inputs(
+    files: Sequence[Path], parallel: bool, display_path: Callable[[Path], str] = str
 ) -> list[dict[str, Any]]:
-    """Path, size and checksum of each file of an input; of two parallel texts, which side it is."""
-    sides = ("source", "target") if parallel else ()
-    told: list[dict[str, Any]] = [
-        {"path": named(path), "bytes": path.stat().st_size, "sha256": checksum(path)} for path in files
+    """Path, size and checksum of each file of an input, and the side of each of two parallel texts."""
+    inputs: list[dict[str, Any]] = [
+        {"path": display_path(path), "bytes": path.stat().st_size, "sha256": checksum(path)} for path in files
     ]
-    for one, side in zip(told, sides, strict=False):
-        one["side"] = side
-    return told
+    for entry, side in zip(inputs, ("source", "target") if parallel else (), strict=False):
+        entry["side"] = side
+    return inputs
 
 
-def beside(scored: Path) -> Path:
-    """The place of a scored file's summary unless it is put elsewhere."""
+def default_place(scored: Path) -> Path:
+    """The default path of a scored file's summary."""
     return scored.with_name(f"{scored.name}.json")
 
 
 def check_place(place: Path) -> None:
-    """Raises InputError if something else than a summary is where one goes by default."""
+    """Raises InputError if the default path of a summary holds something else."""
     if place.exists() and not is_summary(place):
         raise InputError(
-            "is in the way: the summary of the scores goes there",
+            "already exists, and the summary of the scores is written to this path",
             location=place,
             remedy="name another place by --summary FILE, or leave it out by --no-summary",
         )
@@ -132,47 +428,39 @@ def table_metadata(
     files: Sequence[Path],
     parallel: bool,
     options: Mapping[str, Any],
-    done: ScoredFile,
+    result: ScoredFile,
 ) -> bytes:
-    """Metadata of the scores in a Parquet file.
-
-    It holds all that equal jobs have in common, so that they give equal bytes; times and drift are the
-    summary's alone.
-    """
+    """Metadata of scores in Parquet; without times and drift, so that equal jobs give equal bytes."""
     content = {
         "schema": SCHEMA,
         "kind": KIND,
         "model": model,
         "packages": versions(),
         "inputs": [
-            {name: one[name] for name in one if name != "path"} for one in inputs_told(files, parallel)
+            {name: entry[name] for name in entry if name != "path"}
+            for entry in described_inputs(files, parallel)
         ],
         "options": dict(options),
-        **{name: value for name, value in done.to_json().items() if name in _IN_TABLES},
+        **{name: value for name, value in result.to_json().items() if name in _IN_TABLES},
     }
     return json.dumps(content, ensure_ascii=False, sort_keys=True).encode()
 
 
-_IN_TABLES = ("recipe", "rows", "scored", "reasons", "actions", "flagged")
+def record_of(scored: Path) -> Mapping[str, Any] | None:
+    """The record of how a scored file was made: its summary or its metadata; None if there is none.
 
-
-def told_of(scored: Path) -> Mapping[str, Any] | None:
-    """The record of how a scored file was made: its summary or metadata.
-
-    None if nothing is known.
-
-    Raises InputError for a summary beside it that is of other scores.
+    Raises InputError for a summary at the default path that belongs to other scores.
     """
-    place = beside(scored)
+    place = default_place(scored)
     if place.is_file() and is_summary(place):
         return _checked(place, scored)
-    return _own(scored)
+    return _metadata(scored)
 
 
 def summary_of(path: Path, scored: Path, identity: str) -> Mapping[str, Any]:
-    """What `write` wrote of a scored file.
+    """The summary of a scored file.
 
-    identity  of the model that must have made the scores
+    identity  fingerprint of the model that must have made the scores
 
     Raises InputError for another kind of file, a summary of other scores, and scores of another model.
     """
@@ -181,9 +469,9 @@ def summary_of(path: Path, scored: Path, identity: str) -> Mapping[str, Any]:
     return content
 
 
-def check_model(told: Mapping[str, Any], scored: Path, identity: str) -> None:
+def check_model(record: Mapping[str, Any], scored: Path, identity: str) -> None:
     """Raises InputError if another model made the scores than the one of this fingerprint."""
-    model = told["model"]
+    model = record["model"]
     if model["fingerprint"] != identity:
         raise InputError(
             f"was scored by another model: {model['name']}, fingerprint {model['fingerprint'][:12]}",
@@ -205,12 +493,12 @@ def _checked(path: Path, scored: Path) -> Mapping[str, Any]:
             raise InputError(
                 f"is the summary of other scores than {scored}",
                 location=path,
-                remedy="give the one beside them",
+                remedy="give the summary of this file",
             )
     return content
 
 
-def _own(scored: Path) -> Mapping[str, Any] | None:
+def _metadata(scored: Path) -> Mapping[str, Any] | None:
     if scored.suffix.lower() not in (".parquet", ".pq"):
         return None
     try:

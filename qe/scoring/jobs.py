@@ -3,14 +3,13 @@
 import json
 import logging
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -20,27 +19,25 @@ from features.basics.limits import own_memory
 from features.basics.progress import Progress, silent
 from features.basics.threads import processes
 from features.basics.workers import WorkerDied, WorkerPool
-from features.storage.checksums import checksum
+from features.storage.cache_folder import keep as remember
+from features.storage.cache_folder import recall
+from features.storage.checksums import checksum, identity_of
 from features.storage.damage import damage_reported, read_json
 from features.storage.files import atomic_file, digest
 from features.storage.outputs import check_output, check_outside, locked_file
-from qe.data.table_rows import Input, Layout, Row, chunks
-from qe.models.drift import Counts, DriftReport, Profile
+from qe.data.table_rows import Layout, Row, chunks
 from qe.models.model import Model
 from qe.scoring import row_formats
-from qe.scoring.earlier import Earlier, Previous
-from qe.scoring.finished import Finished
-from qe.scoring.flags import kinds_of
-from qe.scoring.job_summary import METADATA, JobSummary, table_metadata
-from qe.scoring.kept import Kept
-from qe.scoring.many import check_unread, files_of, open_all
+from qe.scoring.earlier import EarlierScores, PreviousJob
+from qe.scoring.input import check_unread, files_of, open_all
+from qe.scoring.job_summary import METADATA, JobSummary, ScoredFile, ScoringModel, Tally, table_metadata
 from qe.scoring.naming import Names
-from qe.scoring.router import Router, Routes
-from qe.scoring.scored_file import RouteDone, ScoredFile
-from qe.scoring.scorer import Options, Routed, Scorer, remembered
-from qe.scoring.scoring_model import ScoringModel
+from qe.scoring.routes import Router, Routes
+from qe.scoring.row_formats import KeptColumns
+from qe.scoring.scorer import Options, Scorer, training_headers
 
 CHUNK = 5000
+_RESTART = "start again with --overwrite"
 
 
 def score_file(
@@ -65,38 +62,36 @@ def score_file(
 ) -> ScoredFile:
     """Score an input into a table.
 
-    The input is a table, a folder or a pattern of tables, or a file of a translation tool (one path), or
-    two parallel texts.
-
-    An output that is there is replaced only to `overwrite` it; if the same job made it, nothing is done.
-    Finished chunks lie in `OUTPUT.partial/` until the job is done; a killed job goes on with `resume` and
-    ends byte-identical to an uninterrupted one. Memory does not grow with the input.
+    The input is a table, a folder or a pattern of tables, a file of a translation tool (one path), or two
+    parallel texts. An existing output is replaced only with `overwrite`; if the same job made it, nothing is
+    done. Finished chunks are in `OUTPUT.partial/` until the job is done; a killed job continues with
+    `resume` and ends byte-identical to an uninterrupted one. Memory does not grow with the input.
 
     Raises InputError for a model, input or output that cannot be used, before any row is scored, for an
-    output that another job made, and while one writes it.
+    output that another job made, and while another process writes it.
 
     Parameters
     ----------
     identity : str or None, default=None
-        Of the model that must lie there, if it is known; worker processes load no other than the job.
+        Fingerprint that the model must have; worker processes load no other than the job.
     options : Options or None, default=None
-        Add columns (intervals, explanations, ...); those of routes are their own.
+        Additional columns (intervals, explanations, ...); routes have their own.
     columns : mapping of str to str or None, default=None
-        Name of a column that the model reads -> the input's own name of it; names that are not given are
-        those of the training data, or the headers in use.
+        Name of a column that the model reads -> header of the input; other names have the headers of the
+        training data, or usual headers.
     layout : Layout or None, default=None
-        How the input lies on disk, as far as that is not to be seen.
+        File format options, if detection fails.
     keep : bool, default=False
         Whether all columns of the input stay, before those that are added.
     suffix : str, default=''
-        Of the headers of what is added to columns that stay.
+        End of the headers added to columns that stay.
     safe : bool, default=False
         Whether text that a spreadsheet would take for a formula is marked as text (TSV and CSV).
     known : Path or None, default=None
-        What an earlier job scored: rows of the same texts keep its scores, if the same model and options
-        made them; the output is the same to the byte.
+        Output of an earlier job: rows of the same texts keep its scores, if the same model and options made
+        them; the output is the same to the byte.
     job_summary : JobSummary or None, default=None
-        Names the model, and is written where it says when the output is there.
+        Names the model; written when the output is complete.
     """
     kind = row_formats.kind_of(output)
     models = model_path if isinstance(model_path, Routes) else _OneModel(model_path, identity, options)
@@ -106,55 +101,64 @@ def score_file(
         check_outside(output, folder)
     check_unread(output, source)
     scorer = models.load()
-    given_as = replace(layout or Layout(), languages=scorer.languages)
-    given = open_all(source, given_as, files)
-    asked_for = Names(columns or {}, None if layout is None else layout.decimal)
-    names = asked_for.completed(scorer.columns(), given.headers, scorer.headers, given.path)
-    names.check(scorer.columns(), given.columns, given.path, scorer.who)
-    kept = Kept.make(given, scorer.output_columns, kind, names.header("id"), suffix) if keep else None
+    table_layout = replace(layout or Layout(), languages=scorer.languages)
+    table = open_all(source, table_layout, files)
+    given_names = Names(columns or {}, None if layout is None else layout.decimal)
+    names = given_names.completed(scorer.columns(), table.headers, scorer.headers, table.path)
+    names.check(scorer.columns(), table.columns, table.path, scorer.title)
+    kept = KeptColumns.make(table, scorer.output_columns, kind, names.header("id"), suffix) if keep else None
     work = _Work(scorer, kind, chunk, names, kept, safe)
-    before = None if known is None else _previous(known, scorer, asked_for, given_as)
-    unlike = before.differs(scorer.recipe) if before else ""
-    workers = workers or processes(own_memory())  # each will hold what this process has loaded
+    previous = None if known is None else _previous(known, scorer, given_names, table_layout)
+    difference = previous.differs(scorer.recipe) if previous else ""
+    settings = (*scorer.options.key, sorted(names.headers.items()), names.decimal)
+    settings = (*settings, (keep, suffix, safe, layout or Layout()))
     with locked_file(output):
-        asked = _asked(scorer.options, names, (keep, suffix, safe, layout or Layout()))
-        fingerprint = _fingerprint(scorer.recipe, files, chunk, kind, asked)
-        made = finished_output(scorer.recipe, files, output, asked)
+        finished = FinishedOutput.from_settings(scorer.recipe, files, output, settings)
         job = _Job(output)
-        earlier = None if job.begun else made.earlier(overwrite)
-        if earlier is not None:
-            job.remove()  # what a kill left of it
-            return _told(ScoredFile.from_json(earlier, resumed_chunks=0, unchanged=True), job_summary)
-        rows = _begun(given.rows(strict=keep))
-        total = None if progress is silent else _total(given)
-        job = _Job.open(output, fingerprint, resume, overwrite)
-        told_known = (f"no score of {known} is kept: {unlike}",) if unlike else ()
-        reported = _Reported(progress, total, job.resumed * chunk)
+        summary = None if job.is_unfinished else finished.summary(overwrite)
+        if summary is not None:
+            job.remove()  # what a killed process left of it
+            return _reported(ScoredFile.from_json(summary, resumed_chunks=0, unchanged=True), job_summary)
+        rows = _started(table.rows(strict=keep))
+        total = None
+        if progress is not silent:
+            with suppress(InputError):  # reported when its rows are read
+                total = table.count()
+        stamps = [(str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
+        job.open(digest(scorer.recipe, stamps, chunk, kind, settings), resume, overwrite)
+        done = min(job.resumed * chunk, job.resumed * chunk if total is None else total)
+        progress("scoring (segments)", done, total)
         sizes: list[int] = []
         with job.left_only_with_work():
-            if before and not unlike:
+            if previous and not difference:
                 progress("reading earlier scores (files)", 0, 1)
-                work.remember(before.store(job.earlier))
+                work.use(previous.store(job.earlier_scores))
                 progress("reading earlier scores (files)", 1, 1)
-            for done, is_new in _scored_chunks(work, models, rows, job, workers):
-                sizes.append(done)
-                reported(done, is_new)
-        summary = job.counted(scorer, len(sizes), sum(sizes))
-        notes = (*given.notes, *names.told(asked_for), *told_known)
-        summary = replace(summary, notes=notes, recipe=scorer.recipe)
-        by = models.of(scorer.identity).told if job_summary is None else job_summary.model
-        told: dict[str, Any] = {"columns": names.headers, "keep": keep, "suffix": suffix, "safe-cells": safe}
-        told |= scorer.options.told
-        is_parquet = kind == "parquet"
-        told_of = (by.in_table(), files, len(source) == 2, told, summary)
-        metadata = {METADATA: table_metadata(*told_of)} if is_parquet else None
-        progress("joining (segments)", 0, summary.rows)
+            for size, is_new in _scored_chunks(work, models, rows, job, workers or processes(own_memory())):
+                sizes.append(size)
+                if is_new:
+                    done += size
+                    progress("scoring (segments)", done, total)
+        note = (f"no score of {known} is kept: {difference}",) if difference else ()
+        result = job.tally(len(sizes), sum(sizes)).result(
+            scorer,
+            resumed_chunks=job.resumed,
+            notes=(*table.notes, *names.notes(given_names), *note),
+            recipe=scorer.recipe,
+        )
+        metadata = None
+        if kind == "parquet":
+            model = models.maker(scorer.identity) if job_summary is None else job_summary.model
+            choices = {"columns": names.headers, "keep": keep, "suffix": suffix, "safe-cells": safe}
+            choices |= scorer.options.metadata
+            metadata = {METADATA: table_metadata(model.in_table(), files, len(source) == 2, choices, result)}
+        progress("joining (segments)", 0, result.rows)
         job.join(work, len(sizes), metadata)
-        progress("joining (segments)", summary.rows, summary.rows)
-        _told(summary, job_summary)  # before the job is removed: who goes on after a kill writes it
-        made.remember(summary.to_json())
+        progress("joining (segments)", result.rows, result.rows)
+        _reported(result, job_summary)  # before the job is removed: a resumed job writes it
+        finished.remember(result.to_json())
         job.remove()
-        return summary
+        return result
 
 
 @dataclass(frozen=True)
@@ -167,14 +171,13 @@ class _OneModel:
     def folders(self) -> list[Path]:
         return [self.folder]
 
-    @property
-    def told(self) -> ScoringModel:
-        return ScoringModel("", self.folder, self.identity or "")
+    def maker(self, identity: str) -> ScoringModel:
+        return ScoringModel("", self.folder, identity)
 
     def load(self) -> Scorer:
         return Scorer.load(self.folder, self.options or Options(), identity=self.identity)
 
-    def of(self, identity: str) -> "_OneModel":
+    def identified(self, identity: str) -> "_OneModel":
         return replace(self, identity=identity)
 
 
@@ -182,54 +185,69 @@ _Models = _OneModel | Routes
 _Scorers = Scorer | Router
 
 
-def _previous(known: Path, scorer: _Scorers, asked: Names, layout: Layout) -> Previous:
+def _previous(known: Path, scorer: _Scorers, names: Names, layout: Layout) -> PreviousJob:
     if isinstance(scorer, Router):
         raise InputError("--known is for one model", remedy="leave it out, or give --model")
-    return Previous(known, scorer, asked, layout)
+    return PreviousJob(known, scorer, names, layout)
 
 
-def finished_output(recipe: str, source: Sequence[Path], output: Path, asked: tuple[Any, ...]) -> Finished:
-    """The output, with a fingerprint of all that it depends on: contents, not names and times."""
-    return Finished(output, digest(recipe, [checksum(path) for path in source], asked))
-
-
-def _told(done: ScoredFile, summary: JobSummary | None) -> ScoredFile:
+def _reported(result: ScoredFile, summary: JobSummary | None) -> ScoredFile:
     if summary is not None:
-        summary.write(done)
-    return done
+        summary.write(result)
+    return result
 
 
-def _total(given: Input) -> int | None:
-    try:
-        return given.count()
-    except InputError:
-        return None
-
-
-class _Reported:
-    def __init__(self, progress: Progress, total: int | None, there: int) -> None:
-        self.progress, self.total = progress, total
-        self.done = there if total is None else min(there, total)
-        self(0, is_new=True)
-
-    def __call__(self, size: int, is_new: bool) -> None:
-        if is_new:
-            self.done += size
-            self.progress("scoring (segments)", self.done, self.total)
-
-
-def _begun(rows: Iterator[Row]) -> Iterator[Row]:
-    first = next(rows, None)
+def _started(rows: Iterator[Row]) -> Iterator[Row]:
+    first = next(rows, None)  # an input that cannot be read at all raises here
     return rows if first is None else chain([first], rows)
 
 
-def _asked(options: Options, names: Names, layout: tuple[bool, str, bool, Layout]) -> tuple[Any, ...]:
-    return (*options.key, sorted(names.headers.items()), names.decimal, layout)
+@dataclass(frozen=True)
+class FinishedOutput:
+    """An output with the fingerprint of all that it depends on: contents, not names and times.
 
+    A finished output is known only if this user made it on this machine, and nothing changed it since.
+    """
 
-def _fingerprint(recipe: str, source: Sequence[Path], chunk: int, kind: str, asked: tuple[Any, ...]) -> str:
-    inputs = [(str(p.resolve()), p.stat().st_size, p.stat().st_mtime_ns) for p in source]
-    return digest(recipe, inputs, chunk, kind, asked)
+    path: Path
+    fingerprint: str
+
+    @classmethod
+    def from_settings(
+        cls, recipe: str, source: Sequence[Path], output: Path, settings: tuple[Any, ...]
+    ) -> Self:
+        return cls(output, digest(recipe, [checksum(path) for path in source], settings))
+
+    def summary(self, overwrite: bool) -> Mapping[str, Any] | None:
+        """The result of the same job, if it made the output; None without an output, or to `overwrite`.
+
+        Raises InputError if something else made the output.
+        """
+        if overwrite or not self.path.is_file():  # /dev/null is no file
+            return None
+        record = json.loads(recall(self._key) or "{}")
+        if record.get("state") == self._state and record["fingerprint"] == self.fingerprint:
+            summary: Mapping[str, Any] = record["summary"]
+            return summary
+        is_known = record.get("state") == self._state
+        raise InputError(
+            "holds scores of another model, input or options" if is_known else "is there already",
+            location=self.path,
+            remedy="name another file, or replace it by --overwrite",
+        )
+
+    def remember(self, summary: Mapping[str, Any]) -> None:
+        """Record that this job made the output; `summary` must have plain values."""
+        content = {"fingerprint": self.fingerprint, "state": self._state, "summary": summary}
+        remember(self._key, json.dumps(content))
+
+    @property
+    def _key(self) -> str:
+        return digest("scored", str(self.path.resolve()))
+
+    @property
+    def _state(self) -> list[str]:
+        return [*identity_of(self.path.stat())]
 
 
 def score_frame(model: Model, table: pd.DataFrame) -> pd.DataFrame:
@@ -241,31 +259,28 @@ def score_frame(model: Model, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def frame_of(scorer: Scorer, table: pd.DataFrame) -> pd.DataFrame:
-    """The scorer's output columns, without the id, for a DataFrame.
-
-    The result has its index. Raises as `score_frame`.
-    """
+    """The scorer's output columns, without the id, for a DataFrame; raises as `score_frame`."""
     names = names_of(scorer.model, list(map(str, table.columns)), scorer.columns())
     records = table.astype(object).where(table.notna(), None).to_dict("records")
     rows = [names.view(({str(k): v for k, v in record.items()}, "")) for record in records]
     scored = scorer.score(rows).rows
-    columns = [name for name in scorer.output_columns if name != "id"]
     values = {
         name: np.array([np.nan if row[name] is None else row[name] for row in scored], np.float64)
         if name in row_formats.NUMBERS
         else [row[name] for row in scored]
-        for name in columns
+        for name in scorer.output_columns
+        if name != "id"
     }
     return pd.DataFrame(values, index=table.index)
 
 
 def names_of(model: Model, headers: Sequence[str], needed: Sequence[str] | None = None) -> Names:
-    """Which header of a table is which column of the model, or of all that are needed.
+    """Header of each column that the model, or `needed`, reads.
 
-    Raises InputError for a column that no header stands for, or several.
+    Raises InputError for a column without a header, or with several.
     """
     needed = model.columns() if needed is None else needed
-    names = Names().completed(needed, headers, remembered(model), "the table")
+    names = Names().completed(needed, headers, training_headers(model), "the table")
     for name in needed:
         if names.header(name) not in headers:
             raise InputError(
@@ -281,64 +296,47 @@ class _Work:
     kind: row_formats.Kind
     chunk: int
     names: Names
-    kept: Kept | None
+    kept_columns: KeptColumns | None
     safe: bool = False
 
-    def remember(self, earlier: Earlier) -> None:
+    def use(self, earlier_scores: EarlierScores) -> None:
         assert isinstance(self.scorer, Scorer)
-        self.scorer.earlier = earlier
+        self.scorer.earlier_scores = earlier_scores
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return self.scorer.output_columns if self.kept is None else self.kept.columns
+        return self.scorer.output_columns if self.kept_columns is None else self.kept_columns.columns
 
     @property
     def types(self) -> row_formats.Types:
-        return {} if self.kept is None else self.kept.column_types
+        return {} if self.kept_columns is None else self.kept_columns.column_types
 
     def piece(self, number: int, batch: Sequence[Row]) -> "_Piece":
-        views = [self.names.view(row) for row in batch]
-        scored = self.scorer.score(views, number * self.chunk)
-        outcomes = Counter(row["reason"] for row in scored.rows)
-        actions = Counter(row["action"] for row in scored.rows if row.get("action"))
-        flagged = Counter(kind for row in scored.rows for kind in kinds_of(row.get("flags")))
+        scored = self.scorer.score([self.names.view(row) for row in batch], number * self.chunk)
         rows = scored.rows
-        if self.kept is not None:
-            rows = [self.kept.merged(row, made) for (row, _), made in zip(batch, rows, strict=True)]
+        if self.kept_columns is not None:
+            rows = [
+                self.kept_columns.merged(row, output) for (row, _), output in zip(batch, rows, strict=True)
+            ]
         content = row_formats.encode(rows, self.columns, self.kind, self.types, self.safe)
-        kept, routed = scored.known, scored.routed
-        return _Piece(content, outcomes, scored.repeated, scored.counts, actions, flagged, kept, routed)
+        return _Piece(content, Tally.from_batch(scored))
 
 
 @dataclass(frozen=True)
 class _Piece:
     content: bytes
-    outcomes: Mapping[str, int]
-    repeated: int
-    looks: Counts | None
-    actions: Mapping[str, int]
-    flagged: Mapping[str, int]
-    known: int = 0
-    routed: Mapping[str, Routed] = field(default_factory=dict)
-
-    def counts(self) -> bytes:
-        looks = None if self.looks is None else self.looks.to_json()
-        content = {"outcomes": dict(self.outcomes), "repeated": self.repeated, "looks": looks}
-        routed = {name: one.to_json() for name, one in self.routed.items()}
-        content |= {"known": self.known, "routed": routed}
-        content |= {"actions": dict(self.actions), "flagged": dict(self.flagged)}
-        return json.dumps(content).encode()
+    tally: Tally
 
 
 class _Worker:
     work: _Work
 
     @classmethod
-    def start(cls, models: _Models, earlier: Path | None, rest: tuple[Any, ...]) -> None:
+    def start(cls, models: _Models, database: Path | None, settings: tuple[Any, ...]) -> None:
         logging.getLogger("qe.models").setLevel(logging.ERROR)  # the job has warned
-        cls.work = _Work(models.load(), *rest)
-        if earlier is not None:
-            cls.work.remember(Earlier(earlier))
+        cls.work = _Work(models.load(), *settings)
+        if database is not None:
+            cls.work.use(EarlierScores(database))
 
     @classmethod
     def piece(cls, number: int, batch: Sequence[Row]) -> _Piece:
@@ -348,22 +346,43 @@ class _Worker:
 def _scored_chunks(
     work: _Work, models: _Models, rows: Iterable[Row], job: "_Job", workers: int
 ) -> Iterator[tuple[int, bool]]:
-    todo, several = _several(enumerate(chunks(rows, work.chunk)))
-    if workers == 1 or not several:
+    errors: list[InputError] = []
+    batches = _until_error(enumerate(chunks(rows, work.chunk)), errors)
+    first = list(islice(batches, 2))
+    todo = chain(first, batches)
+    if workers > 1 and len(first) > 1:
+        yield from _in_processes(work, models, todo, job, workers)
+    else:
         for number, batch in todo:
             is_new = not job.has(number)
             if is_new:
                 job.store(number, work.piece(number, batch))
             yield len(batch), is_new
-        return
-    rest = (work.kind, work.chunk, work.names, work.kept, work.safe)
-    waiting: _Waiting = {}
+    if errors:  # the chunks before it are finished
+        raise errors[0]
+
+
+_Chunks = Iterator[tuple[int, list[Row]]]
+_Waiting = dict[Future[_Piece], tuple[int, int]]
+
+
+def _until_error(batches: _Chunks, errors: list[InputError]) -> _Chunks:
     try:
-        scorer = work.scorer
-        has_earlier = isinstance(scorer, Scorer) and scorer.earlier is not None
-        start = (models.of(scorer.identity), job.earlier if has_earlier else None, rest)
+        yield from batches
+    except InputError as error:
+        errors.append(error)
+
+
+def _in_processes(
+    work: _Work, models: _Models, todo: _Chunks, job: "_Job", workers: int
+) -> Iterator[tuple[int, bool]]:
+    scorer, waiting = work.scorer, _Waiting()
+    has_earlier = isinstance(scorer, Scorer) and scorer.earlier_scores is not None
+    settings = (work.kind, work.chunk, work.names, work.kept_columns, work.safe)
+    start = (models.identified(scorer.identity), job.earlier_scores if has_earlier else None, settings)
+    try:
         with WorkerPool(workers, _Worker.start, start) as pool:
-            for number, batch in _until_damaged(todo, waiting, job):
+            for number, batch in todo:
                 if job.has(number):
                     yield len(batch), False
                     continue
@@ -380,35 +399,6 @@ def _scored_chunks(
         ) from None
 
 
-_Chunks = Iterator[tuple[int, list[Row]]]
-_Waiting = dict[Future[_Piece], tuple[int, int]]
-
-
-def _several(chunks: _Chunks) -> tuple[_Chunks, bool]:
-    begun: list[tuple[int, list[Row]]] = []
-    try:
-        begun += islice(chunks, 1)
-        begun += islice(chunks, 1)
-    except InputError as error:
-        return chain(begun, _raising(error)), False
-    return chain(begun, chunks), len(begun) == 2
-
-
-def _raising(error: InputError) -> _Chunks:
-    yield from ()
-    raise error
-
-
-def _until_damaged(todo: _Chunks, waiting: _Waiting, job: "_Job") -> _Chunks:
-    try:
-        yield from todo
-    except InputError:
-        while waiting:
-            for _ in _collect(waiting, job):
-                pass
-        raise
-
-
 def _collect(waiting: _Waiting, job: "_Job") -> Iterator[tuple[int, bool]]:
     done, _ = wait(waiting, return_when=FIRST_COMPLETED)
     for future in done:
@@ -417,8 +407,10 @@ def _collect(waiting: _Waiting, job: "_Job") -> Iterator[tuple[int, bool]]:
         yield size, True
 
 
-# Everything that a job leaves in its folder; the hidden ones are files that a kill left half written.
-_OWN = re.compile(r"\d{9}\.(piece|json)|job\.json|joined|earlier\.db|\.(\d{9}\.(piece|json)|job\.json)\..*")
+# All files that a job leaves in its folder; the hidden ones are those that a kill left half written.
+_JOB_FILE = re.compile(
+    r"\d{9}\.(piece|json)|job\.json|joined|earlier\.db|\.(\d{9}\.(piece|json)|job\.json)\..*"
+)
 
 
 @dataclass
@@ -431,7 +423,7 @@ class _Job:
         return self.output.with_name(self.output.name + ".partial")
 
     @property
-    def earlier(self) -> Path:
+    def earlier_scores(self) -> Path:
         return self.folder / "earlier.db"
 
     @property
@@ -439,56 +431,42 @@ class _Job:
         return self.folder / "job.json"
 
     @property
-    def begun(self) -> bool:
+    def is_unfinished(self) -> bool:
         return self._description.is_file() and any(self.folder.glob("*.piece"))
 
-    @classmethod
-    def open(cls, output: Path, fingerprint: str, resume: bool, overwrite: bool) -> "_Job":
-        job = cls(output)
-        job._check_own()
-        if job.begun and not overwrite:
+    def open(self, fingerprint: str, resume: bool, overwrite: bool) -> None:
+        self._check_folder()
+        if self.is_unfinished and not overwrite:
             if not resume:
                 raise InputError(
-                    "holds an unfinished job", location=job.folder, remedy="use --resume, or --overwrite"
+                    "holds an unfinished job", location=self.folder, remedy="use --resume, or --overwrite"
                 )
-            job._check_same(fingerprint)
-            job.resumed = len(list(job.folder.glob("*.piece")))
-            return job
-        job.remove()
-        with job.left_only_with_work():
-            try:
-                job.folder.mkdir(parents=True)
-            except OSError as error:
-                raise InputError(f"cannot be written ({error.strerror})", location=job.folder) from None
-            with atomic_file(job._description) as temporary:
-                temporary.write_text(json.dumps({"fingerprint": fingerprint}) + "\n", "utf-8")
-        return job
-
-    def _check_own(self) -> None:
-        if not self.folder.is_dir() or self.folder.is_symlink():
-            if self.folder.exists() or self.folder.is_symlink():
+            if read_json("the job", self._description, _RESTART).get("fingerprint") != fingerprint:
                 raise InputError(
-                    "is in the way: unfinished jobs are kept there",
+                    "was begun with another model, input or chunk size, or with other options",
                     location=self.folder,
-                    remedy="choose another --output",
+                    remedy=_RESTART,
                 )
+            self.resumed = len(list(self.folder.glob("*.piece")))
             return
-        strangers = (path.name for path in sorted(self.folder.iterdir()) if not _OWN.fullmatch(path.name))
-        name = next(strangers, None)
-        if name is not None:
-            raise InputError(
-                f"holds {name!r}, which no scoring job left there",
-                location=self.folder,
-                remedy="choose another --output",
-            )
+        self.remove()
+        with self.left_only_with_work():
+            try:
+                self.folder.mkdir(parents=True)
+            except OSError as error:
+                raise InputError(f"cannot be written ({error.strerror})", location=self.folder) from None
+            with atomic_file(self._description) as temporary:
+                temporary.write_text(json.dumps({"fingerprint": fingerprint}) + "\n", "utf-8")
 
-    def _check_same(self, fingerprint: str) -> None:
-        if _read_json(self._description).get("fingerprint") != fingerprint:
-            raise InputError(
-                "was begun with another model, input or chunk size, or with other options",
-                location=self.folder,
-                remedy="start anew with --overwrite",
-            )
+    def _check_folder(self) -> None:
+        problem = ""
+        if self.folder.is_symlink() or (self.folder.exists() and not self.folder.is_dir()):
+            problem = "is in the way: unfinished jobs are kept there"
+        elif self.folder.is_dir():
+            names = sorted(path.name for path in self.folder.iterdir() if not _JOB_FILE.fullmatch(path.name))
+            problem = f"holds {names[0]!r}, which no scoring job left there" if names else ""
+        if problem:
+            raise InputError(problem, location=self.folder, remedy="choose another --output")
 
     @contextmanager
     def left_only_with_work(self) -> Iterator[None]:
@@ -503,9 +481,9 @@ class _Job:
         self._description.unlink(missing_ok=True)
         if self.folder.is_dir():
             for path in self.folder.iterdir():
-                if _OWN.fullmatch(path.name):
+                if _JOB_FILE.fullmatch(path.name):
                     path.unlink()
-            with suppress(OSError):  # something came in meanwhile, and stays
+            with suppress(OSError):  # another program added a file, which stays
                 self.folder.rmdir()
 
     def _path(self, number: int) -> Path:
@@ -516,69 +494,42 @@ class _Job:
         return piece.is_file() and piece.with_suffix(".json").is_file()
 
     def store(self, number: int, piece: _Piece) -> None:
+        path = self._path(number)
+        counts = json.dumps(piece.tally.to_json()).encode()
         try:
-            for path, content in (
-                (self._path(number).with_suffix(".json"), piece.counts()),
-                (self._path(number), piece.content),
-            ):
-                with atomic_file(path) as temporary:
+            for file, content in ((path.with_suffix(".json"), counts), (path, piece.content)):
+                with atomic_file(file) as temporary:
                     temporary.write_bytes(content)
         except InputError as error:
-            there = self.begun
+            stays = self.is_unfinished
             raise InputError(
-                f"{error.problem}; the finished chunks are kept" if there else error.problem,
-                location=self.folder if there else self.output,
-                remedy="make room, then go on with --resume" if there else "make room",
+                f"{error.problem}; the finished chunks are kept" if stays else error.problem,
+                location=self.folder if stays else self.output,
+                remedy="make room, then go on with --resume" if stays else "make room",
             ) from None
 
-    def counted(self, scorer: _Scorers, chunks: int, rows: int) -> ScoredFile:
-        outcomes: Counter[str] = Counter()
-        actions: Counter[str] = Counter()
-        flagged: Counter[str] = Counter()
-        routed: dict[str, Routed] = {}
-        repeated, known, looks = 0, 0, None
+    def tally(self, chunks: int, rows: int) -> Tally:
+        """The counts of all chunks. Raises InputError if they are not those of the rows that were read."""
+        total = Tally()
         pieces = [self._path(number) for number in range(chunks)]
         for piece in pieces:
-            file, remedy = piece.with_suffix(".json"), "start anew with --overwrite"
-            counts = read_json("a chunk's counts", file, remedy)
-            with damage_reported("a chunk's counts", file, remedy):
-                repeated += counts["repeated"]
-                known += counts["known"]
-                for name, one in counts["routed"].items():
-                    routed[name] = Routed.from_json(one) + routed.get(name, Routed(0, 0, None))
-                if counts["looks"] is not None:
-                    more = Counts.from_json(counts["looks"])
-                    looks = more if looks is None else looks + more
-                outcomes.update(counts["outcomes"])
-                actions.update(counts["actions"])
-                flagged.update(counts["flagged"])
-        self._check_whole(pieces, sum(outcomes.values()), rows)
-        scored = outcomes.pop("", 0)
-        done = ScoredFile(
-            rows,
-            scored,
-            outcomes,
-            self.resumed,
-            repeated,
-            _drift(scorer.profile, looks),
-            actions,
-            flagged,
-            scorer.lacking,
-            known=known,
-        )
-        if not (profiles := scorer.profiles()):
-            return done
-        rest = {name: routed.get(name, Routed(0, 0, None)) for name in profiles}
-        routes = {
-            name: RouteDone(one.rows, one.scored, _drift(profiles[name], one.counts))
-            for name, one in rest.items()
-        }
-        return replace(done, routes=routes)
+            file = piece.with_suffix(".json")
+            counts = read_json("a chunk's counts", file, _RESTART)
+            with damage_reported("a chunk's counts", file, _RESTART):
+                total = total + Tally.from_json(counts)
+        found = {path.name for path in self.folder.glob("*.piece")}
+        if total.rows != rows or found != {piece.name for piece in pieces}:
+            raise InputError(
+                f"{rows:,} rows were read in {len(pieces):,} chunks, but {len(found):,} finished chunks with "
+                f"{total.rows:,} rows are there",
+                location=self.folder,
+                remedy=f"something else changed this folder; {_RESTART}",
+            )
+        return total
 
     def join(self, work: _Work, chunks: int, metadata: Mapping[bytes, bytes] | None) -> None:
         pieces = [self._path(number) for number in range(chunks)]
-        # What a kill leaves of an unfinished file lies in the job's folder, and goes with it.
-        joined = self.folder / "joined"
+        joined = self.folder / "joined"  # removed with the job's folder if a kill leaves it unfinished
         try:
             packed = row_formats.packed_as(self.output)
             row_formats.join(pieces, joined, work.columns, work.kind, packed, work.types, metadata)
@@ -589,31 +540,3 @@ class _Job:
                 location=self.output,
                 remedy="make room, then go on with --resume",
             ) from None
-
-    def _check_whole(self, pieces: Sequence[Path], scored: int, rows: int) -> None:
-        there = {path.name for path in self.folder.glob("*.piece")}
-        if scored != rows or there != {piece.name for piece in pieces}:
-            raise InputError(
-                f"{rows:,} rows were read in {len(pieces):,} chunks, but {len(there):,} finished chunks with "
-                f"{scored:,} rows are there",
-                location=self.folder,
-                remedy="something else changed this folder; start anew with --overwrite",
-            )
-
-
-def _drift(profile: Profile | None, looks: Counts | None) -> DriftReport | None:
-    return None if profile is None or looks is None else profile.report(looks)
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"is damaged ({error})", location=path, remedy="start the job anew with --overwrite"
-        ) from None
-    if not isinstance(content, dict):
-        raise InputError(
-            "is damaged (no JSON object)", location=path, remedy="start the job anew with --overwrite"
-        )
-    return content

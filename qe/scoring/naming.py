@@ -1,8 +1,7 @@
-"""Names: which column of the input is what, where its names are not the model's."""
+"""Names: which column of the input is what, if its headers are not the model's names."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from features.basics.assignments import assignments
 from features.basics.errors import InputError, unknown_name
@@ -14,29 +13,26 @@ _NUMBER = "model_score"  # the only column of segments that is a number
 
 
 def name_pairs(
-    given: Iterable[str], location: object, what: str = "NAME", value: str = "HEADER"
+    texts: Iterable[str], location: object, key: str = "NAME", value: str = "HEADER"
 ) -> dict[str, str]:
     """`NAME=HEADER,...` as NAME -> HEADER.
 
     >>> name_pairs(["source=en,target=de", "id="], "--columns")
     {'source': 'en', 'target': 'de', 'id': ''}
 
-    Raises InputError for what is not of that form, and for names given twice.
+    Raises InputError for texts of another form, and for names given twice.
     """
-    pairs = (pair for text in given for pair in text.split(","))
-    return assignments(pairs, f"{what}={value}", location, empty=True)
+    pairs = (pair for text in texts for pair in text.split(","))
+    return assignments(pairs, f"{key}={value}", location, empty=True)
 
 
 def added_headers(
-    names: Iterable[str], there: Collection[str], suffix: str, location: object
+    names: Iterable[str], existing: Collection[str], suffix: str, location: object
 ) -> dict[str, str]:
-    """The headers of columns that are added to others.
-
-    Raises InputError for a header that is there already.
-    """
+    """Name -> header of columns added to `existing` ones. Raises InputError for a header that exists."""
     headers = {name: name + suffix for name in names}
     for header in headers.values():
-        if header in there:
+        if header in existing:
             raise InputError(
                 f"has a column '{header}' already, and scoring adds one of that name",
                 location=location,
@@ -47,11 +43,9 @@ def added_headers(
 
 @dataclass(frozen=True)
 class Names:
-    """How columns are named in an input, and its decimal sign.
+    """Headers of columns in an input, by the model's names; a name without a header is its own.
 
-    headers: name of a column -> the header that it has in the input; a name without one is its own.
-
-    decimal  the decimal sign of numbers in the input; None: a comma, where it can be nothing else
+    decimal  the decimal sign of numbers in the input; None: a comma if it cannot separate thousands
     """
 
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -61,21 +55,19 @@ class Names:
         return self.headers.get(name, name)
 
     def completed(
-        self, needed: Sequence[str], headers: Sequence[str], remembered: Mapping[str, str], location: object
+        self, needed: Sequence[str], headers: Sequence[str], trained: Mapping[str, str], location: object
     ) -> "Names":
-        """Add headers for names that nobody has given.
+        """Add headers for names that the user has not given.
 
-        They are what a model remembers, or what is in use.
+        trained  name -> the header in the training data; used if the input has it, else a usual header
 
-        remembered  name -> the header that the training data had
-
-        Raises InputError where several headers in use could be the source or the target.
+        Raises InputError if several usual headers could be the source or the target.
         """
         found = dict(self.headers)
         for name in (*needed, "id"):
             if name in found or name in headers:
                 continue
-            header = remembered.get(name, "")
+            header = trained.get(name, "")
             if header not in headers:
                 several = name == "id" and len(known_headers(name, headers, found.values())) > 1
                 header = "" if several else header_of(name, headers, location, assigned=found.values())
@@ -83,38 +75,36 @@ class Names:
                 found[name] = header
         return replace(self, headers=found)
 
-    def told(self, given: "Names") -> tuple[str, ...]:
-        """What was completed of names that were given, a phrase or none."""
-        found = [f"{name} = {header}" for name, header in self.headers.items() if name not in given.headers]
+    def notes(self, options: "Names") -> tuple[str, ...]:
+        """A phrase about headers that are not among the user's options, or none."""
+        found = [f"{name} = {header}" for name, header in self.headers.items() if name not in options.headers]
         return (", ".join(found),) if found else ()
 
     def check(
-        self, needed: Sequence[str], declared: Sequence[str] | None, location: object, who: str
+        self, needed: Sequence[str], declared: Sequence[str] | None, location: object, reader: str
     ) -> None:
-        """Check that named columns exist.
+        """Raises InputError for names that no model column has, and for headers that the input lacks.
 
-        Raises InputError for names that no model column has, and for headers that the input lacks.
-
-        declared  the input's header; None for a table where every row says its own
-        who       needs the columns
+        declared  the input's header; None for a table whose rows name their own columns
+        reader    what needs the columns, for messages
         """
         for name, header in self.headers.items():
             if name not in (*needed, "id"):
                 raise unknown_name("column", name, (*needed, "id"), location="--columns")
             if not header:
                 raise InputError(f"'{name}' is given no header", location="--columns")
-        if declared is None:
-            return
-        for name in (*needed, *self.headers):
-            if self.header(name) not in declared:
-                what = f"column '{name}'" if name not in self.headers else f"header '{self.headers[name]}'"
-                raise InputError(
-                    f"{who} needs the {what}"
-                    if name in needed
-                    else f"there is no column '{self.headers[name]}'",
-                    location=location,
-                    remedy=f"the input has {', '.join(declared)}; --columns {name}=HEADER names another",
-                )
+        for name in () if declared is None else (*needed, *self.headers):
+            header = self.header(name)
+            if declared is None or header in declared:
+                continue
+            noun = "header" if name in self.headers else "column"
+            raise InputError(
+                f"{reader} needs the {noun} '{header}'"
+                if name in needed
+                else f"there is no column '{header}'",
+                location=location,
+                remedy=f"the input has {', '.join(declared)}; --columns {name}=HEADER names another",
+            )
 
     def view(self, row: Row) -> Row:
         """The row by the model's names; its other columns stay."""
@@ -122,12 +112,8 @@ class Names:
             return row
         columns, reason = row
         named = {name: columns[header] for name, header in self.headers.items() if header in columns}
-        others = {name: value for name, value in columns.items() if name not in self.headers}
-        seen = self._pointed(others | named)
-        return seen, reason or unusable_id(seen)
-
-    def _pointed(self, columns: dict[str, Any]) -> dict[str, Any]:
-        text = columns.get(_NUMBER)
-        if isinstance(text, str) and "," in text:
-            columns[_NUMBER] = with_points([text], self.decimal)[0]
-        return columns
+        view = {name: value for name, value in columns.items() if name not in self.headers} | named
+        number = view.get(_NUMBER)
+        if isinstance(number, str) and "," in number:
+            view[_NUMBER] = with_points([number], self.decimal)[0]
+        return view, reason or unusable_id(view)

@@ -1,5 +1,6 @@
-"""Pools: translations without labels, read whole from a table."""
+"""Rows of a file read whole: unlabelled translations to choose from, segments for a model."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,7 +8,9 @@ from pathlib import Path
 from features.basics.errors import InputError
 from features.core.segments import Segments
 from qe.data.table_rows import Layout, open_input, unusable
+from qe.models.model import Model
 from qe.scoring.naming import Names
+from qe.scoring.scorer import training_headers
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,32 +32,47 @@ class Pool:
 def read_pool(path: Path, columns: Mapping[str, str] | None = None, layout: Layout | None = None) -> Pool:
     """The translations of a table, or of a file of a translation tool.
 
-    columns  name -> the header that it has in the table; what is not given has a header in use
-    layout   how the table lies on disk, as far as that is not to be seen
+    columns  name -> the header that it has in the table, if it is not a usual one
+    layout   file format options, if detection fails
 
     Raises InputError if there is no row that can be used.
     """
-    given = open_input([path], layout)
-    names = Names(columns or {}).completed(("source", "target"), given.headers, {}, path)
-    names.check(("source", "target"), given.columns, path, "a pool")
-    kept: dict[str, list[str]] = {}
-    rows: list[int] = []
-    ids: list[str] = []
-    refused: dict[str, int] = {}
-    for number, one in enumerate(given.rows(), start=1):
-        row, reason = names.view(one)
-        known = {name: row[name] for name in Segments.column_names() if name in row and name != "id"}
-        reason = reason or unusable(known, ("source", "target", *known))
-        if not reason and rows and set(known) != set(kept):
+    table = open_input([path], layout)
+    names = Names(columns or {}).completed(("source", "target"), table.headers, {}, path)
+    names.check(("source", "target"), table.columns, path, "a pool")
+    pool = Pool({}, [], [], refused := Counter[str]())
+    texts: dict[str, list[str]] = {}
+    for number, row in enumerate(table.rows(), start=1):
+        view, reason = names.view(row)
+        values = {name: view[name] for name in Segments.column_names() if name in view and name != "id"}
+        reason = reason or unusable(values, ("source", "target", *values))
+        if not reason and pool.rows and set(values) != set(texts):
             reason = "other columns than the first row"
         if reason:
-            refused[reason] = refused.get(reason, 0) + 1
+            refused[reason] += 1
             continue
-        rows.append(number)
-        ids.append(str(row.get("id", number)))
-        for name, value in known.items():
-            kept.setdefault(name, []).append(value)
+        pool.rows.append(number)
+        pool.ids.append(str(view.get("id", number)))
+        for name, value in values.items():
+            texts.setdefault(name, []).append(value)
+    if not pool.rows:
+        reason = next(iter(refused), "it has no rows")
+        raise InputError(f"holds no translation that can be used ({reason})", location=path)
+    return Pool(texts, pool.rows, pool.ids, dict(refused))
+
+
+def segments_of(model: Model, path: Path, columns: Mapping[str, str]) -> Segments:
+    """The rows of a file that the model can score, numbered from 1 in their order.
+
+    columns  name -> the header that it has in the file
+
+    Raises InputError for a file without columns that the model needs, or without such rows.
+    """
+    needed = model.columns()
+    table = open_input([path])
+    names = Names(columns).completed(needed, table.headers, training_headers(model), path)
+    names.check(needed, table.columns, path, f"the model '{model.name}'")
+    rows = [row for row, reason in map(names.view, table.rows()) if not reason and not unusable(row, needed)]
     if not rows:
-        told = next(iter(refused), "it has no rows")
-        raise InputError(f"holds no translation that can be used ({told})", location=path)
-    return Pool(kept, rows, ids, refused)
+        raise InputError("no row has a source and a translation that can be scored", location=path)
+    return model.segments({name: [str(row[name]) for row in rows] for name in needed})

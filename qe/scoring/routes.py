@@ -1,25 +1,26 @@
-"""Routes: columns of a row choose the model that scores it.
-
-Such columns are its language pair and domain.
-"""
+"""Routes: columns of a row, such as language pair and domain, choose the model that scores it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from features.basics.errors import InputError
 from features.storage import strict_yaml
 from features.storage.files import digest
+from qe.data.table_rows import Row
+from qe.models.drift import Profile
+from qe.scoring.job_summary import ScoringModel
+from qe.scoring.scorer import Batch, Options, Output, Scorer
 
 _FORM = "a list of routes, such as `- {pair: en-de, domain: legal, model: models:/legal@champion}`"
 
 
 @dataclass(frozen=True)
 class Route:
-    """Rows whose columns have these values are scored by the model; without any: all rows."""
+    """Rows whose columns have these values are scored by the model; without values: all rows."""
 
-    when: Mapping[str, str]
+    values: Mapping[str, str]
     model: str
 
     @property
@@ -29,25 +30,25 @@ class Route:
         >>> Route({"pair": "en-de", "domain": "legal"}, "output/legal/model").name
         'pair=en-de, domain=legal'
         """
-        return ", ".join(f"{column}={value}" for column, value in self.when.items()) or "all others"
+        return ", ".join(f"{column}={value}" for column, value in self.values.items()) or "all others"
 
     def takes(self, columns: Mapping[str, Any]) -> bool:
-        """Whether a row is one of its own."""
+        """Whether the route scores a row with these columns."""
         return all(
             columns.get(column) is not None and str(columns[column]) == value
-            for column, value in self.when.items()
+            for column, value in self.values.items()
         )
 
-    def covers(self, other: "Route") -> bool:
-        """Whether it takes all rows that the other takes."""
-        return self.when.items() <= other.when.items()
+    def covers(self, narrower: "Route") -> bool:
+        """Whether the route takes all rows of a narrower one."""
+        return self.values.items() <= narrower.values.items()
 
 
 def read_routes(path: Path) -> list[Route]:
-    """The routes of a YAML file; a row takes the first that takes it.
+    """The routes of a YAML file; each row is scored by the first that takes it.
 
-    A model that is named by a relative path lies there from the file's folder on. Raises InputError for a
-    file of another form, and for a route that no row can take.
+    Relative paths of models start at the file's folder. Raises InputError for a file of another form, and
+    for a route that no row can take.
     """
     content = strict_yaml.read(path, "file of routes")
     if not isinstance(content, list) or not content:
@@ -68,13 +69,15 @@ def read_routes(path: Path) -> list[Route]:
 
 
 def columns_of(routes: Sequence[Route]) -> tuple[str, ...]:
-    """The columns that routes ask, in order."""
-    return tuple(dict.fromkeys(column for route in routes for column in route.when))
+    """The columns that routes depend on, in order."""
+    return tuple(dict.fromkeys(column for route in routes for column in route.values))
 
 
 def fingerprint_of(routes: Sequence[Route], identities: Sequence[str]) -> str:
     """A fingerprint of routes and of the models that they lead to."""
-    return digest([(sorted(one.when.items()), own) for one, own in zip(routes, identities, strict=True)])
+    return digest(
+        [(sorted(one.values.items()), identity) for one, identity in zip(routes, identities, strict=True)]
+    )
 
 
 def _route(entry: Any, location: str, folder: Path) -> Route:
@@ -91,3 +94,162 @@ def _route(entry: Any, location: str, folder: Path) -> Route:
         {key: value for key, value in entry.items() if key != "model"},
         model if is_address else str(folder / model),
     )
+
+
+@dataclass(frozen=True)
+class Destination:
+    """A route with its model, and the options of scoring."""
+
+    route: Route
+    model: ScoringModel
+    options: Options
+
+
+@dataclass(frozen=True)
+class Routes:
+    """Models by routes, as a file says them; loaded in every process of a job."""
+
+    path: Path
+    destinations: Sequence[Destination]
+
+    @property
+    def folders(self) -> list[Path]:
+        """The folders of the models."""
+        return [one.model.folder for one in self.destinations]
+
+    @property
+    def identity(self) -> str:
+        """A fingerprint of all models and of what leads to them."""
+        routes = [one.route for one in self.destinations]
+        return fingerprint_of(routes, [one.model.identity for one in self.destinations])
+
+    def load(self) -> "Router":
+        """All the models. Raises InputError as `Scorer.load`."""
+        loaded: dict[tuple[Path, Options], Scorer] = {}
+        for one in self.destinations:
+            key = one.model.folder, one.options
+            if key not in loaded:
+                loaded[key] = Scorer.load(one.model.folder, one.options, identity=one.model.identity)
+        return Router(
+            self,
+            [one.route for one in self.destinations],
+            [loaded[one.model.folder, one.options] for one in self.destinations],
+        )
+
+    def identified(self, identity: str) -> "Routes":
+        """These routes: every destination has the identity of its model."""
+        assert identity == self.identity
+        return self
+
+    def maker(self, identity: str) -> "Routes":
+        """The routes as summaries describe them."""
+        return self.identified(identity)
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as `ScoringModel.to_json`; `routes` has the models."""
+        models = {one.route.name: one.model.to_json() for one in self.destinations}
+        return {**self._metadata(models), "named": str(self.path)}
+
+    def in_table(self) -> Mapping[str, Any]:
+        """The same as `ScoringModel.in_table`."""
+        return self._metadata({one.route.name: dict(one.model.in_table()) for one in self.destinations})
+
+    def _metadata(self, routes: Mapping[str, Any]) -> dict[str, Any]:
+        nothing = {"registered": None, "version": None, "signed_by": None}
+        return {"name": self.path.name, **nothing, "fingerprint": self.identity, "routes": dict(routes)}
+
+
+@dataclass(eq=False)
+class Router:
+    """Scores each row by the model of the first route that takes it; a row without a route has a reason.
+
+    scorers  one for each route; routes to the same model share one
+    """
+
+    source: Routes
+    routes: Sequence[Route]
+    scorers: Sequence[Scorer]
+    profile: None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        first = self.scorers[0].output_columns
+        for route, scorer in zip(self.routes, self.scorers, strict=True):
+            if scorer.output_columns != first:
+                raise InputError(
+                    f"the model of {route.name} gives other columns ({', '.join(scorer.output_columns)}) "
+                    f"than that of {self.routes[0].name} ({', '.join(first)})",
+                    location=self.source.path,
+                    remedy="score with fewer options, such as without --tokens",
+                )
+
+    @property
+    def title(self) -> str:
+        """Name of the routes in messages."""
+        return f"the routes of {self.source.path}"
+
+    @property
+    def options(self) -> Options:
+        """Those of the first model; the others differ in thresholds and the model's name only."""
+        return self.scorers[0].options
+
+    @property
+    def identity(self) -> str:
+        """A fingerprint of all models."""
+        return self.source.identity
+
+    @property
+    def recipe(self) -> str:
+        """The same as `Scorer.recipe`."""
+        return digest(self.identity, [scorer.recipe for scorer in self.scorers])
+
+    @property
+    def languages(self) -> None:
+        """Each model has its own."""
+        return None
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The same as `Scorer.headers`; of several models, the first that knows one."""
+        return {name: header for scorer in reversed(self.scorers) for name, header in scorer.headers.items()}
+
+    @property
+    def lacking(self) -> Mapping[str, str]:
+        """The same as `Scorer.lacking`, of any model."""
+        return {kind: reason for scorer in self.scorers for kind, reason in scorer.lacking.items()}
+
+    @property
+    def output_columns(self) -> tuple[str, ...]:
+        """The same as `Scorer.output_columns`."""
+        return self.scorers[0].output_columns
+
+    def profiles(self) -> Mapping[str, Profile | None]:
+        """How the training data of each route's model look."""
+        return {route.name: one.profile for route, one in zip(self.routes, self.scorers, strict=True)}
+
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the routes, and those that any model needs."""
+        of_models = (name for scorer in self.scorers for name in scorer.columns())
+        return tuple(dict.fromkeys((*of_models, *columns_of(self.routes))))
+
+    def score(self, rows: Sequence[Row], start: int = 0) -> Batch:
+        """The same as `Scorer.score`."""
+        rows = [_with_id(row, number) for number, row in enumerate(rows, start + 1)]
+        no_route = f"no route for its {' and '.join(columns_of(self.routes))}"
+        nothing = dict.fromkeys(self.output_columns)
+        outputs: list[Output] = [
+            {**nothing, "id": str(columns["id"]), "reason": reason or no_route} for columns, reason in rows
+        ]
+        free, routed = list(range(len(rows))), {}
+        for route, scorer in zip(self.routes, self.scorers, strict=True):
+            places = [i for i in free if route.takes(rows[i][0])]
+            free = sorted({*free}.difference(places))
+            if places:
+                routed[route.name] = scorer.score([rows[i] for i in places])
+                for i, output in zip(places, routed[route.name].rows, strict=True):
+                    outputs[i] = output
+        return Batch(outputs, sum(batch.repeated for batch in routed.values()), None, routed=routed)
+
+
+def _with_id(row: Row, number: int) -> Row:
+    columns, reason = row
+    return ({**columns, "id": str(number)} if columns.get("id") is None else columns), reason

@@ -1,4 +1,4 @@
-"""Tables of translations: their kinds, and how rows are written, in chunks, in each of them."""
+"""Tables of translations: their kinds, the columns that stay, and how rows are written, in chunks."""
 
 import csv
 import gzip
@@ -6,44 +6,34 @@ import io
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Literal, cast
+from typing import IO, Any, Literal, Protocol, Self, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from features.basics.errors import InputError
+from qe.data.table_rows import Unreadable
 from qe.data.translation_files.kinds import KINDS as TRANSLATIONS
+from qe.scoring.naming import added_headers
 
 Kind = Literal["tsv", "csv", "jsonl", "parquet"]
 Packed = Literal["", "gz", "zst"]  # how a file of text is compressed
 Types = Mapping[str, pa.DataType]
 NUMBERS = frozenset({"score", "low", "high", "outside"})  # output columns; the others are text
-_SPAN = pa.struct(
-    {
-        "start": pa.int64(),
-        "end": pa.int64(),
-        "text": pa.string(),
-        "mass": pa.float64(),
-        "edits": pa.float64(),
-    }
-)
+_SPAN = {"start": "int64", "end": "int64", "text": "string", "mass": "double", "edits": "double"}
+_NUMBERS, _TEXTS = pa.list_(pa.float64()), pa.list_(pa.string())
 # Output columns with a list in every row: JSON and Parquet lists; in TSV and CSV, spans as JSON, the others
 # joined by blanks.
 LISTS: Mapping[str, pa.DataType] = {
-    "tokens": pa.list_(pa.string()),
-    "bad": pa.list_(pa.float64()),
-    "gaps": pa.list_(pa.float64()),
-    "tags": pa.list_(pa.string()),
-    "gap_tags": pa.list_(pa.string()),
-    "spans": pa.list_(_SPAN),
-    "source_tokens": pa.list_(pa.string()),
-    "source_bad": pa.list_(pa.float64()),
-    "source_tags": pa.list_(pa.string()),
+    "spans": pa.list_(pa.struct([(name, pa.type_for_alias(kind)) for name, kind in _SPAN.items()])),
+    **dict.fromkeys(("bad", "gaps", "source_bad"), _NUMBERS),
+    **dict.fromkeys(("tokens", "tags", "gap_tags", "source_tokens", "source_tags"), _TEXTS),
 }
-PROBABILITIES = ("tokens", "bad", "gaps")  # of them, what every model gives that judges words
+PROBABILITIES = ("tokens", "bad", "gaps")  # the lists that every model with a word-level part gives
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # OWASP, "CSV Injection"
 _BLOCK = 1 << 20
 _NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?([eE][+-]?\d+)?")
@@ -78,7 +68,7 @@ def encode(
 ) -> bytes:
     """Rows as the bytes of a headerless piece of a table, lines ended by `end`.
 
-    A piece of Parquet is a file of its own.
+    A piece of Parquet is a whole file.
 
     A JSON object has the columns that its row has, in order; in other kinds every row has all of them.
 
@@ -111,7 +101,7 @@ def _json_line(row: Mapping[str, Any]) -> bytes:
 
 
 def header(columns: Sequence[str], kind: Kind, end: str = "\n") -> bytes:
-    """What stands before the first row."""
+    """The header of a table, as bytes."""
     if kind == "jsonl":
         return b""
     return encode([dict(zip(columns, columns, strict=True))], columns, kind, end=end)
@@ -210,11 +200,36 @@ class _Zstd(io.BufferedIOBase):
         super().close()
 
 
-def whole(
-    rows: Sequence[Mapping[str, Any]], columns: Sequence[str], kind: Kind, types: Types, safe: bool
-) -> bytes:
-    """A table in one piece, with its header."""
-    return (b"" if kind == "parquet" else header(columns, kind)) + encode(rows, columns, kind, types, safe)
+@contextmanager
+def table_writer(
+    temporary: Path,
+    output: Path,
+    columns: Sequence[str],
+    types: Types,
+    start: bytes = b"",
+    end: str = "\n",
+) -> Iterator[Callable[[Sequence[Mapping[str, Any]]], None]]:
+    """Yields a function that writes rows to `temporary`, as a table of the kind that `output` names.
+
+    start, end  of text: bytes before the header (a byte order mark), and the end of lines
+    """
+    kind = kind_of(output)
+    if kind == "parquet":
+        with pq.ParquetWriter(temporary, arrow_table([], columns, types).schema) as writer:
+
+            def write_table(rows: Sequence[Mapping[str, Any]]) -> None:
+                if rows:
+                    writer.write_table(arrow_table(rows, columns, types))
+
+            yield write_table
+        return
+    with writing(temporary, packed_as(output)) as stream:
+        stream.write(start + header(columns, kind, end))
+
+        def write_text(rows: Sequence[Mapping[str, Any]]) -> None:
+            stream.write(encode(rows, columns, kind, types, end=end))
+
+        yield write_text
 
 
 def _no_formula(value: Any) -> Any:
@@ -241,3 +256,114 @@ def _cell(value: Any) -> str:
 
 def _plain(text: str) -> str:
     return text.replace("\t", " ").replace("\n", " ").replace("\r", " ")
+
+
+class TypedSource(Protocol):
+    """An input: its file, and its columns with their types in Parquet."""
+
+    @property
+    def path(self) -> Path: ...
+
+    @property
+    def types(self) -> Types: ...
+
+
+@dataclass(frozen=True)
+class KeptColumns:
+    """Columns that a table keeps from its input (with their types), and the added columns behind them.
+
+    added  column -> its header
+
+    Text stays as it is, except that TSV cannot hold tabs and line ends (they become spaces). Other values
+    are written to TSV and CSV as JSON, dates as ISO 8601; JSON has null for NaN, and "inf" for infinity.
+    """
+
+    types: Types
+    added: Mapping[str, str]
+    kind: Kind
+
+    @classmethod
+    def make(
+        cls, source: TypedSource, added: Sequence[str], kind: Kind, id_header: str, suffix: str = ""
+    ) -> Self:
+        """All columns of an input, and `added` ones, whose headers end in `suffix`.
+
+        Raises InputError for an added header that the input has, and for a column that the kind of the
+        output cannot hold.
+        """
+        types = source.types
+        new = [name for name in added if name != "id" or id_header not in types]
+        headers = added_headers(new, types, suffix, source.path)
+        for name in types:
+            _check_writable(name, types[name], kind, source.path)
+        return cls(types, headers, kind)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns of the output, in order."""
+        return (*self.types, *self.added.values())
+
+    @property
+    def column_types(self) -> Types:
+        """Types of all columns of the output."""
+        return {**self.types, **types_of(self.added)}
+
+    def merged(self, row: Mapping[str, Any], output: Mapping[str, Any]) -> dict[str, Any]:
+        """The row of the output."""
+        stays = {name: self._converted(name, value) for name, value in row.items()}
+        nothing = {} if self.kind == "jsonl" else dict.fromkeys(self.types)
+        new = {header: output[name] for name, header in self.added.items() if header not in stays}
+        return {**nothing, **stays, **new}
+
+    def _converted(self, name: str, value: Any) -> Any:
+        if self.kind == "jsonl":
+            return _json_value(value)
+        if self.kind == "parquet" and self.types[name] != pa.string():
+            return value
+        return _as_text(value)
+
+
+def _check_writable(name: str, type_: pa.DataType, kind: Kind, location: Path) -> None:
+    if kind == "jsonl":
+        remedy = "write Parquet, or leave out --keep"
+    else:
+        remedy = "write Parquet (from Parquet) or JSONL (from JSONL), or leave out --keep"
+        if _encodable(name) != name:
+            raise InputError(
+                f"has a column {name!a}, which is no Unicode text", location=location, remedy=remedy
+            )
+    if kind != "parquet" and "binary" in str(type_):
+        raise InputError(f"the column '{name}' holds bytes ({type_})", location=location, remedy=remedy)
+
+
+def _as_text(value: Any) -> str | None:
+    if value is None or isinstance(value, Unreadable):
+        return None
+    if isinstance(value, str):
+        return _encodable(value)
+    if isinstance(value, float):
+        return repr(value)
+    if isinstance(value, bool | list | dict | tuple):
+        return _encodable(json.dumps(_json_value(value), ensure_ascii=False))
+    return str(value)
+
+
+def _json_value(value: Any) -> Any:
+    if isinstance(value, Unreadable):
+        return None
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None if math.isnan(value) else str(value)
+    if isinstance(value, Mapping):
+        return {str(key): _json_value(part) for key, part in value.items()}
+    return [_json_value(part) for part in value] if isinstance(value, list | tuple) else str(value)
+
+
+def _encodable(text: str) -> str:
+    r"""Half a surrogate pair, which JSON can hold, as JSON writes it.
+
+    >>> _encodable("a\ud800"), _encodable("é")
+    ('a\\ud800', 'é')
+    """
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -30,7 +30,7 @@ from qe.models.intervals import Intervals
 from qe.models.model import Model
 from qe.models.word_tags import WordTags
 from qe.scoring import row_formats
-from qe.scoring.flags import Flags
+from qe.scoring.checks import Flags
 from qe.scoring.word_level import WordLevel
 
 CACHE = 100_000
@@ -39,7 +39,7 @@ PIECE = 500  # segments whose words are described at once
 CACHE_WITH_TOKENS = 10_000  # some kilobytes each
 
 Output = dict[str, Any]
-_Known = tuple[Output, bytes]  # the output, and what the segment adds to the counts of drift
+_Result = tuple[Output, bytes]  # the output, and what the segment adds to the counts of drift
 
 
 class Decision(Protocol):
@@ -56,7 +56,7 @@ class Memory(Protocol):
 
 @dataclass(frozen=True)
 class Options:
-    """What is asked for beside the score.
+    """Additional output columns, and settings of a process.
 
     Parameters
     ----------
@@ -65,12 +65,12 @@ class Options:
     explain : int, default=0
         How many features the column `because` names; 0: no such column.
     tokens : bool, default=False
-        Columns `tokens`, `bad` and `gaps`: P(BAD) of every target token and gap; and what else the model
-        says of words (`WordLevel.names`).
+        Columns `tokens`, `bad` and `gaps`: P(BAD) of every target token and gap; and the tags that the model
+        has (`WordLevel.names`).
     tag_by : str, default='f1_mult'
         With tokens: the metric (f1_mult, mcc) whose thresholds make tags of P(BAD).
     drift : bool, default=True
-        Whether segments are counted beside the training data's profile (where the model has one).
+        Whether segments are compared with the training data's profile, if the model has one.
     cache : int, default=CACHE
         Distinct segments that a process remembers, the oldest dropped first; 0: none.
     triage : Decision or None, default=None
@@ -79,9 +79,9 @@ class Options:
         A column `flags`: critical errors that are seen, with the words concerned.
     outside : bool, default=False
         Columns `outside` (the share of held-out translations nearer to the training data) and `unlike`
-        (the signs that say so, from 0.99 on); with `triage` the latter alone.
+        (the reasons, from 0.99 on); with `triage` the latter alone.
     with_model : str, default=''
-        What a column `model` says of every row that has a score; empty: no such column.
+        Value of the column `model` in rows with a score; empty: no such column.
     """
 
     level: float | None = None
@@ -117,14 +117,14 @@ class Options:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What the output depends on."""
+        """All settings that the output depends on."""
         tagged = (self.tag_by,) if self.tokens else ()
         by = (self.with_model,) if self.with_model else ()
         return (self.columns, self.level, self.explain, self.drift, repr(self.triage), *tagged, *by)
 
     @property
-    def told(self) -> dict[str, Any]:
-        """What is asked for, as a table's metadata says it."""
+    def metadata(self) -> dict[str, Any]:
+        """The settings as a table's metadata holds them."""
         return {
             "interval": self.level,
             "explain": self.explain,
@@ -138,52 +138,28 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Routed:
-    """How many rows a model got, how many have a score, and what these look like."""
-
-    rows: int
-    scored: int
-    counts: Counts | None
-
-    def __add__(self, other: "Routed") -> "Routed":
-        looks = [one.counts for one in (self, other) if one.counts is not None]
-        counts = looks[0] + looks[1] if len(looks) == 2 else next(iter(looks), None)
-        return Routed(self.rows + other.rows, self.scored + other.scored, counts)
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values."""
-        return {**vars(self), "counts": None if self.counts is None else self.counts.to_json()}
-
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> "Routed":
-        """What `to_json` gave."""
-        counts = content["counts"]
-        return cls(content["rows"], content["scored"], counts and Counts.from_json(counts))
-
-
-@dataclass(frozen=True)
 class Batch:
     """Output rows, in order.
 
     repeated  rows that took the score of an equal segment
-    counts    what the scored ones look like, but for those that are known
-    known     rows that took the score of an earlier job
-    routed    of several models: name of a route -> its rows
+    counts    drift counts of the scored rows, without the reused ones
+    reused    rows that took the score of an earlier job
+    routed    for several models: name of a route -> its rows
     """
 
     rows: list[Output]
     repeated: int
     counts: Counts | None
-    known: int = 0
-    routed: Mapping[str, Routed] = field(default_factory=dict)
+    reused: int = 0
+    routed: Mapping[str, "Batch"] = field(default_factory=dict)
 
 
 @summarised
 @dataclass(eq=False)
 class Scorer:
-    """A model with what is asked for beside the score.
+    """A model with the options of scoring.
 
-    A row's output is a function of the row alone, so that a remembered one is what would be computed again.
+    A row's output depends on the row alone, so that it can be cached.
     """
 
     model: Model
@@ -193,18 +169,18 @@ class Scorer:
     profile: Profile | None = None
     words: WordLevel | None = None
     flags: Flags | None = None
-    earlier: Memory | None = None
-    _known: OrderedDict[bytes, _Known] = field(default_factory=OrderedDict)
+    earlier_scores: Memory | None = None
+    _cache: OrderedDict[bytes, _Result] = field(default_factory=OrderedDict)
 
     @classmethod
     def load(
         cls, path: Path, options: Options, model: Model | None = None, identity: str | None = None
     ) -> Self:
-        """The model of the folder `path`; `model`, where it was loaded from there already.
+        """The model of the folder `path`; `model` if it was loaded from there already.
 
-        identity  that of the model that must lie there, if it is known
+        identity  fingerprint that the model must have
 
-        Raises InputError if it is no model, or another one, or lacks what the options ask for.
+        Raises InputError if the folder holds no model, another one, or one that lacks what the options need.
         """
         with one_model(path, identity if model is None else model.identity):
             return cls._loaded(path, options, model)
@@ -221,18 +197,18 @@ class Scorer:
         profile = Profile.load(path) if options.drift and Profile.is_in(path) else None
         if profile is not None:
             profile.check(model.feature_set.names, path)
-        words = WordLevel.of(model, WordTags.load(path), options.tag_by) if options.tokens else None
-        flags = Flags.of(model) if options.flags else None
+        words = WordLevel.from_model(model, WordTags.load(path), options.tag_by) if options.tokens else None
+        flags = Flags.from_model(model) if options.flags else None
         if options.outside and model.guard is None:
             raise InputError(
-                f"the model '{model.name}' has no guard, so that nothing says what lies outside",
+                f"the model '{model.name}' has no guard, which marks what is unlike the training data",
                 remedy="train it with `guard: true`",
             )
         return cls(model, options, intervals, explainer, profile, words, flags)
 
     @property
-    def who(self) -> str:
-        """What needs the columns, in messages."""
+    def title(self) -> str:
+        """Name of the model in messages."""
         return f"the model '{self.model.name}'"
 
     @property
@@ -242,7 +218,7 @@ class Scorer:
 
     @property
     def recipe(self) -> str:
-        """Fingerprint of all that a row's output depends on beside the row."""
+        """Fingerprint of everything but the row that a row's output depends on."""
         return digest(version(), self.model.identity, self.model.feature_set.fingerprint, *self.options.key)
 
     @property
@@ -252,8 +228,8 @@ class Scorer:
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """The same as `remembered`."""
-        return remembered(self.model)
+        """Name of a column -> its header in the training data."""
+        return training_headers(self.model)
 
     @property
     def lacking(self) -> Mapping[str, str]:
@@ -275,57 +251,50 @@ class Scorer:
         return tuple(dict.fromkeys((*self.model.columns(), *more)))
 
     def score(self, rows: Sequence[Row], start: int = 0) -> Batch:
-        """One output row per input row; a row that cannot be scored says why.
+        """One output row per input row, with a reason if it cannot be scored.
 
-        `start` numbers rows that bring no id of their own (from 1).
+        Rows without an id are numbered from `start` + 1.
         """
         needed = self.columns()
         reasons = [reason or unusable(columns, needed) for columns, reason in rows]
         keys = [None if reason else key_of(row[0], needed) for reason, row in zip(reasons, rows, strict=True)]
-        known: dict[bytes, _Known] = {}
-        new: dict[bytes, Mapping[str, Any]] = {}
-        for key, (columns, _) in zip(keys, rows, strict=True):
-            if key is None:
-                continue
-            if key in self._known:
-                known[key] = self._known[key]
-            else:
-                new.setdefault(key, columns)
-        before = {} if self.earlier is None else self.earlier.get(list(new))
-        known |= {key: (output, b"") for key, output in before.items()}
-        new = {key: columns for key, columns in new.items() if key not in before}
-        computed = self._computed(new)
-        known |= computed
-        undefined = {key for key in known if known[key][0]["score"] is None}
-        reasons = [
-            _UNDEFINED if key in undefined else reason for key, reason in zip(keys, reasons, strict=True)
-        ]
+        new = {key: columns for key, (columns, _) in zip(keys, rows, strict=True) if key is not None}
+        results = {key: self._cache[key] for key in new if key in self._cache}
+        earlier: dict[bytes, Output] = {}
+        if self.earlier_scores is not None:
+            earlier = self.earlier_scores.get([key for key in new if key not in results])
+        results |= {key: (output, b"") for key, output in earlier.items()}
+        computed = self._computed({key: columns for key, columns in new.items() if key not in results})
+        results |= computed
         nothing = dict.fromkeys(self.output_columns)
-        outputs = [
-            {
-                **(nothing if reason or key is None else known[key][0]),
-                "id": str(columns["id"]) if columns.get("id") is not None else str(start + i + 1),
-                "reason": reason,
-            }
-            for i, ((columns, _), key, reason) in enumerate(zip(rows, keys, reasons, strict=True))
-        ]
-        scored = [key for key, reason in zip(keys, reasons, strict=True) if key is not None and not reason]
-        used = [known[key][1] for key in scored if key not in before]
-        counts = Rows.unpacked(used).counts() if used and self.profile is not None else None
-        kept = sum(key in before for key in keys)
-        return Batch(outputs, len(used) - len(computed.keys() - undefined), counts, kept)
+        outputs, profiled, reused = [], [], 0
+        for number, ((columns, _), key, reason) in enumerate(
+            zip(rows, keys, reasons, strict=True), start + 1
+        ):
+            output, profile = (nothing, b"") if key is None else results[key]
+            if key is not None and output["score"] is None:
+                output, reason = nothing, _UNDEFINED
+            elif key in earlier:
+                reused += 1
+            elif key is not None:
+                profiled.append(profile)
+            name = number if columns.get("id") is None else columns["id"]
+            outputs.append({**output, "id": str(name), "reason": reason})
+        counts = Rows.unpacked(profiled).counts() if profiled and self.profile is not None else None
+        new_scores = sum(output["score"] is not None for output, _ in computed.values())
+        return Batch(outputs, len(profiled) - new_scores, counts, reused)
 
-    def _computed(self, rows: Mapping[bytes, Mapping[str, Any]]) -> dict[bytes, _Known]:
+    def _computed(self, rows: Mapping[bytes, Mapping[str, Any]]) -> dict[bytes, _Result]:
         if not rows:
             return {}
-        # Own ids: those of the input may repeat, and no feature reads them unless the model asks.
-        given = {name: [str(row[name]) for row in rows.values()] for name in self.columns()}
-        segments = self.model.segments(given)
+        # Without ids: those of the input may repeat, and no feature reads them unless the model needs them.
+        texts = {name: [str(row[name]) for row in rows.values()] for name in self.columns()}
+        segments = self.model.segments(texts)
         features = self._features(segments)
         scores, seen = self.model.judge(segments, features)
         columns: dict[str, Sequence[Any]] = {"score": [finite_or_none(score) for score in scores]}
         if self.intervals is not None and self.options.level is not None:
-            groups = next((given[name] for name in self.intervals.columns), ())
+            groups = next((texts[name] for name in self.intervals.columns), ())
             bounds = self.intervals.bounds(numbers(features), scores, self.options.level, groups)
             for name, values in zip(("low", "high"), bounds, strict=True):
                 columns[name] = [finite_or_none(value) for value in values]
@@ -345,11 +314,13 @@ class Scorer:
         if self.options.with_model:
             columns["model"] = [self.options.with_model] * len(scores)
         outputs = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
-        looks = [b""] * len(rows)
+        profiles = [b""] * len(rows)
         if self.profile is not None:
-            looks = self.profile.rows(segments, numbers(features)).packed()
-        computed = dict(zip(rows, zip(outputs, looks, strict=True), strict=True))
-        self._remember(computed)
+            profiles = self.profile.rows(segments, numbers(features)).packed()
+        computed = dict(zip(rows, zip(outputs, profiles, strict=True), strict=True))
+        self._cache.update(computed)
+        while len(self._cache) > self.options.cache:
+            self._cache.popitem(last=False)
         memory.forget()
         return computed
 
@@ -357,19 +328,12 @@ class Scorer:
         at_once = len(segments) <= PIECE or self.words is not None
         if at_once or not judges(self.model.feature_set.extractors):
             return self.model.features(segments)
-        starts = range(0, len(segments), PIECE)
-        rows = [np.arange(start, min(start + PIECE, len(segments))) for start in starts]
-        return pd.concat([self._piece(segments.take(piece)) for piece in rows])
-
-    def _piece(self, segments: Segments) -> pd.DataFrame:
-        table = self.model.features(segments)
-        memory.forget()
-        return table
-
-    def _remember(self, computed: Mapping[bytes, _Known]) -> None:
-        self._known.update(computed)
-        while len(self._known) > self.options.cache:
-            self._known.popitem(last=False)
+        tables = []
+        for start in range(0, len(segments), PIECE):
+            piece = np.arange(start, min(start + PIECE, len(segments)))
+            tables.append(self.model.features(segments.take(piece)))
+            memory.forget()
+        return pd.concat(tables)
 
 
 def languages_of(model: Model) -> tuple[str, str]:
@@ -378,8 +342,8 @@ def languages_of(model: Model) -> tuple[str, str]:
     return source.language, target.language
 
 
-def remembered(model: Model) -> Mapping[str, str]:
-    """Name -> the header that the column had in the training data."""
+def training_headers(model: Model) -> Mapping[str, str]:
+    """Name of a column -> its header in the training data."""
     headers = model.about.get("headers")
     return headers if isinstance(headers, Mapping) else {}
 

@@ -1,6 +1,6 @@
-"""WordLevel: a trained model's tags for words, gaps and source words."""
+"""WordLevel: a trained model's tags for words, gaps and source words, and spans of BAD words."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -12,20 +12,18 @@ from features.core.segments import Segments
 from features.word_level.places import Kind, Places, WordLevelExtractor, judges
 from qe.models.model import Model
 from qe.models.word_tags import DIGITS, METRICS, WordTags
-from qe.scoring.spans import described
 
+_DIGITS = 6
 PROBABILITIES: Mapping[Kind, str] = {"word": "bad", "gap": "gaps", "source": "source_bad"}
 TAGS: Mapping[Kind, str] = {"word": "tags", "gap": "gap_tags", "source": "source_tags"}
 
 
 @dataclass(frozen=True, eq=False)
 class WordLevel:
-    """The fitted word-level families of a model, by what they judge.
+    """The fitted word-level families of a model, by the kind of token they predict P(BAD) for.
 
-    If several judge the same, the ones that see most are taken.
-
-    learned  what makes tags of their P(BAD); None: the model only says P(BAD) of target words and gaps
-    metric   f1_mult or mcc: whose thresholds make the tags
+    learned  calibration and thresholds of tags; None: only P(BAD) of target words and gaps
+    metric   f1_mult or mcc: its thresholds make the tags
     """
 
     families: Mapping[Kind, WordLevelExtractor]
@@ -33,17 +31,14 @@ class WordLevel:
     metric: str = METRICS[0]
 
     @classmethod
-    def of(
+    def from_model(
         cls,
         model: Model,
         learned: WordTags | None = None,
         metric: str = METRICS[0],
         location: str = "--tokens",
     ) -> Self:
-        """Raises InputError for a model without a word-level part, and an unknown metric.
-
-        `where`: what asks for it.
-        """
+        """Raises InputError, with the option at `location`, for a model without a word-level part."""
         if metric not in METRICS:
             raise unknown_name("metric of tags", metric, METRICS, location="--tags")
         extractors = model.feature_set.extractors
@@ -54,8 +49,8 @@ class WordLevel:
                 location=location,
                 remedy="train one with the features word_quality",
             )
-        of_words = {kind: one for kind, one in families.items() if isinstance(one, WordLevelExtractor)}
-        return cls(of_words, learned, metric)
+        word_level = {kind: each for kind, each in families.items() if isinstance(each, WordLevelExtractor)}
+        return cls(word_level, learned, metric)
 
     @property
     def tagged(self) -> tuple[Kind, ...]:
@@ -64,7 +59,7 @@ class WordLevel:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns that it gives."""
+        """The columns of `columns`, in order."""
         target = tuple(TAGS[kind] for kind in self.tagged if kind != "source")
         spans = ("spans",) if "word" in self.tagged else ()
         source = ("source_tokens", "source_bad", "source_tags") if "source" in self.tagged else ()
@@ -78,7 +73,7 @@ class WordLevel:
         (`qe/scoring/spans.py`); source_tokens (m), source_bad (m), source_tags (m).
         """
         places = self.places(segments)
-        bad = {kind: one.rows() for kind, one in places.items()}
+        bad = {kind: each.rows() for kind, each in places.items()}
         tags = {kind: [self._tags(kind, row) for row in bad[kind]] for kind in self.tagged}
         target, source = segments.target_tokens, segments.source_tokens
         tokens = [target.words(i) for i in range(len(target))]
@@ -86,7 +81,7 @@ class WordLevel:
             "tokens": tokens,
             "source_tokens": [source.words(i) for i in range(len(source))],
             **{PROBABILITIES[kind]: [row.tolist() for row in rows] for kind, rows in bad.items()},
-            **{TAGS[kind]: [_named(row) for row in rows] for kind, rows in tags.items()},
+            **{TAGS[kind]: [_tag_names(row) for row in rows] for kind, rows in tags.items()},
         }
         if "word" in tags:
             values["spans"] = self._spans(tokens, bad, tags)
@@ -94,15 +89,11 @@ class WordLevel:
 
     def places(self, segments: Segments) -> dict[Kind, Places]:
         """P(BAD), calibrated where the model knows how, rounded as it is written."""
-        said: dict[WordLevelExtractor, Mapping[Kind, Places]] = {}
-        places: dict[Kind, Places] = {}
-        for kind, family in self.families.items():
-            if kind == "source" and kind not in self.tagged:
-                continue
-            if family not in said:
-                said[family] = family.places(segments)
-            places[kind] = self._calibrated(kind, said[family][kind])
-        return places
+        kinds = [kind for kind in self.families if kind != "source" or kind in self.tagged]
+        predicted = {
+            family: family.places(segments) for family in {self.families[kind]: None for kind in kinds}
+        }
+        return {kind: self._calibrated(kind, predicted[self.families[kind]][kind]) for kind in kinds}
 
     def _calibrated(self, kind: Kind, places: Places) -> Places:
         if self.learned is None or kind not in self.learned.places:
@@ -121,10 +112,57 @@ class WordLevel:
         gaps = tags.get("gap") or [np.zeros(len(row), np.bool_) for row in bad["gap"]]
         columns = zip(tokens, bad["word"], bad["gap"], tags["word"], gaps, strict=True)
         return [
-            described(words, (of_words, of_gaps), (bad_words, bad_gaps), self.learned.insertions)
-            for words, of_words, of_gaps, bad_words, bad_gaps in columns
+            described(words, (bad_words, bad_gaps), (word_tags, gap_tags), self.learned.insertions)
+            for words, bad_words, bad_gaps, word_tags, gap_tags in columns
         ]
 
 
-def _named(tags: BoolArray) -> list[str]:
+def _tag_names(tags: BoolArray) -> list[str]:
     return ["BAD" if tag else "OK" for tag in tags.tolist()]
+
+
+def bad_spans(words: BoolArray, gaps: BoolArray) -> list[tuple[int, int]]:
+    """(first word, word after the last) of every run of BAD words, in order.
+
+    A BAD gap without an adjacent BAD word is an empty span: both ends are the word after it.
+
+    >>> bad_spans(np.array([0, 1, 1, 0, 0], bool), np.array([0, 0, 0, 1, 0, 1], bool))
+    [(1, 3), (5, 5)]
+    """
+    steps = np.diff(np.concatenate([[0], words.astype(np.int8), [0]]))
+    runs = zip(np.flatnonzero(steps == 1).tolist(), np.flatnonzero(steps == -1).tolist(), strict=True)
+    adjacent = np.concatenate([[False], words]) | np.concatenate([words, [False]])
+    isolated = np.flatnonzero(gaps & ~adjacent).tolist()
+    return sorted([*runs, *((place, place) for place in isolated)])
+
+
+def described(
+    tokens: Sequence[str],
+    bad: tuple[FloatArray, FloatArray],
+    tags: tuple[BoolArray, BoolArray],
+    insertions: float,
+) -> list[dict[str, Any]]:
+    """The spans of one translation as JSON values.
+
+    bad, tags   P(BAD) and BAD tags of words (n,) and of gaps (n + 1,)
+    insertions  how many words a BAD gap lacks, on average
+
+    start, end  the span is tokens[start:end]
+    text        the words; empty if words are missing between two good ones
+    mass        expected number of BAD words, and of BAD gaps in the span and next to it
+    edits       expected number of words that are replaced, deleted or inserted
+    """
+    words, gaps = bad
+    spans = []
+    for start, end in bad_spans(*tags):
+        bad_words, bad_gaps = float(words[start:end].sum()), float(gaps[start : end + 1].sum())
+        spans.append(
+            {
+                "start": start,
+                "end": end,
+                "text": " ".join(tokens[start:end]),
+                "mass": round(bad_words + bad_gaps, _DIGITS),
+                "edits": round(bad_words + insertions * bad_gaps, _DIGITS),
+            }
+        )
+    return spans

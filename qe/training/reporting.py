@@ -35,7 +35,7 @@ from qe.models.pipeline import fit
 from qe.models.robustness import Robustness, of_one_text, robustness_of
 from qe.models.robustness_plot import robustness_plot
 from qe.models.versions import versions
-from qe.scoring.flags import Flags
+from qe.scoring.checks import Flags
 from qe.statistics.metric import METRICS
 from qe.statistics.metrics.delta_avg import delta_avg_by_n
 from qe.tracking.checkout import working_directory_commit
@@ -275,7 +275,7 @@ def robustness_of_run(
         return None
     else:
         name, (model, segments) = FOLD, _fold_model(prepared, model)
-    flags = Flags.of(model).text
+    flags = Flags.from_model(model).text
     return name, robustness_of(model, segments, seed=experiment.seed, checked=flags, progress=progress)
 
 

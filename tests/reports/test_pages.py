@@ -19,9 +19,9 @@ from qe.cli import main
 from qe.cli._score_output import write_drift
 from qe.models.held_out import HeldOut
 from qe.production.thresholds import Thresholds
+from qe.reports.parts import words_of
 from qe.reports.run import run_page
 from qe.reports.scored import scored_page
-from qe.reports.segments import words_of
 from qe.scoring.jobs import score_file
 from qe.scoring.scorer import Options
 from tests.conftest import ROOT

@@ -119,7 +119,7 @@ def test_a_file_that_cannot_be_known_is_refused(demo_model: Path, texts: list[st
 
     score("a.tsv: no such file")
     previous.write_text("id\tscore\treason\n1\t3\t\n")
-    score("nothing says which model made its scores")
+    score("has no record of the model that made its scores")
     assert ended("--model", demo_model, "-i", rows, "-o", previous, "--overwrite") == 0
     table(tmp_path / "in.tsv", texts[:30])
     score("holds no texts, and its input .*in.tsv is gone or has changed; score into JSONL, CSV or Parquet")

@@ -13,10 +13,8 @@ from features.basics.errors import InputError
 from features.storage.files import read_lines
 from qe.cli import main
 from qe.data.table_rows import read_rows
-from qe.scoring.check import CHECKS, Checks, Knowledge
-from qe.scoring.filter_checks import filter_checks
-from qe.scoring.filter_files import filter_files
-from qe.scoring.filter_threshold import Threshold
+from qe.scoring.checks import CHECKS, Checks, Knowledge
+from qe.scoring.filtering import Threshold, filter_checks, filter_files
 from qe.scoring.jobs import score_file
 
 EN_DE = ("en", "de")
@@ -36,8 +34,8 @@ def usual(**options: Any) -> Checks:
 
 def test_the_usual_checks_have_a_case_each_and_cheap_ones_come_first() -> None:
     names = list(usual().checks)
-    assert set(names) == set(BAD) == {name for name in CHECKS.names if CHECKS.get(name).filters}
-    costs = [CHECKS.get(name).cost for name in names]
+    assert set(names) == set(BAD) == {name for name in CHECKS if CHECKS[name].filters}
+    costs = [CHECKS[name].cost for name in names]
     assert costs == sorted(costs)
 
 
@@ -47,14 +45,14 @@ def test_each_check_refuses_its_case_and_no_other_check_does_before(name: str) -
     assert usual().first(*GOOD) == ("", "")
     check, reason = usual().first(*BAD[name])
     assert check == name and reason
-    assert usual(without=[name]).first(*BAD[name])[0] != name
+    assert usual(excluded=[name]).first(*BAD[name])[0] != name
 
 
 @pytest.mark.slow
 def test_flags_are_asked_too_if_they_are_named() -> None:
     pair = "The house is not big at all.", "Das Haus ist groß und schön."
     assert usual().first(*pair) == ("", "")
-    assert usual(also=["negation"]).first(*pair) == ("negation", "not")
+    assert usual(additional=["negation"]).first(*pair) == ("negation", "not")
 
 
 def test_sides_that_are_swapped_are_in_another_language() -> None:
@@ -72,7 +70,7 @@ def test_settings_reach_their_check_and_wrong_ones_are_refused() -> None:
     ):
         with pytest.raises(InputError, match=message):
             usual(settings=settings)
-    for options in ({"without": ["number"]}, {"also": ["number"]}):
+    for options in ({"excluded": ["number"]}, {"additional": ["number"]}):
         with pytest.raises(InputError, match="unknown check 'number'"):
             usual(**options)
 
@@ -168,7 +166,7 @@ def test_parallel_text_is_told_from_spoilt_text(shared_data: Callable[[str], Pat
     pairs = [(s, t) for s, t in zip(*sides, strict=True) if len(s.split()) >= 5 and len(t.split()) >= 5][
         :1000
     ]
-    checks = usual(without=["numbers"])
+    checks = usual(excluded=["numbers"])
 
     def refused(texts: list[tuple[str, str]]) -> float:
         return sum(bool(checks.first(*pair)[0]) for pair in texts) / len(texts)

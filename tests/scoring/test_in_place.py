@@ -13,7 +13,7 @@ from translate.storage import xliff as toolkit_xliff
 from features.basics.errors import InputError
 from qe.cli import main
 from qe.data.table_rows import Layout, open_input, read_rows
-from qe.data.translation_files.opened import Asked, Where
+from qe.data.translation_files.opened import FileOptions, SheetLocation
 from qe.data.translation_files.segments import TranslationFile
 from qe.data.translation_files.xlsx import Sheet
 from qe.models.model import Model
@@ -228,7 +228,7 @@ def test_a_sheet_and_its_header_row(demo_model: Path, tmp_path: Path) -> None:
     for row in (["Title"], ["source", "target"], ["Ka vlozdark", "Lu yamu"]):
         sheet.append(row)
     book.save(tmp_path / "a.xlsx")
-    layout = Layout(options=Asked(location=Where("second", 2)))
+    layout = Layout(options=FileOptions(location=SheetLocation("second", 2)))
     score_in_place(demo_model, tmp_path / "a.xlsx", tmp_path / "b.xlsx", layout=layout)
     made = openpyxl.load_workbook(tmp_path / "b.xlsx")["second"]
     assert [cell.value for cell in made[2]] == ["source", "target", "score", "reason"]

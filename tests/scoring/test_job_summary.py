@@ -12,8 +12,7 @@ import pytest
 
 from features.basics.errors import InputError
 from qe.cli import main
-from qe.scoring.conditions import Condition, failures
-from qe.scoring.job_summary import summary_of
+from qe.scoring.job_summary import Condition, failures, summary_of
 
 
 @pytest.fixture
@@ -102,7 +101,7 @@ def test_a_strangers_file_is_no_place_for_a_summary(
     output, place = tmp_path / "scores.tsv", tmp_path / "scores.tsv.json"
     place.write_text('{"mine": 1}')
     assert ended("--model", demo_model, "--input", rows, "--output", output, "--overwrite") == 2
-    assert "scores.tsv.json: is in the way" in capsys.readouterr().err
+    assert "scores.tsv.json: already exists" in capsys.readouterr().err
     assert place.read_text() == '{"mine": 1}' and not output.exists()
 
 

@@ -14,8 +14,8 @@ import pytest
 from features.basics.errors import InputError
 from qe.data.table_rows import open_input, read_rows
 from qe.scoring.jobs import row_formats, score_file
-from qe.scoring.kept import Kept
 from qe.scoring.naming import Names
+from qe.scoring.row_formats import KeptColumns
 
 PAIRS = [("mi dol", "ka tel"), ("sun ra", "lo pim")]
 NAMES = {"source": "src", "target": "mt"}
@@ -104,7 +104,7 @@ def test_parquet_keeps_its_types(demo_model: Path, tmp_path: Path) -> None:
 def test_jsonl_becomes_a_table_with_the_types_that_its_values_share(tmp_path: Path) -> None:
     rows = ['{"a": 1, "b": 1, "c": true, "d": null}', '{"a": 2, "b": 2.5, "e": [1, "\\ud800"]}']
     (tmp_path / "in.jsonl").write_text("\n".join(rows) + "\n")
-    kept = Kept.make(open_input([tmp_path / "in.jsonl"]), ("id", "score", "reason"), "parquet", "id")
+    kept = KeptColumns.make(open_input([tmp_path / "in.jsonl"]), ("id", "score", "reason"), "parquet", "id")
     assert {name: str(of) for name, of in kept.types.items()} == {
         "a": "int64", "b": "string", "c": "bool", "d": "string", "e": "string",
     }  # fmt: skip
@@ -159,7 +159,7 @@ def test_kept_columns_do_not_depend_on_workers_chunks_or_a_resume(
     score_file(demo_model, [path], other, columns=NAMES, keep=True, workers=2, chunk=3)
     assert other.read_bytes() == first
     with monkeypatch.context() as patch:  # stopped before the pieces are joined
-        patch.setattr(_Job, "counted", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(_Job, "tally", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             score_file(
                 demo_model, [path], other, columns=NAMES, keep=True, workers=1, chunk=3, overwrite=True

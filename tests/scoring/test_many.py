@@ -18,7 +18,7 @@ from features.basics.errors import InputError
 from features.storage.files import read_lines
 from qe.cli import main
 from qe.scoring import row_formats
-from qe.scoring.many import ManyInput, files_of, open_all
+from qe.scoring.input import ManyInput, files_of, open_all
 
 HEADER = "id\tsource\ttarget"
 ROWS = [f"{i}\tthe house {i}\tla casa {i}" for i in range(6)]

@@ -85,7 +85,7 @@ def test_the_cache_is_bounded_and_changes_no_bit(model: Model, rows: Rows) -> No
         scorer = Scorer(model, Options(cache=cache))
         outputs = [out["score"] for i in range(0, 300, 23) for out in scorer.score(mixed[i : i + 23]).rows]
         assert outputs == plain
-        assert len(scorer._known) == min(cache, 40)
+        assert len(scorer._cache) == min(cache, 40)
 
 
 def test_texts_that_join_alike_are_not_taken_for_each_other(model: Model) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qe.scoring.spans import bad_spans, described
+from qe.scoring.word_level import bad_spans, described
 
 
 def test_neighbours_are_one_span_and_lone_gaps_are_spans_without_words() -> None:

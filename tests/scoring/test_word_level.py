@@ -76,7 +76,7 @@ def word_models(folder: Path) -> Path:
 
 def word_quality(model: Model) -> WordQuality:
     """The family that judges target words."""
-    family = WordLevel.of(model).families["word"]
+    family = WordLevel.from_model(model).families["word"]
     assert isinstance(family, WordQuality)
     return family
 

@@ -14,7 +14,7 @@ from qe.data.format import Format
 from qe.data.reading import Column, Reading, known_keys
 from qe.data.table_files import read_table
 from qe.data.table_rows import Layout, is_table
-from qe.data.translation_files.opened import Asked, Where
+from qe.data.translation_files.opened import FileOptions, SheetLocation
 
 _SEVERAL = ("judges", "weights")
 
@@ -89,7 +89,7 @@ class Table(Format):
             self.kind,
             CsvOptions(self.delimiter, self.quoting, self.encoding),
             self.decimal,
-            Asked(location=Where(self.sheet or "", self.header_row)),
+            FileOptions(location=SheetLocation(self.sheet or "", self.header_row)),
             (self.source_language, self.target_language),
         )
 

@@ -1,4 +1,4 @@
-"""The text of a segment: what its tags leave of it."""
+"""The plain text of a segment with inline tags."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -20,12 +20,14 @@ _BREAK_CODE = re.compile(
 def plain(element: Element, codes: Mapping[str, str] | None = None) -> str:
     """The text of a source, target or mark, on one line.
 
-    codes  what stands in the original for a placeholder, by its `dataRef` or `id`
+    codes  original content of a placeholder, by its `dataRef` or `id`
 
-    Tags part words only where what they stand for does: line breaks, tabs, tags of paragraphs and cells. Text
-    marked as deleted is none.
+    Tags separate words only if their original content does: line breaks, tabs, tags of paragraphs and cells.
+    Text marked as deleted is left out.
     """
-    return _Text(codes or {}).of(element)
+    reader = _Text(codes or {})
+    reader.add(element)
+    return _LINE_ENDS.sub(" ", "".join(reader.pieces)).strip(_BLANKS)
 
 
 @dataclass
@@ -34,11 +36,7 @@ class _Text:
     pieces: list[str] = field(default_factory=list)
     deleted: set[str] = field(default_factory=set)  # ids of deletions that have begun and not ended
 
-    def of(self, element: Element) -> str:
-        self._add(element)
-        return _LINE_ENDS.sub(" ", "".join(self.pieces)).strip(_BLANKS)
-
-    def _add(self, element: Element) -> None:
+    def add(self, element: Element) -> None:
         for child in element.children:
             if isinstance(child, str):
                 if not self.deleted:
@@ -53,7 +51,7 @@ class _Text:
             self.deleted.discard(element.attributes.get("startRef", ""))
         elif element.name in _AROUND_TEXT:
             if not _is_deletion(element):
-                self._add(element)
+                self.add(element)
         elif not self.deleted and _is_break(element, self.codes):
             self.pieces.append("\n")
 
@@ -67,21 +65,20 @@ def _is_deletion(element: Element) -> bool:
 
 
 def _is_break(element: Element, codes: Mapping[str, str]) -> bool:
-    given = element.attributes
-    if any(re.split("[-:]", given.get(kind, "").lower())[-1] in _BREAKS for kind in _KINDS):
+    attributes = element.attributes
+    if any(re.split("[-:]", attributes.get(kind, "").lower())[-1] in _BREAKS for kind in _KINDS):
         return True
-    shown = [given.get(name, "") for name in ("equiv-text", "equiv", "disp")]
-    referred = [codes.get(given.get(name, ""), "") for name in ("dataRef", "id", "xid")]
-    own = "".join(child for child in element.children if isinstance(child, str))
-    return any(_BREAK_CODE.fullmatch(code) for code in (own, *shown, *referred))
+    equivalents = [attributes.get(name, "") for name in ("equiv-text", "equiv", "disp")]
+    originals = [codes.get(attributes.get(name, ""), "") for name in ("dataRef", "id", "xid")]
+    return any(_BREAK_CODE.fullmatch(code) for code in (element.text, *equivalents, *originals))
 
 
-def segments_of(element: Element) -> Sequence[Element]:
+def marked_segments(element: Element) -> Sequence[Element]:
     """The segment marks `mrk` in an element (XLIFF 1.2), in order, without nested ones."""
-    found: list[Element] = []
-    for child in element.own():
+    marks: list[Element] = []
+    for child in element.members():
         if child.name == "mrk" and child.attributes.get("mtype") == "seg":
-            found.append(child)
+            marks.append(child)
         elif child.name in _AROUND_TEXT and not _is_deletion(child):
-            found += segments_of(child)
-    return found
+            marks += marked_segments(child)
+    return marks

@@ -1,21 +1,53 @@
-"""XML with places: elements know where they stand, so notes go into the original text."""
+"""XML in any encoding, with the offsets of elements, so that notes go into the original text."""
 
+import codecs
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 from xml.parsers import expat
 from xml.sax.saxutils import escape
 
 from features.basics.errors import InputError, quoted
 from features.storage.files import DAMAGED_GZIP, damage_of, open_binary
-from qe.data.translation_files._encodings import decoded
 
-_LONGEST = 1 << 30  # bytes: a file is read whole
-_DEEPEST = 200  # elements in each other
+_MAX_BYTES = 1 << 30  # bytes: a file is read whole
+_MAX_DEPTH = 200  # elements in each other
 _XML = "http://www.w3.org/XML/1998/namespace"
 _BETWEEN = "\x1f"  # no character of XML: stands between a namespace, a name and a prefix
+# The byte order mark, or the first character without one (XML 1.0, appendix F); the longer ones first.
+_STARTS = (
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+    (codecs.BOM_UTF8, "utf-8"),
+    (b"<\0\0\0", "utf-32-le"),
+    (b"\0\0\0<", "utf-32-be"),
+    (b"<\0", "utf-16-le"),
+    (b"\0<", "utf-16-be"),
+)
+_DECLARED = re.compile(r"\ufeff?<\?xml\s[^>]*?\bencoding\s*=\s*([\"'])(.*?)\1")
+# Text codecs that are no file encodings: for host names, for escapes, and those that hide markup.
+_NO_FILE_ENCODINGS = {
+    "idna",
+    "punycode",
+    "utf-7",
+    "unicode-escape",
+    "raw-unicode-escape",
+    "undefined",
+    "charmap",
+}
+# What programs write under the name of the older standard.
+_WIDER = {
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "shift_jis": "cp932",
+    "euc_kr": "cp949",
+    "big5": "cp950",
+}
 
 
 @dataclass(eq=False)
@@ -36,7 +68,12 @@ class Element:
     end: int = 0
     children: list["Element | str"] = field(default_factory=list)
 
-    def own(self, name: str = "") -> Iterator["Element"]:
+    @property
+    def text(self) -> str:
+        """Text of the element without that of its children."""
+        return "".join(child for child in self.children if isinstance(child, str))
+
+    def members(self, name: str = "") -> Iterator["Element"]:
         """Children in the namespace of this element, of one name or of any."""
         for child in self.children:
             if not isinstance(child, Element) or child.namespace != self.namespace:
@@ -46,25 +83,26 @@ class Element:
 
     def first(self, name: str) -> "Element | None":
         """The first child of a name, in the namespace of this element."""
-        return next(self.own(name), None)
+        return next(self.members(name), None)
 
 
-def written(prefix: str, name: str, by: tuple[str, str], label: str, text: str) -> str:
-    """An element with text, written inside an element that has a prefix.
-
-    `by` is an attribute and its value.
-    """
+def note_element(prefix: str, name: str, attribute: tuple[str, str], label: str, text: str) -> str:
+    """An element with a text, an attribute (name, value) and the prefix of the element around it."""
     content = escape(f"{label}: {text}" if label else text)
-    return f'<{prefix}{name} {by[0]}="{by[1]}">{content}</{prefix}{name}>'
+    return f'<{prefix}{name} {attribute[0]}="{attribute[1]}">{content}</{prefix}{name}>'
 
 
 @dataclass(frozen=True)
 class Edit:
-    """The text from `start` to `end` gives way to another."""
+    """Replaces the bytes from `start` to `end` by a text."""
 
     start: int
     end: int
     text: str
+
+
+def removal(element: Element) -> Edit:
+    return Edit(element.start, element.end, "")
 
 
 @dataclass(frozen=True)
@@ -98,33 +136,29 @@ class Document:
 def _bytes(path: Path) -> bytes:
     with open_binary(path) as stream:
         try:
-            raw = _limited(stream)
+            raw = stream.read(_MAX_BYTES + 1)
         except DAMAGED_GZIP as error:
             raise InputError(damage_of(error), location=path) from None
-    if len(raw) > _LONGEST:
+    if len(raw) > _MAX_BYTES:
         raise InputError("is larger than 1 GiB", location=path, remedy="split it")
     return raw
 
 
-def _limited(stream: IO[bytes]) -> bytes:
-    return stream.read(_LONGEST + 1)
-
-
 @dataclass
 class Walk:
-    """Reads a document; what is done with its elements is up to the functions of its kind.
+    """Reads a document and calls functions with (element, elements around it).
 
-    opened  (element, those around it) of every element outside of kept ones, as it begins
-    kept    whether an element is to be kept whole, with its children
-    whole   (element, those around it) of an element that was kept, as it ends
+    opened   at the start of every element outside of units
+    is_unit  whether an element is read whole, with its children
+    closed   at the end of a unit
     """
 
     document: Document
     opened: Callable[[Element, Sequence[Element]], None]
-    kept: Callable[[Element, Sequence[Element]], bool]
-    whole: Callable[[Element, Sequence[Element]], None]
+    is_unit: Callable[[Element, Sequence[Element]], bool]
+    closed: Callable[[Element, Sequence[Element]], None]
     _open: list[Element] = field(default_factory=list)
-    _keeping: int = 0  # how many of the open elements lie outside of the one that is kept; 0: none is
+    _depth: int = 0  # 1 + number of elements around the open unit; 0: no unit is open
 
     def run(self) -> None:
         """Raises InputError for XML that is damaged, too deep, or needs entities.
@@ -139,8 +173,8 @@ class Walk:
             return f"{self.document.path}:{parser.CurrentLineNumber}:{parser.CurrentColumnNumber + 1}"
 
         def start(name: str, attributes: dict[str, str]) -> None:
-            if len(self._open) >= _DEEPEST:
-                raise InputError(f"elements are nested more than {_DEEPEST} deep", location=place())
+            if len(self._open) >= _MAX_DEPTH:
+                raise InputError(f"elements are nested more than {_MAX_DEPTH} deep", location=place())
             self._start(_element(name, attributes, parser.CurrentByteIndex))
 
         def unknown(name: str, *_: Any) -> None:
@@ -163,28 +197,28 @@ class Walk:
             raise InputError(f"not well-formed XML ({reason})", location=location) from None
 
     def _start(self, element: Element) -> None:
-        if self._keeping:
+        if self._depth:
             self._open[-1].children.append(element)
-        elif self.kept(element, self._open):
-            self._keeping = len(self._open) + 1
+        elif self.is_unit(element, self._open):
+            self._depth = len(self._open) + 1
         else:
             self.opened(element, self._open)
         self._open.append(element)
 
     def _text(self, data: str) -> None:
-        if self._keeping:
+        if self._depth:
             self._open[-1].children.append(data)
 
     def _end(self, place: int) -> None:
         element = self._open.pop()
         content = self.document.content
-        if element.children or content[place - 2 : place] != b"/>" or not self._keeping:
+        if element.children or content[place - 2 : place] != b"/>" or not self._depth:
             element.inner_end, element.end = place, content.find(b">", place) + 1
         else:  # an empty tag: expat is behind it already
             element.inner_end = element.end = place
-        if self._keeping == len(self._open) + 1:
-            self._keeping = 0
-            self.whole(element, self._open)
+        if self._depth == len(self._open) + 1:
+            self._depth = 0
+            self.closed(element, self._open)
 
 
 def _element(name: str, attributes: Mapping[str, str], start: int) -> Element:
@@ -222,3 +256,64 @@ def edits_of(notes: Sequence[tuple[Place, str]]) -> list[Edit]:
         Edit(place.start, place.end, "".join([place.frame[0], *(text for _, text in group), place.frame[1]]))
         for place, group in groupby(notes, key=lambda note: note[0])
     ]
+
+
+def decoded(raw: bytes, path: Path) -> tuple[str, str]:
+    """The text of an XML file with its byte order mark, and the codec that gives the same bytes.
+
+    Raises InputError for an encoding that is not known or no encoding of text, for a declaration that the
+    bytes contradict, and for bytes that the encoding does not have.
+    """
+    seen = next((codec for start, codec in _STARTS if raw.startswith(start)), None)
+    name = _declared(raw[:1024].decode(seen or "latin-1", "ignore"))
+    declared = _codec(name, path) if name else "utf-8"
+    codec = seen or declared
+    text, codec = _decode(raw, codec, name or codec, path)
+    if name and (_family(declared) != _family(seen or declared) or _declared(text) != name):
+        raise InputError(
+            f"declares the encoding {quoted(name)}, but is written in another",
+            location=f"{path}:1",
+            remedy="name its real encoding in the XML declaration",
+        )
+    return text, codec
+
+
+def _declared(text: str) -> str:
+    found = _DECLARED.match(text)
+    return found[2] if found else ""
+
+
+def _family(codec: str) -> str:
+    return re.sub("-(le|be|sig)$", "", codec)
+
+
+def _codec(name: str, path: Path) -> str:
+    try:
+        known = codecs.lookup(name) if re.fullmatch("[A-Za-z][A-Za-z0-9._-]*", name) else None
+    except LookupError:
+        known = None
+    if known is None:
+        raise InputError(
+            f"the encoding {quoted(name)} is not known", location=f"{path}:1", remedy="convert it to UTF-8"
+        )
+    if known.name in _NO_FILE_ENCODINGS or not known._is_text_encoding:
+        raise InputError(
+            f"{quoted(name)} is no encoding of a text file",
+            location=f"{path}:1",
+            remedy="convert it to UTF-8",
+        )
+    return "utf-8" if known.name == "utf-8-sig" else known.name
+
+
+def _decode(raw: bytes, codec: str, name: str, path: Path) -> tuple[str, str]:
+    try:
+        return raw.decode(codec), codec
+    except UnicodeError as error:
+        if codec in _WIDER:
+            return _decode(raw, _WIDER[codec], name, path)
+        place = error.start if isinstance(error, UnicodeDecodeError) else 0
+        raise InputError(
+            f"byte {place + 1:,} is not of the encoding {quoted(name)}",
+            location=path,
+            remedy="convert the file, for example with iconv -t UTF-8, and adapt its XML declaration",
+        ) from None

@@ -1,5 +1,7 @@
-"""The kinds of files of translation tools, by their endings."""
+"""The kinds of files of translation tools, by their endings, and rows of such files."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 KINDS = {
@@ -23,3 +25,20 @@ def translation_kind(path: Path) -> str | None:
     name = path.name.lower()
     kind = KINDS.get(Path(name.removesuffix(".gz")).suffix)
     return None if name.endswith(".gz") and kind not in _GZIPPED else kind
+
+
+@dataclass(frozen=True)
+class FileRow:
+    """A segment or a row of a sheet.
+
+    texts    column -> text
+    reasons  column -> why its text cannot be read
+    number   the row of a sheet, from 1
+    """
+
+    texts: Mapping[str, str]
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    number: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.reasons) or any(self.texts.values())

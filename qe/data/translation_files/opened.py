@@ -1,7 +1,4 @@
-"""A file of a translation tool as a table of text columns.
-
-It also says why some texts cannot be read.
-"""
+"""A file of a translation tool as a table of text columns, with reasons for unreadable texts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,28 +8,28 @@ from features.basics.errors import unknown_name
 from qe.data.translation_files import tmx, xliff
 from qe.data.translation_files.kinds import translation_kind
 from qe.data.translation_files.segments import Languages, TranslationFile
-from qe.data.translation_files.xlsx import Sheet, Where
+from qe.data.translation_files.xlsx import Sheet, SheetLocation
 
-__all__ = ["Asked", "Opened", "Where", "opened"]
+__all__ = ["FileOptions", "Opened", "SheetLocation", "opened"]
 
 
 Opened = TranslationFile | Sheet
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What a user says of a file.
+class FileOptions:
+    """Options for reading a file.
 
-    known_as  `source`, `target` -> the file's own tag of that language
-    location     the sheet and the row of the header, of XLSX
+    tags      `source`, `target` -> the file's tag of that language
+    location  of XLSX: the sheet and the row of the header
     """
 
-    known_as: Mapping[str, str] = field(default_factory=dict)
-    location: Where = field(default_factory=Where)
+    tags: Mapping[str, str] = field(default_factory=dict)
+    location: SheetLocation = field(default_factory=SheetLocation)
 
 
 def opened(
-    path: Path, languages: tuple[str, str], asked: Asked | None = None, kind: str | None = None
+    path: Path, languages: tuple[str, str], options: FileOptions | None = None, kind: str | None = None
 ) -> Opened:
     """The file, its languages checked.
 
@@ -41,14 +38,14 @@ def opened(
 
     Raises InputError for a file that cannot be read, or is of other languages.
     """
-    asked = asked or Asked()
-    for side in asked.known_as:
+    options = options or FileOptions()
+    for side in options.tags:
         if side not in ("source", "target"):
             raise unknown_name("side", side, ("source", "target"), location="--languages")
-    wanted = Languages(*languages, asked.known_as)
+    wanted = Languages(*languages, options.tags)
     kind = kind or translation_kind(path)
     if kind == "xlsx":
-        return Sheet(path, asked.location)
+        return Sheet(path, options.location)
     if kind == "tmx":
         return tmx.read(path, wanted)
     file = xliff.read(path)

@@ -7,7 +7,7 @@ from functools import cached_property
 from features.basics.errors import InputError, quoted
 from features.text.languages import is_language_tag, speaks
 from qe.data.translation_files._xml import Document, Edit, Element, Place, edits_of
-from qe.data.translation_files.row import FileRow
+from qe.data.translation_files.kinds import FileRow
 
 MARK = "qe"  # who wrote a note
 _ABSENT = {"target": "no translation", "source": "no source"}
@@ -17,9 +17,9 @@ _ABSENT = {"target": "no translation", "source": "no source"}
 class Segment:
     """A source and its translation.
 
-    notes   the name of a column (`note`, `note:AUTHOR`, `prop:TYPE`) -> what people or tools wrote there
-    place   where a note about the segment goes; None if the file has no place for one
-    note    the text of a note -> the note as it is written
+    notes   column (`note`, `note:AUTHOR`, `prop:TYPE`) -> text by people or tools
+    place   of a note about the segment; None if the file has none
+    note    the text of a note -> its XML
     """
 
     id: str
@@ -56,37 +56,37 @@ class Declared:
 
 @dataclass(frozen=True)
 class Languages:
-    """The languages that are wanted (BCP 47); `known_as` are a file's own tags of them."""
+    """The required languages (BCP 47), and a file's tags for them, by side, if they differ."""
 
     source: str
     target: str
-    known_as: Mapping[str, str] = field(default_factory=dict)
+    tags: Mapping[str, str] = field(default_factory=dict)
 
     def wanted(self, side: str) -> str:
         return self.source if side == "source" else self.target
 
     def fit(self, tag: str, side: str) -> bool:
         """Whether a tag of a file is of the language of a side."""
-        own = self.known_as.get(side)
-        return tag.lower() == own.lower() if own else speaks(tag, self.wanted(side))
+        expected = self.tags.get(side)
+        return tag.lower() == expected.lower() if expected else speaks(tag, self.wanted(side))
 
     def check(self, declared: Iterable[Declared], location: object) -> None:
         """Raises InputError if a file, or a part of it, declares another language or none."""
-        for each in dict.fromkeys(declared):
-            if each.tag and not self.fit(each.tag, each.side):
-                raise self._other(each, location)
+        for entry in dict.fromkeys(declared):
+            if entry.tag and not self.fit(entry.tag, entry.side):
+                raise self._error(entry, location)
 
-    def _other(self, each: Declared, location: object) -> InputError:
-        side, tag, wanted = each.side, quoted(each.tag), self.wanted(each.side)
-        if is_language_tag(each.tag):
-            what = f"{each.location}: the {side} is in {tag}, not in '{wanted}'"
+    def _error(self, entry: Declared, location: object) -> InputError:
+        side, tag, wanted = entry.side, quoted(entry.tag), self.wanted(entry.side)
+        if is_language_tag(entry.tag):
+            problem = f"{entry.location}: the {side} is in {tag}, not in '{wanted}'"
             return InputError(
-                what, location=location, remedy="take a model, or name the languages, of this file"
+                problem, location=location, remedy="take a model, or name the languages, of this file"
             )
         return InputError(
-            f"{each.location}: the language {tag} of the {side} is not known",
+            f"{entry.location}: the language {tag} of the {side} is not known",
             location=location,
-            remedy=f"if it is '{wanted}', say --languages {side}={each.tag}",
+            remedy=f"if it is '{wanted}', say --languages {side}={entry.tag}",
         )
 
 
@@ -94,13 +94,13 @@ class Languages:
 class TranslationFile:
     """A file as it was read.
 
-    left      edits that take away the notes of an earlier scoring
-    declared  what it says of its languages
+    removals  edits that remove the notes of an earlier scoring
+    declared  languages that it declares
     """
 
     document: Document
     segments: Sequence[Segment]
-    left: Sequence[Edit]
+    removals: Sequence[Edit]
     declared: Sequence[Declared]
 
     @cached_property
@@ -125,25 +125,25 @@ class TranslationFile:
             for segment, text in zip(self.segments, notes, strict=True)
             if text is not None and segment.place is not None
         ]
-        return self.document.edited([*self.left, *edits_of(placed)])
+        return self.document.edited([*self.removals, *edits_of(placed)])
 
 
 def notes_in(
-    elements: Iterable[Element], by: str, segment: str = "", others: Iterable[str] = ()
+    elements: Iterable[Element], attribute: str, segment: str = "", ids: Iterable[str] = ()
 ) -> dict[str, str]:
     """Notes as columns: `note`, or `note:AUTHOR` by the attribute that names the author or kind.
 
-    segment  the one that is asked for, where notes are those of several: what begins with the id of one of
-             the `others` is left out
+    segment  if the notes are those of several segments: notes that begin with another of the `ids` are left
+             out
 
     Several of one name are lines of one text; a score as `qe score` writes it is the number alone.
     """
     columns: dict[str, list[str]] = {}
     for element in elements:
-        text = "".join(child for child in element.children if isinstance(child, str)).strip()
-        if segment and text.startswith(tuple(f"{other}: " for other in others if other != segment)):
+        text = element.text.strip()
+        if segment and text.startswith(tuple(f"{name}: " for name in ids if name != segment)):
             continue
-        author = element.attributes.get(by, "")
+        author = element.attributes.get(attribute, "")
         name = f"{element.name}:{author}" if author else element.name
         columns.setdefault(name, []).append(_value(text.removeprefix(f"{segment}: ")))
     return {name: "\n".join(texts) for name, texts in columns.items()}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from features.basics.errors import InputError
 from qe.data.translation_files._inline import plain
-from qe.data.translation_files._xml import Document, Edit, Element, Place, Walk, written
+from qe.data.translation_files._xml import Document, Edit, Element, Place, Walk, note_element, removal
 from qe.data.translation_files.segments import MARK, Languages, Segment, TranslationFile, notes_in, outside_of
 
 _TYPE = f"x-{MARK}"
@@ -21,7 +21,7 @@ def read(path: Path, languages: Languages) -> TranslationFile:
     """
     document = Document.read(path)
     reader = _Reader(path, languages)
-    Walk(document, reader.opened, reader.is_kept, reader.whole).run()
+    Walk(document, reader.opened, reader.is_unit, reader.closed).run()
     reader.check()
     return TranslationFile(document, reader.segments, reader.edits, ())
 
@@ -47,22 +47,22 @@ class _Reader:
         if around and element.name in ("tu", "tuv", "seg") and plain_place:
             raise outside_of("body" if element.name == "tu" else "tu", element, self.path)
 
-    def is_kept(self, element: Element, around: Sequence[Element]) -> bool:
+    def is_unit(self, element: Element, around: Sequence[Element]) -> bool:
         return (
             element.name == "tu"
             and [outer.name for outer in around] == ["tmx", "body"]
             and all(outer.namespace == element.namespace for outer in around)
         )
 
-    def whole(self, unit: Element, around: Sequence[Element]) -> None:
+    def closed(self, unit: Element, around: Sequence[Element]) -> None:
         self.units += 1
         name = unit.attributes.get("tuid") or str(self.units)
-        variants = list(unit.own("tuv"))
+        variants = list(unit.members("tuv"))
         self.tags.update(map(_tag, variants))
         source = self._source_of(unit, variants)
         others = (variant for variant in variants if variant is not source)
         targets = [variant for variant in others if self.languages.fit(_tag(variant), "target")]
-        self.edits += [edit for variant in variants for edit in _earlier(variant)]
+        self.edits += [edit for variant in variants for edit in _removals(variant)]
         if not targets:
             self.segments.append(_segment(name, unit, source, None))
         for label, variant in zip(_labels(name, [*map(_tag, targets)]), targets, strict=True):
@@ -112,13 +112,13 @@ def _segment(name: str, unit: Element, source: Element | None, target: Element |
     notes = {
         key: value
         for holder in holders
-        for kind, by in (("note", "from"), ("prop", "type"))
-        for key, value in notes_in(holder.own(kind), by).items()
+        for kind, attribute in (("note", "from"), ("prop", "type"))
+        for key, value in notes_in(holder.members(kind), attribute).items()
     }
     seg = None if target is None else target.first("seg")
     if target is None or seg is None:
         return Segment(name, *texts, notes)
-    note = partial(written, target.prefix, "prop", ("type", _TYPE), "")
+    note = partial(note_element, target.prefix, "prop", ("type", _TYPE), "")
     return Segment(name, *texts, notes, Place(seg.start, seg.start), note)
 
 
@@ -127,6 +127,6 @@ def _text(variant: Element | None) -> str:
     return "" if seg is None else plain(seg)
 
 
-def _earlier(variant: Element) -> list[Edit]:
-    ours = (each for each in variant.own("prop") if each.attributes.get("type") == _TYPE)
-    return [Edit(each.start, each.end, "") for each in ours]
+def _removals(variant: Element) -> list[Edit]:
+    ours = (each for each in variant.members("prop") if each.attributes.get("type") == _TYPE)
+    return list(map(removal, ours))

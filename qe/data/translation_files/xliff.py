@@ -1,31 +1,122 @@
 """XLIFF 1.0 to 2.2, as translation tools write it."""
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain, count
 from pathlib import Path
 
 from features.basics.errors import InputError, quoted
-from qe.data.translation_files import _xliff1, _xliff2
-from qe.data.translation_files._inline import plain
-from qe.data.translation_files._xml import Document, Edit, Element, Walk
-from qe.data.translation_files.segments import Declared, Segment, TranslationFile, outside_of
+from qe.data.translation_files._inline import marked_segments, plain
+from qe.data.translation_files._xml import Document, Edit, Element, Place, Walk, note_element, removal
+from qe.data.translation_files.segments import MARK, Declared, Segment, TranslationFile, notes_in, outside_of
 
 _NAMESPACE = "urn:oasis:names:tc:xliff:document:"
 _SDL = "http://sdl.com/FileTypes/SdlXliff/1.0"
+Segments = tuple[list[Segment], list[Edit]]  # with edits that remove notes of an earlier scoring
+
+
+def _segments_1(unit: Element, name: str, codes: Mapping[str, str]) -> Segments:
+    # Segments are the marks `seg` of the target, and the marks of `seg-source` that it lacks; for a
+    # translation without marks, the unit itself.
+    target = unit.first("target")
+    whole = _text(unit, "source", codes), _text(unit, "target", codes)
+    texts = _marked(unit, codes)
+    if not texts or (target is not None and not marked_segments(target) and whole[1]):
+        texts = {"": whole}
+    place = None if target is None else Place(target.end, target.end)
+    segments = []
+    for mid, sides in texts.items():
+        label = mid if len(texts) > 1 else ""
+        notes = notes_in(unit.members("note"), "from", label, texts)
+        note = partial(note_element, unit.prefix, "note", ("from", MARK), label)
+        segments.append(Segment(f"{name}/{mid}" if mid else name, *sides, notes, place, note))
+    return segments, [removal(note) for note in unit.members("note") if note.attributes.get("from") == MARK]
+
+
+def _text(unit: Element, name: str, codes: Mapping[str, str]) -> str:
+    element = unit.first(name)
+    return "" if element is None else plain(element, codes)
+
+
+def _marked(unit: Element, codes: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    sources, targets = (_marks(unit.first(name), codes) for name in ("seg-source", "target"))
+    if len(targets) == 1 and not sources:
+        sources = dict.fromkeys(targets, _text(unit, "source", codes))
+    return {mid: (sources.get(mid, ""), targets.get(mid, "")) for mid in {**sources, **targets}}
+
+
+def _marks(element: Element | None, codes: Mapping[str, str]) -> dict[str, str]:
+    texts: dict[str, str] = {}
+    for number, mark in enumerate([] if element is None else marked_segments(element), start=1):
+        mid = mark.attributes.get("mid") or str(number)
+        texts[mid] = " ".join(filter(None, (texts.get(mid), plain(mark, codes))))
+    return texts
+
+
+def _segments_2(unit: Element, name: str, codes: Mapping[str, str]) -> Segments:
+    parts = _numbered(list(unit.members("segment")))
+    data = unit.first("originalData")
+    codes = {each.attributes.get("id", ""): each.text for each in (data.members("data") if data else ())}
+    holder = unit.first("notes")
+    notes = [] if holder is None else list(holder.members("note"))
+    scored = [note for note in notes if note.attributes.get("category") == MARK]
+    first = next(unit.members(), None)
+    place = None if first is None else Place(first.start, first.start, _frame(unit))
+    if holder is not None and len(scored) == len(list(holder.members())):
+        scored = [holder]
+    elif holder is not None:
+        place = Place(holder.inner_end, holder.inner_end)
+    segments = []
+    for number, part in parts.items():
+        label = number if len(parts) > 1 else ""
+        source, target = _text(part, "source", codes), _text(part, "target", codes)
+        note = partial(note_element, unit.prefix, "note", ("category", MARK), label)
+        columns = notes_in(notes, "category", label, parts)
+        segments.append(Segment(f"{name}/{number}", source, target, columns, place, note))
+    return segments, list(map(removal, scored))
+
+
+def _frame(unit: Element) -> tuple[str, str]:
+    return f"<{unit.prefix}notes>", f"</{unit.prefix}notes>"
+
+
+def _numbered(parts: Sequence[Element]) -> dict[str, Element]:
+    ids = [part.attributes.get("id", "") for part in parts]
+    numbered: dict[str, Element] = {}
+    for number, (part, name) in enumerate(zip(parts, ids, strict=True), start=1):
+        if not name or name in numbered:
+            numbers = (str(n) for n in chain([number], count(len(parts) + 1)))
+            name = next(n for n in numbers if n not in numbered and n not in ids)
+        numbered[name] = part
+    return numbered
 
 
 @dataclass(frozen=True)
 class _Version:
+    """Name of unit elements, elements that may hold one, attribute of each side's language, side of texts."""
+
     unit: str
     around: Sequence[str]
     languages: Mapping[str, str]
     texts: Mapping[str, str]
-    segments: Callable[[Element, str, Mapping[str, str]], tuple[list[Segment], list[Edit]]]
+    segments: Callable[[Element, str, Mapping[str, str]], Segments]
 
 
-_FIRST = _Version(_xliff1.UNIT, _xliff1.AROUND, _xliff1.LANGUAGES, _xliff1.TEXTS, _xliff1.segments)
-_SECOND = _Version(_xliff2.UNIT, _xliff2.AROUND, _xliff2.LANGUAGES, _xliff2.TEXTS, _xliff2.segments)
+_FIRST = _Version(
+    "trans-unit",
+    ("xliff", "file", "body", "group", "bin-unit"),
+    {"source": "source-language", "target": "target-language"},
+    {"source": "source", "seg-source": "source", "target": "target"},
+    _segments_1,
+)
+_SECOND = _Version(
+    "unit",
+    ("xliff", "file", "group"),
+    {"source": "srcLang", "target": "trgLang"},
+    {"source": "source", "target": "target"},
+    _segments_2,
+)
 _VERSIONS: Mapping[str, _Version] = {
     **dict.fromkeys(("1.0", "1.1", "1.2"), _FIRST),
     **dict.fromkeys(("2.0", "2.1", "2.2"), _SECOND),
@@ -33,10 +124,10 @@ _VERSIONS: Mapping[str, _Version] = {
 
 
 def read(path: Path) -> TranslationFile:
-    """The file. Raises InputError for one that is no XLIFF, or of another version."""
+    """Read a file. Raises InputError for one that is no XLIFF, or of another version."""
     document = Document.read(path)
     reader = _Reader(path)
-    Walk(document, reader.opened, reader.is_kept, reader.whole).run()
+    Walk(document, reader.opened, reader.is_unit, reader.closed).run()
     return TranslationFile(document, reader.segments, reader.edits, reader.declared)
 
 
@@ -51,19 +142,22 @@ class _Reader:
     segments: list[Segment] = field(default_factory=list)
     edits: list[Edit] = field(default_factory=list)
     declared: list[Declared] = field(default_factory=list)
-    names: Counter[str] = field(default_factory=Counter)
 
     def opened(self, element: Element, around: Sequence[Element]) -> None:
         if not around:
             self._begin(element)
-        elif element.name == "file" and self._is_own(element, around):
+        elif element.name == "file" and self._is_xliff(element, around):
             self.files += 1
             self.codes = {}
-        elif element.name in (*self.version.texts, "segment") and self._is_own(element, around):
+        elif element.name in (*self.version.texts, "segment") and self._is_xliff(element, around):
             raise outside_of(self.version.unit, element, self.path)
         else:
             return
-        self._declare(element)
+        name = element.attributes.get("original") or element.attributes.get("id")
+        location = f"<{element.name}{f' {name}' if name else ''}>"
+        for side, attribute in self.version.languages.items():
+            if attribute in element.attributes:
+                self.declared.append(Declared(side, element.attributes[attribute], location))
 
     def _begin(self, root: Element) -> None:
         known = not root.namespace or root.namespace.startswith(_NAMESPACE)
@@ -78,43 +172,30 @@ class _Reader:
             )
         self.namespace, self.version = root.namespace, _VERSIONS[version]
 
-    def _declare(self, element: Element) -> None:
-        named = element.attributes.get("original") or element.attributes.get("id")
-        location = f"<{element.name}{f' {named}' if named else ''}>"
-        for side, attribute in self.version.languages.items():
-            if attribute in element.attributes:
-                self.declared.append(Declared(side, element.attributes[attribute], location))
-
-    def _is_own(self, element: Element, around: Sequence[Element]) -> bool:
+    def _is_xliff(self, element: Element, around: Sequence[Element]) -> bool:
         return element.namespace == self.namespace and all(
             outer.namespace == self.namespace and outer.name in self.version.around for outer in around
         )
 
-    def is_kept(self, element: Element, around: Sequence[Element]) -> bool:
+    def is_unit(self, element: Element, around: Sequence[Element]) -> bool:
         if element.name == "tag" and element.namespace == _SDL:
             return True
-        return bool(around) and element.name == self.version.unit and self._is_own(element, around)
+        return bool(around) and element.name == self.version.unit and self._is_xliff(element, around)
 
-    def whole(self, element: Element, around: Sequence[Element]) -> None:
+    def closed(self, element: Element, around: Sequence[Element]) -> None:
         if element.namespace == _SDL:
-            self._keep_code(element)
+            for part in element.members("ph"):
+                ends = part.attributes.get("word-end") == "true"
+                self.codes[element.attributes.get("id", "")] = "\n" if ends else plain(part)
             return
         self.units += 1
-        own = element.attributes.get("id") or str(self.units)
-        name = own if self.files < 2 else f"{self.files}:{own}"  # ids are those of a file
+        unit = element.attributes.get("id") or str(self.units)
+        name = unit if self.files < 2 else f"{self.files}:{unit}"  # ids are unique within a file
         segments, edits = self.version.segments(element, name, self.codes)
-        self._declare_texts(element, own)
         self.segments += segments
         self.edits += edits
-
-    def _keep_code(self, tag: Element) -> None:
-        for part in tag.own("ph"):
-            ends = part.attributes.get("word-end") == "true"
-            self.codes[tag.attributes.get("id", "")] = "\n" if ends else plain(part)
-
-    def _declare_texts(self, unit: Element, name: str) -> None:
-        holders = [unit, *unit.own("segment")]
         for text, side in self.version.texts.items():
-            for element in filter(None, (holder.first(text) for holder in holders)):
-                if "xml:lang" in element.attributes:
-                    self.declared.append(Declared(side, element.attributes["xml:lang"], f"unit {name}"))
+            for side_element in (holder.first(text) for holder in (element, *element.members("segment"))):
+                if side_element is not None and "xml:lang" in side_element.attributes:
+                    tag = side_element.attributes["xml:lang"]
+                    self.declared.append(Declared(side, tag, f"unit {unit}"))

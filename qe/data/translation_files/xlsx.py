@@ -1,4 +1,4 @@
-"""XLSX: rows of a sheet below its header, and columns that are added beside them."""
+"""XLSX: rows of a sheet below its header, and added columns."""
 
 import re
 import zlib
@@ -8,16 +8,23 @@ from datetime import date, datetime, time
 from functools import cached_property
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+from xml.parsers import expat
 from zipfile import BadZipFile, ZipFile
 
 from features.basics.errors import InputError, quoted, unknown_name
 from features.storage.pipes import is_input_file, rewindable
-from qe.data.translation_files._xlsx_parts import TALLEST, WIDEST, check_parts
-from qe.data.translation_files.row import FileRow
+from qe.data.translation_files.kinds import FileRow
 
 NO_VALUE = "is a formula without its value: open the file in a spreadsheet, and save it"
-# What openpyxl, which does not ask whether a part is what it should be, and zipfile raise for damage.
+MAX_BYTES: Final = 1 << 30  # that the parts of a file may unpack to
+MAX_COLUMNS: Final = 16_384  # of a sheet (ECMA-376)
+MAX_ROWS: Final = 1_048_576
+MAX_CELLS: Final = 5_000_000  # of all sheets: openpyxl takes 0.4 KB for each
+MAX_COVERED: Final = 200_000  # cells of all merged or linked areas: openpyxl makes cells of them
+_AREAS: Final = frozenset({"mergeCell", "hyperlink"})
+_AREA: Final = re.compile(r"\$?([A-Z]{1,3})\$?(\d{1,9}):\$?([A-Z]{1,3})\$?(\d{1,9})", re.IGNORECASE)
+# Errors of openpyxl, which does not check parts, and of zipfile for damaged files.
 _DAMAGE = (
     ArithmeticError,
     AssertionError,
@@ -39,7 +46,7 @@ _ENCRYPTED = b"\xd0\xcf\x11\xe0"  # of encrypted workbooks and of XLS, which are
 
 
 @dataclass(frozen=True)
-class Where:
+class SheetLocation:
     """Place of a table in a workbook.
 
     sheet   its name or number; the first that is not hidden, if empty
@@ -57,8 +64,8 @@ class Sheet:
     for a header that is absent or names a column twice.
     """
 
-    def __init__(self, path: Path, location: Where | None = None) -> None:
-        self.path, self.location = path, location or Where()
+    def __init__(self, path: Path, location: SheetLocation | None = None) -> None:
+        self.path, self.location = path, location or SheetLocation()
         values = _sheet(_book(path, data_only=True), self.location, path)
         _check_rows(values, path)
         self._title, self._cells, self._errors = values.title, _by_row(values), _by_row(values, "e")
@@ -85,12 +92,12 @@ class Sheet:
         return names
 
     @cached_property
-    def _written(self) -> Any:
+    def _editable(self) -> Any:
         return _book(self.path, rich_text=True)
 
     @cached_property
     def _sheet(self) -> Any:
-        return _sheet(self._written, self.location, self.path)
+        return _sheet(self._editable, self.location, self.path)
 
     @cached_property
     def rows(self) -> Sequence[FileRow]:
@@ -132,7 +139,7 @@ class Sheet:
                     remedy="--suffix names ours otherwise",
                 )
         first = self._width() + 1
-        if first + len(columns) - 1 > WIDEST:
+        if first + len(columns) - 1 > MAX_COLUMNS:
             raise InputError("has no room for more columns", location=self.path)
         for place, (name, header) in enumerate(columns.items(), start=first):
             self._write(self.location.header, place, header)
@@ -153,11 +160,11 @@ class Sheet:
     def save(self, path: Path) -> None:
         """Raises InputError for a workbook that was read, but cannot be written again."""
         try:
-            _keep_digits(self._written)
-            self._written.save(path)
+            _keep_digits(self._editable)
+            self._editable.save(path)
         except _DAMAGE as error:
             raise InputError(
-                f"openpyxl cannot write it again ({_told(error)})",
+                f"openpyxl cannot write it again ({_reason(error)})",
                 location=self.path,
                 remedy="score it into a table, such as scores.tsv",
             ) from None
@@ -187,20 +194,20 @@ def _book(path: Path, **options: bool) -> Any:
     except InputError:
         raise
     except (InvalidFileException, OSError, *_DAMAGE) as error:  # OSError: it has no main part
-        raise InputError(f"not an XLSX file ({_told(error)})", location=path) from None
+        raise InputError(f"not an XLSX file ({_reason(error)})", location=path) from None
 
 
 class _Parts(ZipFile):
-    def open(self, name: Any, *options: Any, **named: Any) -> Any:
-        part = super().open(name, *options, **named)
+    def open(self, name: Any, *positional: Any, **keywords: Any) -> Any:
+        part = super().open(name, *positional, **keywords)
         if not str(name).lower().endswith(".xml"):
             return part
         # openpyxl drops `x005F_`, in an escape or not: the same text is written otherwise.
-        return BytesIO(_DROPPED.sub(_otherwise, part.read()))
+        return BytesIO(_DROPPED.sub(_rewritten, part.read()))
 
 
-def _otherwise(found: re.Match[bytes]) -> bytes:
-    escape = found[1]
+def _rewritten(match: re.Match[bytes]) -> bytes:
+    escape = match[1]
     return b"_x0078_005F" if escape is None else escape.lower() if escape == b"_x005F_" else escape
 
 
@@ -214,15 +221,15 @@ def _keep_digits(book: Any) -> None:
 
 def _check_rows(sheet: Any, path: Path) -> None:
     last = max((row for row, _ in sheet._cells), default=0)
-    if last > TALLEST:
-        raise InputError(f"has a cell in row {last:,}, but a sheet has {TALLEST:,} rows", location=path)
+    if last > MAX_ROWS:
+        raise InputError(f"has a cell in row {last:,}, but a sheet has {MAX_ROWS:,} rows", location=path)
 
 
-def _told(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     return quoted((str(error) or type(error).__name__).splitlines()[0])
 
 
-def _sheet(book: Any, location: Where, path: Path) -> Any:
+def _sheet(book: Any, location: SheetLocation, path: Path) -> Any:
     sheets = {sheet.title: sheet for sheet in book.worksheets}
     if location.sheet in sheets:
         return sheets[location.sheet]
@@ -271,7 +278,7 @@ def unescaped(text: str) -> str:
     """
     if "_x" not in text:
         return text
-    units = _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
+    units = _ESCAPE.sub(lambda escape: chr(int(escape[1], 16)), text)
     return units.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
@@ -281,4 +288,75 @@ def escaped(text: str) -> str:
     >>> escaped("a\\r\\n_x000D_")
     'a_x000D_\\n_x005F_x000D_'
     """
-    return _ESCAPED.sub(lambda found: f"_x{ord(found[0]):04X}_", text)
+    return _ESCAPED.sub(lambda character: f"_x{ord(character[0]):04X}_", text)
+
+
+def check_parts(path: Path) -> None:
+    """Raises InputError, with the part, for entities or too many bytes, cells or columns."""
+    with ZipFile(rewindable(path)) as parts:
+        if sum(part.file_size for part in parts.infolist()) > MAX_BYTES:
+            raise InputError("unpacks to more than 1 GiB", location=path, remedy="split it")
+        counts = _Counts(path)
+        for name in parts.namelist():
+            if name.lower().endswith((".xml", ".rels")):
+                counts.count(parts, name)
+
+
+class _Counts:
+    def __init__(self, path: Path) -> None:
+        self.path, self.part, self.cells, self.in_row, self.covered = path, "", 0, 0, 0
+
+    def count(self, parts: ZipFile, name: str) -> None:
+        self.part = name
+        parser = expat.ParserCreate(None, " ")
+        parser.StartDoctypeDeclHandler = self._refuse_entities
+        parser.StartElementHandler = self._add
+        with parts.open(name) as stream:
+            try:
+                parser.ParseFile(stream)
+            except expat.ExpatError:
+                return
+
+    def _refuse_entities(self, *_: object) -> None:
+        raise self._error("has a document type, which may declare entities: none are expanded")
+
+    def _add(self, name: str, attributes: Mapping[str, str]) -> None:
+        local = name.rpartition(" ")[2]
+        if local == "c":
+            self.cells, self.in_row = self.cells + 1, self.in_row + 1
+            if self.in_row > MAX_COLUMNS:
+                raise self._error(f"a row has more than {MAX_COLUMNS:,} cells, the maximum of a sheet")
+            if self.cells > MAX_CELLS:
+                raise self._error(f"has more than {MAX_CELLS:,} cells")
+        elif local == "row":
+            self.in_row = 0
+        elif local in _AREAS:
+            self._cover(attributes.get("ref", ""))
+
+    def _cover(self, area: str) -> None:
+        match = _AREA.fullmatch(area)
+        if match is None:
+            return
+        left, top, right, bottom = _column(match[1]), int(match[2]), _column(match[3]), int(match[4])
+        self.covered += (abs(right - left) + 1) * (abs(bottom - top) + 1)
+        if self.covered > MAX_COVERED:
+            raise self._error(
+                f"areas that are merged or linked have more than {MAX_COVERED:,} cells, the last {area}"
+            )
+
+    def _error(self, problem: str) -> InputError:
+        return InputError(
+            problem, location=f"{self.path}:{self.part}", remedy="save the sheet alone, or split it"
+        )
+
+
+def _column(letters: str) -> int:
+    """The number of a column.
+
+    >>> _column("A"), _column("XFD")
+    (1, 16384)
+    """
+    number = 0
+    for letter in letters.upper():
+        number = 26 * number + ord(letter) - ord("A") + 1
+    return number

@@ -8,8 +8,8 @@ from features.basics.progress import Progress, silent
 from features.storage.files import atomic_file
 from features.storage.outputs import locked_folder
 from qe.getting_started.demo.generation import DemoData, generate
+from qe.scoring.job_summary import ScoredFile
 from qe.scoring.jobs import score_file
-from qe.scoring.scored_file import ScoredFile
 from qe.statistics.result import check_seed
 from qe.training.check import load
 from qe.training.train import Outcome, train

@@ -92,7 +92,7 @@ def learns_words(student: Experiment) -> bool:
 def check_teaches(teacher: Model, student: Experiment) -> None:
     """Raises InputError for a student of words whose teacher judges none."""
     if learns_words(student):
-        WordLevel.of(teacher, location="--student")
+        WordLevel.from_model(teacher, location="--student")
 
 
 def _of_words(feature: str | Mapping[str, Any]) -> bool:
@@ -117,7 +117,7 @@ def taught(
             remedy="give thousands: text without labels",
         )
     segments = teacher.segments(pool.columns)
-    level = WordLevel.of(teacher, location="--student") if words else None
+    level = WordLevel.from_model(teacher, location="--student") if words else None
     rng = np.random.default_rng(0)
     ids = tuple(f"pool-{row}" for row in pool.rows)
     scores: list[FloatArray] = []

@@ -1,1 +1,1 @@
-"""The same work on Apache Spark; imported only where `--engine spark` is asked for."""
+"""The same work on Apache Spark; imported only with `--engine spark`."""

@@ -1,4 +1,4 @@
-"""Spark sessions: one for a command, on loopback unless a master elsewhere is named."""
+"""Spark sessions: one for a command, on loopback unless another master is named; files for executors."""
 
 import importlib.util
 import logging
@@ -6,8 +6,10 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 import warnings
-from collections.abc import Iterator, Mapping
+import zipfile
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,17 +17,23 @@ from typing import Any
 from features.basics.errors import InputError
 from features.basics.packages import install
 from features.basics.threads import cores
+from features.storage.files import digest
 
 _RAISED = re.compile(r"features\.basics\.errors\.InputError: (.*)")
 _FILES = re.compile(r"java\.(?:io|nio\.file|util\.zip)\.(\w+Exception: .*)")
-# PySpark 4.2 says so on every call; what is used of it here is tested with pandas 3.
+# PySpark 4.2 says so on every call; the parts of it used here are tested with pandas 3.
 _PANDAS = "ignore:PySpark does not yet fully support pandas:FutureWarning"
-_CONSTANT = {
+_SETTINGS = {
     # Scoring takes about a second per MB of text: tasks of half a minute keep all cores busy to the end.
     "spark.sql.files.maxPartitionBytes": str(32 * 2**20),
     "spark.sql.files.openCostInBytes": str(2**16),
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.executorEnv.PYTHONWARNINGS": _PANDAS,
+}
+_LOOPBACK = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.ui.enabled": "false",
 }
 
 
@@ -33,8 +41,8 @@ _CONSTANT = {
 def spark_session(master: str | None, *, quiet: bool = False) -> Iterator[Any]:
     """A session on `master` (default: this machine's cores), stopped at the end of the block.
 
-    A session that is active already (a notebook's) is used as it is and left open. Further settings come
-    from where Spark takes them: `$SPARK_CONF_DIR/spark-defaults.conf` and PYSPARK_SUBMIT_ARGS.
+    An active session (a notebook's) is used as it is and stays open. Further settings come from
+    `$SPARK_CONF_DIR/spark-defaults.conf` and PYSPARK_SUBMIT_ARGS.
 
     Raises InputError if PySpark or Java is not installed or the master does not answer; and, inside the
     block, for an InputError raised on an executor and for a path or table that Spark does not find.
@@ -69,10 +77,7 @@ def check_installed() -> None:
 
 @contextmanager
 def input_errors() -> Iterator[None]:
-    """Raise errors of executors and of Spark's own reading as InputError.
-
-    These are an InputError on an executor, or a mistake that Spark finds in the input.
-    """
+    """Raises InputError for an InputError of an executor, and for bad input that Spark finds."""
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import AnalysisException, PySparkException
 
@@ -81,13 +86,11 @@ def input_errors() -> Iterator[None]:
     except AnalysisException as error:
         raise InputError(f"Spark: {_first_line(error)}") from None
     except (PySparkException, Py4JJavaError) as error:
-        raised = _RAISED.search(str(error))
-        if raised is not None:
-            raise InputError(raised[1]) from None
-        failed = _FILES.search(str(error))
-        if failed is None:
+        raised, failed = _RAISED.search(str(error)), _FILES.search(str(error))
+        if raised is None and failed is None:
             raise
-        raise InputError(f"Spark could not read or write: {failed[1]}") from None
+        message = raised[1] if raised else f"Spark could not read or write: {failed[1] if failed else ''}"
+        raise InputError(message) from None
 
 
 def on_loopback(master: str) -> bool:
@@ -105,28 +108,22 @@ def _started(master: str, quiet: bool) -> Any:
     from pyspark.sql import SparkSession
 
     progress = "true" if sys.stderr.isatty() and not quiet else "false"
-    builder = (
-        SparkSession.builder.master(master).appName("qe").config("spark.ui.showConsoleProgress", progress)
-    )
-    for key, value in {**_CONSTANT, **(_LOOPBACK if on_loopback(master) else {})}.items():
+    settings = {**_SETTINGS, "spark.ui.showConsoleProgress": progress}
+    builder = SparkSession.builder.master(master).appName("qe")
+    for key, value in {**settings, **(_LOOPBACK if on_loopback(master) else {})}.items():
         builder = builder.config(key, value)
     try:
         with _environment(master):
             session = builder.getOrCreate()
     except (Py4JError, PySparkException, OSError) as error:
+        java = re.search(r"\w+(?:Exception|Error): (.*)", str(error))
         raise InputError(
-            f"no Spark session on {master}: {_cause(error)}", remedy="check --master and its log"
+            f"no Spark session on {master}: {java[1] if java else _first_line(error)}",
+            remedy="check --master and its log",
         ) from None
     for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
         logging.getLogger(name).setLevel(logging.CRITICAL)  # they print what they raise
     return session
-
-
-_LOOPBACK = {
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.ui.enabled": "false",
-}
 
 
 @contextmanager
@@ -134,14 +131,14 @@ def _environment(master: str) -> Iterator[None]:
     import pyspark
 
     logging_ = Path(__file__).with_name("log4j2.properties").as_uri()
-    wanted: Mapping[str, str] = {
+    defaults = {
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_HOME": str(Path(pyspark.__file__).parent),
         "PYTHONWARNINGS": _PANDAS,
         "SPARK_SUBMIT_OPTS": f"-Dlog4j2.configurationFile={logging_}",
         **({"SPARK_LOCAL_IP": "127.0.0.1"} if on_loopback(master) else {}),
     }
-    added = {name: value for name, value in wanted.items() if name not in os.environ}
+    added = {name: value for name, value in defaults.items() if name not in os.environ}
     os.environ.update(added)
     try:
         yield
@@ -150,10 +147,35 @@ def _environment(master: str) -> Iterator[None]:
             del os.environ[name]
 
 
-def _cause(error: BaseException) -> str:
-    java = re.search(r"\w+(?:Exception|Error): (.*)", str(error))
-    return java[1] if java else _first_line(error)
-
-
 def _first_line(error: BaseException) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
+def ship_folder(session: Any, folder: Path) -> str:
+    """Send a folder to every executor, as an archive of Spark's; returns its name for `shipped`.
+
+    A folder with the same files is sent once in a session.
+    """
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    stamps = [(str(f.relative_to(folder)), f.stat().st_size, f.stat().st_mtime_ns) for f in files]
+    name = f"qe-{digest(stamps)}"
+    context = session.sparkContext
+    if any(name in archive for archive in context.listArchives):
+        return name
+    # Kept until the session ends: Spark's file server reads it whenever an executor joins.
+    with (
+        tempfile.NamedTemporaryFile(dir=context._temp_dir, suffix=".zip", delete=False) as stream,
+        zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive,
+    ):
+        # Stored, not deflated: the content is mostly numbers, and both ends would wait for it.
+        for file in files:
+            archive.write(file, file.relative_to(folder))
+    context.addArchive(f"{stream.name}#{name}")
+    return name
+
+
+def shipped(name: str) -> Path:
+    """Path of a shipped folder on this executor."""
+    from pyspark import SparkFiles
+
+    return Path(SparkFiles.get(name))

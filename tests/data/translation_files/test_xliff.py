@@ -12,7 +12,7 @@ from translate.storage import xliff as toolkit_xliff
 
 from features.basics.errors import InputError
 from qe.data.translation_files import xliff
-from qe.data.translation_files.opened import Asked, opened
+from qe.data.translation_files.opened import FileOptions, opened
 
 ONE = (
     '<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -460,7 +460,7 @@ def test_languages(name: str, tmp_path: Path) -> None:
 def test_a_language_by_the_name_that_the_file_has_for_it(tmp_path: Path) -> None:
     path = tmp_path / "a.xlf"
     path.write_text(FILE.format(PART.format("a", "en", "xx")))
-    assert len(opened(path, ENGLISH_SPANISH, Asked({"target": "xx"})).rows) == 1
+    assert len(opened(path, ENGLISH_SPANISH, FileOptions({"target": "xx"})).rows) == 1
 
 
 DECLARED = "<?xml version='1.0' encoding='{}'?>\n"

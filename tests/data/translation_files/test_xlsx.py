@@ -9,7 +9,8 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import pytest
 
 from features.basics.errors import InputError
-from qe.data.translation_files.xlsx import Sheet, Where
+from qe.data.translation_files.xlsx import Sheet
+from qe.data.translation_files.xlsx import SheetLocation as Where
 
 openpyxl = pytest.importorskip("openpyxl")
 HEADER = ["id", "source", "target"]
@@ -203,7 +204,7 @@ def test_other_files(content: bytes, message: str, tmp_path: Path) -> None:
 
 
 def test_a_workbook_that_unpacks_to_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qe.data.translation_files._xlsx_parts.LONGEST", 1000)
+    monkeypatch.setattr("qe.data.translation_files.xlsx.MAX_BYTES", 1000)
     with ZipFile(tmp_path / "a.xlsx", "w") as parts:
         parts.writestr("xl/workbook.xml", " " * 2000)
     with pytest.raises(InputError, match="unpacks to more than"):
@@ -262,7 +263,7 @@ def test_damaged_parts_are_one_message(name: str, tmp_path: Path) -> None:
 
 
 def test_a_workbook_of_too_many_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qe.data.translation_files._xlsx_parts._MOST_CELLS", 5)
+    monkeypatch.setattr("qe.data.translation_files.xlsx.MAX_CELLS", 5)
     with pytest.raises(InputError, match="has more than 5 cells"):
         Sheet(saved(tmp_path / "a.xlsx", HEADER, A))
 

@@ -67,7 +67,7 @@ def test_words_are_taught_by_probabilities_and_tags_drawn_of_them(of_words: Path
     teacher, path = Model.load(of_words / "run" / "model"), pool_of(of_words)
     split = taught(teacher, read_pool(path), path, words=True).split("train")
     assert split.word_tags is not None and split.word_probabilities is not None
-    places = WordLevel.of(teacher).places(split.segments)
+    places = WordLevel.from_model(teacher).places(split.segments)
     tags = [line.split() for line in split.word_tags]
     told = [np.array(line.split(), np.float64) for line in split.word_probabilities]
     for kind, first in (("word", 1), ("gap", 0)):
@@ -169,5 +169,5 @@ def test_a_student_of_words_follows_its_teacher(of_words: Path, tmp_path: Path) 
     said = []
     for path in (model, tmp_path / "student" / "model"):
         loaded = Model.load(path)
-        said.append(WordLevel.of(loaded).places(loaded.segments(columns))["word"].bad)
+        said.append(WordLevel.from_model(loaded).places(loaded.segments(columns))["word"].bad)
     assert np.corrcoef(*said)[0, 1] > 0.5

@@ -14,8 +14,7 @@ from features.resources.lexicon import Lexicon
 from features.storage.files import read_lines
 from features.text.tokenizer import Tokenizer
 from qe.data.table_rows import read_rows
-from qe.scoring.check import CHECKS, Checks, Knowledge, Pair
-from qe.scoring.flags import Flags, kinds_of
+from qe.scoring.checks import CHECKS, Checks, Flags, Knowledge, Pair, kinds_of
 from qe.scoring.jobs import score_file
 from qe.scoring.scorer import Options
 from tests.conftest import ROOT
@@ -64,7 +63,7 @@ def lexicon() -> Lexicon:
     ],
 )
 def test_one_kind(kind: str, source: str, target: str, words: tuple[str, ...]) -> None:
-    assert Flags.knowing(Knowledge(EN_DE)).words(source, target).get(kind, ()) == words
+    assert Flags.from_knowledge(Knowledge(EN_DE)).words(source, target).get(kind, ()) == words
 
 
 @pytest.mark.slow
@@ -77,7 +76,7 @@ def test_what_a_lexicon_adds(lexicon: Lexicon) -> None:
 
 
 def test_what_cannot_be_looked_for_is_said() -> None:
-    flags = Flags.knowing(Knowledge(("en", "fi")))
+    flags = Flags.from_knowledge(Knowledge(("en", "fi")))
     assert set(flags.checks) == {"numbers", "names", "ratio"}
     assert flags.lacking == {
         "negation": "no list of negators for fi (there are de, en, es, ro)",
@@ -88,10 +87,10 @@ def test_what_cannot_be_looked_for_is_said() -> None:
         Checks.make(Knowledge(EN_DE), {"number": {}})
 
 
-@pytest.mark.parametrize("kind", CHECKS.names)
+@pytest.mark.parametrize("kind", CHECKS)
 @pytest.mark.parametrize("pair", [("", ""), ("a", ""), ("", "a"), ("…", "‽"), ("e\u0301 \ud800", "\x00")])
 def test_every_check_takes_any_text(kind: str, pair: tuple[str, str], lexicon: Lexicon) -> None:
-    check = CHECKS.get(kind)(Knowledge(EN_DE, lexicon))
+    check = CHECKS[kind](Knowledge(EN_DE, lexicon))
     assert isinstance(check.words(Pair(*pair)), tuple)
 
 
@@ -113,9 +112,9 @@ def test_injected_errors_are_seen(shared_data: Callable[[str], Path], bench: Mod
     pairs = [(s, t) for s, t in zip(*sides, strict=True) if s.strip() and t.strip()]
     random.Random(0).shuffle(pairs)
     languages = ("ro", "en")
-    flags = Flags.knowing(Knowledge(languages, bench.lexicon_of(pairs[:16000], languages)))
+    flags = Flags.from_knowledge(Knowledge(languages, bench.lexicon_of(pairs[:16000], languages)))
     measured = bench.figures(flags, pairs[16000:16400], languages)
-    assert set(measured) == set(EXPECTED) == {n for n in CHECKS.names if CHECKS.get(n).flag is not None}
+    assert set(measured) == set(EXPECTED) == {n for n in CHECKS if CHECKS[n].flag is not None}
     for kind, (recall, alarms) in EXPECTED.items():
         assert measured[kind].recall >= recall and measured[kind].alarms <= alarms, (kind, measured[kind])
 

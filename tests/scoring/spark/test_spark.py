@@ -33,10 +33,9 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (pip install 'mt
 if shutil.which("java") is None:
     pytest.skip("no Java runtime (openjdk-17-jre-headless) is installed", allow_module_level=True)
 
-from qe.scoring.spark import ngrams
+from qe.scoring.spark import resources
 from qe.scoring.spark.scoring import ScoredTable, score_table
-from qe.scoring.spark.session import check_installed, on_loopback, spark_session
-from qe.scoring.spark.shipping import ship_folder, shipped
+from qe.scoring.spark.session import check_installed, on_loopback, ship_folder, shipped, spark_session
 from tests.scoring.test_word_level import word_models
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
@@ -447,13 +446,13 @@ def saved(counts: NgramCounts, path: Path) -> dict[str, bytes]:
 def test_ngrams_are_the_local_ones(
     order: int, words: int, texts: int, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ngrams, "SLICE", 700)
+    monkeypatch.setattr(resources, "SLICE", 700)
     generator = random.Random(order)
     vocabulary = ["<s>", "Ünï", "\U0001f600", *(f"w{i}" for i in range(words))]
     lists = [generator.choices(vocabulary, k=generator.randint(0, 30)) for _ in range(texts)]
     tokens = Tokens.from_lists(lists)
     expected = NgramCounts.from_tokens(tokens, order=order)
-    counted = ngrams.count(spark, tokens, order=order)
+    counted = resources.count(spark, tokens, order=order)
     assert counted.fingerprint == expected.fingerprint
     assert saved(counted, tmp_path / "spark") == saved(expected, tmp_path / "local")
 

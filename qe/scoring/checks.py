@@ -1,0 +1,436 @@
+"""Checks of pairs of texts: `qe filter` refuses pairs by them, `qe score --flags` reports what they find."""
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Final, Self
+
+import regex
+from rapidfuzz.fuzz import ratio
+from simplemma import in_target_language
+from simplemma.strategies.dictionaries.dictionary_factory import SUPPORTED_LANGUAGES
+
+from features.basics.errors import unknown_name
+from features.resources.lexicon import Lexicon
+from features.text.languages import NEGATORS
+from qe.display.numbers import percent
+from qe.models.model import Model
+
+_PART = "lexicon_source_to_target"
+_WORD = regex.compile(r"\p{L}[\p{L}\p{M}\p{N}]*(?:[-'’][\p{L}\p{M}\p{N}]+)*")
+_NAME = regex.compile(r"(?<=[\p{Ll}\p{N},;] )\p{Lu}[\p{L}\p{M}'’-]+")
+_NUMBER = regex.compile(r"\p{Nd}+(?:[.,'’\u00a0\u202f ]\p{Nd}{3}(?!\p{Nd}))*(?:[.,]\p{Nd}+)?")
+_JOINTS = regex.compile("[-'’]")  # tokenizers split words there
+_NOUN_CAPITALS = ("de", "lb")  # languages that write every noun with a capital
+_MIN_LETTERS = 4  # of words that a lexicon is asked about
+_MIN_TRANSLATION = 0.02  # t(target | source) of a translated name
+_MIN_SELF_TRANSLATION = 0.1  # t(word | itself) from which a word is its own translation
+
+
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """Languages (source, target) and an optional lexicon that checks may use."""
+
+    languages: tuple[str, str]
+    lexicon: Lexicon | None = None
+
+    @classmethod
+    def from_model(cls, model: Model) -> Self:
+        """The languages of a model, and its lexicon if it has one."""
+        bundle = model.bundle
+        part = bundle.part(_PART) if bundle is not None and _PART in bundle.manifest["parts"] else None
+        source, target = (tokenizer.language for tokenizer in model.tokenizers)
+        return cls((source, target), part if isinstance(part, Lexicon) else None)
+
+    def translates(self, source: str, target: str) -> float:
+        """t(target | source) of two words; 0 without a lexicon, and for words that it does not know."""
+        if self.lexicon is None:
+            return 0.0
+        pair = self.lexicon.source.lookup([source.lower()]), self.lexicon.target.lookup([target.lower()])
+        return float(self.lexicon.probability(*pair)[0])
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """A source text and its translation."""
+
+    source: str
+    target: str
+
+    @cached_property
+    def source_words(self) -> tuple[str, ...]:
+        return words_of(self.source)
+
+    @cached_property
+    def target_words(self) -> tuple[str, ...]:
+        return words_of(self.target)
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """The words of a text, in order; hyphens and apostrophes within words belong to them.
+
+    >>> words_of("L'État-major, 3 km: n'y va pas!")
+    ("L'État-major", 'km', "n'y", 'va', 'pas')
+    """
+    return tuple(_WORD.findall(text))
+
+
+def is_similar(word: str, candidate: str, minimum: float = 70.0) -> bool:
+    """Whether two words are spelt alike, case aside, so that one may be a form of the other.
+
+    >>> is_similar("Europe", "Europa"), is_similar("London", "Madrid")
+    (True, False)
+    """
+    return ratio(word.lower(), candidate.lower()) >= minimum
+
+
+@dataclass(frozen=True, eq=False)
+class Check(ABC):
+    """One thing that can be wrong with a pair; the fields of a check are its settings.
+
+    Attributes
+    ----------
+    flag : mapping of str to Any or None
+        Settings for `qe score --flags`; None: not a flag.
+    filters : bool
+        Whether `qe filter` runs it without `--with`.
+    cost : float
+        Microseconds per pair, roughly: `qe filter` runs cheap checks first.
+    """
+
+    flag: ClassVar[Mapping[str, Any] | None] = None
+    filters: ClassVar[bool] = False
+    cost: ClassVar[float] = 10.0
+
+    knowledge: Knowledge
+
+    @property
+    def lacks(self) -> str:
+        """Why the check cannot run with this knowledge; empty if it can."""
+        return ""
+
+    @abstractmethod
+    def words(self, pair: Pair) -> tuple[str, ...]:
+        """The words concerned, source words first, or one phrase; empty if nothing is wrong."""
+
+
+@dataclass(frozen=True, eq=False)
+class Copy(Check):
+    """The sides are at least `alike` percent equal by edit distance of characters, case aside.
+
+    A text without letters may be its own translation.
+    """
+
+    filters = True
+    cost = 3.0
+
+    alike: float = 90.0
+
+    def words(self, pair: Pair) -> tuple[str, ...]:
+        if not any(map(str.isalpha, pair.source)):
+            return ()
+        similarity = ratio(pair.source.lower(), pair.target.lower())
+        return (f"the sides are {percent(similarity / 100, 0)} alike",) if similarity >= self.alike else ()
+
+
+@dataclass(frozen=True, eq=False)
+class Length(Check):
+    """A side has fewer than `minimum` words or more than `maximum`, split at whitespace."""
+
+    filters = True
+    cost = 2.0
+
+    minimum: int = 1
+    maximum: int = 200
+
+    def words(self, pair: Pair) -> tuple[str, ...]:
+        for side, text in (("source", pair.source), ("target", pair.target)):
+            count = len(text.split())
+            if not self.minimum <= count <= self.maximum:
+                return (f"{count} words in the {side}",)
+        return ()
+
+
+@dataclass(frozen=True, eq=False)
+class Ratio(Check):
+    """One side has more than `maximum` times the characters of the other, and over `allowance` more."""
+
+    flag: ClassVar[Mapping[str, Any] | None] = {"maximum": 2.0, "allowance": 19}
+    filters = True
+    cost = 1.0
+
+    maximum: float = 2.5
+    allowance: int = 20
+
+    def words(self, pair: Pair) -> tuple[str, ...]:
+        source, target = len(pair.source.strip()), len(pair.target.strip())
+        shorter, longer = sorted((source, target))
+        if longer <= self.maximum * shorter or longer - shorter <= self.allowance:
+            return ()
+        return (f"{target} characters for {source}",)
+
+
+@dataclass(frozen=True, eq=False)
+class Language(Check):
+    """A side has too few words in the dictionary of its language, or more in that of the other side.
+
+    Dictionaries: simplemma.
+
+    Parameters
+    ----------
+    share : float, default=0.4
+        Minimum share of a side's words in its own dictionary.
+    margin : float, default=0.1
+        How much larger the share in the other dictionary may be.
+    minimum : int, default=4
+        Number of words that a side must have to be checked.
+    """
+
+    filters = True
+    cost = 150.0
+
+    share: float = 0.4
+    margin: float = 0.1
+    minimum: int = 4
+
+    @property
+    def lacks(self) -> str:
+        missing = [code for code in self.knowledge.languages if code not in SUPPORTED_LANGUAGES]
+        return f"no dictionary of {' and '.join(missing)}" if missing else ""
+
+    def words(self, pair: Pair) -> tuple[str, ...]:
+        languages = self.knowledge.languages
+        sides = (("source", pair.source, *languages), ("target", pair.target, *languages[::-1]))
+        for side, text, language, opposite in sides:
+            if len(text.split()) < self.minimum or not any(map(str.isalpha, text)):
+                continue
+            share = in_target_language(text, lang=language)
+            if share < self.share:
+                return (f"the {side} is not in '{language}' ({percent(share, 0)} of its words are known)",)
+            if language != opposite and in_target_language(text, lang=opposite) > share + self.margin:
+                return (f"the {side} is in '{opposite}'",)
+        return ()
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers(Check):
+    """More than `maximum` numbers are on one side only; separators do not count, number words are ignored."""
+
+    flag: ClassVar[Mapping[str, Any] | None] = {}
+    filters = True
+    cost = 6.0
+
+    maximum: int = 0
+
+    def words(self, pair: Pair) -> tuple[str, ...]:
+        source, target = numbers_of(pair.source), numbers_of(pair.target)
+        unmatched = (*_unmatched(source, target), *_unmatched(target, source))
+        return unmatched if len(unmatched) > self.maximum else ()
+
+
+def numbers_of(text: str) -> list[tuple[str, str]]:
+    """The digits of each number, and its text.
+
+    >>> numbers_of("1,250.5 of 12 000 in 2012-05-03")
+    [('12505', '1,250.5'), ('12000', '12 000'), ('2012', '2012'), ('05', '05'), ('03', '03')]
+    """
+    return [
+        ("".join(str(int(letter)) for letter in number if letter.isdecimal()), number)
+        for number in _NUMBER.findall(text)
+    ]
+
+
+def _unmatched(numbers: list[tuple[str, str]], opposite: list[tuple[str, str]]) -> list[str]:
+    remaining = Counter(digits for digits, _ in opposite)
+    unmatched = []
+    for digits, number in numbers:
+        if remaining[digits]:
+            remaining[digits] -= 1
+        else:
+            unmatched.append(number)
+    return unmatched
+
+
+class Names(Check):
+    """Capitalised words within a sentence that the other side has neither similar nor translated.
+
+    Skipped on the side of a language that writes all nouns with capitals, and for titles (capitals in more
+    than half of the words). A lexicon knows names that are translated.
+    """
+
+    flag: ClassVar[Mapping[str, Any] | None] = {}
+    cost = 60.0
+
+    def words(self, pair: Pair) -> tuple[str, ...]:
+        source, target = self.knowledge.languages
+        missing = () if source in _NOUN_CAPITALS else names_of(pair.source, pair.source_words)
+        added = () if target in _NOUN_CAPITALS else names_of(pair.target, pair.target_words)
+        return (
+            *(name for name in missing if not any(self._match(name, word) for word in pair.target_words)),
+            *(name for name in added if not any(self._match(word, name) for word in pair.source_words)),
+        )
+
+    def _match(self, source: str, target: str) -> bool:
+        return is_similar(source, target) or self.knowledge.translates(source, target) >= _MIN_TRANSLATION
+
+
+def names_of(text: str, words: tuple[str, ...]) -> tuple[str, ...]:
+    """Words with a capital after a word without one, a number or a comma; none in a title.
+
+    >>> text = "The talks were in London last year. He met Obama"
+    >>> names_of(text, tuple(text.split()))
+    ('London', 'Obama')
+    """
+    if 2 * sum(word[0].isupper() for word in words) > len(words):
+        return ()
+    return tuple(_NAME.findall(text))
+
+
+class Negation(Check):
+    """Negating words on the one side that has any; wrong if the other side paraphrases ("unable")."""
+
+    flag: ClassVar[Mapping[str, Any] | None] = {}
+    cost = 20.0
+
+    @property
+    def lacks(self) -> str:
+        missing = [code for code in self.knowledge.languages if code not in NEGATORS]
+        if not missing:
+            return ""
+        return f"no list of negators for {' and '.join(missing)} (there are {', '.join(NEGATORS)})"
+
+    def words(self, pair: Pair) -> tuple[str, ...]:
+        sides = zip((pair.source, pair.target), self.knowledge.languages, strict=True)
+        source, target = (negators(text, code) for text, code in sides)
+        return () if bool(source) == bool(target) else (*source, *target)
+
+
+def negators(text: str, language: str) -> tuple[str, ...]:
+    """The words of a text that negate.
+
+    >>> negators("Don't! I have no idea", "en"), negators("N-am văzut", "ro")
+    (("don't", 'no'), ('n',))
+    """
+    pattern = regex.compile(rf"(?<![\w'’])(?:{NEGATORS[language]})(?!\w|['’]\w)")
+    return tuple(pattern.findall(text.lower()))
+
+
+class _LexiconCheck(Check):
+    flag: ClassVar[Mapping[str, Any] | None] = {}
+    cost = 20.0
+
+    @property
+    def lacks(self) -> str:
+        return "" if self.knowledge.lexicon is not None else "no lexicon among the resources"
+
+
+class Untranslated(_LexiconCheck):
+    """Words without a capital, copied though the lexicon translates them otherwise."""
+
+    def words(self, pair: Pair) -> tuple[str, ...]:
+        copied = dict.fromkeys(word for word in pair.target_words if word in {*pair.source_words})
+        return tuple(word for word in copied if self._is_translatable(word))
+
+    def _is_translatable(self, word: str) -> bool:
+        lexicon = self.knowledge.lexicon
+        if lexicon is None or not word[0].islower() or len(word) < _MIN_LETTERS:
+            return False
+        known = int(lexicon.source.lookup([word])[0]) > 0
+        return known and self.knowledge.translates(word, word) < _MIN_SELF_TRANSLATION
+
+
+class Invented(_LexiconCheck):
+    """Words without a capital that the lexicon's corpus lacks and no source word resembles.
+
+    Does not find invented statements made of known words. With a small corpus, compounds and rare words are
+    reported as invented.
+    """
+
+    def words(self, pair: Pair) -> tuple[str, ...]:
+        candidates = dict.fromkeys(
+            word for word in pair.target_words if word[0].islower() and len(word) >= _MIN_LETTERS
+        )
+        return tuple(
+            word
+            for word in candidates
+            if self._is_unknown(word) and not any(is_similar(word, each, 75.0) for each in pair.source_words)
+        )
+
+    def _is_unknown(self, word: str) -> bool:
+        lexicon = self.knowledge.lexicon
+        if lexicon is None or lexicon.target.lookup([word.lower()])[0]:
+            return False
+        parts = [part for part in _JOINTS.split(word.lower()) if len(part) >= _MIN_LETTERS]
+        return not all(lexicon.target.lookup(parts)) if parts else False
+
+
+CHECKS: Final[Mapping[str, type[Check]]] = {
+    check.__name__.lower(): check
+    for check in (Copy, Invented, Language, Length, Names, Negation, Numbers, Ratio, Untranslated)
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Checks:
+    """Checks by name, in the order in which they run; `lacking` has the reasons why others cannot run."""
+
+    checks: Mapping[str, Check]
+    lacking: Mapping[str, str]
+
+    @classmethod
+    def make(cls, knowledge: Knowledge, settings: Mapping[str, Mapping[str, Any]]) -> Self:
+        """Make the checks that `settings` names, with these settings. Raises InputError for unknown names."""
+        checks = {}
+        for name, values in settings.items():
+            if name not in CHECKS:
+                raise unknown_name("check", name, CHECKS)
+            checks[name] = CHECKS[name](knowledge, **values)
+        lacking = {name: check.lacks for name, check in checks.items() if check.lacks}
+        return cls({name: check for name, check in checks.items() if name not in lacking}, lacking)
+
+    def words(self, source: str, target: str) -> dict[str, tuple[str, ...]]:
+        """Name -> the words concerned, for each check that finds something wrong."""
+        pair = Pair(source, target)
+        return {name: words for name, check in self.checks.items() if (words := check.words(pair))}
+
+    def first(self, source: str, target: str) -> tuple[str, str]:
+        """(name, words concerned) of the first check that finds something wrong; empty if none does."""
+        pair = Pair(source, target)
+        for name, check in self.checks.items():
+            if words := check.words(pair):
+                return name, ", ".join(words)
+        return "", ""
+
+
+class Flags(Checks):
+    """The checks that are flags; the text of a row's column `flags`."""
+
+    @classmethod
+    def from_model(cls, model: Model) -> Self:
+        """All flags, with the languages and the lexicon of a model."""
+        return cls.from_knowledge(Knowledge.from_model(model))
+
+    @classmethod
+    def from_knowledge(cls, knowledge: Knowledge) -> Self:
+        """All flags that this knowledge is enough for."""
+        return cls.make(
+            knowledge, {name: kind.flag for name, kind in CHECKS.items() if kind.flag is not None}
+        )
+
+    def text(self, source: str, target: str) -> str:
+        """Such as `negation: nicht; numbers: 15, 50`; empty if nothing is found."""
+        return "; ".join(f"{name}: {', '.join(words)}" for name, words in self.words(source, target).items())
+
+
+def kinds_of(text: str | None) -> tuple[str, ...]:
+    """The checks that `Flags.text` names.
+
+    >>> kinds_of("negation: nicht; numbers: 15, 50"), kinds_of(None)
+    (('negation', 'numbers'), ())
+    """
+    if not text:
+        return ()
+    parts = (part.partition(": ")[0] for part in text.split("; "))
+    return tuple(part for part in parts if part in CHECKS)

@@ -1,1 +1,0 @@
-"""Checks: one thing that can be wrong with a pair of texts a file."""
