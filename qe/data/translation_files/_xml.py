@@ -181,7 +181,7 @@ class Walk:
             raise InputError(
                 f"the entity {quoted(name)} is not one of XML",
                 location=place(),
-                remedy="entities are not expanded: write out what they stand for",
+                remedy="entities are not expanded: write their characters instead",
             )
 
         parser.StartElementHandler = start
@@ -251,7 +251,7 @@ class Place:
 
 
 def edits_of(notes: Sequence[tuple[Place, str]]) -> list[Edit]:
-    """Notes as edits; neighbours of one place stand in one frame."""
+    """Notes as edits; adjacent notes of one place share a frame."""
     return [
         Edit(place.start, place.end, "".join([place.frame[0], *(text for _, text in group), place.frame[1]]))
         for place, group in groupby(notes, key=lambda note: note[0])

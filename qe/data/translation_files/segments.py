@@ -41,7 +41,7 @@ def outside_of(unit: str, element: Element, location: object) -> InputError:
     return InputError(
         f"<{element.name}> lies outside of any <{unit}>, so that it would be lost",
         location=location,
-        remedy=f"let it lie in a <{unit}>",
+        remedy=f"move it into a <{unit}>",
     )
 
 
@@ -66,7 +66,7 @@ class Languages:
         return self.source if side == "source" else self.target
 
     def fit(self, tag: str, side: str) -> bool:
-        """Whether a tag of a file is of the language of a side."""
+        """Whether a tag of a file names the language of a side."""
         expected = self.tags.get(side)
         return tag.lower() == expected.lower() if expected else speaks(tag, self.wanted(side))
 
