@@ -494,7 +494,7 @@ def test_features_are_the_local_ones(spark: Any, demo_run: Any, tmp_path: Path) 
 BAD: dict[str, tuple[str, bytes, str]] = {
     "no column": ("x.tsv", b"source\tother\na\tb\n", "needs the column 'target'"),
     "empty": ("x.tsv", b"", "is empty"),
-    "column twice": ("x.tsv", b"source\ttarget\tsource\n", "more than once"),
+    "column twice": ("x.tsv", b"source\ttarget\tsource\n", "occurs twice"),
     "not UTF-8": ("x.jsonl", b'{"source": "\xe9", "target": "b"}\n', "not UTF-8 .byte 0xe9"),
     "record of two lines": ("x.csv", b'source,target\n"a\nb",c\n', "row 1: not a CSV record on one line"),
     "damaged gzip": ("x.jsonl.gz", gzip.compress(b'{"source": "a"}\n' * 2000)[:-20], "Spark could not read"),
