@@ -114,13 +114,13 @@ class PhraseTableFeatures(Extractor):
 
 def _known_share(matches: Matches, side: str, n: int) -> FloatArray:
     own = matches.sides[side]
-    return own.share(own.known, n)
+    return own.share(own.has_phrase, n)
 
 
 def _matching_of_known(matches: Matches, side: str) -> FloatArray:
     own = matches.sides[side]
     matching = segment_sum(own.matching.sum(axis=1), own.tokens.offsets)
-    return ratio(matching, segment_sum(own.known.sum(axis=1), own.tokens.offsets))
+    return ratio(matching, segment_sum(own.has_phrase.sum(axis=1), own.tokens.offsets))
 
 
 def _phrase_length(matches: Matches, side: str) -> FloatArray:

@@ -66,7 +66,7 @@ class SourceWordQuality(TwoSides, WordLevelExtractor):
         if not len(segments.source_tokens.ids):
             raise InputError("quality of source words is learned from source words, but there are none")
         prepared = self._prepared(segments, labels)
-        sides = prepared._sides(segments, own=True)
+        sides = prepared._sides(segments, is_training=True)
         bad = prepared._bad_source(segments, labels, sides.links)
         model = TokenModel.fit(
             sides.source.inputs, bad, sides.source.segment, rounds=self.rounds, seed=self.seed

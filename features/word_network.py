@@ -158,6 +158,6 @@ class WordNetwork(TwoSides):
 
     def _by_name(self, segments: Segments, *, own: bool = False) -> tuple[dict[str, Side], Links | None]:
         if self.sides == "target":
-            return {"target": self._target_side(segments, own=own)}, None
-        both = self._sides(segments, own=own)
+            return {"target": self._target_side(segments, is_training=own)}, None
+        both = self._sides(segments, is_training=own)
         return {"target": both.target, "source": both.source}, both.links

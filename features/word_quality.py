@@ -247,8 +247,8 @@ class WordQuality(Knowing, ResourceLookup, WordLevelExtractor):
         )
         if self._extension is None:  # nothing was learned yet: what anybody knows of the words
             return table
-        table = self._extension.extended(table, segments, self.aligner, own=self._learning)
-        return self._with_knowledge(table, segments, own=self._learning)
+        table = self._extension.extended(table, segments, self.aligner, is_training=self._learning)
+        return self._with_knowledge(table, segments, is_training=self._learning)
 
 
 def _segment(offsets: NDArray[np.int64]) -> NDArray[np.int64]:

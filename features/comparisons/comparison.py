@@ -42,19 +42,21 @@ _OF_BACK_TRANSLATIONS = {
 
 @dataclass(frozen=True, eq=False)
 class TextComparison:
-    """Two columns of lower-cased tokens: `text` is examined, `other` plays the reference."""
+    """Two columns of lower-cased tokens: `text` is examined, `other_tokens` plays the reference."""
 
     text: Tokens
-    other: Tokens
+    other_tokens: Tokens
 
     @cached_property
     def ids(self) -> list[NDArray[np.int32]]:
-        return common_ids(self.text, self.other)
+        return common_ids(self.text, self.other_tokens)
 
     @cached_property
     def matched(self) -> FloatArray:
         """(n, 4) n-grams of the text that the other has, each as often as the other has it."""
-        return _matches((self.ids[0], self.text.offsets), (self.ids[1], self.other.offsets), WORD_ORDER)
+        return _matches(
+            (self.ids[0], self.text.offsets), (self.ids[1], self.other_tokens.offsets), WORD_ORDER
+        )
 
     def ngrams(self, tokens: Tokens) -> NDArray[np.int64]:
         """(n, 4) n-grams of a side."""
@@ -68,12 +70,14 @@ class TextComparison:
     @cached_property
     def recall(self) -> FloatArray:
         """(n, 4), NaN if the other has no n-gram of the order."""
-        return ratio(self.matched, self.ngrams(self.other))
+        return ratio(self.matched, self.ngrams(self.other_tokens))
 
     @cached_property
     def lines(self) -> list[list[str]]:
         """Both sides as tokens joined by blanks."""
-        return [[" ".join(side.words(i)) for i in range(len(side))] for side in (self.text, self.other)]
+        return [
+            [" ".join(side.words(i)) for i in range(len(side))] for side in (self.text, self.other_tokens)
+        ]
 
     @property
     def bleu(self) -> FloatArray:
@@ -82,33 +86,33 @@ class TextComparison:
     @property
     def brevity_penalty(self) -> FloatArray:
         """(n,) min(1, exp(1 - tokens of the other / tokens of the text)); NaN if the text is empty."""
-        return np.exp(np.minimum(0.0, 1 - ratio(self.other.lengths, self.text.lengths)))
+        return np.exp(np.minimum(0.0, 1 - ratio(self.other_tokens.lengths, self.text.lengths)))
 
     @property
     def chrf(self) -> FloatArray:
         """(n,) F-score over the character n-gram orders that both sides have; 0 without matches."""
-        sides = [_characters(side) for side in (self.text, self.other)]
+        sides = [_characters(side) for side in (self.text, self.other_tokens)]
         matched = _matches(sides[0], sides[1], CHARACTER_ORDER)
-        left, right = (ngram_counts(np.diff(offsets), CHARACTER_ORDER) for _, offsets in sides)
-        both = (left > 0) & (right > 0)
+        left_text, right = (ngram_counts(np.diff(offsets), CHARACTER_ORDER) for _, offsets in sides)
+        both = (left_text > 0) & (right > 0)
         orders = both.sum(axis=1)
-        precision = ratio(np.where(both, ratio(matched, left), 0).sum(axis=1), orders)
+        precision = ratio(np.where(both, ratio(matched, left_text), 0).sum(axis=1), orders)
         recall = ratio(np.where(both, ratio(matched, right), 0).sum(axis=1), orders)
         score = ratio((1 + BETA**2) * precision * recall, BETA**2 * precision + recall)
         return np.where(precision + recall > 0, score, 0.0)
 
     @property
     def ter(self) -> FloatArray:
-        return ter(self.text, self.other).rates
+        return ter(self.text, self.other_tokens).rates
 
     @cached_property
     def word_edits(self) -> FloatArray:
-        sides = (self.text, self.other)
-        left, right = (
+        sides = (self.text, self.other_tokens)
+        left_text, right = (
             [line.tolist() for line in np.split(ids, side.offsets[1:-1])] if len(side) else []
             for ids, side in zip(self.ids, sides, strict=True)
         )
-        return _edits(left, right)
+        return _edits(left_text, right)
 
     @cached_property
     def character_edits(self) -> FloatArray:
@@ -116,7 +120,7 @@ class TextComparison:
 
     @property
     def word_distance(self) -> FloatArray:
-        return ratio(self.word_edits, np.maximum(self.text.lengths, self.other.lengths))
+        return ratio(self.word_edits, np.maximum(self.text.lengths, self.other_tokens.lengths))
 
     @property
     def character_distance(self) -> FloatArray:
@@ -144,11 +148,11 @@ def smoothed_precision(matched: FloatArray, total: NDArray[np.int64]) -> FloatAr
 
 
 def _matches(
-    left: tuple[NDArray[np.int32], NDArray[np.int64]],
+    left_text: tuple[NDArray[np.int32], NDArray[np.int64]],
     right: tuple[NDArray[np.int32], NDArray[np.int64]],
     order: int,
 ) -> FloatArray:
-    return segment_counts(matched_ngrams(left, [right], order), left[1])
+    return segment_counts(matched_ngrams(left_text, [right], order), left_text[1])
 
 
 def _characters(tokens: Tokens) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -161,15 +165,15 @@ def _characters(tokens: Tokens) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
 
 
 def _edits(
-    left: Sequence[Sequence[int]] | Sequence[str], right: Sequence[Sequence[int]] | Sequence[str]
+    left_text: Sequence[Sequence[int]] | Sequence[str], right: Sequence[Sequence[int]] | Sequence[str]
 ) -> FloatArray:
     from rapidfuzz.distance import Levenshtein
 
-    return np.array([Levenshtein.distance(a, b) for a, b in zip(left, right, strict=True)], np.float64)
+    return np.array([Levenshtein.distance(a, b) for a, b in zip(left_text, right, strict=True)], np.float64)
 
 
-def _order(n: int, which: str, compared: TextComparison) -> FloatArray:
-    values: FloatArray = getattr(compared, which)[:, n - 1]
+def _order(n: int, side: str, compared: TextComparison) -> FloatArray:
+    values: FloatArray = getattr(compared, side)[:, n - 1]
     return values
 
 
@@ -241,14 +245,14 @@ COLUMNS: tuple[Column[TextComparison], ...] = (
         "words of the second text that the text lacks",
         _OWN,
         "tokens",
-        lambda c: c.other.lengths - c.matched[:, 0],
+        lambda c: c.other_tokens.lengths - c.matched[:, 0],
     ),
     Column(
         "length_ratio",
         "tokens, text by second text",
         _OWN,
         "ratio",
-        lambda c: ratio(c.text.lengths, c.other.lengths),
+        lambda c: ratio(c.text.lengths, c.other_tokens.lengths),
     ),
 )
 
@@ -299,8 +303,8 @@ class SecondTranslation(Extractor):
         """The text examined and the second one."""
 
     def extract(self, segments: Segments) -> FloatArray:
-        text, other = self.texts(segments)
-        compared = TextComparison(text.lower(), other.lower())
+        text, other_tokens = self.texts(segments)
+        compared = TextComparison(text.lower(), other_tokens.lower())
         values = block(self.columns, compared)
-        values[(text.lengths == 0) | (other.lengths == 0)] = np.nan
+        values[(text.lengths == 0) | (other_tokens.lengths == 0)] = np.nan
         return values

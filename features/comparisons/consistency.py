@@ -76,7 +76,7 @@ class Consistency:
     phrases: tuple[Repeated, ...]
 
     @classmethod
-    def of(
+    def from_segments(
         cls,
         source: Tokens,
         target: Tokens,
@@ -152,11 +152,11 @@ class _Texts:
     function_words: int
 
     @cached_property
-    def left(self) -> NDArray[np.int32]:
+    def source_phrases(self) -> NDArray[np.int32]:
         return self.table.phrases(self.source, "source")
 
     @cached_property
-    def right(self) -> NDArray[np.int32]:
+    def target_phrases(self) -> NDArray[np.int32]:
         return self.table.phrases(self.target, "target")
 
     @cached_property
@@ -171,10 +171,10 @@ class _Texts:
         offsets = self.source.offsets
         for segment in range(len(self.source)):
             start = offsets[segment]
-            for place, column in np.argwhere(self.left[start : offsets[segment + 1]] >= 0).tolist():
+            for place, column in np.argwhere(self.source_phrases[start : offsets[segment + 1]] >= 0).tolist():
                 first, words = start + place, column + 1
                 if self.source_content[first : first + words].any():
-                    yield segment, place, words, int(self.left[first, column])
+                    yield segment, place, words, int(self.source_phrases[first, column])
 
     def occurrence(self, phrase: int, segment: int, first: int, words: int) -> Occurrence:
         span = self._span(segment, first, words)
@@ -193,10 +193,10 @@ class _Texts:
         return int(self.target.offsets[segment]) + begin, last - begin + 1
 
     def _translates(self, phrase: int, first: int, words: int) -> bool:
-        if words > self.right.shape[1]:
+        if words > self.target_phrases.shape[1]:
             return False
         low, high = self.table.offsets[phrase], self.table.offsets[phrase + 1]
-        return bool((self.table.target[low:high] == self.right[first, words - 1]).any())
+        return bool((self.table.target[low:high] == self.target_phrases[first, words - 1]).any())
 
     def _content(self, first: int, words: int) -> tuple[str, ...]:
         places = range(first, first + words)
@@ -213,8 +213,8 @@ def content_words(tokens: Tokens, vocabulary: Vocabulary, function_words: int = 
     return np.asarray(words[lowered.ids] & ~frequent, np.bool_)
 
 
-def _percent(part: int, whole: int) -> float:
-    return 100 * part / whole if whole else float("nan")
+def _percent(part: int, total: int) -> float:
+    return 100 * part / total if total else float("nan")
 
 
 def _mean(values: Sequence[int]) -> float:

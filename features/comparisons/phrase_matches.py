@@ -28,7 +28,7 @@ class MatchedSide:
     """
 
     tokens: Tokens
-    known: NDArray[np.bool_]
+    has_phrase: NDArray[np.bool_]
     best: FloatArray
 
     @property
@@ -43,7 +43,7 @@ class MatchedSide:
     @cached_property
     def known_phrases(self) -> FloatArray:
         """Fewest known phrases (or single unknown words) that make up each segment."""
-        return _segmented(self.tokens, np.where(self.known, 0.0, -np.inf))[0]
+        return _segmented(self.tokens, np.where(self.has_phrase, 0.0, -np.inf))[0]
 
     @cached_property
     def cover(self) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -63,12 +63,12 @@ class Matches:
     def sides(self) -> dict[str, MatchedSide]:
         """`source` and `target`."""
         source, target = self.source, self.target
-        left, right = self.table.phrases(source, "source"), self.table.phrases(target, "target")
-        left_best, right_best = np.full(left.shape, -np.inf), np.full(right.shape, -np.inf)
+        left_phrases, right = self.table.phrases(source, "source"), self.table.phrases(target, "target")
+        left_best, right_best = np.full(left_phrases.shape, -np.inf), np.full(right.shape, -np.inf)
         _match(
             source.offsets,
             target.offsets,
-            left,
+            left_phrases,
             right,
             self.table.offsets,
             self.table.target,
@@ -78,7 +78,7 @@ class Matches:
             right_best,
         )
         return {
-            "source": MatchedSide(source, _padded(left >= 0, False), _padded(left_best, -np.inf)),
+            "source": MatchedSide(source, _padded(left_phrases >= 0, False), _padded(left_best, -np.inf)),
             "target": MatchedSide(target, _padded(right >= 0, False), _padded(right_best, -np.inf)),
         }
 
@@ -90,8 +90,8 @@ class Matches:
         """
         rows = self.table.phrases(self.source, "source")
         distinct, places = np.unique(rows, return_inverse=True)
-        known = np.array([self._translations(int(row)) for row in distinct], np.float64).reshape(-1, 2)
-        each = known[places.reshape(rows.shape)].sum(axis=1)
+        has_phrase = np.array([self._translations(int(row)) for row in distinct], np.float64).reshape(-1, 2)
+        each = has_phrase[places.reshape(rows.shape)].sum(axis=1)
         number, words = (segment_sum(column, self.source.offsets) for column in each.T)
         return number, words
 
@@ -114,47 +114,57 @@ def _padded(values: NDArray[Any], missing: Any) -> NDArray[Any]:
 
 @numba.njit(cache=True, nogil=True)
 def _match(
-    source_offsets: Any, target_offsets: Any, left: Any, right: Any, offsets: Any, columns: Any,
+    source_offsets: Any, target_offsets: Any, left_phrases: Any, right: Any, offsets: Any, columns: Any,
     forward: Any, backward: Any, left_best: Any, right_best: Any,
 ) -> None:  # fmt: skip
     marks = np.zeros(_MARKS, np.bool_)
     for k in range(len(source_offsets) - 1):
-        there = right[target_offsets[k] : target_offsets[k + 1]].ravel()
-        order = np.argsort(there)
-        there = there[order]
-        first = np.searchsorted(there, 0)
-        marks[there[first:] & (_MARKS - 1)] = True
-        best = right_best[target_offsets[k] : target_offsets[k + 1]].reshape(len(there))
+        phrases_there = right[target_offsets[k] : target_offsets[k + 1]].ravel()
+        order = np.argsort(phrases_there)
+        phrases_there = phrases_there[order]
+        first = np.searchsorted(phrases_there, 0)
+        marks[phrases_there[first:] & (_MARKS - 1)] = True
+        best = right_best[target_offsets[k] : target_offsets[k + 1]].reshape(len(phrases_there))
         for i in range(source_offsets[k], source_offsets[k + 1]):
-            for n in range(left.shape[1]):
-                row = left[i, n]
+            for n in range(left_phrases.shape[1]):
+                row = left_phrases[i, n]
                 if row < 0:
                     continue
                 low, end = offsets[row], offsets[row + 1]
-                if end - low > _SHORT * (len(there) - first):
+                if end - low > _SHORT * (len(phrases_there) - first):
                     _match_long(
-                        there, first, order, columns, low, end, forward, backward, left_best[i], n, best
+                        phrases_there,
+                        first,
+                        order,
+                        columns,
+                        low,
+                        end,
+                        forward,
+                        backward,
+                        left_best[i],
+                        n,
+                        best,
                     )
                     continue
                 for e in range(low, end):
                     if marks[columns[e] & (_MARKS - 1)]:
-                        place = np.searchsorted(there, columns[e])
-                        while place < len(there) and there[place] == columns[e]:
+                        place = np.searchsorted(phrases_there, columns[e])
+                        while place < len(phrases_there) and phrases_there[place] == columns[e]:
                             _keep(forward, backward, e, left_best[i], n, best, order[place])
                             place += 1
-        marks[there[first:] & (_MARKS - 1)] = False
+        marks[phrases_there[first:] & (_MARKS - 1)] = False
 
 
 @numba.njit(cache=True, nogil=True)
 def _match_long(
-    there: Any, first: int, order: Any, columns: Any, low: int, end: int, forward: Any, backward: Any,
+    phrases_there: Any, first: int, order: Any, columns: Any, low: int, end: int, forward: Any, backward: Any,
     left_best: Any, n: int, best: Any,
 ) -> None:  # fmt: skip
-    for place in range(first, len(there)):
-        low = _first_at_least(columns, low, end, there[place])
+    for place in range(first, len(phrases_there)):
+        low = _lower_bound(columns, low, end, phrases_there[place])
         if low == end:
             break
-        if columns[low] == there[place]:
+        if columns[low] == phrases_there[place]:
             _keep(forward, backward, low, left_best, n, best, order[place])
 
 
@@ -165,7 +175,7 @@ def _keep(forward: Any, backward: Any, e: int, left_best: Any, n: int, best: Any
 
 
 @numba.njit(cache=True, nogil=True)
-def _first_at_least(columns: Any, low: Any, high: Any, wanted: Any) -> Any:
+def _lower_bound(columns: Any, low: Any, high: Any, wanted: Any) -> Any:
     step = 1
     while low + step < high and columns[low + step] < wanted:
         low += step

@@ -58,14 +58,14 @@ class EncoderFolder:
         """Raises InputError if there is none."""
         return self._first(PLACES, TOKENIZER)
 
-    def _first(self, places: tuple[str, ...], what: str) -> str:
+    def _first(self, places: tuple[str, ...], required: str) -> str:
         if not self.path.is_dir():
             raise InputError("no such folder with an encoder", location=self.path, remedy="check the path")
         for place in places:
             if (self.path / place).is_file():
                 return place
         raise InputError(
-            f"the folder of an encoder holds {what}, but this one does not",
+            f"the folder of an encoder holds {required}, but this one does not",
             location=self.path,
             remedy="export the encoder as docs/encoders.md says",
         )

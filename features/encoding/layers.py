@@ -30,7 +30,7 @@ def layer_outputs(weights: Path) -> tuple[str, ...]:
         mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as mapped,
         memoryview(mapped) as content,
     ):
-        normalised = [name for graph in _of(content, _GRAPH) for name in _normalised(graph)]
+        normalised = [name for graph in _values_of(content, _GRAPH) for name in _normalised(graph)]
     if len(normalised) < 3 or len(normalised) % 2 == 0:
         raise InputError(
             f"the layers of this encoder cannot be told apart: it has {len(normalised)} normalisations, and "
@@ -48,11 +48,11 @@ def with_outputs(weights: Path, names: Sequence[str]) -> bytes:
 
 
 def _normalised(graph: memoryview) -> Iterator[str]:
-    for node in _of(graph, _NODE):
+    for node in _values_of(graph, _NODE):
         parts = dict(reversed(list(fields(node))))  # the first of several results
         if bytes(parts.get(_OPERATION, b"")) == _NORMALISATION:
             yield str(parts[_RESULT], "utf-8")
 
 
-def _of(content: memoryview, field: int) -> Iterator[memoryview]:
+def _values_of(content: memoryview, field: int) -> Iterator[memoryview]:
     return (value for number, value in fields(content) if number == field)

@@ -49,18 +49,18 @@ class OnnxEncoder:
     Texts of equally many tokens are read together, and none is padded: no text changes another's vector. An
     encoder that quantizes while it runs takes one scale for all that it reads at once: it reads text by text.
 
-    given   the inputs it takes
-    tokens  the output with vectors of tokens; None if there is none
-    whole   the output with vectors of texts; None to pool those of tokens
-    layers  values behind inner layers that are pooled, too
-    batch   texts that are read together at most
+    input_names  the inputs it takes
+    tokens       the output with vectors of tokens; None if there is none
+    text_output  the output with vectors of texts; None to pool those of tokens
+    layers       values behind inner layers that are pooled, too
+    batch        texts that are read together at most
     """
 
     session: Any
     tokenizer: Any
-    given: tuple[str, ...]
+    input_names: tuple[str, ...]
     tokens: str | None
-    whole: str | None
+    text_output: str | None
     layers: tuple[str, ...]
     pooling: Pooling
     batch: int
@@ -92,16 +92,16 @@ class OnnxEncoder:
         if _quantizes(weights):
             batch = 1
         with damage_reported("the encoder", weights, REMEDY):
-            given = tuple(entry.name for entry in session.get_inputs())
-            if "input_ids" not in given or set(given) - set(INPUTS):
-                raise Damaged(f"it takes {', '.join(given)}; an encoder takes {', '.join(INPUTS)}")
+            input_names = tuple(entry.name for entry in session.get_inputs())
+            if "input_ids" not in input_names or set(input_names) - set(INPUTS):
+                raise Damaged(f"it takes {', '.join(input_names)}; an encoder takes {', '.join(INPUTS)}")
             tokens, of_text = _outputs(session, inner)
         return cls(
             session=session,
             tokenizer=loaded,
-            given=given,
+            input_names=input_names,
             tokens=tokens,
-            whole=None if pooling and tokens else of_text,
+            text_output=None if pooling and tokens else of_text,
             layers=inner,
             pooling=pooling or "mean",
             batch=batch,
@@ -128,7 +128,7 @@ class OnnxEncoder:
         outputs = self._outputs(pieces) if content.size else {}
         states = outputs.get(self.tokens)
         normed = None if states is None else units(states)
-        pooled = outputs.get(self.whole) if self.whole else _pooled(states, self.pooling)
+        pooled = outputs.get(self.text_output) if self.text_output else _pooled(states, self.pooling)
         inner = [_pooled(outputs.get(name), self.pooling) for name in self.layers]
         if pooled is not None and any(each is not None and each.shape != pooled.shape for each in inner):
             raise Damaged("its layers have other dimensions than its output for texts: leave `layers` out")
@@ -148,9 +148,9 @@ class OnnxEncoder:
         if ids.shape == (1, 1):  # products with a single row are computed, and round, in another way
             ids, types = np.repeat(ids, 2, axis=0), np.repeat(types, 2, axis=0)
         feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": types}
-        asked = (self.whole, self.tokens, *self.layers)
+        asked = (self.text_output, self.tokens, *self.layers)
         wanted = list(dict.fromkeys(name for name in asked if name is not None))
-        values = self.session.run(wanted, {name: feed[name] for name in self.given})
+        values = self.session.run(wanted, {name: feed[name] for name in self.input_names})
         return {
             name: np.asarray(value[:rows], np.float32) for name, value in zip(wanted, values, strict=True)
         }

@@ -11,31 +11,31 @@ _FIXED: Final = {_EIGHT: 8, _FOUR: 4}
 
 def fields(content: memoryview) -> Iterator[tuple[int, memoryview]]:
     """Number and bytes of every field that holds bytes; numbers are passed over. Raises Damaged."""
-    at = 0
-    while at < len(content):
-        tag, at = _varint(content, at)
+    values_at = 0
+    while values_at < len(content):
+        tag, values_at = _varint(content, values_at)
         kind = tag & 7
         if kind == _VARINT:
-            _, at = _varint(content, at)
+            _, values_at = _varint(content, values_at)
         elif kind in _FIXED:
-            at += _FIXED[kind]
+            values_at += _FIXED[kind]
         elif kind == _BYTES:
-            size, at = _varint(content, at)
-            yield tag >> 3, content[at : at + size]
-            at += size
+            size, values_at = _varint(content, values_at)
+            yield tag >> 3, content[values_at : values_at + size]
+            values_at += size
         else:
             raise Damaged("no model of ONNX")
-    if at > len(content):
+    if values_at > len(content):
         raise Damaged("it ends too early")
 
 
-def _varint(content: memoryview, at: int) -> tuple[int, int]:
+def _varint(content: memoryview, values_at: int) -> tuple[int, int]:
     value = shift = 0
-    while at < len(content) and shift < 64:
-        byte = content[at]
-        value, at, shift = value | (byte & 127) << shift, at + 1, shift + 7
+    while values_at < len(content) and shift < 64:
+        byte = content[values_at]
+        value, values_at, shift = value | (byte & 127) << shift, values_at + 1, shift + 7
         if byte < 128:
-            return value, at
+            return value, values_at
     raise Damaged("it ends too early")
 
 

@@ -28,10 +28,10 @@ class WordStates:
 
     encoder: TextEncoder
     prompt: str
-    _known: dict[_Key, NDArray[np.float16]] = field(default_factory=dict, repr=False)
+    _cached: dict[_Key, NDArray[np.float16]] = field(default_factory=dict, repr=False)
     _numbers: int = 0
 
-    def of(self, texts: tuple[str, ...], tokens: Tokens) -> Floats:
+    def word_states(self, texts: tuple[str, ...], tokens: Tokens) -> Floats:
         """(n_tokens, d) states of length 1 of the words of texts; NaN of a word without subword.
 
         d is 0 if the encoder gives no vectors of tokens, or knows none of these.
@@ -43,14 +43,14 @@ class WordStates:
         return np.concatenate([np.empty((0, width), np.float16), *filled]).astype(np.float32)
 
     def _chunk(self, keys: list[_Key]) -> list[NDArray[np.float16]]:
-        new = [key for key in dict.fromkeys(keys) if key not in self._known]
+        new = [key for key in dict.fromkeys(keys) if key not in self._cached]
         encoded = self.encoder.encode([text for text, _ in new], self.prompt) if new else []
         states = {key: _state(*key, each) for key, each in zip(new, encoded, strict=True)}
-        result = [states[key] if key in states else self._known[key] for key in keys]
+        result = [states[key] if key in states else self._cached[key] for key in keys]
         size = sum(state.size for state in states.values())
         if self._numbers + size > _LIMIT:
-            self._known, self._numbers = {}, 0
-        self._known |= states
+            self._cached, self._numbers = {}, 0
+        self._cached |= states
         self._numbers += size
         return result
 

@@ -10,7 +10,7 @@ from features.decoder_output.means import SubwordMeans
 from features.decoder_output.tokens import DecoderTokens, Marker
 from features.resources.aligner import Aligner
 from features.word_level.decoder_words import with_decoder
-from features.word_level.knowledge import LearnedKnowledge, Seen
+from features.word_level.knowledge import DescribedSegments, LearnedKnowledge
 from features.word_level.optional import DECODER
 from features.word_level.tokens import TokenTable
 
@@ -32,17 +32,19 @@ class DecoderKnowledge(LearnedKnowledge):
         return DECODER
 
     def fit(self, segments: Segments, aligner: Aligner) -> Self:
-        return self._with(SubwordMeans.fit(DecoderTokens.from_segments(segments, self.marker)))
+        return self._fitted(SubwordMeans.fit(DecoderTokens.from_segments(segments, self.marker)))
 
-    def extended(self, table: TokenTable, seen: Seen) -> TokenTable:
-        decoder = DecoderTokens.from_segments(seen.segments, self.marker)
-        return with_decoder(table, seen.segments, decoder, self._learned, own=seen.own)
+    def extended(self, table: TokenTable, described: DescribedSegments) -> TokenTable:
+        decoder = DecoderTokens.from_segments(described.segments, self.marker)
+        return with_decoder(
+            table, described.segments, decoder, self._learned, is_training=described.is_training
+        )
 
     def save(self, path: Path) -> None:
         self._learned.save(path)
 
     def restore(self, path: Path) -> Self:
-        return self._with(SubwordMeans.load(path))
+        return self._fitted(SubwordMeans.load(path))
 
     @property
     def _learned(self) -> SubwordMeans:
@@ -50,7 +52,7 @@ class DecoderKnowledge(LearnedKnowledge):
             raise InputError("knowledge of the decoder must be fitted first", remedy="train a model with it")
         return self._means
 
-    def _with(self, means: SubwordMeans) -> Self:
+    def _fitted(self, means: SubwordMeans) -> Self:
         made = replace(self)
         vars(made)["_means"] = means
         return made

@@ -23,7 +23,7 @@ from features.resources.aligner import Aligner
 from features.storage.files import digest
 from features.text.tokens import Tokens
 from features.word_level.columns import Columns, shifted, spread
-from features.word_level.knowledge import LearnedKnowledge, Seen
+from features.word_level.knowledge import DescribedSegments, LearnedKnowledge
 from features.word_level.links import aligned_links
 from features.word_level.tokens import TokenTable
 
@@ -73,10 +73,10 @@ class EncoderKnowledge(LearnedKnowledge):
                 some[kind].append(rows[first::step])
             first = (first - len(states.target)) % step
         learned = {kind: fit_pca(_defined(rows), self.components, 0) for kind, rows in some.items()}
-        return self._with(_projections=learned)
+        return self._changed(_projections=learned)
 
-    def extended(self, table: TokenTable, seen: Seen) -> TokenTable:
-        blocks = _States.blocks(self._words, seen.segments, seen.aligner)
+    def extended(self, table: TokenTable, described: DescribedSegments) -> TokenTable:
+        blocks = _States.blocks(self._words, described.segments, described.aligner)
         parts = [{**_cosines(states), **self._components(states)} for states in blocks]
         words = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         return table.with_columns(words, table.beside_gaps({name: words[name] for name in _OF_GAPS}))
@@ -88,7 +88,7 @@ class EncoderKnowledge(LearnedKnowledge):
 
     def restore(self, path: Path) -> Self:
         loaded = {kind: Projection.load(path / kind, self.components) for kind in _KINDS}
-        return self._with(_projections=loaded, _loaded=_Loaded(), _copy=path / _FOLDER)
+        return self._changed(_projections=loaded, _loaded=_Loaded(), _copy=path / _FOLDER)
 
     @property
     def _folder(self) -> EncoderFolder:
@@ -107,7 +107,7 @@ class EncoderKnowledge(LearnedKnowledge):
         return self._loaded.states
 
     def _words(self, texts: tuple[str, ...], tokens: Tokens) -> Floats:
-        return self._states.of(tuple(map(as_read, texts)) if self.normalise else texts, tokens)
+        return self._states.word_states(tuple(map(as_read, texts)) if self.normalise else texts, tokens)
 
     def _components(self, states: "_States") -> Columns:
         columns: Columns = {}
@@ -116,7 +116,7 @@ class EncoderKnowledge(LearnedKnowledge):
             columns |= {f"encoder_{kind}_{k + 1}": values[:, k] for k in range(self.components)}
         return columns
 
-    def _with(self, **fields: Any) -> Self:
+    def _changed(self, **fields: Any) -> Self:
         made = copy(self)
         vars(made).update(fields)
         return made

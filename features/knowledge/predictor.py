@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from features.resources.predictor import Predictor
-from features.word_level.knowledge import Seen, TokenKnowledge
+from features.word_level.knowledge import DescribedSegments, TokenKnowledge
 from features.word_level.predicted import with_predictions
 from features.word_level.tokens import TokenTable
 
@@ -14,5 +14,5 @@ class PredictorKnowledge(TokenKnowledge):
 
     predictor: Predictor
 
-    def extended(self, table: TokenTable, seen: Seen) -> TokenTable:
-        return with_predictions(table, seen.segments, seen.aligner, self.predictor)
+    def extended(self, table: TokenTable, described: DescribedSegments) -> TokenTable:
+        return with_predictions(table, described.segments, described.aligner, self.predictor)

@@ -7,7 +7,7 @@ import numpy as np
 
 from features.learned.synthetic_word_quality import SyntheticWordQuality
 from features.word_level.columns import Columns, Floats, shifted
-from features.word_level.knowledge import Seen, TokenKnowledge
+from features.word_level.knowledge import DescribedSegments, TokenKnowledge
 from features.word_level.pooling import Parameters
 from features.word_level.scaling import Matrix
 from features.word_level.tokens import TokenTable
@@ -24,7 +24,7 @@ class PretrainedKnowledge(TokenKnowledge):
 
     synthetic_word_quality: SyntheticWordQuality
 
-    def extended(self, table: TokenTable, seen: Seen) -> TokenTable:
+    def extended(self, table: TokenTable, described: DescribedSegments) -> TokenTable:
         words, gaps = map(_log_odds, self.synthetic_word_quality.probabilities(table))
         of_words: Columns = {
             "synthetic": words,

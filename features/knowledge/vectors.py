@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from features.resources.predictor import Predictor
-from features.word_level.knowledge import Seen, TokenKnowledge
+from features.word_level.knowledge import DescribedSegments, TokenKnowledge
 from features.word_level.predicted import predicted
 from features.word_level.tokens import TokenTable
 
@@ -19,8 +19,8 @@ class VectorsKnowledge(TokenKnowledge):
 
     predictor: Predictor
 
-    def extended(self, table: TokenTable, seen: Seen) -> TokenTable:
-        said = predicted(seen.segments, seen.aligner, self.predictor)
-        vectors = self.predictor.evidence(seen.segments.target_tokens, said)
+    def extended(self, table: TokenTable, described: DescribedSegments) -> TokenTable:
+        said = predicted(described.segments, described.aligner, self.predictor)
+        vectors = self.predictor.evidence(described.segments.target_tokens, said)
         names = (f"predicted_vector_{k}" for k in range(vectors.shape[1]))
         return replace(table, word_names=(*table.word_names, *names), words=np.hstack([table.words, vectors]))

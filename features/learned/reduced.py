@@ -16,7 +16,7 @@ from features.text.corpus import ParallelCorpus
 def reduced(
     corpus: ParallelCorpus,
     names: Sequence[str],
-    whole: Mapping[str, Resource],
+    whole_corpus_resources: Mapping[str, Resource],
     scratch: Path | None,
     progress: Progress,
 ) -> Iterator[dict[str, Any]]:
@@ -24,7 +24,7 @@ def reduced(
 
     The folder lies in `scratch`; None: in TMPDIR.
 
-    whole  parts that are there already, and stand in the place of what would be built
+    whole_corpus_resources  parts that are not built but taken from the whole corpus
     """
     with TemporaryDirectory(prefix="qe-held-out-", dir=scratch) as folder:
         made = bundle.build(
@@ -32,12 +32,12 @@ def reduced(
             Path(folder) / "bundle",
             names,
             progress=progress,
-            builders={name: _given(resource) for name, resource in whole.items()},
+            builders={name: _reused(resource) for name, resource in whole_corpus_resources.items()},
         )
         yield {name: made.part(name) for name in names}
 
 
-def _given(resource: Resource) -> Callable[..., Resource]:
+def _reused(resource: Resource) -> Callable[..., Resource]:
     def make(corpus: ParallelCorpus, progress: Progress = silent, **settings: Any) -> Resource:
         return resource
 

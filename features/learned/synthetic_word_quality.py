@@ -28,9 +28,9 @@ from features.word_level.keys import Keys
 from features.word_level.model import Inputs, TokenModel
 from features.word_level.synthetic import (
     Examples,
-    chosen,
     examples,
     segment_of,
+    selected_columns,
     shared_columns,
     shared_keys,
 )
@@ -61,14 +61,15 @@ class SyntheticWordQualityBuilder(Builder):
 
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "SyntheticWordQuality":
         """Raises InputError if fewer than 50 pairs of ordinary length can be held out."""
-        left, held_out = split_pairs(corpus, self.pairs, self.share, self.seed)
-        if len(held_out) < _LEAST:
+        remaining_rows, held_out_rows = split_pairs(corpus, self.pairs, self.share, self.seed)
+        if len(held_out_rows) < _LEAST:
             raise InputError(
                 f"quality of words is learned from {_LEAST} held-out sentence pairs or more, but of "
-                f"{len(corpus)} pairs only {len(held_out)} could be held out (5 to 45 words, not repeated)",
+                f"{len(corpus)} pairs only {len(held_out_rows)} could be held out "
+                "(5 to 45 words, not repeated)",
                 remedy="give a parallel corpus of some 170 pairs or more, or leave out what needs this",
             )
-        examples = self._examples(corpus, left, held_out, progress)
+        examples = self._examples(corpus, remaining_rows, held_out_rows, progress)
         table, bad = examples.table, examples.bad
         columns = shared_columns(table.word_names), shared_columns(table.gap_names)
         inputs = (
@@ -93,7 +94,7 @@ class SyntheticWordQualityBuilder(Builder):
                 learned.append(one)
                 progress(stage, len(learned), len(jobs))
         words, gaps, target, source = learned
-        counts = {"held_out": len(held_out), "words": len(bad.words), "bad_words": int(bad.words.sum())}
+        counts = {"held_out": len(held_out_rows), "words": len(bad.words), "bad_words": int(bad.words.sum())}
         return SyntheticWordQuality(
             words,
             gaps,
@@ -106,16 +107,16 @@ class SyntheticWordQualityBuilder(Builder):
     def _examples(
         self,
         corpus: ParallelCorpus,
-        left: NDArray[np.int64],
-        held_out: NDArray[np.int64],
+        remaining_rows: NDArray[np.int64],
+        held_out_rows: NDArray[np.int64],
         progress: Progress,
     ) -> Examples:
-        report = _named(progress)
+        report = _prefixed_report(progress)
         names = [field.name for field in fields(TokenResources)]
         whole: dict[str, Any] = {name: getattr(self, name) for name in bundle.resource_parameters(type(self))}
         needed = [name for name in names if name not in whole]
-        with reduced(corpus.take(left), needed, whole, self.scratch, report) as made:
-            return examples(corpus.take(held_out), TokenResources(**whole, **made), report)
+        with reduced(corpus.take(remaining_rows), needed, whole, self.scratch, report) as made:
+            return examples(corpus.take(held_out_rows), TokenResources(**whole, **made), report)
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,9 +186,9 @@ class SyntheticWordQuality(Resource):
         )
 
 
-def _named(progress: Progress) -> Progress:
-    def report(stage: str, done: int, total: int | None) -> None:
-        progress(f"synthetic word quality: {stage}", done, total)
+def _prefixed_report(progress: Progress) -> Progress:
+    def report(stage: str, completed: int, total: int | None) -> None:
+        progress(f"synthetic word quality: {stage}", completed, total)
 
     return report
 
@@ -199,6 +200,6 @@ def _inputs(
     keys: Mapping[str, Keys],
     wanted_keys: Any,
 ) -> Inputs:
-    columns = chosen(values, names, wanted)
+    columns = selected_columns(values, names, wanted)
     chosen_keys = {name: keys[name] for name in keys if name in wanted_keys}
     return Inputs(columns, chosen_keys, np.empty((len(columns), 0), np.float32))

@@ -44,7 +44,7 @@ class TranslatedCorpusBuilder(Builder):
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "TranslatedCorpus":
         """Raises InputError if fewer than 50 pairs of ordinary length can be held out."""
         parts = held_out_in_turn(corpus, self.pairs, self.groups, self.seed)
-        total, done = sum(len(rows) for _, rows in parts), 0
+        total, completed = sum(len(rows) for _, rows in parts), 0
         if total < _LEAST:
             raise InputError(
                 f"machine and human text are compared on {_LEAST} sentence pairs or more, but of "
@@ -54,15 +54,15 @@ class TranslatedCorpusBuilder(Builder):
         machine = TokensBuilder()
         for number, (left, rows) in enumerate(parts, start=1):
             stage = f"translated corpus, group {number} of {len(parts)}"
-            report = _named(progress, stage)
+            report = _prefixed_report(progress, stage)
             with reduced(
                 corpus.take(left), _DECODED_BY, {"aligner": self.aligner}, self.scratch, report
             ) as made:
                 for low in range(0, len(rows), _BATCH):
                     source = corpus.source.take(rows[low : low + _BATCH])
                     machine.add(decode(source, made["phrase_table"], made["target_lm"]).tokens)
-                    done += len(source)
-                    progress(f"{stage}: translating", done, total)
+                    completed += len(source)
+                    progress(f"{stage}: translating", completed, total)
         rows = np.concatenate([rows for _, rows in parts])
         return TranslatedCorpus(
             rows,
@@ -105,8 +105,8 @@ class TranslatedCorpus(Resource):
                 raise Damaged(f"{len(tokens)} texts of `{name}` for {len(self.rows)} rows")
 
 
-def _named(progress: Progress, what: str) -> Progress:
-    def report(stage: str, done: int, total: int | None) -> None:
-        progress(f"{what}: {stage}", done, total)
+def _prefixed_report(progress: Progress, stage_name: str) -> Progress:
+    def report(stage: str, completed: int, total: int | None) -> None:
+        progress(f"{stage_name}: {stage}", completed, total)
 
     return report

@@ -110,22 +110,22 @@ def _format(
         room += 2 * _NUMBER_WIDTH + order + 3
         for word in path:
             room += spans[word + 1] - spans[word]
-    buffer, at = np.empty(room, np.uint8), 0
+    buffer, position = np.empty(room, np.uint8), 0
     for node in range(low, high):
         _words_of(node, words, parents, path)
-        at = _put_number(buffer, at, log10[node])
+        position = _put_number(buffer, position, log10[node])
         for k in range(order):
-            buffer[at] = 9 if k == 0 else 32  # TAB, blank
-            at += 1
+            buffer[position] = 9 if k == 0 else 32  # TAB, blank
+            position += 1
             for j in range(spans[path[k]], spans[path[k] + 1]):
-                buffer[at] = text[j]
-                at += 1
+                buffer[position] = text[j]
+                position += 1
         if len(backoff):
-            buffer[at] = 9
-            at = _put_number(buffer, at + 1, backoff[node])
-        buffer[at] = 10
-        at += 1
-    return buffer, at
+            buffer[position] = 9
+            position = _put_number(buffer, position + 1, backoff[node])
+        buffer[position] = 10
+        position += 1
+    return buffer, position
 
 
 @numba.njit(cache=True, nogil=True)
@@ -136,25 +136,25 @@ def _words_of(node: int, words: Ints, parents: Ints, path: NDArray[np.int64]) ->
 
 
 @numba.njit(cache=True, nogil=True)
-def _put_number(buffer: Bytes, at: int, value: float) -> int:
+def _put_number(buffer: Bytes, position: int, value: float) -> int:
     scaled = np.int64(np.rint(abs(np.float64(value)) * 1e6))
     if value < 0 and scaled > 0:
-        buffer[at] = 45
-        at += 1
+        buffer[position] = 45
+        position += 1
     whole, rest = scaled // 1_000_000, scaled % 1_000_000
     power = 1
     while power * 10 <= whole:
         power *= 10
     while power > 0:
-        buffer[at] = 48 + whole // power % 10
-        at, power = at + 1, power // 10
+        buffer[position] = 48 + whole // power % 10
+        position, power = position + 1, power // 10
     if rest:
-        buffer[at] = 46
-        at, power = at + 1, 100_000
+        buffer[position] = 46
+        position, power = position + 1, 100_000
         while power > 0:
-            buffer[at] = 48 + rest // power % 10
-            at, power = at + 1, power // 10
-    return at
+            buffer[position] = 48 + rest // power % 10
+            position, power = position + 1, power // 10
+    return position
 
 
 def read_arpa(path: Path) -> Arpa:
@@ -256,12 +256,14 @@ class _Sections:
             raise InputError(f"the word '{word}' of an n-gram is no unigram", location=self.path)
         return ids
 
-    def _check(self, frame: pd.DataFrame, order: int, bad: NDArray[np.bool_], what: str, remedy: str) -> None:
+    def _check(
+        self, frame: pd.DataFrame, order: int, bad: NDArray[np.bool_], problem: str, remedy: str
+    ) -> None:
         if bad.any():
             row = frame.iloc[int(np.argmax(bad))]
             ngram = " ".join(str(row[f"w{k}"]) for k in range(order))
             raise InputError(
-                f"the n-gram '{ngram}' cannot be used: {what}", location=self.path, remedy=remedy
+                f"the n-gram '{ngram}' cannot be used: {problem}", location=self.path, remedy=remedy
             )
 
     def _section(self, order: int) -> pd.DataFrame:

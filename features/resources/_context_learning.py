@@ -31,7 +31,7 @@ def learned(
     beginning: Mapping[str, Singles],
     contexts: Ints,
     words: Ints,
-    own: int,
+    target_slots: int,
     *,
     epochs: int,
     seed: int,
@@ -39,33 +39,33 @@ def learned(
 ) -> dict[str, Singles]:
     """Trains a network that tells (n,) words from (n, slots) contexts; its arrays.
 
-    `own` of the slots are of the target.
+    `target_slots` of the slots are of the target.
     """
-    learning = Learning({name: np.array(value) for name, value in beginning.items()}, own)
+    learning = Learning({name: np.array(value) for name, value in beginning.items()}, target_slots)
     rng = np.random.default_rng(seed)
     batches = -(-len(words) // _BATCH)
-    steps, done = epochs * batches, 0
+    steps, completed = epochs * batches, 0
     # Batches are small: threads of BLAS would only wait for each other.
     with threadpool_limits(1, "blas"), ThreadPoolExecutor(min(_PIECES, cores())) as pool:
         for _ in range(epochs):
             order = rng.permutation(len(words))
             for first in range(0, len(words), _BATCH):
                 rows = np.sort(order[first : first + _BATCH])
-                learning.step(contexts[rows], words[rows], _rate(done, steps), rng, pool.map)
-                done += 1
-                if done % 200 == 0:
-                    report(done, steps)
+                learning.step(contexts[rows], words[rows], _rate(completed, steps), rng, pool.map)
+                completed += 1
+                if completed % 200 == 0:
+                    report(completed, steps)
     return learning.parameters
 
 
-def _rate(done: int, steps: int) -> float:
+def _rate(completed: int, steps: int) -> float:
     rising = min(_RISING, steps // 10 + 1)
-    return _RATE * min((done + 1) / rising, 1) * (1 - done / steps)
+    return _RATE * min((completed + 1) / rising, 1) * (1 - completed / steps)
 
 
-def inputs_of(target: Singles, source: Singles, contexts: Ints, own: int) -> Singles:
+def inputs_of(target: Singles, source: Singles, contexts: Ints, target_slots: int) -> Singles:
     """(n, slots * d) the vectors of the words of each context, one after the other."""
-    left, right = target[contexts[:, :own]], source[contexts[:, own:]]
+    left, right = target[contexts[:, :target_slots]], source[contexts[:, target_slots:]]
     return np.concatenate([left, right], axis=1).reshape(len(contexts), -1)
 
 
@@ -77,7 +77,7 @@ class Learning:
     """
 
     parameters: dict[str, Singles]
-    own: int
+    target_slots: int
     squares: dict[str, Singles] = field(init=False)
     _corrections: Singles = field(init=False)  # log of how often a batch draws each word
     _places: dict[str, Ints] = field(init=False)  # of rows among those of a batch; -1: none
@@ -96,12 +96,12 @@ class Learning:
     ) -> None:
         """Learns from one batch, whose pieces `apply` works on."""
         shape = len(words), len(self.parameters["hidden_bias"])
-        kept = (rng.random(shape, np.float32) >= _DROPPED) / np.float32(1 - _DROPPED)
+        mask = (rng.random(shape, np.float32) >= _DROPPED) / np.float32(1 - _DROPPED)
         sampled = _sample(rng, len(self.parameters["output"]))
 
         def piece(rows: NDArray[np.int64]) -> Gradients:
-            own = kept[rows].astype(np.float32)
-            return self.gradients(contexts[rows], words[rows], sampled, own, len(words))
+            target_slots = mask[rows].astype(np.float32)
+            return self.gradients(contexts[rows], words[rows], sampled, target_slots, len(words))
 
         pieces = list(apply(piece, np.array_split(np.arange(len(words)), _PIECES)))
         for name in pieces[0]:
@@ -117,7 +117,7 @@ class Learning:
             rows, values = (np.concatenate(column) for column in zip(*pieces, strict=True))
             _descend_rows(_wide(p), _wide(squares), rows, _wide(values), self._places[name], rate)
 
-    def gradients(self, contexts: Ints, words: Ints, sampled: Ints, kept: Singles, size: int) -> Gradients:
+    def gradients(self, contexts: Ints, words: Ints, sampled: Ints, mask: Singles, size: int) -> Gradients:
         """Gradients of the summed loss of n words over the `size` of the batch.
 
         The loss of a word is that of a softmax over it and the (m,) `sampled` words but itself, whose logits
@@ -125,40 +125,42 @@ class Learning:
 
         Source: Jean et al. 2015, section 3.
         """
-        p, own = self.parameters, self.own
-        inputs = inputs_of(p["target"], p["source"], contexts, own)
+        p, target_slots = self.parameters, self.target_slots
+        inputs = inputs_of(p["target"], p["source"], contexts, target_slots)
         active = np.maximum(inputs @ p["hidden"] + p["hidden_bias"], 0)
-        error, back, output = self._told_apart(active * kept, words, sampled, size)
-        hidden = back * kept * (active > 0)
+        error, back, output = self._softmax_gradients(active * mask, words, sampled, size)
+        hidden = back * mask * (active > 0)
         vectors = (hidden @ p["hidden"].T).reshape(*contexts.shape, -1)
         ids, width = np.concatenate([words, sampled]), vectors.shape[2]
-        left, right = (vectors[:, part].reshape(-1, width) for part in (slice(own), slice(own, None)))
+        left, right = (
+            vectors[:, part].reshape(-1, width) for part in (slice(target_slots), slice(target_slots, None))
+        )
         return {
             "hidden": (None, inputs.T @ hidden),
             "hidden_bias": (None, hidden.sum(axis=0)),
             "output": (ids, output),
             "output_bias": (ids, error),
-            "target": (contexts[:, :own].ravel(), left),
-            "source": (contexts[:, own:].ravel(), right),
+            "target": (contexts[:, :target_slots].ravel(), left),
+            "source": (contexts[:, target_slots:].ravel(), right),
         }
 
-    def _told_apart(
+    def _softmax_gradients(
         self, units: Singles, words: Ints, sampled: Ints, size: int
     ) -> tuple[Singles, Singles, Singles]:
         vectors, biases = self.parameters["output"], self.parameters["output_bias"] - self._corrections
         right, others = vectors[words], vectors[sampled]
-        own = np.einsum("ij,ij->i", units, right) + biases[words]
+        target_slots = np.einsum("ij,ij->i", units, right) + biases[words]
         rest = units @ others.T
         rest += biases[sampled]
         places = np.minimum(np.searchsorted(sampled, words), len(sampled) - 1)
         (same,) = np.nonzero(sampled[places] == words)
         rest[same, places[same]] = -np.inf
-        highest = np.maximum(own, rest.max(axis=1))
-        own = np.exp(own - highest)
+        highest = np.maximum(target_slots, rest.max(axis=1))
+        target_slots = np.exp(target_slots - highest)
         rest -= highest[:, None]
         np.exp(rest, out=rest)
-        total = (own + rest.sum(axis=1)) * np.float32(size)
-        wrong, weight = own / total - np.float32(1 / size), 1 / total
+        total = (target_slots + rest.sum(axis=1)) * np.float32(size)
+        wrong, weight = target_slots / total - np.float32(1 / size), 1 / total
         back = wrong[:, None] * right + weight[:, None] * (rest @ others)
         output = np.concatenate([wrong[:, None] * units, rest.T @ (weight[:, None] * units)])
         return np.concatenate([wrong, weight @ rest]), back, output

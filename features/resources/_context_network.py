@@ -52,18 +52,18 @@ class ContextNetwork:
         return cls(**{name: _normal(rng, shape, scale) for name, (shape, scale) in shapes.items()})
 
     def trained(
-        self, contexts: Ints, words: Ints, own: int, *, epochs: int, seed: int, report: Report
+        self, contexts: Ints, words: Ints, target_slots: int, *, epochs: int, seed: int, report: Report
     ) -> "ContextNetwork":
-        """Learns the (n,) words from their (n, slots) contexts, of which `own` are of the target."""
-        arrays = learned(vars(self), contexts, words, own, epochs=epochs, seed=seed, report=report)
+        """Learns the (n,) words from their (n, slots) contexts, of which `target_slots` are of the target."""
+        arrays = learned(vars(self), contexts, words, target_slots, epochs=epochs, seed=seed, report=report)
         return ContextNetwork(**arrays)
 
-    def units(self, contexts: Ints, own: int) -> Singles:
+    def units(self, contexts: Ints, target_slots: int) -> Singles:
         """(n, h) hidden units; a row does not depend on the others."""
         result = np.empty((len(contexts), len(self.hidden_bias)), np.float32)
         weights = self.hidden.astype(np.float64)
         for first in range(0, len(contexts), _ROWS):
-            inputs = inputs_of(self.target, self.source, contexts[first : first + _ROWS], own)
+            inputs = inputs_of(self.target, self.source, contexts[first : first + _ROWS], target_slots)
             result[first : first + _ROWS] = np.maximum(row_products(inputs, weights) + self.hidden_bias, 0)
         return result
 
@@ -94,8 +94,8 @@ class ContextNetwork:
             row_products(units[first:end], weights, logits[: end - first])
             for row in range(first, end, _TOGETHER):
                 last = min(row + _TOGETHER, end)
-                own = logits[row - first : last - first] + self.output_bias
-                result[row:last] = _summaries(own, words[row:last])
+                target_slots = logits[row - first : last - first] + self.output_bias
+                result[row:last] = _summaries(target_slots, words[row:last])
         return result
 
 
@@ -104,10 +104,12 @@ def _summaries(logits: FloatArray, words: Ints) -> FloatArray:
     shifted = logits - highest
     raised = np.exp(shifted)
     total = raised.sum(axis=1)
-    own = np.take_along_axis(shifted, words[:, None].astype(np.int64), axis=1)
+    target_slots = np.take_along_axis(shifted, words[:, None].astype(np.int64), axis=1)
     entropy = np.log(total) - (raised * shifted).sum(axis=1) / total
-    above = (shifted > own).sum(axis=1)
-    return np.column_stack([own[:, 0] - np.log(total), np.log1p(above), -own[:, 0], entropy])
+    above = (shifted > target_slots).sum(axis=1)
+    return np.column_stack(
+        [target_slots[:, 0] - np.log(total), np.log1p(above), -target_slots[:, 0], entropy]
+    )
 
 
 def _normal(rng: np.random.Generator, shape: Any, scale: float) -> Singles:

@@ -46,7 +46,7 @@ class Encoded:
 
 
 def train(
-    given: Encoded, words: Encoded, null: int, iterations: int, report: Callable[[int], None]
+    given_words: Encoded, words: Encoded, null: int, iterations: int, report: Callable[[int], None]
 ) -> tuple[SparseTable, list[float]]:
     """t(word|given word or NULL) by EM from a uniform start, and log-likelihoods.
 
@@ -59,11 +59,11 @@ def train(
     so the new row is normalised at once and added to the denominators of the next. No cell of the
     corpus is ever stored, only the table itself and two numbers per token.
     """
-    postings, sentences = _postings(given, null)
+    postings, sentences = _postings(given_words, null)
     lengths = np.diff(words.offsets)
     ranges = _balanced(postings, sentences, lengths)
     table = _empty_table(postings, sentences, words, ranges)
-    alignments = np.repeat(np.diff(given.offsets) + 1, lengths).astype(np.float64)
+    alignments = np.repeat(np.diff(given_words.offsets) + 1, lengths).astype(np.float64)
     words_there = len(np.unique(words.ids))
     denominators = alignments / words_there
     table.values[:] = 1.0 / words_there
@@ -75,13 +75,13 @@ def train(
     return table, likelihoods
 
 
-def _postings(given: Encoded, null: int) -> tuple[Longs, Ints]:
-    n = len(given.offsets) - 1
-    counts = np.bincount(given.ids, minlength=given.size)
+def _postings(given_words: Encoded, null: int) -> tuple[Longs, Ints]:
+    n = len(given_words.offsets) - 1
+    counts = np.bincount(given_words.ids, minlength=given_words.size)
     counts[null] += n
     offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
     sentences = np.empty(offsets[-1], np.int32)
-    _fill_postings(given.ids, given.offsets, offsets[:-1].copy(), sentences, null)
+    _fill_postings(given_words.ids, given_words.offsets, offsets[:-1].copy(), sentences, null)
     return offsets, sentences
 
 

@@ -83,7 +83,7 @@ def estimate(tables: list[OrderTable], prune: bool = False) -> Estimate:
     `prune` drops n-grams of order 3 and more that occur once; their mass goes to their backoff. What
     stays is closed: contexts and suffixes occur at least as often as what they are part of.
     """
-    kept = [_kept(table, order, prune) for order, table in enumerate(tables, start=1)]
+    retained = [_retained(table, order, prune) for order, table in enumerate(tables, start=1)]
     lower = np.full(1, 1 / (len(tables[0].words) - 1))  # uniform, without <s>
     probabilities: list[NDArray[np.float32]] = []
     backoffs: list[NDArray[np.float32]] = []
@@ -94,19 +94,21 @@ def estimate(tables: list[OrderTable], prune: bool = False) -> Estimate:
             adjusted[BOS] = 0  # <s> is never predicted
         rule = discounts(_counts_of_counts(adjusted))
         suffix = table.suffix if order > 1 else np.zeros(len(adjusted), np.int32)
-        p, gamma = _interpolated(table.first, adjusted, kept[order - 1], suffix, np.array(rule.values), lower)
+        p, gamma = _interpolated(
+            table.first, adjusted, retained[order - 1], suffix, np.array(rule.values), lower
+        )
         if order > 1:
-            backoffs.append(_log10(gamma, kept[order - 2]))
-        probabilities.append(_log10(p, kept[order - 1]))
+            backoffs.append(_log10(gamma, retained[order - 2]))
+        probabilities.append(_log10(p, retained[order - 1]))
         rules.append(rule)
         lower = p
     probabilities[0][BOS] = -99.0  # the convention of ARPA files for "never predicted"
-    trie = Trie.from_levels(_pruned(tables, kept))
+    trie = Trie.from_levels(_pruned(tables, retained))
     backoff = np.concatenate(backoffs) if backoffs else np.empty(0, np.float32)
     return Estimate(trie, np.concatenate(probabilities), backoff, tuple(rules))
 
 
-def _kept(table: OrderTable, order: int, prune: bool) -> NDArray[np.bool_]:
+def _retained(table: OrderTable, order: int, prune: bool) -> NDArray[np.bool_]:
     return table.counts > 1 if prune and order >= 3 else np.ones(len(table.words), np.bool_)
 
 
@@ -128,12 +130,12 @@ def _counts_of_counts(counts: Ints) -> tuple[int, int, int, int]:
 
 
 def _interpolated(
-    first: Ints, counts: Ints, kept: NDArray[np.bool_], suffix: Ints, discount: Floats, lower: Floats
+    first: Ints, counts: Ints, retained: NDArray[np.bool_], suffix: Ints, discount: Floats, lower: Floats
 ) -> tuple[Floats, Floats]:
     p, gamma = np.empty(len(counts), np.float64), np.ones(len(first) - 1, np.float64)
 
     def work(contexts: tuple[int, int]) -> None:
-        _interpolate(*contexts, first, counts, kept, suffix, discount, lower, p, gamma)
+        _interpolate(*contexts, first, counts, retained, suffix, discount, lower, p, gamma)
 
     apply_to_each(work, even_ranges(np.diff(first), _SMALLEST))
     return p, gamma
@@ -145,7 +147,7 @@ def _interpolate(
     high: int,
     first: Ints,
     counts: Ints,
-    kept: NDArray[np.bool_],
+    retained: NDArray[np.bool_],
     suffix: Ints,
     discount: Floats,
     lower: Floats,
@@ -156,7 +158,7 @@ def _interpolate(
         total, left = 0.0, 0.0
         for g in range(first[context], first[context + 1]):
             total += counts[g]
-            if not kept[g]:
+            if not retained[g]:
                 left += counts[g]
             elif counts[g] > 0:
                 left += discount[min(counts[g], 3) - 1]
@@ -167,18 +169,18 @@ def _interpolate(
             p[g] = own / max(total, 1.0) + gamma[context] * lower[suffix[g]]
 
 
-def _log10(values: Floats, kept: NDArray[np.bool_]) -> NDArray[np.float32]:
+def _log10(values: Floats, retained: NDArray[np.bool_]) -> NDArray[np.float32]:
     parts = side_by_side(
-        lambda part: np.log10(values[slice(*part)][kept[slice(*part)]]).astype(np.float32),
+        lambda part: np.log10(values[slice(*part)][retained[slice(*part)]]).astype(np.float32),
         [(low, low + _SMALLEST) for low in range(0, len(values), _SMALLEST)],
     )
     return np.concatenate([np.empty(0, np.float32), *parts])
 
 
-def _pruned(tables: list[OrderTable], kept: list[NDArray[np.bool_]]) -> list[tuple[Ints, Ints]]:
+def _pruned(tables: list[OrderTable], retained: list[NDArray[np.bool_]]) -> list[tuple[Ints, Ints]]:
     levels = [(tables[0].words, tables[0].first)]
     for k in range(1, len(tables)):
-        table, stays, contexts = tables[k], kept[k], kept[k - 1]
+        table, stays, contexts = tables[k], retained[k], retained[k - 1]
         if stays.all() and contexts.all():
             levels.append((table.words, table.first))
             continue

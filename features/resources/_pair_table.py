@@ -32,7 +32,7 @@ class PairTable:
         """(entries,) the source word of each entry."""
         return np.repeat(np.arange(len(self.offsets) - 1, dtype=np.int32), np.diff(self.offsets))
 
-    def kept(self, keep: NDArray[np.bool_]) -> "PairTable":
+    def filtered(self, keep: NDArray[np.bool_]) -> "PairTable":
         """Only the entries of the mask."""
         before = np.concatenate(([0], np.cumsum(keep)))
         return PairTable(

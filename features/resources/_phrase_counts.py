@@ -78,7 +78,7 @@ def _counted(text: AlignedText, longest: int, minimum: int, progress: Progress) 
     bits, sizes = _sizes(text, longest, blocks)
     counted: list[Entries] = []
     for low, high in _passes(sizes.sum(axis=0)):
-        pairs, ends = _dealt(text, longest, blocks, bits, low, sizes[:, low:high])
+        pairs, ends = _partitioned(text, longest, blocks, bits, low, sizes[:, low:high])
 
         def count(part: tuple[int, int], pairs: PhrasePairs = pairs) -> Entries:
             return _entries(text, pairs, slice(*part), minimum)
@@ -117,7 +117,7 @@ def _passes(sizes: Longs) -> Iterator[tuple[int, int]]:
     yield first, len(sizes)
 
 
-def _dealt(
+def _partitioned(
     text: AlignedText, longest: int, blocks: list[tuple[int, int]], bits: int, low: int, sizes: Longs
 ) -> tuple[PhrasePairs, Longs]:
     ends = np.cumsum(sizes.sum(axis=0))
@@ -156,7 +156,7 @@ def _entries(text: AlignedText, pairs: PhrasePairs, part: slice, minimum: int) -
 
 @numba.njit(cache=True, nogil=True)
 def _fill(
-    source: Any, source_weights: Any, target: Any, target_weights: Any, firsts: Any, others: Any,
+    source: Any, source_weights: Any, target: Any, target_weights: Any, firsts: Any, target_firsts: Any,
     shapes: Any, sources: Any, targets: Any, counts: Any, forwards: Any, backwards: Any,
 ) -> None:  # fmt: skip
     run, n = 0, 0
@@ -167,7 +167,7 @@ def _fill(
                 _add(a, _U0, run, backward, backward, sources, targets, counts, forwards, backwards)
             run, n = 0, shapes[e] >> 8
             a, backward = weighted_key(source, source_weights, firsts[e], n)
-        b, forward = weighted_key(target, target_weights, others[e], shapes[e] & 255)
+        b, forward = weighted_key(target, target_weights, target_firsts[e], shapes[e] & 255)
         _add(a, b, 1, forward, backward, sources, targets, counts, forwards, backwards)
         run += 1
     if run:

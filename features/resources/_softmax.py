@@ -30,7 +30,7 @@ def _highest(logits: Any, bias: Any, parts: Any) -> Any:
 
 
 @numba.njit(cache=True, nogil=True, fastmath=_MATH)
-def _sums(logits: Any, highest: Any, own: Any, parts: Any, powers: Any) -> Any:
+def _sums(logits: Any, highest: Any, own_logit: Any, parts: Any, powers: Any) -> Any:
     scales = powers.view(np.float32)
     total, weighted, above = 0.0, 0.0, 0
     for first in range(0, len(logits), len(parts)):
@@ -48,7 +48,7 @@ def _sums(logits: Any, highest: Any, own: Any, parts: Any, powers: Any) -> Any:
             raised = parts[j] * scales[j]
             e += raised
             xe += raised * (some[j] - highest)
-            more += np.int32(some[j] > own)
+            more += np.int32(some[j] > own_logit)
         total += e
         weighted += xe
         above += more
@@ -68,9 +68,9 @@ def summarise(logits: Any, bias: Any, words: Any, result: Any) -> None:
     parts, powers = np.empty(_TOGETHER, np.float32), np.empty(_TOGETHER, np.int32)
     for row in range(len(words)):
         highest = _highest(logits[row], bias, parts)
-        own = logits[row, words[row]]
-        total, weighted, above = _sums(logits[row], highest, own, parts, powers)
-        result[row, 0] = own - highest - math.log(total)
+        own_logit = logits[row, words[row]]
+        total, weighted, above = _sums(logits[row], highest, own_logit, parts, powers)
+        result[row, 0] = own_logit - highest - math.log(total)
         result[row, 1] = math.log1p(above)
-        result[row, 2] = highest - own
+        result[row, 2] = highest - own_logit
         result[row, 3] = math.log(total) - weighted / total

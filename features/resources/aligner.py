@@ -211,31 +211,31 @@ class Aligner(Resource):
 
     def _encode(self, source: Tokens, target: Tokens) -> "_Pairs":
         prefix = int(self.settings["prefix"])
-        left, right = _shortened(source, prefix), _shortened(target, prefix)
+        left_tokens, right = _shortened(source, prefix), _shortened(target, prefix)
         sides = (
-            _ibm1.Encoded(left.ids_in(self.source), left.offsets, len(self.source)),
+            _ibm1.Encoded(left_tokens.ids_in(self.source), left_tokens.offsets, len(self.source)),
             _ibm1.Encoded(right.ids_in(self.target), right.offsets, len(self.target)),
         )
-        return _Pairs(*sides, *_common_ids(left, right))
+        return _Pairs(*sides, *_common_ids(left_tokens, right))
 
     def _infer(self, pairs: "_Pairs") -> Posteriors:
-        left, right, table = pairs.source, pairs.target, self.table
-        cells, offsets = table.cells(left.ids, left.offsets, right.ids, right.offsets)
+        left_tokens, right, table = pairs.source, pairs.target, self.table
+        cells, offsets = table.cells(left_tokens.ids, left_tokens.offsets, right.ids, right.offsets)
         _mark_identical(
-            pairs.source_strings, pairs.target_strings, left.offsets, right.offsets, offsets, cells
+            pairs.source_strings, pairs.target_strings, left_tokens.offsets, right.offsets, offsets, cells
         )
         forward, backward = np.empty(len(cells), np.float32), np.empty(len(cells), np.float32)
         forward_null = np.empty(len(right.ids), np.float32)
-        backward_null = np.empty(len(left.ids), np.float32)
+        backward_null = np.empty(len(left_tokens.ids), np.float32)
         infer(
             cells,
             offsets,
-            left.offsets,
+            left_tokens.offsets,
             right.offsets,
             table.forward,
             table.backward,
             table.forward_null[right.ids],
-            table.backward_null[left.ids],
+            table.backward_null[left_tokens.ids],
             np.array(self.jumps),  # never read-only: one compiled kernel, one rounding
             float(self.settings["null_share"]),
             _FLOOR,
@@ -246,7 +246,7 @@ class Aligner(Resource):
             backward_null,
         )
         return Posteriors(
-            np.diff(left.offsets),
+            np.diff(left_tokens.offsets),
             np.diff(right.offsets),
             offsets,
             forward,
@@ -331,8 +331,8 @@ def _start(
 ) -> PairTable:
     one, _ = _ibm1.train(source, target, _NULL, iterations, report)
     forward, forward_null = _split_null(one, target.size)
-    other, _ = _ibm1.train(target, source, _NULL, iterations, lambda n: report(iterations + n))
-    backward, backward_null = _split_null(other, source.size)
+    counts, _ = _ibm1.train(target, source, _NULL, iterations, lambda n: report(iterations + n))
+    backward, backward_null = _split_null(counts, source.size)
     values = np.empty(len(backward.values), np.float32)
     _transpose(backward.offsets, backward.columns, backward.values, forward.offsets[:-1].copy(), values)
     keep = (forward.values >= prune) | (values >= prune)
@@ -343,7 +343,7 @@ def _start(
         values,
         forward_null,
         backward_null,
-    ).kept(keep)
+    ).filtered(keep)
 
 
 @numba.njit(cache=True)
@@ -379,10 +379,10 @@ class _Counts:
         nulls = np.zeros(len(table.forward_null)), np.zeros(len(table.backward_null))
         return cls(np.zeros(len(table.columns)), *nulls, np.zeros((2, JUMPS)), np.zeros((2, JUMPS)))
 
-    def add(self, other: "_Counts") -> None:
+    def add(self, counts: "_Counts") -> None:
         for name in ("pairs", "forward_null", "backward_null", "jumps", "chances"):
-            getattr(self, name).__iadd__(getattr(other, name))
-        self.likelihood += other.likelihood
+            getattr(self, name).__iadd__(getattr(counts, name))
+        self.likelihood += counts.likelihood
 
 
 def _iterate(
@@ -398,13 +398,13 @@ def _iterate(
     parts = [_Counts.zero(table) for _ in range(_THREADS)]
 
     def work(chunk: tuple[int, int], counts: _Counts) -> None:
-        left, right = _slice(source, *chunk), _slice(target, *chunk)
-        cells, offsets = table.cells(left.ids, left.offsets, right.ids, right.offsets)
+        left_tokens, right = _slice(source, *chunk), _slice(target, *chunk)
+        cells, offsets = table.cells(left_tokens.ids, left_tokens.offsets, right.ids, right.offsets)
         counts.likelihood += expect(
             cells,
             offsets,
-            left.ids,
-            left.offsets,
+            left_tokens.ids,
+            left_tokens.offsets,
             right.ids,
             right.offsets,
             table.forward,
@@ -457,7 +457,7 @@ def _maximise(table: PairTable, counts: _Counts, alpha: float) -> tuple[PairTabl
     ]
     new = PairTable(table.offsets, columns, forward, backward, nulls[0], nulls[1])
     jumps = np.maximum(counts.jumps / np.maximum(counts.chances, 1e-30), 1e-8)
-    return new.kept((forward > _FLOOR) | (backward > _FLOOR)), jumps / jumps.sum(axis=1, keepdims=True)
+    return new.filtered((forward > _FLOOR) | (backward > _FLOOR)), jumps / jumps.sum(axis=1, keepdims=True)
 
 
 def _normalised(counts: Floats, group: Ints, groups: int, alpha: float) -> Singles:
@@ -467,10 +467,10 @@ def _normalised(counts: Floats, group: Ints, groups: int, alpha: float) -> Singl
     return np.maximum(np.exp(digamma(counts + alpha) - below[group]), _FLOOR).astype(np.float32)
 
 
-def _common_ids(left: Tokens, right: Tokens) -> tuple[Ints, Ints]:
-    index = {word: i for i, word in enumerate(left.types)}
+def _common_ids(left_tokens: Tokens, right: Tokens) -> tuple[Ints, Ints]:
+    index = {word: i for i, word in enumerate(left_tokens.types)}
     mapping = np.array([index.get(word, -1) for word in right.types], np.int32)
-    return left.ids, mapping[right.ids] if len(mapping) else right.ids
+    return left_tokens.ids, mapping[right.ids] if len(mapping) else right.ids
 
 
 @numba.njit(cache=True, nogil=True)

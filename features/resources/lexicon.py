@@ -76,7 +76,7 @@ class WordScores:
         return segment_sum(np.log10(self.probability), self.offsets)
 
 
-def given_first(direction: LexiconDirection, source: Tokens, target: Tokens) -> tuple[Tokens, Tokens]:
+def given_and_generated(direction: LexiconDirection, source: Tokens, target: Tokens) -> tuple[Tokens, Tokens]:
     """(the given words, the words generated from them), of a lexicon of that direction."""
     return (source, target) if direction == "source_to_target" else (target, source)
 
@@ -105,7 +105,7 @@ class LexiconBuilder(Builder):
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "Lexicon":
         text = self._text(corpus)
         lexicon = Lexicon.from_tokens(
-            *given_first(self.direction, text.source, text.target),
+            *given_and_generated(self.direction, text.source, text.target),
             iterations=self.iterations,
             prune=self.prune,
             stage=f"IBM Model 1{text.units}, {self.direction.replace('_', ' ')}",
@@ -199,7 +199,7 @@ class Lexicon(Resource):
     @classmethod
     def from_tokens(
         cls,
-        given: Tokens,
+        given_words: Tokens,
         words: Tokens,
         *,
         iterations: int = 5,
@@ -212,12 +212,12 @@ class Lexicon(Resource):
 
         Raises InputError for texts without words on either side.
         """
-        if not len(given.ids) or not len(words.ids):
+        if not len(given_words.ids) or not len(words.ids):
             raise InputError(f"{stage}: the texts are empty, or too short for n-grams of their tags")
-        (source, given_ids), (target, word_ids) = _encode(given), _encode(words)
+        (source, given_ids), (target, word_ids) = _encode(given_words), _encode(words)
         progress(stage, 0, iterations)
         full, likelihoods = train(
-            given_ids, word_ids, NULL, iterations, lambda done: progress(stage, done, iterations)
+            given_ids, word_ids, NULL, iterations, lambda completed: progress(stage, completed, iterations)
         )
         table = full.pruned(prune)
         settings = {
@@ -234,16 +234,16 @@ class Lexicon(Resource):
             coded(table.values.astype(np.float32), relative=True, edges=ROUND),
             tuple(likelihoods),
             settings=settings,
-            corpus_fingerprint=digest(given.fingerprint, words.fingerprint)
+            corpus_fingerprint=digest(given_words.fingerprint, words.fingerprint)
             if corpus_fingerprint is None
             else corpus_fingerprint,
         )
-        return lexicon.with_quartiles(given, words)
+        return lexicon.with_quartiles(given_words, words)
 
-    def with_quartiles(self, given: Tokens, words: Tokens) -> Self:
+    def with_quartiles(self, given_words: Tokens, words: Tokens) -> Self:
         """The lexicon with the quartiles of its scores of pairs of texts that have words."""
-        rows = np.linspace(0, len(given) - 1, min(len(given), _SAMPLE)).astype(np.int64)
-        scores = self.score(given.take(rows), words.take(rows))
+        rows = np.linspace(0, len(given_words) - 1, min(len(given_words), _SAMPLE)).astype(np.int64)
+        scores = self.score(given_words.take(rows), words.take(rows))
         return replace(self, quartiles=tuple(np.quantile(scores.maximum, (0.25, 0.5, 0.75)).tolist()))
 
     def check_arrays(self) -> None:
@@ -295,10 +295,10 @@ class Lexicon(Resource):
 
         Ids are of `source` and `target`; the NULL word is `NULL`, unknown words are 0 and give 0.
         """
-        left, right = np.broadcast_arrays(source_ids, target_ids)
-        result = np.empty(left.size)
-        _lookup(left.ravel(), right.ravel(), *self._table, result)
-        return result.reshape(left.shape)
+        rows, right = np.broadcast_arrays(source_ids, target_ids)
+        result = np.empty(rows.size)
+        _lookup(rows.ravel(), right.ravel(), *self._table, result)
+        return result.reshape(rows.shape)
 
     def translations_above(
         self, threshold: float, side: Literal["source", "target"] = "source"
@@ -347,12 +347,12 @@ class Lexicon(Resource):
 
         Brown et al. 1993, equation 15.
         """
-        given, words = source.lower().ids_in(self.source), target.lower().ids_in(self.target)
+        given_words, words = source.lower().ids_in(self.source), target.lower().ids_in(self.target)
         probability, maximum = np.empty(len(words)), np.empty(len(words))
-        given, given_offsets = _with_null(given, np.asarray(source.offsets))
+        given_words, given_offsets = _with_null(given_words, np.asarray(source.offsets))
         word_offsets = np.asarray(target.offsets)
         for first, offsets, cells in pair_values(
-            self._table, len(self.target), given, given_offsets, words, word_offsets
+            self._table, len(self.target), given_words, given_offsets, words, word_offsets
         ):
             _score(first, offsets, cells, given_offsets, word_offsets, probability, maximum)
         return WordScores(probability, maximum, target.offsets)
@@ -376,8 +376,8 @@ def _read_entries(path: Path, order: str, null: str) -> dict[tuple[str, str], fl
             raise InputError(
                 f"expected two words and a probability, but found {line[:80]!r}", location=f"{path}:{number}"
             )
-        given, word = (first, second) if order == "given_first" else (second, first)
-        pair = given if given == null else given.lower(), word.lower()
+        given_words, word = (first, second) if order == "given_first" else (second, first)
+        pair = given_words if given_words == null else given_words.lower(), word.lower()
         entries[pair] = max(probability, entries.get(pair, 0.0))
     if not entries:
         raise InputError("no entries here", location=path)
@@ -385,9 +385,9 @@ def _read_entries(path: Path, order: str, null: str) -> dict[tuple[str, str], fl
 
 
 @numba.njit(cache=True, nogil=True)
-def _lookup(left: Any, right: Any, offsets: Any, columns: Any, values: Any, result: Any) -> None:
-    for n in range(len(left)):
-        result[n] = value(columns, values, offsets[left[n]], offsets[left[n] + 1], right[n])
+def _lookup(rows: Any, right: Any, offsets: Any, columns: Any, values: Any, result: Any) -> None:
+    for n in range(len(rows)):
+        result[n] = value(columns, values, offsets[rows[n]], offsets[rows[n] + 1], right[n])
 
 
 @numba.njit(cache=True, nogil=True)
@@ -408,10 +408,10 @@ def _with_null(ids: Ids, offsets: NDArray[np.int64]) -> tuple[Ids, NDArray[np.in
 
 @numba.njit(cache=True, nogil=True)
 def _score(
-    first: int, offsets: Any, cells: Any, given: Any, words: Any, probability: Any, maximum: Any
+    first: int, offsets: Any, cells: Any, given_words: Any, words: Any, probability: Any, maximum: Any
 ) -> None:
     for k in range(len(offsets) - 1):
-        length = given[first + k + 1] - given[first + k]
+        length = given_words[first + k + 1] - given_words[first + k]
         low, high = words[first + k], words[first + k + 1]
         probability[low:high], maximum[low:high] = 0.0, 0.0
         cell = offsets[k]

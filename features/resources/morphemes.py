@@ -125,7 +125,7 @@ class Morphemes(Resource):
         return expanded(lowered, [self.segment(word) for word in lowered.types])
 
 
-def frequent_words(tokens: Tokens, most: int) -> list[str]:
+def frequent_words(tokens: Tokens, limit: int) -> list[str]:
     """The `most` frequent lower-cased words that have a letter.
 
     Of equally frequent ones the first.
@@ -136,7 +136,7 @@ def frequent_words(tokens: Tokens, most: int) -> list[str]:
     words = [lowered.types[i] for i in order if any(letter.isalpha() for letter in lowered.types[i])]
     if not words:
         raise InputError("morphemes are learned from words, but no token of the corpus has a letter")
-    return words[:most]
+    return words[:limit]
 
 
 def expanded(tokens: Tokens, parts: Sequence[tuple[str, ...]]) -> Tokens:

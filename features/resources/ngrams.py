@@ -35,9 +35,9 @@ def quartiles(counts: NDArray[np.integer[Any]]) -> tuple[int, int, int]:
     size = len(counts)
     if size == 0:
         raise InputError("quartiles need counts, but no n-gram of the corpus is frequent enough")
-    at = [j * (size - 1) // 4 for j in (1, 2, 3)]
-    parted = np.partition(counts, at)
-    return int(parted[at[0]]), int(parted[at[1]]), int(parted[at[2]])
+    values_at = [j * (size - 1) // 4 for j in (1, 2, 3)]
+    parted = np.partition(counts, values_at)
+    return int(parted[values_at[0]]), int(parted[values_at[1]]), int(parted[values_at[2]])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,7 +140,7 @@ class NgramCounts(Resource):
         Raises InputError for an order that was not counted.
         """
         self._check(order)
-        nodes, offsets = self._known(tokens), np.asarray(tokens.offsets)
+        nodes, offsets = self._known_ids(tokens), np.asarray(tokens.offsets)
         return self._counts(self.trie.ending(nodes, offsets, order), offsets, order)
 
     def counts_by_order(self, tokens: Tokens, order: int) -> list[tuple[NDArray[np.int64], Offsets]]:
@@ -149,7 +149,7 @@ class NgramCounts(Resource):
         Raises InputError for an order that was not counted.
         """
         self._check(order)
-        nodes = ids = self._known(tokens)
+        nodes = ids = self._known_ids(tokens)
         offsets = np.asarray(tokens.offsets)
         counts = [self._counts(nodes, offsets, 1)]
         for n in range(2, order + 1):
@@ -157,7 +157,7 @@ class NgramCounts(Resource):
             counts.append(self._counts(nodes, offsets, n))
         return counts
 
-    def _known(self, tokens: Tokens) -> NDArray[np.int32]:
+    def _known_ids(self, tokens: Tokens) -> NDArray[np.int32]:
         ids = cased(tokens, self.settings["case"]).ids_in(self.vocabulary)
         return np.where(ids == UNK, np.int32(-1), ids)
 

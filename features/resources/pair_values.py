@@ -20,7 +20,7 @@ _SEARCH: Final = 8  # entries of a row that cost as much to spread as one to sea
 
 
 def pair_values(
-    table: Table, width: int, left: Ints, left_offsets: Longs, right: Ints, right_offsets: Longs
+    table: Table, width: int, left_ids: Ints, left_offsets: Longs, right: Ints, right_offsets: Longs
 ) -> Iterator[tuple[int, Longs, Singles]]:
     """Blocks of texts: the first text, (n + 1,) offsets of its texts' cells, the cells.
 
@@ -31,7 +31,7 @@ def pair_values(
     for first, last in _blocks(sizes):
         offsets = np.concatenate(([0], np.cumsum(sizes[first:last]))).astype(np.int64)
         start, end = left_offsets[first], left_offsets[last]
-        ids = np.ascontiguousarray(left[start:end])
+        ids = np.ascontiguousarray(left_ids[start:end])
         cells = np.empty(offsets[-1], np.float32)
         _fill(
             np.argsort(ids, kind="stable"),
@@ -58,13 +58,13 @@ def _blocks(sizes: Longs) -> Iterator[tuple[int, int]]:
 
 @numba.njit(cache=True, nogil=True)
 def _fill(
-    order: Any, text: Any, left: Any, left_offsets: Any, right: Any, right_offsets: Any, rows: Any,
+    order: Any, text: Any, left_ids: Any, left_offsets: Any, right: Any, right_offsets: Any, rows: Any,
     columns: Any, values: Any, dense: Any, offsets: Any, first_text: int, cells: Any,
 ) -> None:  # fmt: skip
     first = 0
     while first < len(order):
-        row, last, wanted = left[order[first]], first, 0
-        while last < len(order) and left[order[last]] == row:
+        row, last, wanted = left_ids[order[first]], first, 0
+        while last < len(order) and left_ids[order[last]] == row:
             wanted += right_offsets[text[order[last]] + 1] - right_offsets[text[order[last]]]
             last += 1
         low, high = rows[row], rows[row + 1]

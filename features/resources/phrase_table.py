@@ -242,13 +242,15 @@ def _weighted(source: Tokens, target: Tokens, links: Links) -> AlignedText:
     )
 
 
-def _token_weights(given: Tokens, words: Tokens, links_given: Ints, links_words: Ints) -> Singles:
+def _token_weights(given_words: Tokens, words: Tokens, links_given: Ints, links_words: Ints) -> Singles:
     size = len(words.types)
     means = np.zeros(len(words.ids))
-    own = np.bincount(links_words, minlength=len(words.ids))
-    starts = np.concatenate(([0], np.cumsum(np.bincount(given.ids[links_given], minlength=len(given.types)))))
-    _mean_shares(given.ids, words.ids, links_given, links_words, starts, size, own, means)
-    free = own == 0
+    link_counts = np.bincount(links_words, minlength=len(words.ids))
+    starts = np.concatenate(
+        ([0], np.cumsum(np.bincount(given_words.ids[links_given], minlength=len(given_words.types))))
+    )
+    _mean_shares(given_words.ids, words.ids, links_given, links_words, starts, size, link_counts, means)
+    free = link_counts == 0
     null = np.bincount(words.ids[free], minlength=size) / max(int(free.sum()), 1)
     means[free] = null[words.ids[free]]
     return np.log(means, out=means).astype(np.float32)
@@ -256,12 +258,19 @@ def _token_weights(given: Tokens, words: Tokens, links_given: Ints, links_words:
 
 @numba.njit(cache=True, nogil=True)
 def _mean_shares(
-    given: Any, words: Any, links_given: Any, links_words: Any, starts: Any, size: int, own: Any, means: Any
+    given_words: Any,
+    words: Any,
+    links_given: Any,
+    links_words: Any,
+    starts: Any,
+    size: int,
+    link_counts: Any,
+    means: Any,
 ) -> None:
     free, order = starts[:-1].copy(), np.empty(len(links_given), np.int32)
     for e in range(len(links_given)):
-        order[free[given[links_given[e]]]] = e
-        free[given[links_given[e]]] += 1
+        order[free[given_words[links_given[e]]]] = e
+        free[given_words[links_given[e]]] += 1
     counts, shares = np.zeros(size, np.int32), np.empty(len(links_given))
     for row in range(len(starts) - 1):
         here = order[starts[row] : starts[row + 1]]
@@ -274,7 +283,7 @@ def _mean_shares(
     for e in range(len(shares)):
         means[links_words[e]] += shares[e]
     for token in range(len(means)):
-        means[token] /= max(own[token], 1)
+        means[token] /= max(link_counts[token], 1)
 
 
 def _words_of(phrases: TargetPhrases, tokens: Tokens) -> tuple[Longs, Ints]:

@@ -90,42 +90,44 @@ def weighted_key(ids: Any, weights: Any, first: int, words: int) -> Any:
 
 
 @numba.njit(cache=True, nogil=True)
-def _reach(first: int, last: int, own: Any, other: Any, low: Any, high: Any) -> None:
+def _reach(first: int, last: int, own_links: Any, other_links: Any, low: Any, high: Any) -> None:
     low[:], high[:] = 1 << 30, -1
     for e in range(first, last):
-        low[own[e]] = min(low[own[e]], other[e])
-        high[own[e]] = max(high[own[e]], other[e])
+        low[own_links[e]] = min(low[own_links[e]], other_links[e])
+        high[own_links[e]] = max(high[own_links[e]], other_links[e])
 
 
 @numba.njit(cache=True, nogil=True)
-def _spans(first: int, last: int, own: Any, other: Any, length: int, width: int, longest: int) -> Any:
+def _spans(
+    first: int, last: int, own_links: Any, other_links: Any, length: int, width: int, longest: int
+) -> Any:
     low, high = np.empty(length, np.int32), np.empty(length, np.int32)
     back, front = np.empty(width, np.int32), np.empty(width, np.int32)
-    _reach(first, last, own, other, low, high)
-    _reach(first, last, other, own, back, front)
+    _reach(first, last, own_links, other_links, low, high)
+    _reach(first, last, other_links, own_links, back, front)
     lefts, rights = np.zeros((length, longest), np.int32), np.full((length, longest), -1, np.int32)
     for i in range(length):
-        left, right = 1 << 30, -1
+        low_word, right = 1 << 30, -1
         for n in range(min(longest, length - i)):
-            left, right = min(left, low[i + n]), max(right, high[i + n])
+            low_word, right = min(low_word, low[i + n]), max(right, high[i + n])
             if right < 0:
                 continue
-            if right - left >= longest:
+            if right - low_word >= longest:
                 break
             inside = True
-            for j in range(left, right + 1):
+            for j in range(low_word, right + 1):
                 if front[j] >= 0 and (back[j] < i or front[j] > i + n):
                     inside = False
                     break
             if inside:
-                lefts[i, n], rights[i, n] = left, right
+                lefts[i, n], rights[i, n] = low_word, right
     return lefts, rights, front < 0
 
 
 @numba.njit(cache=True, nogil=True)
-def _partners(left: int, right: int, free: Any, longest: int) -> int:
-    partners, first = 0, left
-    while first >= 0 and right - first < longest and (first == left or free[first]):
+def _partners(low_word: int, right: int, free: Any, longest: int) -> int:
+    partners, first = 0, low_word
+    while first >= 0 and right - first < longest and (first == low_word or free[first]):
         last = right
         while last < len(free) and last - first < longest and (last == right or free[last]):
             partners += 1
@@ -136,13 +138,13 @@ def _partners(left: int, right: int, free: Any, longest: int) -> int:
 
 @numba.njit(cache=True, nogil=True)
 def _count_partners(
-    first: int, last: int, offsets: Any, others: Any, links: Any, own: Any, other: Any, longest: int,
-    counts: Any,
+    first: int, last: int, offsets: Any, other_offsets: Any, links: Any, own_links: Any, other_links: Any,
+    longest: int, counts: Any,
 ) -> None:  # fmt: skip
     base = offsets[first]
     for k in range(first, last):
-        length, width = offsets[k + 1] - offsets[k], others[k + 1] - others[k]
-        lefts, rights, free = _spans(links[k], links[k + 1], own, other, length, width, longest)
+        length, width = offsets[k + 1] - offsets[k], other_offsets[k + 1] - other_offsets[k]
+        lefts, rights, free = _spans(links[k], links[k + 1], own_links, other_links, length, width, longest)
         for i in range(length):
             for n in range(longest):
                 if rights[i, n] >= 0:
@@ -156,25 +158,26 @@ def extracted(text: AlignedText, longest: int, rows: tuple[int, int]) -> tuple[K
     The second array counts with how many target phrases each is extracted there; both are 0 for none.
     """
     first, last = rows
-    own, start, end = text.source, text.source.offsets[first], text.source.offsets[last]
+    side, start, end = text.source, text.source.offsets[first], text.source.offsets[last]
     counts = np.zeros((end - start, longest), np.int32)
     _count_partners(
-        first, last, own.offsets, text.target.offsets, text.link_offsets, own.links, text.target.links,
+        first, last, side.offsets, text.target.offsets, text.link_offsets, side.links, text.target.links,
         longest, counts,
     )  # fmt: skip
-    keys = keys_of(own.ids[start:end], own.offsets[first : last + 1] - start, longest)
+    keys = keys_of(side.ids[start:end], side.offsets[first : last + 1] - start, longest)
     keys[counts == 0] = 0
     return keys, counts
 
 
 @numba.njit(cache=True, nogil=True)
 def _deal(
-    first: int, last: int, ids: Any, offsets: Any, others: Any, links: Any, own: Any, other: Any,
-    longest: int, shift: Any, low: int, free_places: Any, sources: Any, targets: Any, shapes: Any,
+    first: int, last: int, ids: Any, offsets: Any, other_offsets: Any, links: Any, own_links: Any,
+    other_links: Any, longest: int, shift: Any, low: int, free_places: Any, sources: Any, targets: Any,
+    shapes: Any,
 ) -> None:  # fmt: skip
     for k in range(first, last):
-        length, width = offsets[k + 1] - offsets[k], others[k + 1] - others[k]
-        lefts, rights, free = _spans(links[k], links[k + 1], own, other, length, width, longest)
+        length, width = offsets[k + 1] - offsets[k], other_offsets[k + 1] - other_offsets[k]
+        lefts, rights, free = _spans(links[k], links[k + 1], own_links, other_links, length, width, longest)
         for i in range(length):
             key = _MULTIPLIER
             for n in range(min(longest, length - i)):
@@ -182,13 +185,13 @@ def _deal(
                 part = np.int64(key >> shift) - low
                 if rights[i, n] < 0 or not 0 <= part < len(free_places):
                     continue
-                left, right = lefts[i, n], rights[i, n]
-                start = left
-                while start >= 0 and right - start < longest and (start == left or free[start]):
+                low_word, right = lefts[i, n], rights[i, n]
+                start = low_word
+                while start >= 0 and right - start < longest and (start == low_word or free[start]):
                     end = right
                     while end < width and end - start < longest and (end == right or free[end]):
                         place = free_places[part]
-                        sources[place], targets[place] = offsets[k] + i, others[k] + start
+                        sources[place], targets[place] = offsets[k] + i, other_offsets[k] + start
                         shapes[place] = (n + 1) << 8 | (end - start + 1)
                         free_places[part] = place + 1
                         end += 1
@@ -228,46 +231,46 @@ def deal(
     )  # fmt: skip
 
 
-def find(known: Keys, keys: Keys) -> Ints:
+def find(known_keys: Keys, keys: Keys) -> Ints:
     """The places of keys among the known ones, -1 for those that are not there."""
     places = np.full(keys.size, -1, np.int32)
-    if len(known):
-        _search(known, keys.ravel(), places)
+    if len(known_keys):
+        _search(known_keys, keys.ravel(), places)
     return places.reshape(keys.shape)
 
 
 @numba.njit(cache=True, nogil=True)
-def _search(known: Any, keys: Any, places: Any) -> None:
-    half, last = np.uint64(32), len(known) - 1
-    step = np.float64(len(known)) / 2.0**64
+def _search(known_keys: Any, keys: Any, places: Any) -> None:
+    half, last = np.uint64(32), len(known_keys) - 1
+    step = np.float64(len(known_keys)) / 2.0**64
     for k in range(len(keys)):
         key = keys[k]
         if key == 0:
             continue
-        place: Any = np.int64((key >> half) * np.uint64(len(known)) >> half)
-        if known[place] < key:
-            place = min(place + np.int64(np.float64(key - known[place]) * step), last)
+        place: Any = np.int64((key >> half) * np.uint64(len(known_keys)) >> half)
+        if known_keys[place] < key:
+            place = min(place + np.int64(np.float64(key - known_keys[place]) * step), last)
         else:
-            place = max(place - np.int64(np.float64(known[place] - key) * step), 0)
-        place = _gallop(known, key, place)
-        if place <= last and known[place] == key:
+            place = max(place - np.int64(np.float64(known_keys[place] - key) * step), 0)
+        place = _gallop(known_keys, key, place)
+        if place <= last and known_keys[place] == key:
             places[k] = place
 
 
 @numba.njit(cache=True, nogil=True)
-def _gallop(known: Any, key: Any, place: int) -> Any:
+def _gallop(known_keys: Any, key: Any, place: int) -> Any:
     low, high, step = place, place, 1
-    while low > 0 and known[low - 1] >= key:
+    while low > 0 and known_keys[low - 1] >= key:
         high = low
         low = max(low - step, 0)
         step *= 2
-    while high < len(known) and known[high] < key:
+    while high < len(known_keys) and known_keys[high] < key:
         low = high + 1
-        high = min(high + step, len(known))
+        high = min(high + step, len(known_keys))
         step *= 2
     while low < high:
         middle = (low + high) >> 1
-        if known[middle] < key:
+        if known_keys[middle] < key:
             low = middle + 1
         else:
             high = middle

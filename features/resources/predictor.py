@@ -76,7 +76,7 @@ class PredictorBuilder(Builder):
             2 * _BESIDE,
             epochs=self.epochs,
             seed=self.seed + 1,
-            report=lambda done, total: progress("learning to predict words", done, total),
+            report=lambda completed, total: progress("learning to predict words", completed, total),
         )
         return Predictor(
             target, source, network, settings=self.settings, corpus_fingerprint=corpus.fingerprint
@@ -150,21 +150,23 @@ class Predictor(Resource):
 def _contexts(
     source: Tokens, target: Tokens, links: Links, source_words: Vocabulary, target_words: Vocabulary
 ) -> Ints:
-    own, other = target.lower().ids_in(target_words), source.lower().ids_in(source_words)
-    result = np.empty((len(own), 2 * (_BESIDE + _AROUND) + 1), np.int32)
-    _fill(own, target.offsets, other, source.offsets, links.offsets, links.source, links.target, result)
+    own_ids, other_ids = target.lower().ids_in(target_words), source.lower().ids_in(source_words)
+    result = np.empty((len(own_ids), 2 * (_BESIDE + _AROUND) + 1), np.int32)
+    _fill(
+        own_ids, target.offsets, other_ids, source.offsets, links.offsets, links.source, links.target, result
+    )
     return result
 
 
 @numba.njit(cache=True, nogil=True)
 def _fill(
-    own: Any,
+    own_ids: Any,
     offsets: Any,
-    other: Any,
+    other_ids: Any,
     other_offsets: Any,
     link_offsets: Any,
-    left: Any,
-    right: Any,
+    link_sources: Any,
+    link_targets: Any,
     result: Any,
 ) -> None:
     for k in range(len(offsets) - 1):
@@ -172,16 +174,16 @@ def _fill(
         first, length = other_offsets[k], other_offsets[k + 1] - other_offsets[k]
         place = np.full(size, -1, np.int64)
         for e in range(link_offsets[k], link_offsets[k + 1]):
-            place[right[e]] = left[e]
+            place[link_targets[e]] = link_sources[e]
         for j in range(size):
             slot = 0
             for by in range(-_BESIDE, _BESIDE + 1):
                 if by != 0:
-                    result[start + j, slot] = _word(own, start, size, j + by)
+                    result[start + j, slot] = _word(own_ids, start, size, j + by)
                     slot += 1
             centre = _nearest(place, j)
             for by in range(-_AROUND, _AROUND + 1):
-                result[start + j, slot] = _word(other, first, length, centre + by)
+                result[start + j, slot] = _word(other_ids, first, length, centre + by)
                 slot += 1
 
 

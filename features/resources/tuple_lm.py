@@ -34,12 +34,18 @@ def units(source: Tokens, target: Tokens, links: Links) -> Tokens:
     ('la|||the', 'casa|||house', '.|||<null>')
     """
     left, right = source.lower(), target.lower()
-    given = np.full(len(right.ids), len(left.types), np.int32)
+    given_words = np.full(len(right.ids), len(left.types), np.int32)
     _first_links(
-        links.offsets, links.source, links.target, left.ids, left.offsets, np.asarray(right.offsets), given
+        links.offsets,
+        links.source,
+        links.target,
+        left.ids,
+        left.offsets,
+        np.asarray(right.offsets),
+        given_words,
     )
     index = np.empty(len(right.ids), np.int32)
-    targets, sources = _numbered(right.ids, given, len(right.types), len(left.types) + 1, index)
+    targets, sources = _numbered(right.ids, given_words, len(right.types), len(left.types) + 1, index)
     names = (*left.types, _NULL)
     words = zip(targets.tolist(), sources.tolist(), strict=True)
     types = tuple(f"{right.types[t]}{_SEPARATOR}{names[s]}" for t, s in words)
@@ -48,15 +54,15 @@ def units(source: Tokens, target: Tokens, links: Links) -> Tokens:
 
 @numba.njit(cache=True, nogil=True)
 def _first_links(
-    links: Any, positions: Any, others: Any, ids: Any, offsets: Any, places: Any, given: Any
+    links: Any, positions: Any, target_positions: Any, ids: Any, offsets: Any, places: Any, given_words: Any
 ) -> None:
     for k in range(len(links) - 1):
         for e in range(links[k + 1] - 1, links[k] - 1, -1):
-            given[places[k] + others[e]] = ids[offsets[k] + positions[e]]
+            given_words[places[k] + target_positions[e]] = ids[offsets[k] + positions[e]]
 
 
 @numba.njit(cache=True, nogil=True)
-def _numbered(words: Any, given: Any, types: int, size: int, index: Any) -> Any:
+def _numbered(words: Any, given_words: Any, types: int, size: int, index: Any) -> Any:
     starts = np.zeros(types + 1, np.int64)
     for word in words:
         starts[word + 1] += 1
@@ -70,15 +76,15 @@ def _numbered(words: Any, given: Any, types: int, size: int, index: Any) -> Any:
     for word in range(types):
         here, first = order[starts[word] : starts[word + 1]], pairs
         for token in here:
-            if number[given[token]] < 0:
-                number[given[token]] = 0
-                lefts[pairs], rights[pairs] = word, given[token]
+            if number[given_words[token]] < 0:
+                number[given_words[token]] = 0
+                lefts[pairs], rights[pairs] = word, given_words[token]
                 pairs += 1
         rights[first:pairs].sort()
         for k in range(first, pairs):
             number[rights[k]] = k
         for token in here:
-            index[token] = number[given[token]]
+            index[token] = number[given_words[token]]
         for k in range(first, pairs):
             number[rights[k]] = -1
     return lefts[:pairs].copy(), rights[:pairs].copy()

@@ -59,8 +59,8 @@ class WordLexiconBuilder(Builder):
         left, right = plain(corpus.source), plain(corpus.target)
         source = _frequent(left, len(left.types), source_minimum)
         target = _frequent(right, self.words, minimum)
-        features = WordSets.of(left, source)
-        there = WordSets.of(right, target)
+        features = WordSets.from_tokens(left, source)
+        there = WordSets.from_tokens(right, target)
         places, segments = inverted(there.ids, there.offsets, len(target))
         blocks = [(start, min(start + _ROWS, len(target))) for start in range(0, len(target), _ROWS)]
 
@@ -128,7 +128,7 @@ class WordLexicon(Resource):
 
     def log_probability(self, source: Tokens, target: Tokens) -> FloatArray:
         """(n_target_tokens,) ln p(word is there | source words); NaN for words without a classifier."""
-        given = WordSets.of(plain(source), self.source)
+        given = WordSets.from_tokens(plain(source), self.source)
         words = plain(target)
         result = np.full(len(words.ids), np.nan)
         ids, offsets = words.ids_in(self.target), np.asarray(words.offsets)
@@ -152,9 +152,9 @@ def plain(tokens: Tokens) -> Tokens:
     return Tokens(tuple(index), mapping[tokens.ids] if len(mapping) else tokens.ids, tokens.offsets)
 
 
-def _frequent(tokens: Tokens, most: int, minimum: int) -> Vocabulary:
+def _frequent(tokens: Tokens, limit: int, minimum: int) -> Vocabulary:
     segments = segments_with(tokens.lower())
-    order = np.argsort(-segments, kind="stable")[:most]
+    order = np.argsort(-segments, kind="stable")[:limit]
     return Vocabulary([tokens.lower().types[i] for i in order[segments[order] >= minimum]])
 
 

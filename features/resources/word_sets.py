@@ -28,10 +28,12 @@ class WordSets:
     sizes: Longs
 
     @classmethod
-    def of(cls, tokens: Tokens, vocabulary: Vocabulary) -> "WordSets":
+    def from_tokens(cls, tokens: Tokens, vocabulary: Vocabulary) -> "WordSets":
         lowered = tokens.lower()
-        known = vocabulary.lookup(lowered.types)
-        ids, counts, lengths, sizes = _distinct(np.asarray(lowered.ids), np.asarray(lowered.offsets), known)
+        vocabulary_ids = vocabulary.lookup(lowered.types)
+        ids, counts, lengths, sizes = _distinct(
+            np.asarray(lowered.ids), np.asarray(lowered.offsets), vocabulary_ids
+        )
         return cls(ids, counts, np.concatenate(([0], np.cumsum(lengths))).astype(np.int64), sizes)
 
 
@@ -56,7 +58,7 @@ def _count(ids: Any, offsets: Any, types: int) -> Any:
 
 
 @numba.njit(cache=True, nogil=True)
-def _distinct(ids: Any, offsets: Any, known: Any) -> Any:
+def _distinct(ids: Any, offsets: Any, vocabulary_ids: Any) -> Any:
     distinct, counts, n = np.empty(len(ids), np.int32), np.zeros(len(ids), np.int32), 0
     lengths, sizes = np.zeros(len(offsets) - 1, np.int64), np.zeros(len(offsets) - 1, np.int64)
     for text in range(len(sizes)):
@@ -65,9 +67,9 @@ def _distinct(ids: Any, offsets: Any, known: Any) -> Any:
         for i in range(len(words)):
             new = i == 0 or words[i] != words[i - 1]
             sizes[text] += new
-            if known[words[i]] != UNK:
+            if vocabulary_ids[words[i]] != UNK:
                 n += new
-                distinct[n - 1] = known[words[i]]
+                distinct[n - 1] = vocabulary_ids[words[i]]
                 counts[n - 1] += 1
         order = np.argsort(distinct[start:n])
         distinct[start:n], counts[start:n] = distinct[start:n][order], counts[start:n][order]

@@ -37,7 +37,7 @@ class WordVectorsBuilder(Builder):
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "WordVectors":
         progress("word vectors", 0, 1)
         vocabulary = Vocabulary(self.ngrams.vocabulary.words[len(MARKERS) :][: self.words])
-        beside = _beside(self.ngrams, len(vocabulary), self.contexts)
+        beside = _neighbour_counts(self.ngrams, len(vocabulary), self.contexts)
         vectors = _vectors(beside, self.dimensions, self.seed)
         return WordVectors(
             vocabulary,
@@ -83,7 +83,7 @@ class WordVectors(Resource):
         typed("classes", self.classes, np.int32, len(self.vocabulary))
 
 
-def _beside(ngrams: NgramCounts, words: int, contexts: int) -> Any:
+def _neighbour_counts(ngrams: NgramCounts, words: int, contexts: int) -> Any:
     nodes = ngrams.trie.nodes(2)
     second = unpacked(ngrams.trie.words, nodes.start, nodes.stop)
     unigrams = ngrams.trie.sizes[0]

@@ -26,12 +26,12 @@ class State(NamedTuple):
     decaying: int
 
 
-def begun(parameters: Sequence[Array], decaying: int = 0) -> tuple[State, list[Array], list[Array]]:
+def initial_state(parameters: Sequence[Array], decaying: int = 0) -> tuple[State, list[Array], list[Array]]:
     """The state before the first step, and views into it shaped like the parameters.
 
     The views are values and gradients.
 
-    >>> state, (matrix, bias), _ = begun([np.ones((2, 2)), np.zeros(1)])
+    >>> state, (matrix, bias), _ = initial_state([np.ones((2, 2)), np.zeros(1)])
     >>> matrix[0, 1] = 7
     >>> state.values.tolist()
     [1.0, 7.0, 1.0, 1.0, 0.0]

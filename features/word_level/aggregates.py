@@ -52,13 +52,13 @@ class Probabilities:
 class Aggregate:
     """One number of a segment that has tokens.
 
-    `of` gives (n,) of n segments, anything of the others.
+    `compute` gives (n,) of n segments, anything of the others.
     """
 
     name: str
     description: str
     unit: str
-    of: Callable[[Probabilities], Floats]
+    compute: Callable[[Probabilities], Floats]
 
 
 AGGREGATES: tuple[Aggregate, ...] = (
@@ -108,6 +108,6 @@ def aggregate(probability: Floats, offsets: Longs) -> Floats:
            [nan, nan, nan, nan]])
     """
     given = Probabilities(np.asarray(probability, np.float64), np.asarray(offsets, np.int64))
-    result = np.column_stack([a.of(given) for a in AGGREGATES]).astype(np.float64, copy=False)
+    result = np.column_stack([a.compute(given) for a in AGGREGATES]).astype(np.float64, copy=False)
     result[np.diff(given.offsets) == 0] = np.nan
     return result

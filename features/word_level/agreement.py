@@ -12,7 +12,7 @@ from features.word_level.labels import common_ids, edit_costs, trace
 _BEGINNING = 4  # letters: enough for most stems
 
 
-def agreement_columns(prefix: str, target: Tokens, other: Tokens) -> Columns:
+def agreement_columns(prefix: str, target: Tokens, translation: Tokens) -> Columns:
     """Every target word against another translation, letters alike; NaN if that is empty.
 
     there         the other has the word
@@ -22,10 +22,10 @@ def agreement_columns(prefix: str, target: Tokens, other: Tokens) -> Columns:
     order         longest n-gram (up to 4) ending in the word that the other has
     segment       share of words of the segment that the other has
     """
-    left, right = common_ids(target.lower(), other.lower())
-    stems = common_ids(_beginnings(target), _beginnings(other))
-    values = np.full((len(left), 5), np.nan)
-    _compare(left, target.offsets, right, other.offsets, *stems, values)
+    left_ids, right_ids = common_ids(target.lower(), translation.lower())
+    stems = common_ids(_beginnings(target), _beginnings(translation))
+    values = np.full((len(left_ids), 5), np.nan)
+    _compare(left_ids, target.offsets, right_ids, translation.offsets, *stems, values)
     names = ("there", "stem", "equal", "inserted", "order")
     columns: Columns = {name: values[:, k] for k, name in enumerate(names)}
     equal = columns["equal"]
@@ -44,9 +44,9 @@ def _beginnings(tokens: Tokens) -> Tokens:
 
 @numba.njit(cache=True, nogil=True)
 def _compare(
-    left: Any,
+    left_ids: Any,
     left_offsets: Any,
-    right: Any,
+    right_ids: Any,
     right_offsets: Any,
     left_stems: Any,
     right_stems: Any,
@@ -57,25 +57,25 @@ def _compare(
         first, last = right_offsets[k], right_offsets[k + 1]
         if first == last:
             continue
-        one, other = left[start:end], right[first:last]
-        partner = np.empty(len(one), np.int64)
-        trace(one, other, edit_costs(one, other), partner)
+        words, translation = left_ids[start:end], right_ids[first:last]
+        partner = np.empty(len(words), np.int64)
+        trace(words, translation, edit_costs(words, translation), partner)
         done = 0
-        for i in range(len(one)):
-            values[start + i, 0] = _longest(one, i, other, 1)
+        for i in range(len(words)):
+            values[start + i, 0] = _longest(words, i, translation, 1)
             values[start + i, 1] = _longest(left_stems[start:end], i, right_stems[first:last], 1)
-            values[start + i, 2] = partner[i] >= 0 and one[i] == other[partner[i]]
+            values[start + i, 2] = partner[i] >= 0 and words[i] == translation[partner[i]]
             values[start + i, 3] = max(partner[i] - done, 0)
-            values[start + i, 4] = _longest(one, i, other, 4)
+            values[start + i, 4] = _longest(words, i, translation, 4)
             done = max(done, partner[i] + 1)
 
 
 @numba.njit(cache=True, nogil=True)
-def _longest(one: Any, i: int, other: Any, limit: int) -> int:
+def _longest(words: Any, i: int, translation: Any, limit: int) -> int:
     best = 0
-    for j in range(len(other)):
+    for j in range(len(translation)):
         run = 0
-        while run < limit and run <= min(i, j) and one[i - run] == other[j - run]:
+        while run < limit and run <= min(i, j) and words[i - run] == translation[j - run]:
             run += 1
         best = max(best, run)
     return best

@@ -5,7 +5,7 @@ from features.text.annotation import LAYERS, NOTHING, Layer
 from features.text.tokens import Tokens
 from features.word_level.columns import Longs
 from features.word_level.keys import NOTHING as BEYOND
-from features.word_level.keys import Keys, beside, gap_sides, hashes, paired, taken
+from features.word_level.keys import Keys, gap_sides, hashes, key_at, neighbour_keys, paired
 from features.word_level.links import TokenLinks
 
 _COLUMN = {"source": "annotation_source", "target": "annotation_target"}
@@ -36,11 +36,11 @@ def _layer(segments: Segments, side: str, layer: Layer) -> Tokens:
     layer_column = annotated.layer(layer).lower()
     if layer != "lemma":
         return layer_column
-    own = tokens.lower()
+    keys_of_words = tokens.lower()
     texts = (
         [
             word if lemma == NOTHING else lemma
-            for lemma, word in zip(layer_column.words(i), own.words(i), strict=True)
+            for lemma, word in zip(layer_column.words(i), keys_of_words.words(i), strict=True)
         ]
         for i in range(len(tokens))
     )
@@ -53,26 +53,33 @@ def _of_words(sides: dict[str, Keys], segments: Segments, links: TokenLinks, lay
     keys: dict[str, Keys] = {}
     if "source" in sides:
         other = sides["source"]
-        keys["source"] = aligned = taken(other, links.best)
+        keys["source"] = aligned = key_at(other, links.best)
         if around:
-            before, after = (taken(beside(other, source, by), links.best) for by in (-1, 1))
+            before, after = (key_at(neighbour_keys(other, source, by), links.best) for by in (-1, 1))
             keys["source_around"] = paired(paired(before, aligned), after)
     if "target" in sides:
-        own = sides["target"]
-        before, after = beside(own, target, -1), beside(own, target, 1)
-        keys |= {"target": own, "before": paired(before, own), "after": paired(own, after)}
+        keys_of_words = sides["target"]
+        before, after = neighbour_keys(keys_of_words, target, -1), neighbour_keys(keys_of_words, target, 1)
+        keys |= {
+            "target": keys_of_words,
+            "before": paired(before, keys_of_words),
+            "after": paired(keys_of_words, after),
+        }
         if around:
-            keys["around"] = paired(paired(before, own), after)
+            keys["around"] = paired(paired(before, keys_of_words), after)
     if len(sides) == 2:
-        keys["pair"] = pair = paired(own, aligned)
+        keys["pair"] = pair = paired(keys_of_words, aligned)
         if around:
-            keys["pair_around"] = paired(pair, paired(beside(own, target, -1), beside(own, target, 1)))
+            keys["pair_around"] = paired(
+                pair,
+                paired(neighbour_keys(keys_of_words, target, -1), neighbour_keys(keys_of_words, target, 1)),
+            )
     return keys
 
 
-def _of_gaps(own: Keys, offsets: Longs) -> dict[str, Keys]:
-    left, right = gap_sides(own, offsets, BEYOND)
-    before, _ = gap_sides(beside(own, offsets, -1), offsets, BEYOND)
-    _, after = gap_sides(beside(own, offsets, 1), offsets, BEYOND)
+def _of_gaps(keys_of_words: Keys, offsets: Longs) -> dict[str, Keys]:
+    left, right = gap_sides(keys_of_words, offsets, BEYOND)
+    before, _ = gap_sides(neighbour_keys(keys_of_words, offsets, -1), offsets, BEYOND)
+    _, after = gap_sides(neighbour_keys(keys_of_words, offsets, 1), offsets, BEYOND)
     both = paired(left, right)
     return {"both": both, "before_both": paired(before, both), "both_after": paired(both, after)}

@@ -14,15 +14,15 @@ Longs = NDArray[np.int64]
 Columns = dict[str, NDArray[Any]]
 
 
-def shifted(values: NDArray[Any], offsets: Longs, by: int) -> Floats:
-    """(n_tokens,) the value `by` tokens further on in the text; NaN beyond the text.
+def shifted(values: NDArray[Any], offsets: Longs, offset: int) -> Floats:
+    """(n_tokens,) the value `offset` tokens further on in the text; NaN beyond the text.
 
     >>> shifted(np.array([1, 2, 3]), np.array([0, 2, 3]), 1)
     array([ 2., nan, nan])
     """
     result = np.full(len(values), np.nan)
     first, last = _bounds(offsets)
-    there = np.arange(len(values)) + by
+    there = np.arange(len(values)) + offset
     inside = (there >= first) & (there < last)
     result[inside] = values[there[inside]]
     return result
@@ -38,7 +38,7 @@ def spread(values: NDArray[Any], offsets: Longs) -> NDArray[Any]:
     return np.repeat(values, np.diff(offsets))
 
 
-def at(values: NDArray[Any], index: Longs) -> Floats:
+def values_at(values: NDArray[Any], index: Longs) -> Floats:
     """values[index]; NaN if the index is negative.
 
     >>> at(np.array([5, 6]), np.array([1, -1]))
@@ -72,11 +72,11 @@ def columns_in(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
     return [names.index(name) for name in wanted]
 
 
-def same_width(made: int, taken: int) -> None:
+def same_width(built: int, expected: int) -> None:
     """Raises InputError unless a model takes as many columns as are made."""
-    if made != taken:
+    if built != expected:
         raise InputError(
-            f"a model of words is damaged: it takes {taken} columns, but there are {made}", remedy=REBUILD
+            f"a model of words is damaged: it takes {expected} columns, but there are {built}", remedy=REBUILD
         )
 
 

@@ -29,23 +29,23 @@ class ContextCounts:
 
     contexts: Keys
     times: Counts
-    most: Counts
+    highest: Counts
     events: Keys
-    seen: Counts
+    occurrences: Counts
 
     @classmethod
     def fit(cls, contexts: Keys, words: Keys, part: Parts) -> "ContextCounts":
         """(n,) tokens of the text, and the part of the training segments they belong to."""
         events, first, index = np.unique(paired(contexts, words), return_index=True, return_inverse=True)
-        seen = _outside(index, part, len(events))
+        occurrences = _outside(index, part, len(events))
         distinct, of_event = np.unique(contexts[first], return_inverse=True)
         order = np.argsort(of_event, kind="stable")
         starts = np.searchsorted(of_event[order], np.arange(len(distinct)))
-        times, most = np.zeros((2, len(distinct), PARTS + 1), np.int32)
+        times, highest = np.zeros((2, len(distinct), PARTS + 1), np.int32)
         if len(distinct):
-            times = np.add.reduceat(seen[order], starts, axis=0, dtype=np.int32)
-            most = np.maximum.reduceat(seen[order], starts, axis=0)
-        return cls(distinct, times, most, events, seen)
+            times = np.add.reduceat(occurrences[order], starts, axis=0, dtype=np.int32)
+            highest = np.maximum.reduceat(occurrences[order], starts, axis=0)
+        return cls(distinct, times, highest, events, occurrences)
 
     def columns(self, contexts: Keys, words: Keys, part: Parts | None = None) -> Floats:
         """(n, 3) scores of words in contexts.
@@ -57,19 +57,23 @@ class ContextCounts:
         """
         column = np.zeros(len(contexts), np.int64) if part is None else part + 1
         there, known = places(self.contexts, contexts)
-        times, most = np.zeros((2, len(contexts)))
+        times, highest = np.zeros((2, len(contexts)))
         times[known] = self.times[there[known], column[known]]
-        most[known] = self.most[there[known], column[known]]
+        highest[known] = self.highest[there[known], column[known]]
         event, seen_there = places(self.events, paired(contexts, words))
-        seen = np.zeros(len(contexts))
-        seen[seen_there] = self.seen[event[seen_there], column[seen_there]]
-        return np.column_stack([np.log1p(times), seen / (times + _UNSEEN), (most - seen) / (times + _UNSEEN)])
+        occurrences = np.zeros(len(contexts))
+        occurrences[seen_there] = self.occurrences[event[seen_there], column[seen_there]]
+        return np.column_stack(
+            [np.log1p(times), occurrences / (times + _UNSEEN), (highest - occurrences) / (times + _UNSEEN)]
+        )
 
     def learned(self) -> "ContextCounts":
         """Without the counts outside of parts."""
-        whole = (np.ascontiguousarray(counts[:, :1]) for counts in (self.times, self.most, self.seen))
-        times, most, seen = whole
-        return ContextCounts(self.contexts, times, most, self.events, seen)
+        whole = (
+            np.ascontiguousarray(counts[:, :1]) for counts in (self.times, self.highest, self.occurrences)
+        )
+        times, highest, occurrences = whole
+        return ContextCounts(self.contexts, times, highest, self.events, occurrences)
 
     def save(self, path: Path) -> None:
         """Writes into the new directory `path`."""
@@ -85,8 +89,8 @@ class ContextCounts:
         typed("contexts", counts.contexts, np.uint64, None)
         typed("events", counts.events, np.uint64, None)
         typed("times", counts.times, np.int32, len(counts.contexts), 1)
-        typed("most", counts.most, np.int32, len(counts.contexts), 1)
-        typed("seen", counts.seen, np.int32, len(counts.events), 1)
+        typed("most", counts.highest, np.int32, len(counts.contexts), 1)
+        typed("seen", counts.occurrences, np.int32, len(counts.events), 1)
         return counts
 
 

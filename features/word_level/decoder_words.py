@@ -21,25 +21,27 @@ GAP_COLUMNS = (
 
 
 def with_decoder(
-    table: TokenTable, segments: Segments, decoder: DecoderTokens, means: SubwordMeans, *, own: bool
+    table: TokenTable, segments: Segments, decoder: DecoderTokens, means: SubwordMeans, *, is_training: bool
 ) -> TokenTable:
     """The table with the decoder's columns.
 
-    `own`: `means` were learned from these segments.
+    `is_training`: `means` were learned from these segments.
     """
-    words = decoder_columns(segments.target_tokens, decoder, means, own=own)
+    words = decoder_columns(segments.target_tokens, decoder, means, is_training=is_training)
     return table.with_columns(words, table.beside_gaps({name: words[name] for name in GAP_COLUMNS}))
 
 
-def decoder_columns(tokens: Tokens, decoder: DecoderTokens, means: SubwordMeans, *, own: bool) -> Columns:
+def decoder_columns(
+    tokens: Tokens, decoder: DecoderTokens, means: SubwordMeans, *, is_training: bool
+) -> Columns:
     """name -> (n_tokens,) decoder columns of the translations' tokens.
 
     NaN if no subword begins in a token.
 
-    `own` says that `means` were learned from these very translations.
+    `is_training` says that `means` were learned from these very translations.
     """
     index = decoder.token_index(tokens)
-    residuals, seen = means.residuals(decoder, leave_one_out=own), means.log_counts(decoder)
+    residuals, seen = means.residuals(decoder, leave_one_out=is_training), means.log_counts(decoder)
     size, offsets = len(tokens.ids), tokens.offsets
     total = _total(decoder.log_probability, index, size)
     residual = _total(residuals, index, size)

@@ -24,24 +24,24 @@ class Encoding:
     """How often each key was seen and was BAD; `keys` ascending."""
 
     keys: Keys
-    seen: Floats
+    occurrences: Floats
     bad: Floats
     share: float
 
     @classmethod
     def fit(cls, keys: Keys, bad: Bad) -> "Encoding":
         distinct, index = np.unique(keys, return_inverse=True)
-        seen = np.bincount(index, minlength=len(distinct)).astype(np.float64)
+        occurrences = np.bincount(index, minlength=len(distinct)).astype(np.float64)
         share = float(bad.mean()) if len(bad) else 0.5
         times = np.bincount(index, weights=bad, minlength=len(distinct)).astype(np.float64)
-        return cls(distinct, seen, times, share)
+        return cls(distinct, occurrences, times, share)
 
     def columns(self, keys: Keys) -> Floats:
         """(n, 2) smoothed share of BAD (micci-barreca 2001), logarithm of 1 + times seen."""
-        seen, bad = np.zeros(len(keys)), np.zeros(len(keys))
+        occurrences, bad = np.zeros(len(keys)), np.zeros(len(keys))
         place, known = places(self.keys, keys)
-        seen[known], bad[known] = self.seen[place[known]], self.bad[place[known]]
-        return np.column_stack([(bad + _PRIOR * self.share) / (seen + _PRIOR), np.log1p(seen)])
+        occurrences[known], bad[known] = self.occurrences[place[known]], self.bad[place[known]]
+        return np.column_stack([(bad + _PRIOR * self.share) / (occurrences + _PRIOR), np.log1p(occurrences)])
 
 
 def fit_encodings(keys: Mapping[str, Keys], bad: Bad) -> dict[str, Encoding]:
@@ -52,7 +52,7 @@ def save_encodings(encodings: Mapping[str, Encoding], path: Path) -> None:
     """Writes three files per encoding into the directory `path`."""
     for name, encoding in encodings.items():
         np.save(path / f"{name}.keys.npy", encoding.keys, allow_pickle=False)
-        counts = np.vstack([encoding.seen, encoding.bad])
+        counts = np.vstack([encoding.occurrences, encoding.bad])
         np.save(path / f"{name}.counts.npy", counts, allow_pickle=False)
         np.save(path / f"{name}.share.npy", np.array(encoding.share), allow_pickle=False)
 
@@ -77,15 +77,15 @@ def encoded(encodings: Mapping[str, Encoding], keys: Mapping[str, Keys]) -> Floa
     return np.hstack([encodings[name].columns(column) for name, column in keys.items()])
 
 
-def left_out(keys: Mapping[str, Keys], bad: Bad, segment: Longs) -> Floats:
+def out_of_fold(keys: Mapping[str, Keys], bad: Bad, segment: Longs) -> Floats:
     """(n, 2 k) columns of the training tokens, each by the other parts of the segments.
 
     Parts are contiguous, so that a token's own document hardly speaks for it.
     """
     n = int(segment[-1]) + 1 if len(segment) else 0
     part = segment * _FOLDS // max(n, 1)
-    seen, wrong = (np.bincount(part, weights=w, minlength=_FOLDS) for w in (None, bad))
-    rest = (seen.sum() - seen).astype(np.float64)
+    occurrences, wrong = (np.bincount(part, weights=w, minlength=_FOLDS) for w in (None, bad))
+    rest = (occurrences.sum() - occurrences).astype(np.float64)
     share = np.divide(wrong.sum() - wrong, rest, out=np.full(_FOLDS, 0.5), where=rest > 0)[part]
     columns = [column for key in keys.values() for column in _elsewhere(key, bad, part, share)]
     return np.column_stack(columns) if columns else np.empty((len(bad), 0))
@@ -95,8 +95,8 @@ def _elsewhere(keys: Keys, bad: Bad, part: Longs, share: Floats) -> tuple[Floats
     distinct, index = np.unique(keys, return_inverse=True)
     place = index * _FOLDS + part
     size = len(distinct) * _FOLDS
-    seen = np.bincount(place, minlength=size).astype(np.float64)
+    occurrences = np.bincount(place, minlength=size).astype(np.float64)
     wrong = np.bincount(place, weights=bad, minlength=size)
-    outside = seen.reshape(-1, _FOLDS).sum(axis=1)[index] - seen[place]
+    outside = occurrences.reshape(-1, _FOLDS).sum(axis=1)[index] - occurrences[place]
     wrong_outside = wrong.reshape(-1, _FOLDS).sum(axis=1)[index] - wrong[place]
     return (wrong_outside + _PRIOR * share) / (outside + _PRIOR), np.log1p(outside)

@@ -55,15 +55,17 @@ class Extension:
             TextPredictor.fit(*given) if extras.predict else None,
         )
 
-    def extended(self, table: TokenTable, segments: Segments, aligner: Aligner, *, own: bool) -> TokenTable:
-        """The table with more; `own`: these are the segments that were learned from."""
+    def extended(
+        self, table: TokenTable, segments: Segments, aligner: Aligner, *, is_training: bool
+    ) -> TokenTable:
+        """The table with more; `is_training`: these are the segments that were learned from."""
         if self.triples:
             keys = {**table.word_keys, **triple_keys(table.word_keys, table.offsets)}
             table = replace(table, word_keys=keys)
         if self.text is not None:
-            table = with_text(table, self.text, own=own)
+            table = with_text(table, self.text, is_training=is_training)
         if self.predictor is not None:
-            table = self.predictor.extended(table, segments, aligner, own=own)
+            table = self.predictor.extended(table, segments, aligner, is_training=is_training)
         return table
 
     def save(self, path: Path) -> None:

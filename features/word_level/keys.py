@@ -35,11 +35,14 @@ def word_keys(segments: Segments, links: TokenLinks, classes: WordClasses) -> di
     """name -> (n_target_tokens,) keys: word, aligned source word, their neighbours."""
     target, source = segments.target_tokens, segments.source_tokens
     word, suffix, original = hashes(target), hashes(target, _SUFFIX), hashes(source)
-    aligned = taken(original, links.best)
-    after_aligned = taken(beside(original, source.offsets, 1), links.best)
-    before_aligned = taken(beside(original, source.offsets, -1), links.best)
-    kind, source_kind = classes.target.astype(np.uint64), taken(classes.source.astype(np.uint64), links.best)
-    kind_before, kind_after = beside(kind, target.offsets, -1), beside(kind, target.offsets, 1)
+    aligned = key_at(original, links.best)
+    after_aligned = key_at(neighbour_keys(original, source.offsets, 1), links.best)
+    before_aligned = key_at(neighbour_keys(original, source.offsets, -1), links.best)
+    kind, source_kind = classes.target.astype(np.uint64), key_at(classes.source.astype(np.uint64), links.best)
+    kind_before, kind_after = (
+        neighbour_keys(kind, target.offsets, -1),
+        neighbour_keys(kind, target.offsets, 1),
+    )
     return {
         "word": word,
         "source": aligned,
@@ -61,8 +64,8 @@ def triple_keys(keys: Mapping[str, Keys], offsets: Longs) -> dict[str, Keys]:
     """name -> (n_tokens,) keys of three words and more, of the `word_keys` of the same tokens."""
     return {
         "around": paired(keys["bigram"], keys["after"]),
-        "two_before": paired(beside(keys["before"], offsets, -1), keys["bigram"]),
-        "two_after": paired(keys["bigram_next"], beside(keys["after"], offsets, 1)),
+        "two_before": paired(neighbour_keys(keys["before"], offsets, -1), keys["bigram"]),
+        "two_after": paired(keys["bigram_next"], neighbour_keys(keys["after"], offsets, 1)),
         "pair_before": paired(keys["pair"], keys["before"]),
         "pair_after": paired(keys["pair"], keys["after"]),
         "word_source_around": paired(keys["word"], paired(keys["source_before"], keys["source_after"])),
@@ -71,36 +74,36 @@ def triple_keys(keys: Mapping[str, Keys], offsets: Longs) -> dict[str, Keys]:
 
 def neighbours(word: Keys, suffix: Keys, aligned: Keys, offsets: Longs) -> dict[str, Keys]:
     """name -> (n_tokens,) keys of a word with its linked word, and with its neighbours."""
-    before, after = beside(word, offsets, -1), beside(word, offsets, 1)
+    before, after = neighbour_keys(word, offsets, -1), neighbour_keys(word, offsets, 1)
     return {
         "pair": paired(word, aligned),
         "before": before,
         "after": after,
         "bigram": paired(before, word),
         "bigram_next": paired(word, after),
-        "suffixes": paired(suffix, beside(suffix, offsets, 1)),
+        "suffixes": paired(suffix, neighbour_keys(suffix, offsets, 1)),
     }
 
 
 def gap_keys(segments: Segments, classes: WordClasses) -> dict[str, Keys]:
     """name -> (n_gaps,) keys: the words on both sides."""
     offsets = segments.target_tokens.offsets
-    left, right = gap_sides(hashes(segments.target_tokens), offsets, NOTHING)
+    left_values, right = gap_sides(hashes(segments.target_tokens), offsets, NOTHING)
     left_kind, right_kind = gap_sides(classes.target.astype(np.uint64), offsets, NOTHING)
     return {
-        "left": left,
+        "left": left_values,
         "right": right,
-        "both": paired(left, right),
+        "both": paired(left_values, right),
         "classes": paired(left_kind, right_kind),
         "left_class": paired(left_kind, right),
-        "right_class": paired(left, right_kind),
+        "right_class": paired(left_values, right_kind),
     }
 
 
 def gap_sides(
-    values: NDArray[Number], offsets: Longs, nothing: object
+    values: NDArray[Number], offsets: Longs, missing: object
 ) -> tuple[NDArray[Number], NDArray[Number]]:
-    """(n_gaps,) the values of the tokens before and after every gap; `nothing` beyond the text.
+    """(n_gaps,) the values of the tokens before and after every gap; `missing` beyond the text.
 
     >>> left, right = gap_sides(np.array([1, 2]), np.array([0, 2, 2]), 0)
     >>> left.tolist(), right.tolist()
@@ -108,17 +111,17 @@ def gap_sides(
     """
     n = len(offsets) - 1
     size = len(values) + n
-    left, right = np.full(size, nothing, values.dtype), np.full(size, nothing, values.dtype)
+    left_values, right = np.full(size, missing, values.dtype), np.full(size, missing, values.dtype)
     place = np.arange(len(values)) + np.repeat(np.arange(n), np.diff(offsets))
     right[place] = values
-    left[place + 1] = values
-    return left, right
+    left_values[place + 1] = values
+    return left_values, right
 
 
-def paired(left: Keys, right: Keys) -> Keys:
+def paired(left_values: Keys, right: Keys) -> Keys:
     """Keys of ordered pairs."""
     with np.errstate(over="ignore"):
-        mixed = (left ^ (left >> np.uint64(31))) * _MULTIPLIER + right
+        mixed = (left_values ^ (left_values >> np.uint64(31))) * _MULTIPLIER + right
     return np.asarray(mixed ^ (mixed >> np.uint64(29)), np.uint64)
 
 
@@ -134,21 +137,21 @@ def _hash(word: str) -> int:
     return int.from_bytes(blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
-def taken(values: Keys, index: Longs) -> Keys:
+def key_at(values: Keys, index: Longs) -> Keys:
     """(k,) the values at `index`; `NOTHING` for -1."""
     result = np.full(len(index), NOTHING, np.uint64)
     result[index >= 0] = values[index[index >= 0]]
     return result
 
 
-def beside(values: Keys, offsets: Longs, by: int) -> Keys:
-    """(n_tokens,) the values of the token before (`by` -1) or after; `NOTHING` beyond the text."""
-    left, right = gap_sides(values, offsets, NOTHING)
+def neighbour_keys(values: Keys, offsets: Longs, offset: int) -> Keys:
+    """(n_tokens,) the values of the token before (`offset` -1) or after; `NOTHING` beyond the text."""
+    left_values, right = gap_sides(values, offsets, NOTHING)
     place = np.arange(len(values)) + np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    return np.asarray(left[place] if by < 0 else right[place + 1], np.uint64)
+    return np.asarray(left_values[place] if offset < 0 else right[place + 1], np.uint64)
 
 
-def places(known: Keys, wanted: Keys) -> tuple[Longs, NDArray[np.bool_]]:
+def places(sorted_keys: Keys, wanted: Keys) -> tuple[Longs, NDArray[np.bool_]]:
     """(n,) places of the wanted keys among the known, which ascend; whether they are there.
 
     The place is 0 if a key is not there.
@@ -156,39 +159,39 @@ def places(known: Keys, wanted: Keys) -> tuple[Longs, NDArray[np.bool_]]:
     >>> [part.tolist() for part in places(np.array([3, 7], np.uint64), np.array([7, 5, 3], np.uint64))]
     [[1, 0, 0], [True, False, True]]
     """
-    there = np.full(len(wanted), -1, np.int64)
-    if len(known):
-        _find(np.asarray(known), np.asarray(wanted), there)
-    return np.maximum(there, 0), there >= 0
+    positions = np.full(len(wanted), -1, np.int64)
+    if len(sorted_keys):
+        _find(np.asarray(sorted_keys), np.asarray(wanted), positions)
+    return np.maximum(positions, 0), positions >= 0
 
 
 @numba.njit(cache=True, nogil=True)
-def _find(known: Any, wanted: Any, there: Any) -> None:
-    last = len(known) - 1
-    each = len(known) / 2.0**64
+def _find(sorted_keys: Any, wanted: Any, positions: Any) -> None:
+    last = len(sorted_keys) - 1
+    each = len(sorted_keys) / 2.0**64
     for i in range(len(wanted)):
         key = wanted[i]
         guess = min(int(np.float64(key) * each), last)
-        nearer = guess + (np.float64(key) - np.float64(known[guess])) * each
+        nearer = guess + (np.float64(key) - np.float64(sorted_keys[guess])) * each
         guess = int(min(max(nearer, 0.0), last + 0.0))
         step = 1
-        if known[guess] < key:
+        if sorted_keys[guess] < key:
             low = guess + 1
-            while low + step <= last and known[low + step] < key:
+            while low + step <= last and sorted_keys[low + step] < key:
                 low += step + 1
                 step *= 2
             high = min(low + step, last + 1)
         else:
             high = guess
-            while high - step >= 0 and known[high - step] >= key:
+            while high - step >= 0 and sorted_keys[high - step] >= key:
                 high -= step
                 step *= 2
             low = max(high - step, 0)
         while low < high:
             middle = (low + high) // 2
-            if known[middle] < key:
+            if sorted_keys[middle] < key:
                 low = middle + 1
             else:
                 high = middle
-        if low <= last and known[low] == key:
-            there[i] = low
+        if low <= last and sorted_keys[low] == key:
+            positions[i] = low

@@ -19,16 +19,16 @@ from features.word_level.tokens import COLUMNS_VERSION, TokenResources, TokenTab
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class DescribedSegments:
     """Segments whose words are described.
 
-    aligner  links their words
-    own      whether they are the segments that was learned from
+    aligner      links their words
+    is_training  whether they are the training segments
     """
 
     segments: Segments
     aligner: Aligner
-    own: bool = False
+    is_training: bool = False
 
 
 class Knowledge:
@@ -61,7 +61,7 @@ class TokenKnowledge(Knowledge, ABC):
     """Columns of words and gaps, beside those that every model of words sees."""
 
     @abstractmethod
-    def extended(self, table: TokenTable, seen: Seen) -> TokenTable:
+    def extended(self, table: TokenTable, described: DescribedSegments) -> TokenTable:
         """The table with its columns."""
 
     def beginnings(
@@ -112,45 +112,61 @@ class Knowing(TokenResources):
     @property
     def knows(self) -> frozenset[str]:
         """The kinds of knowledge."""
-        return frozenset(each.kind for each in self.knowledge)
+        return frozenset(kind_of_knowledge.kind for kind_of_knowledge in self.knowledge)
 
     def described(self, segments: Segments, use: frozenset[str]) -> TokenTable:
         """What the resources, and knowledge that is not learned, say of the tokens of a batch."""
         table = super().described(segments, use)
-        seen = Seen(segments, self.aligner)
-        for each in sorted(self.knowledge, key=lambda each: each.kind):
-            if isinstance(each, TokenKnowledge) and not isinstance(each, LearnedKnowledge):
-                table = each.extended(table, seen)
+        described = DescribedSegments(segments, self.aligner)
+        for kind_of_knowledge in sorted(self.knowledge, key=lambda kind_of_knowledge: kind_of_knowledge.kind):
+            if isinstance(kind_of_knowledge, TokenKnowledge) and not isinstance(
+                kind_of_knowledge, LearnedKnowledge
+            ):
+                table = kind_of_knowledge.extended(table, described)
         return table
 
     @property
     def described_by(self) -> tuple[Hashable, ...]:
-        known = (each for each in self.knowledge if not isinstance(each, LearnedKnowledge))
-        return (*super().described_by, *sorted(each.identity() for each in known))
+        known = (
+            kind_of_knowledge
+            for kind_of_knowledge in self.knowledge
+            if not isinstance(kind_of_knowledge, LearnedKnowledge)
+        )
+        return (*super().described_by, *sorted(kind_of_knowledge.identity() for kind_of_knowledge in known))
 
     def content_fingerprint(self) -> str:
         return digest(
-            "token columns", COLUMNS_VERSION, *(each.content_fingerprint() for each in self.knowledge)
+            "token columns",
+            COLUMNS_VERSION,
+            *(kind_of_knowledge.content_fingerprint() for kind_of_knowledge in self.knowledge),
         )
 
     def _knowledge_of(self, segments: Segments) -> tuple[LearnedKnowledge, ...]:
         return tuple(
-            each.fit(segments, self.aligner) for each in self.knowledge if isinstance(each, LearnedKnowledge)
+            kind_of_knowledge.fit(segments, self.aligner)
+            for kind_of_knowledge in self.knowledge
+            if isinstance(kind_of_knowledge, LearnedKnowledge)
         )
 
-    def _with_knowledge(self, table: TokenTable, segments: Segments, *, own: bool) -> TokenTable:
-        for each in self._learned_knowledge:
-            table = each.extended(table, Seen(segments, self.aligner, own))
+    def _with_knowledge(self, table: TokenTable, segments: Segments, *, is_training: bool) -> TokenTable:
+        for kind_of_knowledge in self._learned_knowledge:
+            table = kind_of_knowledge.extended(table, DescribedSegments(segments, self.aligner, is_training))
         return table
 
     def _save_knowledge(self, path: Path) -> None:
-        for each in self._learned_knowledge:
-            (path / each.kind).mkdir()
-            each.save(path / each.kind)
+        for kind_of_knowledge in self._learned_knowledge:
+            (path / kind_of_knowledge.kind).mkdir()
+            kind_of_knowledge.save(path / kind_of_knowledge.kind)
 
     def _knowledge_in(self, path: Path) -> tuple[LearnedKnowledge, ...]:
-        learned = (each for each in self.knowledge if isinstance(each, LearnedKnowledge))
-        return tuple(each.restore(path / each.kind) for each in learned)
+        learned = (
+            kind_of_knowledge
+            for kind_of_knowledge in self.knowledge
+            if isinstance(kind_of_knowledge, LearnedKnowledge)
+        )
+        return tuple(
+            kind_of_knowledge.restore(path / kind_of_knowledge.kind) for kind_of_knowledge in learned
+        )
 
 
 def stem(name: str, knowledge: Sequence[Knowledge]) -> str:
@@ -159,7 +175,7 @@ def stem(name: str, knowledge: Sequence[Knowledge]) -> str:
     >>> stem("word_quality", [])
     'word_quality'
     """
-    return "_".join([name, *(each.kind for each in knowledge)])
+    return "_".join([name, *(kind_of_knowledge.kind for kind_of_knowledge in knowledge)])
 
 
 def judgements(settings: Mapping[str, Any]) -> Iterator[str]:

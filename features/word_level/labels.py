@@ -57,11 +57,11 @@ def error_rate(labels: TokenLabels | TokenProbabilities, offsets: Longs) -> Floa
     return ratio(bad, np.diff(offsets))
 
 
-def common_ids(left: Tokens, right: Tokens) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def common_ids(left_ids: Tokens, right: Tokens) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Token ids of both in one numbering of types."""
-    index = {word: i for i, word in enumerate(left.types)}
+    index = {word: i for i, word in enumerate(left_ids.types)}
     mapping = np.array([index.setdefault(word, len(index)) for word in right.types], np.int32)
-    return left.ids, mapping[right.ids] if len(mapping) else right.ids
+    return left_ids.ids, mapping[right.ids] if len(mapping) else right.ids
 
 
 def post_edit_labels(target: Tokens, post_edit: Tokens) -> TokenLabels:
@@ -74,10 +74,10 @@ def post_edit_labels(target: Tokens, post_edit: Tokens) -> TokenLabels:
     >>> labels.words.tolist(), labels.gaps.tolist()
     ([False, True, False], [False, False, False, True])
     """
-    left, right = common_ids(target, post_edit)
-    words = np.ones(len(left), np.bool_)
-    gaps = np.zeros(len(left) + len(target), np.bool_)
-    _label(left, target.offsets, right, post_edit.offsets, words, gaps)
+    left_ids, right = common_ids(target, post_edit)
+    words = np.ones(len(left_ids), np.bool_)
+    gaps = np.zeros(len(left_ids) + len(target), np.bool_)
+    _label(left_ids, target.offsets, right, post_edit.offsets, words, gaps)
     return TokenLabels(words, gaps)
 
 
@@ -89,8 +89,8 @@ def inserted_per_gap(target: Tokens, post_edit: Tokens) -> float:
     >>> inserted_per_gap(Tokens.from_lists([["a"], ["b"]]), Tokens.from_lists([["a", "x", "y"], ["z", "b"]]))
     1.5
     """
-    left, right = common_ids(target, post_edit)
-    inserted = _inserted(left, target.offsets, right, post_edit.offsets)
+    left_ids, right = common_ids(target, post_edit)
+    inserted = _inserted(left_ids, target.offsets, right, post_edit.offsets)
     gaps = post_edit_labels(target, post_edit).gaps.sum()
     return float(inserted / gaps) if gaps else 1.0
 
@@ -156,25 +156,25 @@ def tag_probabilities(lines: Sequence[str], target: Tokens) -> TokenProbabilitie
 
 
 @numba.njit(cache=True, nogil=True)
-def edit_costs(left: Any, right: Any) -> Any:
+def edit_costs(left_ids: Any, right: Any) -> Any:
     """(l + 1, m + 1) Levenshtein distances of the beginnings of two sequences."""
-    costs = np.empty((len(left) + 1, len(right) + 1), np.int32)
+    costs = np.empty((len(left_ids) + 1, len(right) + 1), np.int32)
     costs[0, :] = np.arange(len(right) + 1)
-    for i in range(1, len(left) + 1):
+    for i in range(1, len(left_ids) + 1):
         costs[i, 0] = i
         for j in range(1, len(right) + 1):
-            replaced = costs[i - 1, j - 1] + (left[i - 1] != right[j - 1])
+            replaced = costs[i - 1, j - 1] + (left_ids[i - 1] != right[j - 1])
             costs[i, j] = min(replaced, costs[i - 1, j] + 1, costs[i, j - 1] + 1)
     return costs
 
 
 @numba.njit(cache=True, nogil=True)
-def trace(left: Any, right: Any, costs: Any, partner: Any) -> None:
+def trace(left_ids: Any, right: Any, costs: Any, partner: Any) -> None:
     """partner[i]: the right side's word for word i (equal or not), or -1 if deleted."""
-    i, j = len(left), len(right)
+    i, j = len(left_ids), len(right)
     partner[:] = -1
     while i > 0:
-        if j > 0 and costs[i, j] == costs[i - 1, j - 1] + (left[i - 1] != right[j - 1]):
+        if j > 0 and costs[i, j] == costs[i - 1, j - 1] + (left_ids[i - 1] != right[j - 1]):
             i, j = i - 1, j - 1
             partner[i] = j
         elif costs[i, j] == costs[i - 1, j] + 1:
@@ -184,30 +184,30 @@ def trace(left: Any, right: Any, costs: Any, partner: Any) -> None:
 
 
 @numba.njit(cache=True, nogil=True)
-def _inserted(left: Any, left_offsets: Any, right: Any, right_offsets: Any) -> int:
+def _inserted(left_ids: Any, left_offsets: Any, right: Any, right_offsets: Any) -> int:
     count = len(right)
     for k in range(len(left_offsets) - 1):
-        one = left[left_offsets[k] : left_offsets[k + 1]]
-        other = right[right_offsets[k] : right_offsets[k + 1]]
-        partner = np.empty(len(one), np.int64)
-        trace(one, other, edit_costs(one, other), partner)
+        left_words = left_ids[left_offsets[k] : left_offsets[k + 1]]
+        right_words = right[right_offsets[k] : right_offsets[k + 1]]
+        partner = np.empty(len(left_words), np.int64)
+        trace(left_words, right_words, edit_costs(left_words, right_words), partner)
         count -= (partner >= 0).sum()
     return count
 
 
 @numba.njit(cache=True, nogil=True)
-def _label(left: Any, left_offsets: Any, right: Any, right_offsets: Any, words: Any, gaps: Any) -> None:
+def _label(left_ids: Any, left_offsets: Any, right: Any, right_offsets: Any, words: Any, gaps: Any) -> None:
     for k in range(len(left_offsets) - 1):
         start, end = left_offsets[k], left_offsets[k + 1]
-        one, other = left[start:end], right[right_offsets[k] : right_offsets[k + 1]]
-        partner = np.empty(len(one), np.int64)
-        trace(one, other, edit_costs(one, other), partner)
+        left_words, right_words = left_ids[start:end], right[right_offsets[k] : right_offsets[k + 1]]
+        partner = np.empty(len(left_words), np.int64)
+        trace(left_words, right_words, edit_costs(left_words, right_words), partner)
         done, gap = 0, 0  # words of the other side accounted for; the gap that an insertion falls into
-        for i in range(len(one)):
+        for i in range(len(left_words)):
             if partner[i] >= 0:
-                words[start + i] = one[i] != other[partner[i]]
+                words[start + i] = left_words[i] != right_words[partner[i]]
                 if partner[i] > done:
                     gaps[start + k + gap] = True
                 done, gap = partner[i] + 1, i + 1
-        if done < len(other):
+        if done < len(right_words):
             gaps[start + k + gap] = True

@@ -6,7 +6,7 @@ from features.core.segments import Segments
 from features.resources.language_model import LanguageModel
 from features.resources.ngrams import NgramCounts
 from features.text.tokens import Tokens, segment_mean, segment_min
-from features.word_level.columns import Columns, Floats, at, prefixed, shifted, spread
+from features.word_level.columns import Columns, Floats, prefixed, shifted, spread, values_at
 from features.word_level.links import TokenLinks
 
 
@@ -53,6 +53,6 @@ def source_columns(
     columns = language_columns(tokens, model, None, counts)
     mean = segment_mean(model.score(tokens).token_log10, tokens.offsets)
     projected_columns = {
-        name: at(column, links.best) for name, column in columns.items() if name != "lm_mean"
+        name: values_at(column, links.best) for name, column in columns.items() if name != "lm_mean"
     }
     return prefixed("source_", {**projected_columns, "lm_mean": spread(mean, segments.target_tokens.offsets)})

@@ -9,7 +9,7 @@ import numpy as np
 from features.core.segments import Segments
 from features.resources.aligner import Aligner
 from features.text.links import Links
-from features.word_level.columns import Columns, Floats, Longs, at, places, shifted, spread
+from features.word_level.columns import Columns, Floats, Longs, places, shifted, spread, values_at
 
 _BATCH = 500  # segments aligned at a time: memory stays small
 
@@ -42,7 +42,7 @@ def given_links(segments: Segments) -> TokenLinks:
     links.check(segments.source_tokens.lengths, segments.target_tokens.lengths, "alignment")
     unknown = np.full(len(segments.target_tokens.ids), np.nan)
     names = ("posterior", "forward", "backward", "null")
-    return _of(segments, links, None, {name: unknown for name in names})
+    return _token_links(segments, links, None, {name: unknown for name in names})
 
 
 def aligned_links(segments: Segments, aligner: Aligner) -> TokenLinks:
@@ -86,10 +86,10 @@ def _aligned(segments: Segments, aligner: Aligner) -> TokenLinks:
         "backward": values[:, 1],
         "null": posteriors.forward_null.astype(np.float64),
     }
-    return _of(segments, posteriors.links(), best, columns)
+    return _token_links(segments, posteriors.links(), best, columns)
 
 
-def _of(segments: Segments, links: Links, best: Longs | None, posterior: Columns) -> TokenLinks:
+def _token_links(segments: Segments, links: Links, best: Longs | None, posterior: Columns) -> TokenLinks:
     sources, targets = segments.source_tokens, segments.target_tokens
     segment = np.repeat(np.arange(len(links)), np.diff(links.offsets))
     source, target = sources.offsets[segment] + links.source, targets.offsets[segment] + links.target
@@ -109,7 +109,7 @@ def _of(segments: Segments, links: Links, best: Longs | None, posterior: Columns
 def link_columns(links: TokenLinks, segments: Segments) -> Columns:
     """Shape of the alignment at every target token."""
     source, target = segments.source_tokens.offsets, segments.target_tokens.offsets
-    there = at(places(source), links.best)
+    there = values_at(places(source), links.best)
     position = spread_share(target)
     aligned = links.fertility > 0
     span, crossings = _shape(links.links, target)
@@ -117,16 +117,16 @@ def link_columns(links: TokenLinks, segments: Segments) -> Columns:
     columns: Columns = {
         **links.posterior,
         "fertility": links.fertility,
-        "source_fertility": at(links.source_fertility, links.best),
+        "source_fertility": values_at(links.source_fertility, links.best),
         "span": span,
         "crossings": crossings,
-        "diagonal": np.abs(at(spread_share(source), links.best) - position),
+        "diagonal": np.abs(values_at(spread_share(source), links.best) - position),
         "jump_left": there - shifted(there, target, -1),
         "jump_right": shifted(there, target, 1) - there,
         "free_left": shifted(~aligned, target, -1),
         "free_right": shifted(~aligned, target, 1),
-        "source_free_left": at(shifted(free_source, source, -1), links.best),
-        "source_free_right": at(shifted(free_source, source, 1), links.best),
+        "source_free_left": values_at(shifted(free_source, source, -1), links.best),
+        "source_free_right": values_at(shifted(free_source, source, 1), links.best),
         "segment_free": _mean(~aligned, target),
         "segment_source_free": _to_target(free_source, source, target),
     }

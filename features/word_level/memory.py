@@ -39,14 +39,14 @@ class TokenMemory:
                 table = compute(segments)
                 self._remember(keys, table)
                 return table
-            pieces = self._known(keys)
+            pieces = self._known_pieces(keys)
             if missing:
                 new = compute(segments.take(missing))
                 pieces.append((new, np.array(missing)))
                 self._remember([keys[i] for i in missing], new)
         return _in_order(pieces)
 
-    def _known(self, keys: list[_Key]) -> list[tuple[TokenTable, Longs]]:
+    def _known_pieces(self, keys: list[_Key]) -> list[tuple[TokenTable, Longs]]:
         found = [(i, *self._places[key]) for i, key in enumerate(keys) if key in self._places]
         which, table, row = np.array(found).T
         pieces = []

@@ -18,8 +18,8 @@ from features.word_level.encodings import (
     Encoding,
     encoded,
     fit_encodings,
-    left_out,
     load_encodings,
+    out_of_fold,
     save_encodings,
 )
 from features.word_level.keys import Keys
@@ -77,7 +77,7 @@ class TokenModel:
 
         Trees and networks learn side by side.
         """
-        encodings = left_out(inputs.keys, bad, segment).astype(np.float32)
+        encodings = out_of_fold(inputs.keys, bad, segment).astype(np.float32)
         features = np.hstack([inputs.columns, encodings])
 
         def learner(i: int) -> Any:

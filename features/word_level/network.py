@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features.basics.rows import row_products
 from features.storage.arrays import typed
-from features.word_level.adam import State, begun, falling_rates, step
+from features.word_level.adam import State, falling_rates, initial_state, step
 from features.word_level.columns import Floats
 from features.word_level.labels import Bad
 from features.word_level.scaling import Matrix, moments, standardised_inputs
@@ -88,7 +88,7 @@ def _train(inputs: Matrix, bad: Matrix, rng: np.random.Generator) -> list[Matrix
         rng.normal(0, np.sqrt(1 / _HIDDEN), _HIDDEN),
         np.zeros(1),
     )
-    state, parameters, gradients = begun([np.asarray(start, np.float32) for start in starts])
+    state, parameters, gradients = initial_state([np.asarray(start, np.float32) for start in starts])
     steps = -(-size // _BATCH)
     for rates in falling_rates(_RATE, _EPOCHS * steps).reshape(_EPOCHS, steps):
         _epoch(inputs, bad, rng.permutation(size), rates, Layers(*parameters), Layers(*gradients), state)

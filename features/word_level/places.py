@@ -98,11 +98,11 @@ def judges(extractors: Sequence[Extractor]) -> dict[Kind, int]:
             (i, e) for i, e in enumerate(extractors) if isinstance(e, WordLevelExtractor) and kind in e.judges
         ]
         for i, extractor in of_kind:
-            if not any(_sees_more(other, extractor) for _, other in of_kind):
+            if not any(_sees_more(extractor_b, extractor) for _, extractor_b in of_kind):
                 result[kind] = i
                 break
     return result
 
 
-def _sees_more(one: WordLevelExtractor, other: WordLevelExtractor) -> bool:
-    return isinstance(one, type(other)) and one.knows > other.knows
+def _sees_more(extractor_a: WordLevelExtractor, extractor_b: WordLevelExtractor) -> bool:
+    return isinstance(extractor_a, type(extractor_b)) and extractor_a.knows > extractor_b.knows

@@ -60,7 +60,7 @@ def epoch(
     texts: LabelledTexts,
     batches: Longs,
     order: Longs,
-    seen: NDArray[np.bool_],
+    used_inputs: NDArray[np.bool_],
     scale: float,
     rates: Array,
     decay: float,
@@ -71,7 +71,7 @@ def epoch(
     """Changes the parameters by batches of texts, one after the other, in place.
 
     order          (n,) the texts; batch b has those of `order[batches[b] : batches[b + 1]]`
-    seen           (b, k) the inputs of tokens that a batch sees, times `scale`: the others are left out, and
+    used_inputs    (b, k) the inputs of tokens that a batch sees, times `scale`: the others are left out, and
                    these are larger for it (Srivastava et al. 2014)
     rates          (b,)
     decay          of the weights of tokens and of texts
@@ -79,7 +79,7 @@ def epoch(
     """
     kind = texts.inputs.dtype.type
     for b in range(len(rates)):
-        columns = np.flatnonzero(seen[b])
+        columns = np.flatnonzero(used_inputs[b])
         batch = _batch(texts, order[batches[b] : batches[b + 1]], columns)
         token = np.empty((len(columns), layers.token.shape[1]), texts.inputs.dtype)
         for j in range(len(columns)):

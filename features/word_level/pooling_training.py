@@ -3,7 +3,7 @@
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from features.word_level.adam import begun, falling_rates
+from features.word_level.adam import falling_rates, initial_state
 from features.word_level.pooling import Learned, Parameters, PoolingNetwork, Texts
 from features.word_level.pooling_kernels import LabelledTexts, Layers, epoch
 
@@ -38,7 +38,7 @@ def fit_network(
     batches = np.append(np.arange(0, n, _BATCH), n)
     steps = len(batches) - 1
     rates = falling_rates(_RATE, epochs * steps).reshape(epochs, steps)
-    state, values, gradients = begun([parameters[name] for name in Layers._fields])
+    state, values, gradients = initial_state([parameters[name] for name in Layers._fields])
     layers, slopes = Layers(*values), Layers(*gradients)
     labelled = LabelledTexts(texts.inputs, texts.offsets, learned.outcomes, learned.weights, learned.bad)
     with threadpool_limits(1, "blas"):  # batches are small: threads would only wait for each other

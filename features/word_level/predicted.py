@@ -33,11 +33,11 @@ def predicted(segments: Segments, aligner: Aligner, predictor: Predictor) -> Pre
     return predictor.predict(source, target, aligner.align(source, target, "source-target", batch=500))
 
 
-def with_columns(table: TokenTable, own: Columns, prefix: str) -> TokenTable:
+def with_columns(table: TokenTable, columns: Columns, prefix: str) -> TokenTable:
     """The table with predictions of words and of neighbours, under prefixed names."""
-    words: Columns = {**own, f"{prefix}surprise": own[f"{prefix}log"] + own[f"{prefix}entropy"]}
+    words: Columns = {**columns, f"{prefix}surprise": columns[f"{prefix}log"] + columns[f"{prefix}entropy"]}
     for name in ("log", "margin"):
         for by in (-1, 1):
-            words[f"{prefix}{name}{by:+d}"] = shifted(own[f"{prefix}{name}"], table.offsets, by)
-    beside = {f"{prefix}{name}": own[f"{prefix}{name}"] for name in ("log", "margin", "entropy")}
-    return table.with_columns(words, table.beside_gaps(beside))
+            words[f"{prefix}{name}{by:+d}"] = shifted(columns[f"{prefix}{name}"], table.offsets, by)
+    neighbour_keys = {f"{prefix}{name}": columns[f"{prefix}{name}"] for name in ("log", "margin", "entropy")}
+    return table.with_columns(words, table.beside_gaps(neighbour_keys))

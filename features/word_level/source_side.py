@@ -13,15 +13,15 @@ from features.word_level.columns import (
     Columns,
     Floats,
     Longs,
-    at,
     matrix,
     offsets_together,
     places,
     prefixed,
     shifted,
     spread,
+    values_at,
 )
-from features.word_level.keys import Keys, beside, hashes, neighbours, paired, taken
+from features.word_level.keys import Keys, hashes, key_at, neighbour_keys, neighbours, paired
 from features.word_level.labels import Bad
 from features.word_level.language import language_columns
 from features.word_level.links import TokenLinks, spread_share
@@ -87,7 +87,7 @@ def describe_sources(
     ends = link_ends(links, segments)
     best = linked_target(links, *ends, len(source.ids))
     columns = {
-        **_own(segments, links, resources),
+        **_source_columns(segments, links, resources),
         **prefixed("target_", _linked(target, best, ends, source.offsets)),
     }
     rows = resources.source_vectors.ids(source)
@@ -95,11 +95,11 @@ def describe_sources(
     kinds = resources.source_vectors.classes[rows].astype(np.uint64)
     target_kinds = resources.target_vectors.classes[target_rows].astype(np.uint64)
     before, after = (np.nan_to_num(shifted(rows, source.offsets, by)).astype(np.int32) for by in (-1, 1))
-    aligned = np.nan_to_num(at(target_rows, best)).astype(np.int32)
+    aligned = np.nan_to_num(values_at(target_rows, best)).astype(np.int32)
     return SourceTable(
         tuple(columns),
         matrix(columns, len(rows)),
-        source_keys(segments, best, kinds, taken(target_kinds, best)),
+        source_keys(segments, best, kinds, key_at(target_kinds, best)),
         np.column_stack([rows, before, after, aligned]),
         ends,
         np.asarray(source.offsets),
@@ -127,17 +127,17 @@ def source_keys(segments: Segments, best: Longs, kinds: Keys, target_kinds: Keys
     """
     source, target = segments.source_tokens, segments.target_tokens
     word, suffix, translated = hashes(source), hashes(source, _SUFFIX), hashes(target)
-    aligned = taken(translated, best)
+    aligned = key_at(translated, best)
     return {
         "word": word,
         "target": aligned,
         **neighbours(word, suffix, aligned, source.offsets),
-        "word_target_before": paired(word, taken(beside(translated, target.offsets, -1), best)),
-        "word_target_after": paired(word, taken(beside(translated, target.offsets, 1), best)),
+        "word_target_before": paired(word, key_at(neighbour_keys(translated, target.offsets, -1), best)),
+        "word_target_after": paired(word, key_at(neighbour_keys(translated, target.offsets, 1), best)),
         "class": kinds,
         "class_pair": paired(kinds, target_kinds),
-        "class_before": paired(beside(kinds, source.offsets, -1), kinds),
-        "class_after": paired(kinds, beside(kinds, source.offsets, 1)),
+        "class_before": paired(neighbour_keys(kinds, source.offsets, -1), kinds),
+        "class_after": paired(kinds, neighbour_keys(kinds, source.offsets, 1)),
     }
 
 
@@ -171,7 +171,7 @@ def projected(bad: Bad, links: tuple[Longs, Longs], size: int) -> Bad:
     return result
 
 
-def _own(segments: Segments, links: TokenLinks, resources: TokenResources) -> Columns:
+def _source_columns(segments: Segments, links: TokenLinks, resources: TokenResources) -> Columns:
     source = segments.source_tokens
     free = links.source_fertility == 0
     return {
@@ -206,7 +206,7 @@ def _lexicon(segments: Segments, resources: TokenResources) -> Columns:
 
 
 def _linked(target: TokenTable, best: Longs, ends: tuple[Longs, Longs], offsets: Longs) -> Columns:
-    columns: Columns = {name: at(target.words[:, k], best) for k, name in enumerate(target.word_names)}
+    columns: Columns = {name: values_at(target.words[:, k], best) for k, name in enumerate(target.word_names)}
     for name in _LOWEST:
         if name in target.word_names:
             values = target.words[:, target.word_names.index(name)].astype(np.float64)

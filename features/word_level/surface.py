@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from features.basics.distinct import distinct
 from features.core.segments import Segments
 from features.text.tokens import Tokens
-from features.word_level.columns import Columns, at, places, prefixed, spread
+from features.word_level.columns import Columns, places, prefixed, spread, values_at
 from features.word_level.links import TokenLinks
 
 _OF_WORD: dict[str, Callable[[str], float]] = {
@@ -29,7 +29,7 @@ def surface_columns(segments: Segments, links: TokenLinks) -> Columns:
     lengths = source.lengths.astype(np.float64)
     return {
         **own,
-        **prefixed("source_", {name: at(column, links.best) for name, column in other.items()}),
+        **prefixed("source_", {name: values_at(column, links.best) for name, column in other.items()}),
         "copied": _copied(source, target),
         **_places(target, lengths),
         "repeated": _repeated(target),

@@ -44,7 +44,7 @@ class Examples:
     def target(self) -> SyntheticExamples:
         """The words of the table, of the columns that are shared."""
         names = shared_columns(self.table.word_names)
-        columns = chosen(self.table.words, self.table.word_names, names)
+        columns = selected_columns(self.table.words, self.table.word_names, names)
         rate = error_rate(self.bad, self.table.offsets)
         return SyntheticExamples(names, columns, self.bad.words, self.table.offsets, rate)
 
@@ -67,7 +67,7 @@ def examples(pairs: ParallelCorpus, resources: TokenResources, progress: Progres
         sources.append(source)
         progress("translating held-out pairs", min(first + _CHUNK, len(pairs)), len(pairs))
     labels = TokenLabels(np.concatenate(words), np.concatenate(gaps))
-    return Examples(joined(tables), labels, _together(sources))
+    return Examples(joined(tables), labels, _joined_sides(sources))
 
 
 def _of_pairs(
@@ -79,7 +79,7 @@ def _of_pairs(
     return table, bad, _source_examples(segments, table, bad, resources)
 
 
-def chosen(
+def selected_columns(
     values: NDArray[np.float32], names: tuple[str, ...], wanted: tuple[str, ...]
 ) -> NDArray[np.float32]:
     """(n, k) the columns `wanted` of values with columns `names`."""
@@ -114,11 +114,11 @@ def _source_examples(
     flags = projected(bad.words, link_ends(links, segments), len(described.columns)).astype(np.bool_)
     rate = error_rate(bad, table.offsets)
     return SyntheticExamples(
-        names, chosen(described.columns, described.names, names), flags, described.offsets, rate
+        names, selected_columns(described.columns, described.names, names), flags, described.offsets, rate
     )
 
 
-def _together(sides: list[SyntheticExamples]) -> SyntheticExamples:
+def _joined_sides(sides: list[SyntheticExamples]) -> SyntheticExamples:
     return SyntheticExamples(
         sides[0].names,
         np.concatenate([examples.columns for examples in sides]),

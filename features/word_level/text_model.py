@@ -17,8 +17,8 @@ from features.word_level.encodings import (
     Encoding,
     encoded,
     fit_encodings,
-    left_out,
     load_encodings,
+    out_of_fold,
     save_encodings,
 )
 from features.word_level.labels import Bad
@@ -70,15 +70,17 @@ class TextModel:
 
         Networks begin at `beginnings` in turn, if there are any.
         """
-        columns = _columns(side.inputs, left_out(side.inputs.keys, bad, side.segment))
+        columns = _columns(side.inputs, out_of_fold(side.inputs.keys, bad, side.segment))
         mean, deviation = moments(columns)
         inputs = standardised_inputs(columns, side.inputs.vectors, mean, deviation)
         texts, full = full_texts(inputs, side.offsets)
         learned = Learned(outcomes[full], weights[full], bad.astype(np.float32))
 
         def network(i: int) -> PoolingNetwork:
-            begun = beginnings[i % len(beginnings)] if beginnings else None
-            return fit_network(texts, learned, epochs=epochs, dropout=dropout, seed=seed + i, beginning=begun)
+            initial_state = beginnings[i % len(beginnings)] if beginnings else None
+            return fit_network(
+                texts, learned, epochs=epochs, dropout=dropout, seed=seed + i, beginning=initial_state
+            )
 
         # One thread each, and one for their products: not for all of them at once.
         with threadpool_limits(1, "blas"), ThreadPoolExecutor(min(networks, cores())) as pool:

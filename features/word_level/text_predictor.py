@@ -47,13 +47,19 @@ class TextPredictor:
         with threadpool_limits(1, "blas"):  # for both of them: each would lift the limit of the other
             return cls(tuple(side_by_side(learned, range(_HALVES))))
 
-    def extended(self, table: TokenTable, segments: Segments, aligner: Aligner, *, own: bool) -> TokenTable:
-        """The table with the predictions of its words; `own`: these are the segments learned from."""
-        values = self._own(segments, aligner) if own else self._new(segments, aligner)
+    def extended(
+        self, table: TokenTable, segments: Segments, aligner: Aligner, *, is_training: bool
+    ) -> TokenTable:
+        """The table with the predictions of its words; `is_training`: these are the segments learned from."""
+        values = (
+            self._training_predictions(segments, aligner)
+            if is_training
+            else self._new_predictions(segments, aligner)
+        )
         columns: Columns = {f"own_predicted_{name}": values[:, k] for k, name in enumerate(_NAMES)}
         return with_columns(table, columns, "own_predicted_")
 
-    def _own(self, segments: Segments, aligner: Aligner) -> Floats:
+    def _training_predictions(self, segments: Segments, aligner: Aligner) -> Floats:
         half = _half(len(segments))
         of_token = half[segments.target_tokens.text_index]
         result = np.empty((len(of_token), len(_NAMES)))
@@ -62,7 +68,7 @@ class TextPredictor:
             result[of_token != k] = prediction_columns(others, aligner, self.predictors[k])
         return result
 
-    def _new(self, segments: Segments, aligner: Aligner) -> Floats:
+    def _new_predictions(self, segments: Segments, aligner: Aligner) -> Floats:
         predicted = [prediction_columns(segments, aligner, p) for p in self.predictors]
         return np.asarray(np.mean(predicted, axis=0), np.float64)
 

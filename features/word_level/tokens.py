@@ -21,7 +21,7 @@ from features.resources.word_vectors import WordVectors
 from features.text.tokens import rows_of
 from features.word_level.agreement import agreement_columns
 from features.word_level.annotation import annotation_keys
-from features.word_level.columns import Columns, Longs, at, matrix, offsets_together, shifted
+from features.word_level.columns import Columns, Longs, matrix, offsets_together, shifted, values_at
 from features.word_level.keys import Keys, WordClasses, gap_keys, gap_sides, word_keys
 from features.word_level.labels import gap_offsets
 from features.word_level.language import language_columns, source_columns
@@ -241,7 +241,7 @@ def _described(
 
 def _back_columns(segments: Segments, links: TokenLinks) -> Columns:
     agreement = agreement_columns("back_", segments.source_tokens, segments.back_translation_tokens)
-    return {name: at(column, links.best) for name, column in agreement.items()}
+    return {name: values_at(column, links.best) for name, column in agreement.items()}
 
 
 def _word_rows(

@@ -11,7 +11,16 @@ from features.core.segments import Segments, translated
 from features.resources.aligner import Aligner
 from features.word_level.columns import Columns, Longs
 from features.word_level.context_counts import ContextCounts, Parts, part_of
-from features.word_level.keys import NOTHING, Keys, beside, gap_sides, hashes, neighbours, paired, taken
+from features.word_level.keys import (
+    NOTHING,
+    Keys,
+    gap_sides,
+    hashes,
+    key_at,
+    neighbour_keys,
+    neighbours,
+    paired,
+)
 from features.word_level.links import aligned_links
 from features.word_level.tokens import TokenTable
 
@@ -65,15 +74,15 @@ class TrainingText:
         return cls({name: ContextCounts.load(folder) for name, folder in folders.items()})
 
 
-def with_text(table: TokenTable, text: TrainingText, *, own: bool) -> TokenTable:
+def with_text(table: TokenTable, text: TrainingText, *, is_training: bool) -> TokenTable:
     """The table with the text's columns of its words and gaps.
 
-    `own`: the text belongs to these very segments.
+    `is_training`: the text belongs to these very segments.
     """
     n = len(table.offsets) - 1
     segment = np.repeat(np.arange(n), np.diff(table.offsets))
-    part = part_of(segment, n) if own else None
-    gap_part = part_of(np.repeat(np.arange(n), np.diff(table.gap_offsets)), n) if own else None
+    part = part_of(segment, n) if is_training else None
+    gap_part = part_of(np.repeat(np.arange(n), np.diff(table.gap_offsets)), n) if is_training else None
     words = _word_columns(table, text, part)
     gaps = _gap_columns(table, text, gap_part)
     return table.with_columns(words, gaps)
@@ -89,9 +98,9 @@ def contexts(keys: Mapping[str, Keys], offsets: Longs) -> dict[str, Keys]:
     around = paired(before, after)
     return {
         "before": before,
-        "two_before": paired(beside(before, offsets, -1), before),
+        "two_before": paired(neighbour_keys(before, offsets, -1), before),
         "after": after,
-        "two_after": paired(after, beside(after, offsets, 1)),
+        "two_after": paired(after, neighbour_keys(after, offsets, 1)),
         "around": around,
         "source": source,
         "source_before": keys["source_before"],
@@ -107,13 +116,13 @@ def _keys(segments: Segments, aligner: Aligner) -> dict[str, Keys]:
     target, source = segments.target_tokens, segments.source_tokens
     best = aligned_links(segments, aligner).best
     word, original = hashes(target), hashes(source)
-    aligned = taken(original, best)
+    aligned = key_at(original, best)
     return {
         "word": word,
         "source": aligned,
         **neighbours(word, word, aligned, target.offsets),
-        "source_before": paired(taken(beside(original, source.offsets, -1), best), aligned),
-        "source_after": paired(aligned, taken(beside(original, source.offsets, 1), best)),
+        "source_before": paired(key_at(neighbour_keys(original, source.offsets, -1), best), aligned),
+        "source_after": paired(aligned, key_at(neighbour_keys(original, source.offsets, 1), best)),
     }
 
 

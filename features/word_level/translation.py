@@ -5,7 +5,7 @@ import numpy as np
 from features.core.segments import Segments
 from features.resources.lexicon import Lexicon
 from features.text.tokens import segment_mean
-from features.word_level.columns import Columns, Floats, at, shifted, spread
+from features.word_level.columns import Columns, Floats, shifted, spread, values_at
 from features.word_level.links import TokenLinks
 
 _FLOOR = 1e-7
@@ -29,9 +29,9 @@ def translation_columns(
         "ibm_highest_previous": shifted(highest, target.offsets, -1),
         "ibm_pair": own,
         "ibm_pair_back": other,
-        "ibm_source_highest": at(source_highest, links.best),
-        "ibm_entropy": at(forward.entropies[given], links.best),
-        "ibm_choices": at(forward.translations_above(0.05)[given], links.best),
+        "ibm_source_highest": values_at(source_highest, links.best),
+        "ibm_entropy": values_at(forward.entropies[given], links.best),
+        "ibm_choices": values_at(forward.translations_above(0.05)[given], links.best),
         "ibm_segment": spread(segment_mean(highest, target.offsets), target.offsets),
         "ibm_source_segment": spread(segment_mean(source_highest, source.offsets), target.offsets),
     }

@@ -121,7 +121,7 @@ def _tree(keys: Mapping[str, str]) -> dict[str, Any]:
         "depth": depth,
     }
     made["column"][inner] = columns
-    made["threshold"][inner] = _at_most(exact)
+    made["threshold"][inner] = _rounded_down(exact)
     # If nothing was missing in training, a missing value is a zero.
     made["nan_second"][inner] = np.where(kinds & _MISSING == _NAN, kinds & _DEFAULT_LEFT == 0, exact < 0)
     made["below"][inner] = 1 + 2 * np.arange(int(inner.sum()), dtype=np.int32)
@@ -129,7 +129,7 @@ def _tree(keys: Mapping[str, str]) -> dict[str, Any]:
     return made
 
 
-def _at_most(exact: Floats) -> Matrix:
+def _rounded_down(exact: Floats) -> Matrix:
     with np.errstate(over="ignore"):  # beyond the largest: infinite, then the largest
         rounded = exact.astype(np.float32)
         lower = np.nextafter(rounded, np.float32(-np.inf))
@@ -139,18 +139,18 @@ def _at_most(exact: Floats) -> Matrix:
 @numba.njit(cache=True, nogil=True)
 def _walk(rows: Any, roots: Any, depths: Any, nodes: Any, missing: bool, sums: Any) -> None:
     column, threshold, nan_second, below, value = nodes
-    at = np.empty(_ROWS, np.int32)
+    values_at = np.empty(_ROWS, np.int32)
     for first in range(0, len(rows), _ROWS):
         size = min(_ROWS, len(rows) - first)
         for tree in range(len(roots)):
-            at[:size] = roots[tree]
+            values_at[:size] = roots[tree]
             for _ in range(depths[tree]):
                 for j in range(size):
-                    node = at[j]
+                    node = values_at[j]
                     asked = rows[first + j, column[node]]
                     second = asked > threshold[node]
                     if missing:
                         second |= np.isnan(asked) & nan_second[node]
-                    at[j] = below[node] + second
+                    values_at[j] = below[node] + second
             for j in range(size):
-                sums[first + j] += value[at[j]]
+                sums[first + j] += value[values_at[j]]

@@ -131,29 +131,33 @@ class TwoSides(Knowing, ResourceLookup):
     def _extras(self) -> Extras:
         return Extras(tuple(self.texts), self.predict, self.triples)
 
-    def _sides(self, segments: Segments, *, own: bool = False) -> Sides:
-        table = self._target_table(segments, own)
+    def _sides(self, segments: Segments, *, is_training: bool = False) -> Sides:
+        table = self._target_table(segments, is_training)
 
-        def sources_of(one: TwoSides, some: Segments, rows: Longs) -> SourceTable:
-            return describe_sources(some, aligned_links(some, one.aligner), table.take(rows), one)
+        def sources_of(resources: TwoSides, subset: Segments, rows: Longs) -> SourceTable:
+            return describe_sources(
+                subset, aligned_links(subset, resources.aligner), table.take(rows), resources
+            )
 
         sources = in_groups(self._groups(segments), segments, sources_of, joined_sources)
         return Sides(
             Side(sources.inputs(self), sources.offsets, sources.names), self._side_of(table), sources.links
         )
 
-    def _target_side(self, segments: Segments, *, own: bool = False) -> Side:
-        return self._side_of(self._target_table(segments, own))
+    def _target_side(self, segments: Segments, *, is_training: bool = False) -> Side:
+        return self._side_of(self._target_table(segments, is_training))
 
     def _side_of(self, table: TokenTable) -> Side:
         return Side(table.word_inputs(self), table.offsets, table.word_names)
 
-    def _target_table(self, segments: Segments, own: bool) -> TokenTable:
+    def _target_table(self, segments: Segments, is_training: bool) -> TokenTable:
         groups = self._groups(segments)
-        table = in_groups(groups, segments, lambda one, some, _: remembered(one, some, self._used), joined)
+        table = in_groups(
+            groups, segments, lambda resources, subset, _: remembered(resources, subset, self._used), joined
+        )
         if self._extension is not None:
-            table = self._extension.extended(table, segments, self.aligner, own=own)
-        return self._with_knowledge(table, segments, own=own)
+            table = self._extension.extended(table, segments, self.aligner, is_training=is_training)
+        return self._with_knowledge(table, segments, is_training=is_training)
 
     def _bad_target(self, segments: Segments, labels: Mapping[str, Any]) -> TokenLabels | TokenProbabilities:
         target = segments.target_tokens

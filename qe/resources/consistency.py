@@ -84,5 +84,5 @@ def consistency_of(
         links = Links.read(alignment)
     else:
         links = cast(Aligner, bundle.part("aligner")).align(left, right, progress=progress)
-    found = Consistency.of(left, right, names, links, table)
+    found = Consistency.from_segments(left, right, names, links, table)
     return DocumentConsistency(np.asarray(found.features(), np.float64), found.summary())

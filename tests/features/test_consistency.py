@@ -34,7 +34,7 @@ def found(pairs: list[tuple[str, str, str]], links: list[str] | None = None) -> 
     documents, source, target = zip(*pairs, strict=True)
     left, right = (Tokens.from_lists([line.split() for line in side]) for side in (source, target))
     given = Links.from_pharaoh(links or straight(list(source)))
-    return Consistency.of(left, right, documents, given, table(), function_words=1)
+    return Consistency.from_segments(left, right, documents, given, table(), function_words=1)
 
 
 DOCUMENTS = [
@@ -84,9 +84,9 @@ def test_function_words_and_empty_texts() -> None:
 def test_numbers_that_do_not_fit_are_refused() -> None:
     tokens = Tokens.from_lists([["bank"]])
     with pytest.raises(InputError, match="1 segments, but 2 documents"):
-        Consistency.of(tokens, tokens, ["a", "b"], Links.from_pharaoh(["0-0"]), table())
+        Consistency.from_segments(tokens, tokens, ["a", "b"], Links.from_pharaoh(["0-0"]), table())
     with pytest.raises(InputError):
-        Consistency.of(tokens, tokens, ["a"], Links.from_pharaoh(["0-5"]), table())
+        Consistency.from_segments(tokens, tokens, ["a"], Links.from_pharaoh(["0-5"]), table())
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import pytest
 from features.basics.errors import InputError
 from features.word_level import pooling
 from features.word_level import pooling_training as training
-from features.word_level.adam import begun
+from features.word_level.adam import initial_state
 from features.word_level.beginnings import standardised
 from features.word_level.columns import Longs
 from features.word_level.model import Inputs
@@ -62,7 +62,7 @@ def test_gradients_are_differences_of_the_loss(name: str) -> None:
 def test_a_step_learns_from_the_inputs_that_its_batch_sees() -> None:
     """Two of four texts, two of their four inputs, twice as large; the others only have the penalty."""
     parameters, texts, learned = small(np.random.default_rng(7))
-    state, values, gradients = begun([parameters[name] for name in Layers._fields])
+    state, values, gradients = initial_state([parameters[name] for name in Layers._fields])
     layers, slopes = Layers(*values), Layers(*gradients)
     before, order, seen = state.values.copy(), np.array([2, 0]), np.array([[False, True, True, False]])
     rates = np.zeros(1)  # so that the parameters stay where the gradient is asked for

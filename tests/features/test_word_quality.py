@@ -19,7 +19,7 @@ from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from features.word_level.aggregates import AGGREGATES, aggregate
 from features.word_level.columns import places, shifted
-from features.word_level.encodings import Encoding, left_out
+from features.word_level.encodings import Encoding, out_of_fold
 from features.word_level.keys import gap_sides, paired
 from features.word_level.labels import post_edit_labels, tag_labels
 from features.word_level.model import Inputs, TokenModel
@@ -145,7 +145,7 @@ def test_a_training_token_does_not_see_its_own_label() -> None:
     keys = {"word": rng.integers(0, 6, 200).astype(np.uint64)}
     bad = rng.random(200) < 0.3
     turned = np.where(segment == 17, ~bad, bad)
-    before, after = left_out(keys, bad, segment), left_out(keys, turned, segment)
+    before, after = out_of_fold(keys, bad, segment), out_of_fold(keys, turned, segment)
     assert np.array_equal(before[segment == 17], after[segment == 17])
     assert not np.array_equal(before, after)
 

@@ -55,7 +55,7 @@ def initial_state(lanes: Lanes) -> tuple[State, Lanes, Lanes]:
     >>> state.values.tolist(), state.decaying
     ([1.0, 1.0, 1.0, 1.0, 7.0, 7.0, 0.0, 0.0, 0.0, 0.0], 6)
     """
-    state, values, gradients = adam.begun(lanes, lanes.into.size + lanes.output.size)
+    state, values, gradients = adam.initial_state(lanes, lanes.into.size + lanes.output.size)
     return state, Lanes(*values), Lanes(*gradients)
 
 

@@ -112,7 +112,7 @@ class Triggers(Resource):
 
         NaN for a text of fewer than two words. Only for a table of one side.
         """
-        words = WordSets.of(tokens, self.trigger_side)
+        words = WordSets.from_tokens(tokens, self.trigger_side)
         return ratio(self._sums(words, words), tokens.lengths * (tokens.lengths - 1))
 
     def across(self, trigger_side: Tokens, triggered_side: Tokens) -> FloatArray:
@@ -123,8 +123,8 @@ class Triggers(Resource):
         NaN if one of the two texts is empty.
         """
         trigger_words, right = (
-            WordSets.of(trigger_side, self.trigger_side),
-            WordSets.of(triggered_side, self.triggered_side),
+            WordSets.from_tokens(trigger_side, self.trigger_side),
+            WordSets.from_tokens(triggered_side, self.triggered_side),
         )
         return ratio(self._sums(trigger_words, right), trigger_side.lengths * triggered_side.lengths)
 
@@ -167,7 +167,7 @@ def _vocabulary(tokens: Tokens, minimum: int) -> tuple[Vocabulary, WordSets]:
     segments = segments_with(lowered)
     order = np.argsort(-segments, kind="stable")
     vocabulary = Vocabulary([lowered.types[i] for i in order[segments[order] >= minimum]])
-    return vocabulary, WordSets.of(tokens, vocabulary)
+    return vocabulary, WordSets.from_tokens(tokens, vocabulary)
 
 
 @numba.njit(cache=True, nogil=True)

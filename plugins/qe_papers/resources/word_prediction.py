@@ -126,7 +126,7 @@ def _words(allowed_words: KeptWords | None) -> Vocabulary:
 
 def _vectors(tokens: Tokens, vocabulary: Vocabulary, hashed: bool) -> Sets:
     if not hashed:
-        sets = WordSets.of(tokens, vocabulary)
+        sets = WordSets.from_tokens(tokens, vocabulary)
         return _matrix(sets.ids, sets.offsets, len(vocabulary))
     by_type = np.array([hashes(word) for word in tokens.types], np.int64).reshape(-1, SALTS)
     lists = [np.unique(by_type[tokens.ids[low:high]]) for low, high in _bounds(tokens)]

@@ -19,7 +19,7 @@ def test_columns_of_tokens_by_hand() -> None:
     decoder = DecoderTokens.from_segments(segments)
     means = SubwordMeans.fit(decoder)
     tokens = Tokens.from_lists([["Haus", "da", "!"], ["gut"]])  # the decoder never wrote the `!`
-    columns = decoder_columns(tokens, decoder, means, own=False)
+    columns = decoder_columns(tokens, decoder, means, is_training=False)
     unknown = np.nan
     expected = {
         "decoder_sum": [-4, -2, unknown, -4],

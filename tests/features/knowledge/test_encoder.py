@@ -11,7 +11,7 @@ import pytest
 from features.core.segments import Segments
 from features.knowledge.encoder import EncoderKnowledge
 from features.text.tokenizer import Tokenizer
-from features.word_level.knowledge import Seen
+from features.word_level.knowledge import DescribedSegments
 from features.word_level.tokens import TokenTable
 from tests.features.encoding.made import BEGIN, END, Tiny, ids_of, onnx_folder
 
@@ -62,7 +62,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def described(knowledge: EncoderKnowledge, segments: Segments = SEGMENTS) -> TokenTable:
-    return knowledge.extended(table(segments), Seen(segments, None))  # type: ignore[arg-type]
+    return knowledge.extended(table(segments), DescribedSegments(segments, None))  # type: ignore[arg-type]
 
 
 def fitted(folder: Path, **settings: Any) -> EncoderKnowledge:

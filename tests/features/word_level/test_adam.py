@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from features.word_level.adam import begun, falling_rates, step
+from features.word_level.adam import falling_rates, initial_state, step
 
 
 @pytest.mark.parametrize("decay", [0.0, 0.3])
@@ -12,7 +12,7 @@ def test_a_step_is_adams(decay: float) -> None:
     decay apart from the gradients, as in Loshchilov and Hutter 2019, algorithm 2."""
     rng = np.random.default_rng(1)
     decaying = np.array([1, 1, 0])
-    state, (values,), (gradients,) = begun([rng.normal(size=3)], decaying=2)
+    state, (values,), (gradients,) = initial_state([rng.normal(size=3)], decaying=2)
     expected, first, second = values.copy(), np.zeros(3), np.zeros(3)
     for t, rate in enumerate(falling_rates(0.01, 5), start=1):
         gradients[:] = rng.normal(size=3)

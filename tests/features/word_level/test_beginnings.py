@@ -38,9 +38,9 @@ def test_a_network_begins_as_what_was_taught(taught: Beginnings) -> None:
     label = standardised(-0.6 * rate + 0.8 * rng.normal(size=50))
     outcomes = np.column_stack([label, rate])
     offsets = np.array([0, 10, 40])
-    for network, begun in zip(taught.networks, taught.parameters(NAMES, 9, outcomes), strict=True):
+    for network, initial_state in zip(taught.networks, taught.parameters(NAMES, 9, outcomes), strict=True):
         known = network.outcomes(Texts(inputs[:, [3, 1]], offsets))[:, 0]
-        results = PoolingNetwork(begun).outcomes(Texts(inputs, offsets))
+        results = PoolingNetwork(initial_state).outcomes(Texts(inputs, offsets))
         np.testing.assert_allclose(results[:, 1], known, rtol=1e-6)
         np.testing.assert_allclose(
             results[:, 0], known * np.corrcoef(label, rate)[0, 1], rtol=1e-5, atol=1e-7

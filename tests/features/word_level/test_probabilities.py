@@ -8,7 +8,7 @@ from features.basics.errors import InputError
 from features.storage.boosted_trees import check_trees
 from features.text.tokens import Tokens
 from features.word_level.boosting import fit_trees, load_trees, tree_probability
-from features.word_level.encodings import Encoding, left_out
+from features.word_level.encodings import Encoding, out_of_fold
 from features.word_level.labels import PROBABILITIES, learned_labels, tag_probabilities
 from features.word_level.model import Inputs, TokenModel
 from features.word_level.source_side import projected
@@ -52,7 +52,7 @@ def test_certain_probabilities_are_tags() -> None:
     keys = {"word": rng.integers(0, 30, 1600).astype(np.uint64)}
     bad, segment = rng.random(1600) < 0.3, np.arange(1600) // 10
     np.testing.assert_array_equal(
-        left_out(keys, bad, segment), left_out(keys, bad.astype(np.float64), segment)
+        out_of_fold(keys, bad, segment), out_of_fold(keys, bad.astype(np.float64), segment)
     )
     values = rng.normal(size=(1600, 5)).astype(np.float32)
     by_tags, certain = (

@@ -52,7 +52,7 @@ def looked_up(
     knowledge, batch = word_quality(bundle), segments(rows)
     labels = {"post_edit": [row[2] for row in rows]}
     text = TrainingText.fit(batch, labels, ["post_edit"], knowledge.aligner)
-    return with_text(describe(batch, knowledge, frozenset()), text, own=own), text
+    return with_text(describe(batch, knowledge, frozenset()), text, is_training=own), text
 
 
 def column(table: TokenTable, name: str) -> np.ndarray:
@@ -112,7 +112,7 @@ def test_each_half_is_predicted_by_what_the_other_half_taught(bundle: Bundle) ->
     labels = {"post_edit": [row[2] for row in rows]}
     text = TextPredictor.fit(batch, labels, ["post_edit"], knowledge.aligner)
     table = describe(batch, knowledge, frozenset())
-    own, new = (text.extended(table, batch, knowledge.aligner, own=own) for own in (True, False))
+    own, new = (text.extended(table, batch, knowledge.aligner, is_training=own) for own in (True, False))
     log = [column(t, "own_predicted_log")[[1, -1]] for t in (own, new)]
     assert (log[1] > log[0] + 0.5).all()
     assert column(new, "own_predicted_log")[0] > np.log(0.5)  # every text begins alike

@@ -14,7 +14,7 @@ from features.basics.errors import InputError
 from features.storage.boosted_trees import check_trees
 from features.storage.damage import Damaged
 from features.word_level.boosting import fit_trees, load_trees, tree_probability
-from features.word_level.tree_walks import TreeWalks, _at_most
+from features.word_level.tree_walks import TreeWalks, _rounded_down
 
 Matrix = NDArray[np.float32]
 
@@ -62,7 +62,7 @@ def test_trees_without_splits() -> None:
 
 @given(st.floats(allow_nan=False, width=64), st.floats(allow_nan=False, width=32))
 def test_a_single_precision_threshold_parts_alike(exact: float, value: float) -> None:
-    limit = _at_most(np.array([exact]))[0]
+    limit = _rounded_down(np.array([exact]))[0]
     with np.errstate(over="ignore"):
         above = np.nextafter(limit, np.float32(np.inf))
     for near in (value, limit, above):
