@@ -32,7 +32,7 @@ from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 
 from features.basics.array_types import FloatArray
-from qe.config.experiment import made
+from qe.config.experiment import from_mapping
 from qe.models.pipeline import imputer, scaler
 from qe.resources.cache import default_cache
 from qe.training.auxiliary import aligned
@@ -71,7 +71,7 @@ def read(name: str, rows: int, data: Path, cache: Path) -> tuple[pd.DataFrame, F
         "features": [*FEATURES],
         "learner": {"kind": "ridge"},
     }
-    prepared = prepare(check(made(content, data)), cache)
+    prepared = prepare(check(from_mapping(content, data)), cache)
     labels = prepared.dataset.scale.sign * prepared.scores
     table = prepared.extraction.static(prepared.training.segments)
     return table, (labels - labels.mean()) / labels.std()

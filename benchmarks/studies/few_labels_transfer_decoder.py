@@ -23,7 +23,7 @@ import pandas as pd
 from few_labels_transfer import DATA, by_few, by_itself, shown
 
 from features.basics.array_types import FloatArray
-from qe.config.experiment import load, made
+from qe.config.experiment import from_mapping, load
 from qe.models.pipeline import Candidate, fit
 from qe.resources.cache import default_cache
 from qe.training.check import check
@@ -43,7 +43,7 @@ def read(pair: str, label: str, rows: int, data: Path, cache: Path) -> Rows:
         "features": ["decoder", "surface"],
         "learner": {"kind": "ridge"},
     }
-    prepared = prepare(check(made(content, data)), cache)
+    prepared = prepare(check(from_mapping(content, data)), cache)
     labels = prepared.dataset.scale.sign * prepared.scores
     table = prepared.extraction.static(prepared.training.segments)
     return table, (labels - labels.mean()) / labels.std()

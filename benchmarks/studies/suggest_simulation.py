@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from features.basics.array_types import FloatArray
-from qe.config.experiment import made
+from qe.config.experiment import from_mapping
 from qe.production.suggestion.choice import choose
 from qe.training.check import check
 from qe.training.preparation import prepare
@@ -64,7 +64,7 @@ def read(dataset: dict[str, Any], kinds: list[str], data: Path, cache: Path) -> 
     """Features and labels of the training segments."""
     features = [{"kind": kind} for kind in kinds]
     content = {"name": "suggest", "dataset": dataset, "features": features, "learner": [{"kind": "ridge"}]}
-    prepared = prepare(check(made(content, data)), cache)
+    prepared = prepare(check(from_mapping(content, data)), cache)
     table = prepared.extraction.static(prepared.training.segments)
     return table.to_numpy(np.float64), prepared.scores
 

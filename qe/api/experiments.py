@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from features.basics.arguments import checked
-from qe.config.experiment import IN_MEMORY, Experiment, load, made, on_extended
+from qe.config.experiment import IN_MEMORY, Experiment, from_mapping, load, on_extended
 from qe.training.check import check
 from qe.training.plan import Plan
 
@@ -51,7 +51,7 @@ def load_experiment(
     if isinstance(source, Mapping):
         content, files = on_extended(source, Path.cwd(), root)
         content = {"dataset": _IN_MEMORY, **content}
-        return made(content, root or Path.cwd(), overrides=overrides, files=files)
+        return from_mapping(content, root or Path.cwd(), overrides=overrides, files=files)
     return load(Path(source), data_root=root, overrides=overrides)
 
 

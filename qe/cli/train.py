@@ -167,7 +167,7 @@ def _add_trials(plans: "Sequence[Plan]", cache: Path, quiet: bool) -> None:
 def _show_resolved(plans: "Sequence[Plan]", json: bool) -> None:
     from features.storage.strict_yaml import to_yaml
 
-    files = [plan.experiment.written() for plan in plans]
+    files = [plan.experiment.file_content() for plan in plans]
     if not json:
         print("---\n".join(map(to_yaml, files)).removesuffix("\n"))
     emit("train-print", {"experiments": files}, json)

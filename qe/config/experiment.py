@@ -241,17 +241,17 @@ class SplitSection(Section):
     test: str | None = None
     folds: int = Field(5, ge=2)
     seed: Seed = 0
-    by: Literal["random", "block", "document"] = "random"
+    fold_by: Literal["random", "block", "document"] = Field("random", alias="by")
     block: int = Field(31, ge=1)
     outer: int | None = Field(None, ge=2)
     repeats: int = Field(1, ge=1)
 
 
 class NegativesSection(Section):
-    """Spoilt training rows with the worst label, which the learner sees beside the real ones.
+    """Perturbed training rows with the worst label, which the learner sees in addition to the real ones.
 
     share  how many, as a share of the training rows of a fold
-    kinds  how they are spoilt, as `qe robustness` names it; none: in every way that destroys a translation
+    kinds  perturbations, as `qe robustness` names them; none: all that destroy a translation
     """
 
     share: float = Field(0.05, gt=0, le=1)
@@ -315,7 +315,7 @@ class EvaluationSection(Section):
 
     By default, `samples` is as many as the tests need.
 
-    `robustness: false` leaves out what the model makes of spoilt translations (`qe robustness`).
+    `robustness: false` leaves out the scores of perturbed translations (`qe robustness`).
     """
 
     metric: str = "mae"
@@ -340,7 +340,7 @@ class IntervalsSection(Section):
     cross  on the out-of-fold predictions of all training rows: no label is lost, coverage is measured
     split  on rows that the model never saw: coverage is guaranteed for exchangeable rows. The rows are those
            of the labelled split `calibration`, or else about `share` of the training rows, which are then
-           not learned from (whole blocks or documents, where `split.by` says so)
+           not learned from (whole blocks or documents, if `split.by` is set so)
 
     by           groups that are calibrated apart, so that each is covered: `prediction`, `label` (`bands` of
                  about one size, or bands that end at `edges`), `column` (one group per value of `column`)
@@ -353,7 +353,7 @@ class IntervalsSection(Section):
     method: Literal["cross", "split"] = "cross"
     calibration: str | None = None
     share: float = Field(0.2, gt=0, le=0.5)
-    by: str | None = None
+    group_by: str | None = Field(None, alias="by")
     bands: int = Field(5, ge=2, le=100)
     edges: tuple[float, ...] = ()
     column: str | None = None
@@ -366,7 +366,7 @@ class IntervalsSection(Section):
         given = self.model_fields_set & {"calibration", "share"}
         if self.method == "cross" and given:
             raise ValueError(f"`{sorted(given)[0]}` goes with `method: split`")
-        if self.by is None and (groups := self.model_fields_set & {"bands", "edges", "column"}):
+        if self.group_by is None and (groups := self.model_fields_set & {"bands", "edges", "column"}):
             raise ValueError(f"`{sorted(groups)[0]}` goes with `by`")
         if "bands" in self.model_fields_set and self.edges:
             raise ValueError("`bands` and `edges` exclude each other")
@@ -394,7 +394,7 @@ TagText = Annotated[str, BeforeValidator(_as_text), Field(max_length=5000)]
 class TrackingSection(Section):
     """Settings of what goes to MLflow.
 
-    mlflow.yaml says where runs go; `tracking: off` means nothing at all.
+    mlflow.yaml names the store; `tracking: off` logs nothing at all.
 
     register    whether the model becomes a version of a registered model
     model_name  of the registered model; mlflow.yaml has the rule for others
@@ -441,12 +441,12 @@ class Experiment(Section):
     """One experiment. Unknown keys are errors; paths are absolute after loading.
 
     `trees`: parses for learners that take them, each `{kind: constituents, side: source}` (features/trees);
-    beside them the list of features may be empty.
+    with them, the list of features may be empty.
 
-    `guard: false` leaves scores as the learner gives them, rubbish too (`qe robustness` shows what it gets).
+    `guard: false` leaves scores unchanged, those of destroyed translations too (`qe robustness` shows them).
 
-    `negatives: {share: 0.05}` shows the learner spoilt training rows with the worst label, never those that
-    are held out; families that learn from labels do not see them. `clip: 0.03` cuts features at what 3 % of
+    `negatives: {share: 0.05}` shows the learner perturbed training rows with the worst label, never held-out
+    rows; families that learn from labels do not see them. `clip: 0.03` cuts features at what 3 % of
     the training rows have below and above.
 
     `weights: annotators` weighs rows by the number of annotators raised to `weight_power`: 1 is right where
@@ -505,7 +505,7 @@ class Experiment(Section):
         return self.datasets[0]
 
     @property
-    def others(self) -> tuple[DatasetSection, ...]:
+    def auxiliary_datasets(self) -> tuple[DatasetSection, ...]:
         """The other datasets, which help to learn."""
         return self.datasets[1:]
 
@@ -535,7 +535,7 @@ class Experiment(Section):
         A dataset's folder is not one.
         """
         paths = set(_paths(ResourcesSection))
-        sections = [self.resources, *(section.resources for section in self.others)]
+        sections = [self.resources, *(section.resources for section in self.auxiliary_datasets)]
         named = [section.path for section in self.datasets if section.path.is_file()]
         for section in sections:
             named += _leaves({} if section is None else section.model_dump(include=paths), Path)
@@ -559,7 +559,7 @@ class Experiment(Section):
 
         >>> dataset = {"format": "wmt12", "path": "x"}
         >>> file = {"name": "a", "dataset": dataset, "features": [{"kind": "surface"}]}
-        >>> made(file, Path(), overrides=["learner.kind=ridge", "seed=3", "search.trials=9"]).run_name
+        >>> from_mapping(file, Path(), overrides=["learner.kind=ridge", "seed=3", "search.trials=9"]).run_name
         'ridge, seed=3'
         """
         return run_name(self.name, self._changed)
@@ -573,9 +573,9 @@ class Experiment(Section):
         """The experiment as JSON values, with all defaults; a single dataset is no list."""
         values = self.model_dump(mode="json", exclude={"datasets"}, by_alias=True)
         sections = [section.settings() for section in self.datasets]
-        return values | {"dataset": sections if self.others else sections[0]}
+        return values | {"dataset": sections if self.auxiliary_datasets else sections[0]}
 
-    def written(self) -> dict[str, Any]:
+    def file_content(self) -> dict[str, Any]:
         """The keys of a file that says the same without `extends`, placeholders and relative paths."""
         values, given = self.settings(), self.model_dump(mode="json", exclude_unset=True, by_alias=True)
         return {key: values["dataset"] if key == "dataset" else value for key, value in given.items()}
@@ -596,7 +596,7 @@ def load(path: Path, *, data_root: Path | None = None, overrides: Sequence[str] 
     Raises InputError with the path of the key, and the known names, for anything unknown or ill-typed.
     """
     content, files = read(path, data_root)
-    return made(content, data_root or path.parent, location=path, overrides=overrides, files=files)
+    return from_mapping(content, data_root or path.parent, location=path, overrides=overrides, files=files)
 
 
 def of_settings(settings: Mapping[str, Any], overrides: Sequence[str] = ()) -> Experiment:
@@ -605,7 +605,7 @@ def of_settings(settings: Mapping[str, Any], overrides: Sequence[str] = ()) -> E
     Raises InputError as `load` does.
     """
     usual = Experiment.model_validate(NOTHING).settings()
-    return made(
+    return from_mapping(
         {key: _stated(value, usual.get(key)) for key, value in settings.items()}, Path(), overrides=overrides
     )
 
@@ -619,9 +619,7 @@ def _stated(value: Any, usual: Any) -> Any:
 def draft(
     path: Path, *, data_root: Path | None = None, overrides: Sequence[str] = ()
 ) -> tuple[Experiment, list[str]]:
-    """The experiment as `load` reads it, without the wrong keys, and a list of mistakes.
-
-    The mistakes are of these keys.
+    """The experiment as `load` reads it, without the wrong keys, and a list of mistakes in them.
 
     Raises InputError for a file that holds no mapping, and for one that extends what it cannot.
     """
@@ -630,7 +628,7 @@ def draft(
 
 
 def read(path: Path, data_root: Path | None = None) -> tuple[dict[str, Any], list[Path]]:
-    """The keys of an experiment file on top of those it extends, and the files these stand in.
+    """The keys of an experiment file on top of those it extends, and the paths of those files.
 
     Raises InputError as `draft` does.
     """
@@ -640,16 +638,16 @@ def read(path: Path, data_root: Path | None = None) -> tuple[dict[str, Any], lis
 def on_extended(
     content: Mapping[str, Any], location: Path, data_root: Path | None
 ) -> tuple[dict[str, Any], list[Path]]:
-    """`content` on top of the experiments it extends, and the files these stand in.
+    """`content` on top of the experiments it extends, and the paths of those files.
 
     location  the file of the content, or the folder where the path in `extends` starts
 
-    Raises InputError, naming `where`, for what cannot be extended.
+    Raises InputError, naming `location`, for what cannot be extended.
     """
     return extended(content, location, _moved if data_root is None else lambda keys, *_: keys)
 
 
-def made(
+def from_mapping(
     content: Mapping[str, Any],
     root: Path,
     *,
@@ -663,7 +661,7 @@ def made(
 
     files  those that it extended
 
-    Raises InputError as `load` does, naming `where`.
+    Raises InputError as `load` does, naming `location`.
     """
     experiment, mistakes = _drafted(content, root, overrides, files)
     if mistakes:
@@ -696,21 +694,21 @@ def _completed(
     return _located(keys, _Start(root.resolve())), mistakes
 
 
-def _moved(keys: dict[str, Any], folder: Path, other: Path) -> dict[str, Any]:
-    return _located(keys, _Start(folder.resolve(), other.resolve()))
+def _moved(keys: dict[str, Any], folder: Path, base: Path) -> dict[str, Any]:
+    return _located(keys, _Start(folder.resolve(), base.resolve()))
 
 
 class _Start(NamedTuple):
     folder: Path
-    other: Path | None = None
+    base: Path | None = None
 
     def path(self, text: str) -> str:
-        if self.other is None:
+        if self.base is None:
             return str(self.folder / text)
-        return text if Path(text).is_absolute() else os.path.relpath(self.folder / text, self.other)
+        return text if Path(text).is_absolute() else os.path.relpath(self.folder / text, self.base)
 
     def is_folder(self, text: str) -> bool:
-        return (self.folder / text).is_dir() or (self.other is not None and "/" in text)
+        return (self.folder / text).is_dir() or (self.base is not None and "/" in text)
 
 
 def _paths_within(value: Any) -> Iterator[str]:

@@ -18,7 +18,7 @@ _CHOICES: Final = ("kind", "format")  # what says which other keys a mapping tak
 def extended(content: Mapping[str, Any], location: Path, moved: Moved) -> tuple[Keys, list[Path]]:
     """The keys of an experiment on top of those it extends.
 
-    Also returns the files these stand in, nearest first.
+    Also returns the paths of the extended files, nearest first.
 
     location  the experiment's own file, or the folder where its paths start
     moved  called with the keys of an extended file, its folder and the folder of the file that extends it
@@ -68,7 +68,7 @@ def _bases(chain: list[tuple[Path, Keys]], location: Path) -> Iterator[Path]:
 def _base(folder: Path, name: object, location: Path) -> Path:
     if not isinstance(name, str) or not name:
         raise InputError(
-            f"{KEY}: must be the path of an experiment file, beside this one, but got {quoted(name)}",
+            f"{KEY}: must be the path of an experiment file, relative to this one, but got {quoted(name)}",
             location=location,
         )
     path = folder / name
@@ -134,7 +134,7 @@ def _check_removed(removed: list[Any], names: list[str], location: Path) -> None
 
 
 def _name(entry: Any) -> str:
-    """The kind of an entry in a list of features; a set is told from the kind of that name.
+    """The kind of an entry in a list of features; a set has braces, unlike the kind of that name.
 
     >>> [_name(entry) for entry in ("lm", {"kind": "lm", "only": ["a"]}, {"set": "tcd45"})]
     ['lm', 'lm', '{set: tcd45}']

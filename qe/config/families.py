@@ -20,7 +20,7 @@ def feature_configs(value: Any, path: Path) -> list[dict[str, Any]]:
 def readable_configs(value: Any) -> tuple[list[dict[str, Any]], list[str]]:
     """The readable entries of a list of features, and problems of the others.
 
-    A readable entry says what it is.
+    A readable entry has a `kind` or a `set`.
     """
     if isinstance(value, dict) and value and value.keys() <= {"add", "remove"}:
         return [], ["`features: {add, remove}` changes those of another experiment; name it in `extends`"]

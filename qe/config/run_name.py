@@ -36,14 +36,14 @@ def run_name(name: str, changed: Iterable[str]) -> str:
     30
     """
     pairs = (assigned(text, "key=value", "--set", empty=True) for text in changed)
-    told = [_told(key, given) for key, given in pairs if key.split(".")[0] not in _OTHER]
-    shown = ", ".join(told) or name
+    labels = [_label(key, text) for key, text in pairs if key.split(".")[0] not in _OTHER]
+    shown = ", ".join(labels) or name
     return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…"
 
 
-def _told(key: str, given: str) -> str:
+def _label(key: str, text: str) -> str:
     section, last = key.split(".")[0], key.split(".")[-1]
-    value = strict_yaml.parse(given, f"--set {key}")
+    value = strict_yaml.parse(text, f"--set {key}")
     if section == "features" and isinstance(value, dict):
         signs = [("+", value.get("add")), ("-", value.get("remove"))]
         return ", ".join(f"{sign}{_short(entry)}" for sign, entries in signs for entry in entries or ())

@@ -34,15 +34,15 @@ def validated(model: type[Checked], content: Mapping[str, Any], path: Path) -> C
     try:
         return model.model_validate(content)
     except ValidationError as error:
-        raise combined_error([mistake.what for mistake in mistakes_of(error, model, content)], path) from None
+        raise combined_error([mistake.text for mistake in mistakes_of(error, model, content)], path) from None
 
 
 def drafted(
     model: type[Checked], content: Mapping[str, Any], needed: Mapping[str, Any]
 ) -> tuple[Checked, list[str]]:
-    """The settings without the keys that are wrong, and what is wrong with these.
+    """The settings without the keys that are wrong, and the mistakes.
 
-    needed  what stands for a key that must be there, where it is absent or wrong
+    needed  replacements of keys that are required, if they are absent or wrong
     """
     mistakes: list[str] = []
     left: dict[str, Any] = deepcopy(dict(content))
@@ -54,7 +54,7 @@ def drafted(
             wrong = mistakes_of(error, model, left)
             # What is missing after the first time is what was taken out.
             new = [mistake for mistake in wrong if not (mistakes and mistake.missing)]
-            mistakes += [mistake.what for mistake in new]
+            mistakes += [mistake.text for mistake in new]
             # The last first: an entry that is taken out of a list moves those behind it.
             before = deepcopy(left)
             settled: list[Location] = [(key,) for key in replaced]
@@ -103,23 +103,20 @@ def _steps(content: Any, location: Location) -> Iterator[_Step]:
 
 @dataclass(frozen=True)
 class Mistake:
-    """A mistake: its place, what it is in a line, and whether something is absent."""
+    """A mistake: its place, its description on one line, and whether a key is missing."""
 
     location: Location
-    what: str
+    text: str
     missing: bool
 
 
 def mistakes_of(error: ValidationError, model: type[BaseModel], content: Any) -> list[Mistake]:
-    """Mistakes as pydantic tells them.
-
-    The shortness of lists whose entries are wrong themselves is left out.
-    """
-    told = error.errors(include_url=False)
-    within = {each["loc"][:end] for each in told for end in range(len(each["loc"]))}
+    """Pydantic's errors, without short lists whose entries are wrong themselves."""
+    errors = error.errors(include_url=False)
+    within = {each["loc"][:end] for each in errors for end in range(len(each["loc"]))}
     return [
         Mistake(each["loc"], _described(each, model, content), each["type"] == "missing")
-        for each in told
+        for each in errors
         if not (each["type"] == "too_short" and each["loc"] in within)
     ]
 

@@ -281,7 +281,7 @@ def learning_curves(
 
     Raises InputError as `learning_curve` does.
     """
-    variants = {WITH: experiment} if experiment.others else {}
+    variants = {WITH: experiment} if experiment.auxiliary_datasets else {}
     variants[ALONE] = experiment.model_copy(update={"datasets": experiment.datasets[:1]})
     return {
         name: learning_curve(

@@ -334,7 +334,7 @@ def auxiliary_datasets(
     Raises InputError, with its place, if one has no labels, or lacks what the features need.
     """
     result, notes = [], []
-    for number, section in enumerate(plan.experiment.others, start=1):
+    for number, section in enumerate(plan.experiment.auxiliary_datasets, start=1):
         place = f"dataset.{number}"
         read = read_dataset(plan.experiment, section, place)
         auxiliary = translated(read, plan.experiment, cache, progress)
@@ -359,7 +359,7 @@ def _auxiliary(
         _check_tokenizers(split.segments, training.segments)
     split, extraction = _extraction(section, split, plan, training, extraction, cache, progress)
     _check_columns(split, extraction.feature_set)
-    split = _renamed(split, place, experiment.split.by == "document")
+    split = _renamed(split, place, experiment.split.fold_by == "document")
     rescaled(scores_of(split), auxiliary.scale, scores_of(training), dataset.scale, section.scaling)
     note = NOTE.format(
         place=place,

@@ -90,7 +90,9 @@ class AuxiliaryLabels:
         )
         settings = self.experiment.settings()
         how = (settings["weights"], settings["weight_power"])
-        split = self.experiment.split.model_dump(mode="json", include={"by", "block", "seed"})
+        split = self.experiment.split.model_dump(
+            mode="json", include={"fold_by", "block", "seed"}, by_alias=True
+        )
         features = [str(family) for family in self.experiment.features] if self.setting == "auto" else []
         return digest(
             self.kind, self.setting, rule, how, str(split), features, self.values.to_numpy().tobytes()
@@ -152,7 +154,7 @@ class AuxiliaryLabels:
             len(split),
             _PARTS,
             seed=section.seed,
-            by=section.by,
+            by=section.fold_by,
             block=section.block,
             documents=split.segments.doc_id,
         )

@@ -96,14 +96,14 @@ def _check_dataset(section: DatasetSection, place: str) -> Iterator[str]:
 
 
 def _check_auxiliary_datasets(experiment: Experiment) -> Iterator[str]:
-    if not experiment.others:
+    if not experiment.auxiliary_datasets:
         return
     if experiment.trees:
         yield "trees: with several datasets there can be none"
     for config in _right(experiment.features):
         if EXTRACTORS.get(config["kind"]).reads_files:
             yield f"features: '{config['kind']}' reads values of one dataset, but there are several"
-    for number, section in enumerate(experiment.others, start=1):
+    for number, section in enumerate(experiment.auxiliary_datasets, start=1):
         place = f"dataset.{number}"
         yield from _check_dataset(section, place)
         if section.weight != 1:
@@ -195,7 +195,7 @@ def _check_trees(experiment: Experiment) -> Iterator[str]:
 
 def _check_resources(experiment: Experiment, parts: Sequence[str]) -> Iterator[str]:
     yield from _check_bundle(experiment, experiment.resources, "resources", parts)
-    for number, other in enumerate(experiment.others, start=1):
+    for number, other in enumerate(experiment.auxiliary_datasets, start=1):
         if other.resources is not None:
             yield from _check_bundle(experiment, other.resources, f"dataset.{number}.resources", parts)
 
@@ -274,17 +274,18 @@ def _check_intervals(experiment: Experiment) -> Iterator[str]:
         yield f"intervals.weighted_to: the split '{name}' is learned from: calibration rows are like it"
     if section.row_weights and experiment.weights == "none":
         yield "intervals.row_weights: there are no row weights; set `weights`"
-    if section.by is None:
+    if section.group_by is None:
         return
     try:
-        options = TAXONOMIES.get(section.by).options
+        options = TAXONOMIES.get(section.group_by).options
     except InputError as error:
         yield _placed("intervals.by", error)
         return
     for name in sorted(section.model_fields_set & {"bands", "edges", "column"} - options):
-        yield f"intervals.{name}: does not go with `by: {section.by}`; it takes {', '.join(sorted(options))}"
+        known = ", ".join(sorted(options))
+        yield f"intervals.{name}: does not go with `by: {section.group_by}`; it takes {known}"
     if "column" in options and section.column is None:
-        yield f"intervals: `by: {section.by}` needs `column`; such as doc_id"
+        yield f"intervals: `by: {section.group_by}` needs `column`; such as doc_id"
 
 
 def _check_negatives(experiment: Experiment) -> Iterator[str]:
@@ -303,7 +304,7 @@ def _check_negatives(experiment: Experiment) -> Iterator[str]:
 
 
 def _check_auxiliary_labels(experiment: Experiment) -> Iterator[str]:
-    if experiment.auxiliary_labels and any(section.joint for section in experiment.others):
+    if experiment.auxiliary_labels and any(section.joint for section in experiment.auxiliary_datasets):
         why = "families would be fitted on rows of another dataset, too"
         yield f"auxiliary_labels: {why}; leave out `together` of the other datasets, or `auxiliary_labels`"
 

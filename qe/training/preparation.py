@@ -57,7 +57,7 @@ from qe.training.reading import (
 from qe.training.run_state import Clock
 
 OWN_TEXTS = (
-    "resources hold the {texts} of the training segments; each of these was looked up in resources built "
+    "resources hold the {texts} of the training segments; each was looked up in resources built "
     "without the texts of its part, one of {parts}"
 )
 # Settings, next to data, folds, features and space, on which the value of a trial depends.
@@ -160,7 +160,7 @@ class Prepared:
         )
 
     def folds_of(self, folds: Sequence[Fold]) -> list[FoldTables]:
-        """Features of all these folds of the training rows."""
+        """Features of folds of the training rows."""
         return tables_of_folds(self.extraction, self.auxiliaries, self.training, folds, self.negatives)
 
     @property
@@ -196,7 +196,7 @@ def prepare(
     rows = rows_of(plan, dataset, calibrating)
     built = build(plan, rows, cache, progress)
     extraction = Extraction(
-        built.feature_set, cache, section.by, section.block, section.seed, progress=progress,
+        built.feature_set, cache, section.fold_by, section.block, section.seed, progress=progress,
         clock=clock or Clock(), part_features=built.part_features,
     )  # fmt: skip
     static = partial(extraction.static, rows.training.segments)
@@ -221,7 +221,7 @@ def prepare(
 
 
 def feature_tables(prepared: Prepared) -> list[FoldData]:
-    """The features of all folds, of every repeat: those of the training rows never saw the held-out rows."""
+    """The features of all folds of every repeat; those of training rows never saw the held-out rows."""
     return [
         fold_data(prepared, prepared.training, *fold, tables)
         for repeat in prepared.repeats
@@ -327,7 +327,7 @@ def out_of_part_features(
     return replace(whole, extractors=extractors), OutOfFold(texts.parts, others)
 
 
-def _with_parts(texts: OwnTexts, kind: str, extractor: Extractor, others: Sequence[Any]) -> Extractor:
+def _with_parts(texts: OwnTexts, kind: str, extractor: Extractor, variants: Sequence[Any]) -> Extractor:
     if not (isinstance(extractor, FittedExtractor) and resources_in(extractor)):
         return extractor
     if not isinstance(extractor, ResourceLookup):
@@ -342,7 +342,7 @@ def _with_parts(texts: OwnTexts, kind: str, extractor: Extractor, others: Sequen
             location="resources.texts",
             remedy="leave out `predict`; `knowledge: [predictor]` has a predictor among the resources",
         )
-    return extractor.with_out_of_fold(OutOfFold(texts.parts, others))
+    return extractor.with_out_of_fold(OutOfFold(texts.parts, variants))
 
 
 def _check_parses(experiment: Experiment, dataset: Dataset, training: Split, extraction: Extraction) -> None:

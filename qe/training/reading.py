@@ -179,7 +179,7 @@ def folds_of(split: Split, experiment: Experiment, folds: int, repeat: int = 0) 
         len(split),
         folds,
         seed=(section.seed + repeat) % (MOST_SEED + 1),
-        by=section.by,
+        by=section.fold_by,
         block=section.block,
         documents=split.segments.doc_id,
         classes=scores if two_classes else None,
@@ -223,9 +223,9 @@ def group_column(segments: Segments, name: str) -> Column:
 def grouping_of(experiment: Experiment) -> Grouping | None:
     """The groups that are calibrated separately; None for one group of all."""
     section = experiment.intervals
-    if section.by is None:
+    if section.group_by is None:
         return None
-    return Grouping(section.by, section.bands, section.edges, section.column)
+    return Grouping(section.group_by, section.bands, section.edges, section.column)
 
 
 def weights_of(split: Split, experiment: Experiment) -> FloatArray | None:
@@ -260,7 +260,7 @@ def rescaled(
     """(n,) labels on another scale, within its ends, reversed if its direction differs.
 
     method  `standard`: mean and deviation become those of `gold`, labels of that scale; `ranks`: each becomes
-            the quantile of `gold` that it is of the labels; `none`: nothing changes
+            the quantile of `gold` at its rank among the labels; `none`: nothing changes
 
     >>> hter, da = LabelScale("hter", 0, 1, False), LabelScale("da", None, None, True)
     >>> labels, gold = np.array([0.0, 0.2, 0.4]), np.array([-10.0, 0.0, 10.0])

@@ -142,7 +142,7 @@ def assemble(result: TrainingResult, output: Path) -> dict[str, Any]:
         },
         "cross_validation": {
             "folds": experiment.split.folds,
-            "by": experiment.split.by,
+            "by": experiment.split.fold_by,
             "seed": experiment.split.seed,
             "selected_on_these_folds": not search.objective.space.single,
             **cross_validated(prepared, result.out_of_fold),
@@ -254,7 +254,7 @@ def _report(
 def robustness_of_run(
     prepared: Prepared, model: Model, progress: Progress = silent
 ) -> tuple[str, Robustness] | None:
-    """Scores of perturbed rows of another split, or else of a fold, and the name of these rows.
+    """Scores of perturbed rows of another split, or else of a fold, and the name of their split.
 
     None unless it is set, and if the model needs more than texts: feature files, annotations of the user.
     """

@@ -88,7 +88,7 @@ def _verdict(report: Mapping[str, Any], name: str, metric: str) -> str:
     if against:
         # The baseline that is hardest to beat.
         sign = 1 if kind.higher_is_better else -1
-        best = min(against, key=lambda each: sign * each["difference"])
+        best = min(against, key=lambda pair: sign * pair["difference"])
         p = p_value(best["p_corrected"], LEVEL, best["undecided"])
         difference = signed(best["difference"], kind.digits)
         equals = "" if p.startswith("<") else "= "
@@ -171,19 +171,19 @@ def scores_table(
     title: str,
     section: Mapping[str, Any],
     metric: str,
-    others: Sequence[str] = SHOWN,
+    other_metrics: Sequence[str] = SHOWN,
     *,
     intervals: bool = False,
 ) -> Table:
     """Systems by metrics: the experiment's first, with 95 % intervals.
 
-    section    part of report.json: the figures of a split, or of folds
-    metric     the experiment's evaluation metric
-    others     further metrics; for labels of two classes those of classes
-    intervals  whether the other metrics have intervals, too
+    section        part of report.json: the figures of a split, or of folds
+    metric         the experiment's evaluation metric
+    other_metrics  further metrics; for labels of two classes those of classes
+    intervals      whether the other metrics have intervals, too
     """
     known = next(iter(section["systems"].values()))
-    names = CLASS_METRICS if CLASS_METRICS[0] in known else others
+    names = CLASS_METRICS if CLASS_METRICS[0] in known else other_metrics
     rest = [name for name in names if name != metric]
     columns = [Column("system"), _column(metric)]
     columns += [_column(m, drop=place) for place, m in enumerate(rest, start=1)]

@@ -15,7 +15,7 @@ from features.core.segments import Segments
 from features.core.tree_columns import numbers
 from features.encoding.places import is_path
 from features.storage.outputs import locked_folder
-from qe.config.experiment import IN_MEMORY, Experiment, made
+from qe.config.experiment import IN_MEMORY, Experiment, from_mapping
 from qe.data.dataset import LabelScale
 from qe.display.summary import summarised
 from qe.display.table import Table
@@ -68,7 +68,7 @@ def train_without_labels(
 ) -> Unlabelled:
     """Writes `output`/model, a model without figures and intervals, and logs it to MLflow.
 
-    Scores are in standard deviations from the mean of these segments, higher is better: they order
+    Scores are in standard deviations from the mean of the segments, higher is better: they order
     translations, and say nothing of any scale of people's.
 
     Raises InputError for fewer than 20 segments, a folder of others, and while another process works there.
@@ -186,7 +186,7 @@ def unlabelled_experiment(
         "features": features,
         "learner": {"kind": "unsupervised_mean", "params": {"negative": negative}, "space": {}},
     }
-    return made(content, Path())
+    return from_mapping(content, Path())
 
 
 def _encoder_feature(encoder: str | Path) -> dict[str, Any]:

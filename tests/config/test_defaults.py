@@ -19,7 +19,7 @@ def stated() -> dict[str, str]:
 
 def test_the_page_states_the_defaults_of_the_sections() -> None:
     split, search = SplitSection.model_validate({}), SearchSection.model_validate({})
-    assert stated()["split"] == f"{split.folds} {split.by} folds"
+    assert stated()["split"] == f"{split.folds} {split.fold_by} folds"
     objective = " and ".join(search.objective).upper()
     assert stated()["search"] == f"{search.most_trials} {search.sampler.upper()} trials on {objective}"
     assert stated()["intervals"] == f"`{IntervalsSection.model_validate({}).method}`"

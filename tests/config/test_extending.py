@@ -183,9 +183,9 @@ def test_a_mapping_extends_a_file_of_the_working_directory(
 @pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
 def test_the_resolved_file_says_the_same(path: Path, tmp_path: Path) -> None:
     whole = load(path, data_root=tmp_path, overrides=["seed=7"])
-    (tmp_path / "whole.yaml").write_text(to_yaml(whole.written()))
+    (tmp_path / "whole.yaml").write_text(to_yaml(whole.file_content()))
     assert load(tmp_path / "whole.yaml").settings() == whole.settings()
-    assert "extends" not in whole.written()
+    assert "extends" not in whole.file_content()
 
 
 def test_check_prints_the_resolved_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -201,7 +201,7 @@ def test_check_prints_the_resolved_file(tmp_path: Path, capsys: pytest.CaptureFi
     (tmp_path / "whole.yaml").write_text(printed)
     whole = load(tmp_path / "whole.yaml")
     assert whole.settings() == load(tmp_path / "x.yaml", overrides=["seed=3"]).settings()
-    assert json.loads("{" + listed)["experiments"] == [whole.written()]
+    assert json.loads("{" + listed)["experiments"] == [whole.file_content()]
 
 
 def test_print_goes_with_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -50,7 +50,7 @@ def test_it_loads_and_says_what_is_absent(name: str) -> None:
 def draws(experiment: Experiment) -> None:
     """80 and 20 %, drawn at random, five times and more."""
     split = experiment.split
-    assert (split.folds, split.by, split.repeats) == (5, "random", 5)
+    assert (split.folds, split.fold_by, split.repeats) == (5, "random", 5)
 
 
 @pytest.mark.parametrize("pair", PAIRS)

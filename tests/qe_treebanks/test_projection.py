@@ -13,7 +13,7 @@ from features.resources.aligner import Aligner
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
 from qe.cli import main
-from qe.config.experiment import made
+from qe.config.experiment import from_mapping
 from qe_treebanks import annotator_folder as _folder
 from qe_treebanks.annotators._entities import read_entities
 from qe_treebanks.projected_entities import project_entities
@@ -140,7 +140,7 @@ def test_an_experiment_learns_them_from_the_other_side(bundle: Bundle, tmp_path:
             "target": {"treebank": treebank.name, "tasks": "entities", "settings": settings},
         },
     }
-    asked = made(keys, tmp_path)
+    asked = from_mapping(keys, tmp_path)
     assert not list(projection_mistakes(asked))
     names = annotators_for(asked, {"source": "en", "target": "es"}, tmp_path, aligned=lambda: bundle)
     _folder.train("entities", [treebank], "es", tmp_path / "es", {"epochs": 1})
@@ -167,4 +167,4 @@ def test_what_cannot_be_projected_is_told(source: Any, message: str, tmp_path: P
         "learner": {"kind": "ridge"},
         "annotations": {"source": source, "target": {"treebank": "t", "tasks": "entities"}},
     }
-    assert any(message in told for told in projection_mistakes(made(keys, tmp_path)))
+    assert any(message in told for told in projection_mistakes(from_mapping(keys, tmp_path)))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from features.basics.errors import InputError
-from qe.config.experiment import Experiment, made
+from qe.config.experiment import Experiment, from_mapping
 from qe_treebanks.annotator_folder import AnnotatorFolder, train
 from qe_treebanks.treebanks import annotators_for, treebank_mistakes
 from tests.qe_treebanks.annotators.made import write_conllu, write_entities
@@ -23,7 +23,7 @@ def experiment(folder: Path, annotations: Any) -> Experiment:
         "learner": {"kind": "ridge"},
         "annotations": annotations,
     }
-    return made(keys, folder)
+    return from_mapping(keys, folder)
 
 
 @pytest.fixture(scope="module")

@@ -62,7 +62,7 @@ def made(folder: Path, *datasets: Any, **more: Any) -> experiment.Experiment:
         "tracking": {"register": False},
         **more,
     }
-    return experiment.made(content, folder)
+    return experiment.from_mapping(content, folder)
 
 
 def searched(prepared: Prepared) -> SearchResult:

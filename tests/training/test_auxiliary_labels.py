@@ -67,7 +67,7 @@ def made(folder: Path, weight: Any = 0.5, *others: Any, **more: Any) -> experime
         "guard": False,
         **more,
     }
-    return experiment.made(content, folder)
+    return experiment.from_mapping(content, folder)
 
 
 def prepared(tmp_path: Path, weight: Any = 0.5, **more: Any) -> Prepared:

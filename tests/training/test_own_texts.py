@@ -66,7 +66,7 @@ def made(folder: Path, **more: Any) -> Experiment:
         "tracking": {"register": False},
         **more,
     }
-    return experiment.made(content, folder)
+    return experiment.from_mapping(content, folder)
 
 
 def at_work(folder: Path, changed: str | None = None, **more: Any) -> Prepared:

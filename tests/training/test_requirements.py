@@ -8,7 +8,7 @@ import pytest
 
 from features.text.synonyms import WordNet
 from qe.cli import main
-from qe.config.experiment import made
+from qe.config.experiment import from_mapping
 from qe.training import check as checks
 from qe.training.check import check, needed, without_missing
 from qe.training.plan import Plan
@@ -29,7 +29,7 @@ def plan(folder: Path, **keys: Any) -> Plan:
         "features": [{"kind": "surface"}],
         "learner": {"kind": "ridge"},
     }
-    return check(made({**base, **keys}, folder))
+    return check(from_mapping({**base, **keys}, folder))
 
 
 # Keys -> place, name and command of what is missing. A case more is a line more.

@@ -32,7 +32,7 @@ def made(folder: Path, weights: Any, **more: Any) -> experiment.Experiment:
     }
     learner = {"kind": "ridge", "params": {"alpha": 1}, "space": {}}
     content = {"name": "weighed", "dataset": dataset, "features": ["surface"], "split": {"folds": 2}}
-    return experiment.made({**content, "learner": learner, "weights": weights, **more}, folder)
+    return experiment.from_mapping({**content, "learner": learner, "weights": weights, **more}, folder)
 
 
 def weights_in(folder: Path, weights: Any, **more: Any) -> Any:

@@ -198,7 +198,7 @@ def test_workers_of_one_run_try_different_points(tmp_path: Path, monkeypatch: py
     rows = [(" ".join(words[: 2 + i % 7]), " ".join(words[i % 3 :]), 50 + (7 * i) % 40) for i in range(60)]
     table = pd.DataFrame(rows, columns=["source", "target", "score"])
     told = {"source_language": "en", "target_language": "de", "higher_is_better": True}
-    made = experiment.made(
+    made = experiment.from_mapping(
         {
             "name": "together", "dataset": {"format": "in_memory", "path": "."}, "features": ["surface"],
             "split": {"folds": 3}, "learner": {"kind": "ridge"}, "search": {"trials": 12}, "tracking": "off",
@@ -223,7 +223,7 @@ def test_a_mistake_of_a_helper_is_the_runs(tmp_path: Path) -> None:
     """What another process cannot do is told, with its reason."""
     content = {"name": "x", "features": ["surface"], "learner": {"kind": "ridge"}}
     data = {"dataset": {"format": "in_memory", "path": "gone"}}
-    plan = check(experiment.made({**content, **data}, tmp_path), in_memory=True)
+    plan = check(experiment.from_mapping({**content, **data}, tmp_path), in_memory=True)
     with (
         pytest.raises(InputError, match="no such dataset"),
         Helpers(plan, None, tmp_path, 2).working_on("x.journal"),

@@ -10,7 +10,7 @@ from features.basics.errors import InputError
 from features.storage import strict_yaml
 from features.storage.files import atomic_file, read_lines
 from features.storage.outputs import check_output, locked_file
-from qe.config.experiment import Experiment, SplitSection, made
+from qe.config.experiment import Experiment, SplitSection, from_mapping
 from qe.data.dataset import Split
 from qe.getting_started.init.steps import Step, steps
 from qe.getting_started.init.table import LabelledTable, Wishes, read_labelled
@@ -86,7 +86,7 @@ def begin(
         _check_own_corpus(table)
     text = written(_choices(table, output, _name(name, output, table), parallel, pairs, own_corpus))
     with locked_file(output):  # paths lead through the output's folder, so that it must be there
-        experiment = made(strict_yaml.parse(text, output), output.parent, location=output)
+        experiment = from_mapping(strict_yaml.parse(text, output), output.parent, location=output)
         check(experiment)
         with atomic_file(output) as temporary:
             temporary.write_text(text, "utf-8", newline="")

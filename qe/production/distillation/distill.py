@@ -14,7 +14,7 @@ from features.core.bundle import Bundle
 from features.core.feature_set import parts_needed
 from features.storage.files import sha256
 from features.word_level.places import Kind, Places, judges
-from qe.config.experiment import IN_MEMORY, Experiment, ResourcesSection, made, read
+from qe.config.experiment import IN_MEMORY, Experiment, ResourcesSection, from_mapping, read
 from qe.data.dataset import Dataset, Split
 from qe.display.numbers import fixed
 from qe.models.model import Model
@@ -65,7 +65,7 @@ def load_student(
     if isinstance(content.get("split"), dict):
         names = ("train", "test")  # splits of other data
         content["split"] = {key: value for key, value in content["split"].items() if key not in names}
-    student = made(content, data_root or path.parent, location=path, overrides=overrides, files=files)
+    student = from_mapping(content, data_root or path.parent, location=path, overrides=overrides, files=files)
     if resources is None or student.resources is not None:
         return student
     section = ResourcesSection.model_validate({"bundle": resources.resolve()})

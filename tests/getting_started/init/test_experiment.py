@@ -107,13 +107,13 @@ def test_rows_that_cannot_be_the_corpus(tmp_path: Path, table: pd.DataFrame, why
 def test_without_parallel_text(tmp_path: Path, table: pd.DataFrame) -> None:
     made = begun(tmp_path, table)
     assert kinds(made.experiment) == ["surface", "bag_of_words"] and made.experiment.resources is None
-    assert made.experiment.split.by == "random" and made.table.dataset.scale.higher_is_better
+    assert made.experiment.split.fold_by == "random" and made.table.dataset.scale.higher_is_better
 
 
 def test_translations_of_one_source_stay_together(tmp_path: Path, table: pd.DataFrame) -> None:
     table.loc[1, "source"] = table.loc[0, "source"]
     made = begun(tmp_path, table)
-    assert made.experiment.split.by == "document"
+    assert made.experiment.split.fold_by == "document"
     assert made.experiment.dataset.options()["columns"]["doc_id"] == "source"
 
 
@@ -130,7 +130,7 @@ def test_documents_stay_together_and_repeated_ids_are_left_out(tmp_path: Path, t
     table["Document ID"] = [f"d{row // 10}" for row in range(len(table))]
     table["id"] = 1
     made = begun(tmp_path, table)
-    assert made.experiment.split.by == "document"
+    assert made.experiment.split.fold_by == "document"
     assert made.experiment.dataset.options()["columns"] == {
         "source": "source", "target": "target", "scores": "score", "doc_id": "Document ID",
     }  # fmt: skip
