@@ -1,9 +1,12 @@
-"""Serving: latency at 1 and 100 segments, and memory under sustained load.
+"""Serving: latency at 1 and 100 segments, rows a second of three learners, and memory under sustained load.
 
 python benchmarks/bench_serving.py --model DIR --input FILE                   # 20 s of load
 python benchmarks/bench_serving.py --model DIR --input FILE --seconds 600     # ten minutes
 
-The alternative beside it is the same model called in this process, without HTTP.
+python benchmarks/bench_serving.py --learners                                 # SVR, ridge, LightGBM
+
+The alternative beside it is the same model called in this process, without HTTP. `--learners` trains each
+learner on artificial data first (1,500 segments).
 """
 
 import argparse
@@ -19,8 +22,20 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import numpy as np
+
+from features.core.feature_set import FeatureSet
+from features.core.segments import Segments
+from features.text.tokenizer import Tokenizer
+from qe.data.dataset import LabelScale, Split
+from qe.data.splits import make_folds
 from qe.data.table_rows import read_rows
+from qe.getting_started.demo.generation import generate
+from qe.models.companions import make_companions
+from qe.models.model import Model
+from qe.models.pipeline import Candidate, fit
 from qe.scoring.scorer import Options, Scorer
 
 Record = dict[str, str]
@@ -80,17 +95,61 @@ def resident(process: "subprocess.Popen[bytes]") -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--model", type=Path, required=True)
-    parser.add_argument("--input", type=Path, required=True, help="TSV with source and target")
+    parser.add_argument("--model", type=Path)
+    parser.add_argument("--input", type=Path, help="TSV with source and target")
+    parser.add_argument("--learners", action="store_true", help="compare rows a second of three learners")
     parser.add_argument("--requests", type=int, default=100)
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--clients", type=int, default=2)
     given = parser.parse_args()
+    if given.learners:
+        learners()
+        return
+    if given.model is None or given.input is None:
+        parser.error("--model and --input, or --learners")
     records = [{"source": c["source"], "target": c["target"]} for c, _ in read_rows(given.input)]
     process, url = started(given.model)
     try:
         latency(url, Scorer.load(given.model, Options(drift=False, cache=0)), records, given.requests)
         sustained(process, url, records, given.seconds, given.clients)
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def learners(rows: int = 200, training: int = 1500) -> None:
+    """Seconds that a server takes for `rows` segments, beside the same model called in this process."""
+    tokenizers = Tokenizer("en"), Tokenizer("es")
+    scale = LabelScale("effort", 1.0, 5.0, higher_is_better=True)
+    with TemporaryDirectory() as scratch:
+        data = generate(Path(scratch), pairs=2000, train=training, test=1, new=rows)
+        columns = {k: data.column("train", k).read_text("utf-8").splitlines() for k in ("source", "target")}
+        split = Split(Segments.from_columns(columns, *tokenizers), np.loadtxt(data.column("train", "scores")))
+        features = FeatureSet.make([{"kind": "surface"}], None)
+        table = features.extract(split.segments)
+        folds = [held_out for _, held_out in make_folds(len(table), 3)]
+        records = [{k: f"{columns[k][i]} {i}" for k in columns} for i in range(rows)]
+        for learner in ("svr_rbf", "ridge", "lightgbm"):
+            candidate, folder = Candidate(learner), Path(scratch) / learner
+            assert split.scores is not None
+            pipeline = fit(candidate.pipeline(seed=0), table, split.scores)
+            predicted = np.asarray(pipeline.predict(table), np.float64)
+            model = Model(learner, candidate, pipeline, features, scale, tokenizers, None)
+            model.save(folder, make_companions(split, table, predicted, folds, scale).all())
+            compare(folder, records)
+
+
+def compare(folder: Path, records: list[Record]) -> None:
+    process, url = started(folder)
+    try:
+        scorer = Scorer.load(folder, Options(drift=False, cache=0))
+        rows = [(record, "") for record in records]
+        timed(lambda i: ask(url, records), 1)  # warm
+        timed(lambda i: scorer.score(rows), 1)
+        served = statistics.median(timed(lambda i: ask(url, records), 5))
+        direct = statistics.median(timed(lambda i: scorer.score(rows), 5))
+        speed = f"{served:.3f} s ({len(rows) / served:,.0f} a second)"
+        print(f"{folder.name:10} {len(rows)} segments: {speed}; {served / direct:.2f} times a direct call")
     finally:
         process.terminate()
         process.wait(30)

@@ -1,6 +1,7 @@
 """`qe serve`: answer scoring requests over HTTP."""
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +17,7 @@ def serve(
     host: str = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535)] = 5002,
     allowed_hosts: str = "",
+    trusted_proxies: str = "",
     interval: float | None = None,
     triage: Path | None = None,
     max_bytes: int = 8 << 20,
@@ -49,6 +51,7 @@ def serve(
       --host ADDRESS  Address to listen on. (default: 127.0.0.1, this machine only)
       --port N  Port to listen on.
       --allowed-hosts NAMES  Host names to answer to besides loopback and --host, such as a,b; * for any.
+      --trusted-proxies ADDRESSES  Proxies whose X-Forwarded-For names the client. (default: none)
       --interval SHARE  Also return low and high, which contain this share of true labels, such as 0.9.
       --triage FILE  Output of `qe triage --json`: requests can ask for actions.
       --require-signature PEM  Load the model only if it is signed with this public key.
@@ -67,7 +70,7 @@ def serve(
     from qe.cli._common import chosen_routes
     from qe.production.listening import address_of, bound
     from qe.production.renewal import Renewal
-    from qe.production.server.hosts import Hosts
+    from qe.production.server.hosts import Hosts, proxies
     from qe.production.server.limits import Limits
     from qe.production.serving import serve as answer_requests
 
@@ -75,6 +78,7 @@ def serve(
     if models is not None and triage is not None:
         raise InputError("--triage is for one model", remedy="leave it out with --models")
     limits = Limits(max_bytes, max_rows, max_seconds, max_busy, max_connections)
+    trusted = proxies([name for name in trusted_proxies.split(",") if name])
     hosts = Hosts.of([name for name in allowed_hosts.split(",") if name], host)
 
     def service_of(name: str) -> "Service":
@@ -117,8 +121,15 @@ def serve(
 
         def loaded(service: "Service") -> None:
             name = service.about["model"]
-            print(f"serving '{name}' on http://{address}/invocations", file=sys.stderr, flush=True)
+            with suppress(OSError):  # a full disk ends no server
+                print(f"serving '{name}' on http://{address}/invocations", file=sys.stderr, flush=True)
 
         answer_requests(
-            Renewal(load, is_loaded, refresh), held, limits, hosts=hosts, quiet=quiet, loaded=loaded
+            Renewal(load, is_loaded, refresh),
+            held,
+            limits,
+            hosts=hosts,
+            trusted_proxies=trusted,
+            quiet=quiet,
+            loaded=loaded,
         )

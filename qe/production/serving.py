@@ -5,7 +5,7 @@ It is on loopback unless told otherwise.
 
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -35,8 +35,11 @@ def application(
     return App(limits, Service.load(folder, limits, level=level, triage=triage))
 
 
-def http_server(app: App) -> uvicorn.Server:
-    """The server of an application, not yet started; the application knows when it is stopping."""
+def http_server(app: App, trusted_proxies: Sequence[str] = ()) -> uvicorn.Server:
+    """The server of an application, not yet started; the application knows when it is stopping.
+
+    trusted_proxies  addresses and networks whose header X-Forwarded-For names the client
+    """
     gate = Gate(app.limits, app.metrics.closed)
     app.metrics.watch(lambda: app.busy, lambda: app.bodies.held, lambda: gate.open, lambda: len(gate.waiting))
     config = uvicorn.Config(
@@ -48,6 +51,8 @@ def http_server(app: App) -> uvicorn.Server:
         log_level="warning",
         access_log=False,
         server_header=False,
+        proxy_headers=bool(trusted_proxies),
+        forwarded_allow_ips=list(trusted_proxies),
         backlog=BACKLOG,
         timeout_keep_alive=app.limits.idle,
         timeout_graceful_shutdown=app.limits.seconds,
@@ -63,6 +68,7 @@ def serve(
     limits: Limits,
     *,
     hosts: Hosts = LOOPBACK,
+    trusted_proxies: Sequence[str] = (),
     quiet: bool = False,
     loaded: Callable[[Service], None] = lambda service: None,
 ) -> None:
@@ -78,6 +84,8 @@ def serve(
         Loads the model, and takes another one when it is there.
     hosts : collection of str, default=LOOPBACK
         Names that are answered to.
+    trusted_proxies : sequence of str, default=()
+        Addresses and networks of proxies that name the client in X-Forwarded-For.
     quiet : bool, default=False
         No line per request in the log (stderr).
     loaded : callable, default=lambda service: None
@@ -85,7 +93,7 @@ def serve(
     """
     check_descriptors(limits)
     app = App(limits, hosts=hosts)
-    server = http_server(app)
+    server = http_server(app, trusted_proxies)
     failures: list[BaseException] = []
 
     def become_ready() -> None:
@@ -102,6 +110,7 @@ def serve(
     threading.Thread(target=become_ready, name="loading", daemon=True).start()
     with logged(quiet, Throttle(dropped=app.metrics.left_out)), renewed_by_signal(renewal):
         server.run(sockets=[listening])
+    app.stop()
     renewal.end()
     if failures:
         raise failures[0]

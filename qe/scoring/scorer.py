@@ -301,7 +301,7 @@ class Scorer:
         if self.options.triage is not None:
             marked = [False] * len(scores) if seen is None else seen.marked.tolist()
             columns["action"] = list(map(self.options.triage.action, scores.tolist(), marked))
-        if self.explainer is not None:
+        if self.explainer is not None and self.options.explain:
             columns["because"] = self.explainer.because(features, self.options.explain)
         if self.flags is not None:
             columns["flags"] = list(map(self.flags.text, segments.source, segments.target))

@@ -309,7 +309,6 @@ def test_columns_that_intervals_need_are_asked_for_with_intervals_alone(
     ("params", "query", "message"),
     [
         ({"interval": 2}, "", "interval: Input should be less than 1"),
-        ({"interval": "much"}, "", "interval"),
         ({"explain": -1}, "", "explain"),
         ({"explain": 10**30}, "", "explain"),
         ({"triage": True}, "", "start it with --triage"),
@@ -325,6 +324,69 @@ def test_extras_that_cannot_be_given(app: App, params: Any, query: str, message:
     content = {"instances": [{"source": "a", "target": "b"}], "params": params}
     status, answer, _ = call(app, content=content, query=query)
     assert status == 422 and message in answer["error"]
+
+
+@pytest.mark.parametrize(
+    ("params", "query"),
+    [
+        ({"interval": "much"}, ""),
+        ({"interval": True}, ""),
+        ({"interval": [0.9]}, ""),
+        ({}, "interval=0_9"),
+        ({}, "interval=0x1p-1"),
+        ({"explain": True}, ""),
+        ({"explain": 2.0}, ""),
+        ({"explain": None}, ""),
+        ({"explain": "1_0"}, ""),
+        ({}, "explain=1_0"),
+        ({}, "explain=%201"),
+        ({}, "explain=%D9%A1"),
+        ({}, "explain="),
+        ({"triage": 1}, ""),
+        ({"triage": "yes"}, ""),
+        ({}, "triage=on"),
+    ],
+)
+def test_extras_of_another_form(app: App, params: Any, query: str) -> None:
+    content = {"instances": [{"source": "a", "target": "b"}], "params": params}
+    status, answer, _ = call(app, content=content, query=query)
+    assert status == 400 and "must be" in answer["error"]
+
+
+def test_causes_are_computed_only_if_requested(
+    app: App, records: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[int] = []
+
+    def because(self: Explainer, features: Any, count: int) -> list[str]:
+        calls.append(len(features))
+        return [""] * len(features)
+
+    monkeypatch.setattr(Explainer, "because", because)
+    for params in ({}, {"interval": 0.8}, {"explain": 0}):
+        assert call(app, content={"instances": records, "params": params})[0] == 200
+    assert calls == []
+    assert call(app, content={"instances": records, "params": {"explain": 1}})[0] == 200
+    assert sum(calls) == len(records)
+
+
+@pytest.mark.parametrize("end", ["timeout", "stop"])
+def test_what_timed_out_or_was_told_to_end_stops_computing(
+    end: str, demo_model: Path, records: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "_BLOCK", 1)
+    app, blocks = application(demo_model, Limits(seconds=1 if end == "timeout" else 60)), []
+
+    def block() -> None:
+        blocks.append(1)
+        time.sleep(0.3)
+        if end == "stop":
+            app.stop()
+
+    slow(monkeypatch, before=block)
+    assert call(app, content={"dataframe_records": records})[0] == (504 if end == "timeout" else 503)
+    app.pool.shutdown()  # waits for what is still computed
+    assert len(blocks) < len(records) / 2
 
 
 def test_thresholds_are_checked(demo_model: Path, tmp_path: Path) -> None:

@@ -54,6 +54,16 @@ def json_bytes(content: Mapping[str, Any]) -> bytes:
     return json.dumps(content, allow_nan=False).encode("ascii")
 
 
+def escaped(text: str, most: int) -> str:
+    """At most so many characters in printable ASCII, the others as escapes; for one line of a log.
+
+    >>> escaped("a\\n\u202e", 9), escaped("abcdef", 3)
+    ('a\\\\n\\\\u202e', 'abc...')
+    """
+    shown = "".join(c if " " <= c <= "~" else c.encode("unicode_escape").decode() for c in text[:most])
+    return shown if len(text) <= most else f"{shown}..."
+
+
 def shortened(text: str, most: int) -> str:
     """At most so many characters, and an ellipsis where there were more.
 

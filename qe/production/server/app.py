@@ -3,14 +3,15 @@
 import asyncio
 import logging
 import re
+import threading
 import time
 import uuid
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
-from qe.production.server.answers import Answer, Refused, json_answer, json_bytes, refusal, shortened
+from qe.production.server.answers import Answer, Refused, escaped, json_answer, json_bytes, refusal, shortened
 from qe.production.server.bodies import Bodies, Body, Gone, Message, Receive
 from qe.production.server.hosts import LOOPBACK, Hosts
 from qe.production.server.limits import Limits
@@ -22,6 +23,7 @@ from qe.production.server.throttle import REQUESTS
 Send = Callable[[Message], Awaitable[None]]
 _log = logging.getLogger(REQUESTS)
 _ID = re.compile(r"[\w.:-]{1,64}", re.ASCII)
+_VERSIONS = ("1.0", "1.1")
 _AGAIN = {"Retry-After": "1"}
 
 
@@ -56,8 +58,9 @@ class Request:
 
         Bytes after it are not read.
         """
-        return "transfer-encoding" in self.headers and (
-            "content-length" in self.headers or self.version == "1.0"
+        return self.version not in _VERSIONS or (
+            "transfer-encoding" in self.headers
+            and ("content-length" in self.headers or self.version == "1.0")
         )
 
 
@@ -77,6 +80,7 @@ class App:
     busy: int = 0
     bodies: Bodies = field(init=False)
     metrics: Metrics = field(default_factory=Metrics)
+    _running: set[threading.Event] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.bodies = Bodies(self.limits)
@@ -123,8 +127,10 @@ class App:
 
     def _check(self, request: Request) -> None:
         if request.ends_unclearly:
-            what = "Content-Length, or HTTP/1.0, does not go with Transfer-Encoding"
-            raise Refused(400, what, {"Connection": "close"})
+            reason = "Content-Length, or HTTP/1.0, does not go with Transfer-Encoding"
+            if request.version not in _VERSIONS:
+                reason = f"HTTP/{request.version} is not spoken here, but {' and '.join(_VERSIONS)}"
+            raise Refused(400, reason, {"Connection": "close"})
         self.hosts.check(request.headers.get("host"))
 
     def _handler(self, request: Request) -> Callable[[Request], Awaitable[Answer]]:
@@ -171,15 +177,27 @@ class App:
         if self.busy >= self.limits.busy:
             raise Refused(503, f"{self.limits.busy} requests are being scored; try again", _AGAIN)
         self.busy += 1
-        future = asyncio.get_running_loop().run_in_executor(self.pool, _scored, service, body, kind, request)
-        future.add_done_callback(self._done)
+        stopped = threading.Event()
+        self._running.add(stopped)
+        future = asyncio.get_running_loop().run_in_executor(
+            self.pool, _scored, service, body, kind, request, stopped
+        )
+        future.add_done_callback(partial(self._done, stopped))
         try:
             return await asyncio.wait_for(asyncio.shield(future), self.limits.seconds)
         except TimeoutError:
+            stopped.set()
             raise Refused(504, f"the answer took longer than {self.limits.seconds} s") from None
 
-    def _done(self, future: "asyncio.Future[Answer]") -> None:
+    def stop(self) -> None:
+        """Stop all scoring: what is being computed ends after its block of rows."""
+        for stopped in list(self._running):
+            stopped.set()
+        self.pool.shutdown(wait=False, cancel_futures=True)
+
+    def _done(self, stopped: threading.Event, future: "asyncio.Future[Answer]") -> None:
         self.busy -= 1
+        self._running.discard(stopped)
         if not future.cancelled():
             future.exception()  # of a request that was given up on, nobody else asks
 
@@ -202,9 +220,9 @@ class App:
         return self.ready.page
 
 
-def _scored(service: Service, body: bytes, kind: Kind, request: Request) -> Answer:
+def _scored(service: Service, body: bytes, kind: Kind, request: Request, stopped: threading.Event) -> Answer:
     try:
-        return service.answer(body, kind, request.query)
+        return service.answer(body, kind, request.query, stopped.is_set)
     except Refused as refused:
         return refusal(refused, request.id)
 
@@ -225,12 +243,13 @@ async def _send(send: Send, answer: Answer, request: Request) -> None:
 
 
 def _log_request(scope: Message, request: Request, answer: Answer, seconds: float) -> None:
-    path = shortened(scope.get("raw_path", b"").decode("latin-1"), 200)
+    path = escaped(scope.get("raw_path", b"").decode("latin-1"), 200)
     client = (scope.get("client") or ("-",))[0]
     rows = "" if answer.rows is None else f" rows={answer.rows}"
     reason = f" {json_bytes({'error': shortened(answer.reason, 200)}).decode()}" if answer.reason else ""
     _log.log(
         logging.WARNING if answer.status >= 500 else logging.INFO,
         "id=%s %s %s %s %d%s %.1f ms%s",
-        request.id, client, request.method, path, answer.status, rows, 1000 * seconds, reason,
+        request.id, escaped(client, 200), escaped(request.method, 20), path, answer.status, rows,
+        1000 * seconds, reason,
     )  # fmt: skip

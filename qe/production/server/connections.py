@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import h11
+from h11._readers import ChunkedReader
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from features.basics.errors import InputError
@@ -20,6 +21,8 @@ from qe.production.server.limits import Limits
 BACKLOG = 64  # connections that are accepted at once
 _ELSE = 64  # descriptors of the process that are no connections
 _FAREWELL = 2.0  # seconds to take a last answer
+_CHUNK_LINE = 300  # bytes in which the size of a chunk must end
+_CHUNK_DIGITS = 8  # hexadecimal, without leading zeros
 
 
 @dataclass(eq=False)
@@ -37,12 +40,33 @@ class Gate:
     open: int = 0
 
 
+class _StrictChunks(ChunkedReader):
+    """Refuses chunks whose first line ends with a line feed alone, and sizes that no body can have."""
+
+    def __call__(self, buf: Any) -> Any:
+        if not self._reading_trailer and self._bytes_in_chunk == 0:
+            start = len(self._bytes_to_discard)
+            line, end, _ = bytes(buf._data[start : start + _CHUNK_LINE]).partition(b"\n")
+            digits = line[: len(line) - len(line.lstrip(b"0123456789abcdefABCDEF"))].lstrip(b"0")
+            if len(digits) > _CHUNK_DIGITS or (end and not line.endswith(b"\r")):
+                raise h11.LocalProtocolError("malformed chunk")
+        return super().__call__(buf)
+
+
+class _StrictConnection(h11.Connection):
+    def _get_io_object(self, *arguments: Any) -> Any:
+        made = super()._get_io_object(*arguments)
+        return _StrictChunks() if isinstance(made, ChunkedReader) else made
+
+
 class Connection(H11Protocol):
     """One connection, within the limits."""
 
     def __init__(self, *arguments: Any, gate: Gate, **more: Any) -> None:
         super().__init__(*arguments, **more)
+        self.conn = _StrictConnection(h11.SERVER, self.conn._max_incomplete_event_size)
         self.gate = gate
+        self._half_closed = False
         self._headers_due: TimerHandle | None = None
         self._taking_due: TimerHandle | None = None
 
@@ -73,8 +97,18 @@ class Connection(H11Protocol):
         if not self._is_waiting():
             self._stop_waiting()
 
+    def eof_received(self) -> bool | None:  # type: ignore[override]
+        """Keeps the connection for the answer if the client has sent its whole request."""
+        if self._is_waiting() or self.cycle.more_body:
+            return None
+        self._half_closed = True
+        return True
+
     def on_response_complete(self) -> None:
         super().on_response_complete()
+        if self._half_closed and self._is_waiting():
+            self._unset_keepalive_if_required()
+            self.transport.close()
         if self.transport.is_closing():
             self._end(self.gate.limits.seconds)
         elif self._is_waiting():

@@ -1,5 +1,6 @@
 """Extras: what a request may ask for beside the score."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from urllib.parse import parse_qsl
 
 from pydantic import Field
 
-from features.basics.errors import InputError
+from features.basics.errors import InputError, quoted
 from qe.config.schema import Section, validated
 from qe.production.server.answers import Refused
 
@@ -33,15 +34,36 @@ class Extras(Section):
     )
 
 
+_NOUNS = {"interval": "a number", "explain": "a whole number", "triage": "true or false"}
+# The forms of values: as text in the address, and the types of plain values in JSON.
+_TEXTS = {
+    "interval": re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?(nan|inf)", re.ASCII),
+    "explain": re.compile(r"[-+]?\d+", re.ASCII),
+    "triage": re.compile("true|false|1|0"),
+}
+_TYPES = {"interval": (int, float, type(None)), "explain": (int,), "triage": (bool,)}
+
+
+def _check_form(name: str, value: Any) -> None:
+    if name not in _NOUNS:
+        return
+    fits = _TEXTS[name].fullmatch(value) if isinstance(value, str) else type(value) in _TYPES[name]
+    if not fits:
+        raise Refused(400, f"'{name}' must be {_NOUNS[name]}, but is {quoted(str(value))}")
+
+
 def asked_for(query: bytes, params: Mapping[str, Any], defaults: Extras) -> Extras:
     """What the address and the body ask for, and else the defaults.
 
-    Raises Refused (422) for names that are unknown or given twice, and for values out of range.
+    Raises Refused: 400 for values of another form, 422 for names that are unknown or given twice, and for
+    values out of range.
     """
     try:
         pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True, max_num_fields=20)
     except (ValueError, UnicodeDecodeError):
         raise Refused(422, "the parameters of the address cannot be read") from None
+    for name, value in [*pairs, *params.items()]:
+        _check_form(name, value)
     names = [name for name, _ in pairs] + list(params)
     if len(set(names)) < len(names):
         raise Refused(422, "a parameter is given twice")

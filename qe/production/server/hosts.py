@@ -14,6 +14,24 @@ from features.basics.errors import InputError, quoted
 from qe.production.server.answers import Refused
 
 ANY: Final = "*"
+
+
+def proxies(names: Iterable[str]) -> list[str]:
+    """Addresses and networks of proxies, or `*`. Raises InputError for anything else.
+
+    >>> proxies(["10.0.0.1", "10.1.0.0/16"])
+    ['10.0.0.1', '10.1.0.0/16']
+    """
+    for name in names:
+        try:
+            name == ANY or ipaddress.ip_network(name)
+        except ValueError:
+            raise InputError(
+                f"{quoted(name)} is no address of a proxy", remedy="such as 10.0.0.1, or 10.0.0.0/8"
+            ) from None
+    return list(names)
+
+
 _OWN: Final = frozenset({"localhost"})  # and addresses of loopback
 # A host by RFC 3986: a name or an address, IPv6 in brackets, and a port.
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[\w.-]+)(:\d*)?", re.ASCII)

@@ -1,6 +1,6 @@
 """RoutedService: several models behind one address, each for the rows of its route."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -46,7 +46,9 @@ class RoutedService(Service):
         for service in self.services:
             service._check(extras)
 
-    def _scored(self, parsed: Parsed, extras: Extras) -> tuple[list[dict[str, Any]], Counts | None]:
+    def _scored(
+        self, parsed: Parsed, extras: Extras, stopped: Callable[[], bool] = lambda: False
+    ) -> tuple[list[dict[str, Any]], Counts | None]:
         named = parsed.needed(columns_of(self.routes))
         chosen = [
             next((i for i, route in enumerate(self.routes) if route.takes(row)), None) for row, _ in named
@@ -56,7 +58,8 @@ class RoutedService(Service):
         for number, service in enumerate(self.services):
             at = [i for i, one in enumerate(chosen) if one == number]
             if at:
-                scored, _ = service._scored(replace(parsed, rows=[parsed.rows[i] for i in at]), extras)
+                part = replace(parsed, rows=[parsed.rows[i] for i in at])
+                scored, _ = service._scored(part, extras, stopped)
                 for i, row in zip(at, scored, strict=True):
                     answers[i] = row
         names = dict.fromkeys(name for answer in answers for name in answer)

@@ -1,7 +1,7 @@
 """Service: a loaded model, and what it answers to the body of a request."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +24,7 @@ from qe.production.thresholds import Thresholds
 from qe.scoring.scorer import Options, Scorer
 
 DRIFT_ROWS = 10_000
+_BLOCK, _EXPLAINED = 500, 25  # rows that are scored, and explained, before a request can be given up
 _TRIED = 0.9  # level to ask the model's intervals for when they are loaded: any
 
 
@@ -99,13 +100,15 @@ class Service:
         extras = Extras(interval=level)
         return cls(scorer, limits, about, lacks, thresholds, extras, _bounds(folder, plain), recent)
 
-    def answer(self, body: bytes, kind: Kind, query: bytes) -> Answer:
-        """The answer to a body. Raises Refused if there is none."""
+    def answer(
+        self, body: bytes, kind: Kind, query: bytes, stopped: Callable[[], bool] = lambda: False
+    ) -> Answer:
+        """The answer to a body. Raises Refused if there is none, and if `stopped` says so meanwhile."""
         try:
             parsed = parse(body, kind, self.limits)
             extras = asked_for(query, parsed.params, self.defaults)
             self._check(extras)
-            rows, looks = self._scored(parsed, extras)
+            rows, looks = self._scored(parsed, extras, stopped)
         except InputError as error:
             raise Refused(422, str(error)) from None
         except RecursionError:
@@ -131,7 +134,9 @@ class Service:
         if extras.triage and self.thresholds is None:
             raise Refused(422, "this server has no thresholds of triage; start it with --triage")
 
-    def _scored(self, parsed: Parsed, extras: Extras) -> tuple[list[dict[str, Any]], Counts | None]:
+    def _scored(
+        self, parsed: Parsed, extras: Extras, stopped: Callable[[], bool] = lambda: False
+    ) -> tuple[list[dict[str, Any]], Counts | None]:
         options = Options(
             level=extras.interval,
             explain=extras.explain,
@@ -143,9 +148,18 @@ class Service:
         names = [name for name in options.columns if name != "id"]
         # Intervals may need columns of their own: they are asked for with them alone.
         intervals = None if extras.interval is None else self.scorer.intervals
-        scorer = replace(self.scorer, options=options, intervals=intervals)
-        scored = scorer.score(parsed.needed(scorer.columns()))
-        return [{name: _plain(row[name]) for name in names} for row in scored.rows], scored.counts
+        explainer = self.scorer.explainer if extras.explain else None
+        scorer = replace(self.scorer, options=options, intervals=intervals, explainer=explainer)
+        needed, size = parsed.needed(scorer.columns()), _EXPLAINED if extras.explain else _BLOCK
+        answers, counts = list[dict[str, Any]](), None
+        for start in range(0, len(needed), size):
+            if stopped():
+                raise Refused(503, "the request was given up")
+            scored = scorer.score(needed[start : start + size])
+            answers += [{name: _plain(row[name]) for name in names} for row in scored.rows]
+            if scored.counts is not None:
+                counts = scored.counts if counts is None else counts + scored.counts
+        return answers, counts
 
 
 def _plain(value: Any) -> Any:

@@ -1,13 +1,18 @@
 """Throttle: so many lines of a kind a second reach the log, and how many were left out."""
 
 import logging
+import os
+import queue
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 REQUESTS = "qe.production.server"  # the logger of requests
+_QUEUED = 1000  # lines that wait to be written
+_FAREWELL = 2.0  # seconds to write the last lines
 
 
 @dataclass
@@ -50,10 +55,55 @@ class Throttle(logging.Filter):
         return True
 
 
+class StderrHandler(logging.Handler):
+    """Writes lines to stderr from a thread of its own, so that no answer waits for a slow or full log.
+
+    A line is dropped, and counted by `dropped`, if `_QUEUED` lines wait or stderr cannot be written.
+    """
+
+    def __init__(self, dropped: Callable[[], None]) -> None:
+        super().__init__()
+        self._dropped = dropped
+        self._lines: queue.Queue[str | None] = queue.Queue(_QUEUED)
+        self._thread = threading.Thread(target=self._write_lines, name="log", daemon=True)
+        self._thread.start()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            self._lines.put_nowait(self.format(record))
+        except queue.Full:
+            self._dropped()
+
+    def close(self) -> None:
+        with suppress(queue.Full):
+            self._lines.put(None, timeout=_FAREWELL)
+            self._thread.join(_FAREWELL)
+        super().close()
+
+    def _write_lines(self) -> None:
+        while (line := self._lines.get()) is not None:
+            try:
+                write_stderr(line)
+            except (OSError, ValueError):
+                self._dropped()
+
+
+def write_stderr(line: str) -> None:
+    """Writes a line to stderr without Python's lock on it, which a thread that waits would keep at exit."""
+    try:
+        descriptor = sys.stderr.fileno()
+    except (AttributeError, OSError):  # no file, as in tests
+        print(line, file=sys.stderr, flush=True)
+        return
+    content = f"{line}\n".encode("utf-8", errors="backslashreplace")
+    while content:
+        content = content[os.write(descriptor, content) :]
+
+
 @contextmanager
 def logged(quiet: bool, throttle: Throttle) -> Iterator[None]:
     """All that is logged goes to stderr, throttled; requests too, unless `quiet`."""
-    handler = logging.StreamHandler(sys.stderr)
+    handler = StderrHandler(throttle.dropped)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     handler.addFilter(throttle)
     root, requests = logging.getLogger(), logging.getLogger(REQUESTS)
@@ -64,4 +114,5 @@ def logged(quiet: bool, throttle: Throttle) -> Iterator[None]:
         yield
     finally:
         root.removeHandler(handler)
+        handler.close()
         requests.setLevel(before)

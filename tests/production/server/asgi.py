@@ -5,7 +5,7 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -53,9 +53,9 @@ def call(
 
 
 @contextmanager
-def listening(app: App) -> Iterator[int]:
+def listening(app: App, trusted_proxies: Sequence[str] = ()) -> Iterator[int]:
     """The port of a server that runs in a thread."""
-    server = http_server(app)
+    server = http_server(app, trusted_proxies)
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         port = int(held.getsockname()[1])

@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from features.basics.errors import InputError
 from qe.production.server.app import App
 from qe.production.server.connections import check_descriptors
 from qe.production.server.limits import Limits
+from qe.production.serving import application
 from tests.patience import PATIENCE
 from tests.production.server.asgi import connect, exchange, listening, read_answer
 
@@ -33,6 +35,13 @@ def app(limits: Limits = LIMITS) -> App:
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
     with listening(app()) as number:
+        yield number
+
+
+@pytest.fixture
+def loaded(demo_model: Path) -> Iterator[int]:
+    """The port of a server with a model that gives clients all time."""
+    with listening(application(demo_model, PATIENT)) as number:
         yield number
 
 
@@ -229,3 +238,75 @@ def test_more_connections_than_descriptors_are_refused_at_the_start() -> None:
     with pytest.raises(InputError, match=r"need \d+ open files, but this process may have"):
         check_descriptors(Limits(connections=hard))
     check_descriptors(Limits())
+
+
+POST = b"POST /invocations HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+CHUNKED = POST + b"Transfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        CHUNKED + b"10000000000000000\r\n{}",
+        CHUNKED + b"f" * 400,
+        CHUNKED + b"fffffffff",
+        CHUNKED + b"2\n{}\n0\n\n",
+        CHUNKED + b"2\r\n{}\r\n0\n\n",
+        CHUNKED + b"2\r\n{}\n0\r\n\r\n",
+        CHUNKED + b"2;x=y\n{}\r\n0\r\n\r\n",
+        CHUNKED + b"x\r\n",
+        b"GET /health HTTP/9.9\r\nHost: localhost\r\n\r\n",
+        b"GET /health HTTP/2.0\r\nHost: localhost\r\n\r\n",
+        b"GET /health HTTP/0.9\r\nHost: localhost\r\n\r\n",
+        POST.replace(b"1.1", b"9.9") + b"Content-Length: 9\r\n\r\n",
+    ],
+)
+def test_a_malformed_request_is_refused_at_once(sent: bytes, loaded: int) -> None:
+    start = time.monotonic()
+    assert exchange(loaded, sent)[0] == 400
+    assert time.monotonic() - start < 1
+
+
+@pytest.mark.parametrize("end", [b"0\r\n\r\n", b"0\r\nX: y\r\n\r\n"])
+@pytest.mark.parametrize("size", [b"2", b"0002", b"2;x=y"])
+def test_a_well_formed_chunk_is_read(size: bytes, end: bytes, loaded: int) -> None:
+    status, _, content = exchange(loaded, CHUNKED + size + b"\r\n{}\r\n" + end)
+    assert status == 400 and b"the JSON object must have one of" in content
+
+
+@pytest.mark.parametrize("requests", [1, 3])
+def test_a_client_that_closes_its_sending_half_gets_its_answers(requests: int, loaded: int) -> None:
+    with connect(loaded) as client:
+        client.sendall(requests * HEALTH + POST + b"Content-Length: 2\r\n\r\n{}")
+        client.shutdown(socket.SHUT_WR)
+        content = b""
+        while part := client.recv(1 << 16):
+            content += part
+    assert content.count(b"HTTP/1.1 200 ") == requests and b"the JSON object must have" in content
+
+
+def test_a_client_that_closes_within_its_request_has_left(loaded: int) -> None:
+    with connect(loaded) as client:
+        client.sendall(POST + b"Content-Length: 9\r\n\r\n{")
+        client.shutdown(socket.SHUT_WR)
+        assert client.recv(1 << 16) == b""
+
+
+@pytest.mark.parametrize(
+    ("trusted", "logged"), [((), "127.0.0.1"), (("10.0.0.0/8",), "127.0.0.1"), (("127.0.0.1",), "1.2.3.4")]
+)
+def test_only_trusted_proxies_name_the_client(
+    trusted: tuple[str, ...], logged: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO), listening(app(), trusted) as port:
+        exchange(port, HEALTH.replace(b"\r\n\r\n", b"\r\nX-Forwarded-For: 1.2.3.4\r\n\r\n"))
+    (line,) = [record.getMessage() for record in caplog.records if "/health" in record.getMessage()]
+    assert f" {logged} GET " in line
+
+
+def test_request_lines_are_cut_and_escaped_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO), listening(app()) as port:
+        for target in (b"/" + b"x" * 5000, b"/%1b%5b2J%0a%e2%80%ae"):
+            exchange(port, b"BREW" * 100 + b" " + target + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    lines = [record.getMessage() for record in caplog.records if "BREW" in record.getMessage()]
+    assert len(lines) == 2 and all(len(line) < 600 and line.isprintable() for line in lines)

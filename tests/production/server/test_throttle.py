@@ -2,6 +2,10 @@
 
 import io
 import logging
+import os
+import time
+
+import pytest
 
 from qe.production.server.throttle import REQUESTS, Throttle, logged
 
@@ -37,3 +41,19 @@ def test_the_log_is_as_it_was_after_the_server(capsys: object) -> None:
     with logged(False, Throttle()):
         assert requests.isEnabledFor(logging.INFO)
     assert (list(root.handlers), requests.level) == before
+
+
+@pytest.mark.parametrize("target", ["/dev/full", "pipe"])
+def test_a_log_that_cannot_be_written_blocks_nobody(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    dropped: list[int] = []
+    reader, writer = os.pipe() if target == "pipe" else (None, os.open(target, os.O_WRONLY))
+    with os.fdopen(writer, "w") as stream:
+        monkeypatch.setattr("sys.stderr", stream)
+        throttle = Throttle(rate=1e9, burst=1e9, dropped=lambda: dropped.append(1))
+        start = time.monotonic()
+        with logged(False, throttle):
+            for number in range(5000):
+                logging.getLogger(REQUESTS).info("%d %s", number, "x" * 100)
+        assert time.monotonic() - start < 10 and len(dropped) > 1000
+        if reader is not None:
+            os.close(reader)
