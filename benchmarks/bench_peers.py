@@ -38,9 +38,8 @@ from features.text.links import Links
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from qe.statistics.bootstrap import bootstrap_scores
-from qe.systems.mt_metrics.bleu import Bleu
-from qe.systems.mt_metrics.chrf import Chrf
-from qe.systems.mt_metrics.ter import Ter
+from qe.systems.mt_metrics.edits import Ter
+from qe.systems.mt_metrics.ngrams import Bleu, Chrf
 from qe.systems.text_metric import TextMetric
 from qe.systems.texts import Texts
 from qe_papers.resources.topic_model import TopicModel, bags_of, joined

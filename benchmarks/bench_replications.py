@@ -21,7 +21,7 @@ from qe.statistics.metrics.delta_avg import DeltaAvg
 from qe.statistics.metrics.ranks import Spearman
 from qe.statistics.randomization import randomization_test, randomization_test_rescored
 from qe.statistics.result import Aggregate
-from qe.systems.mt_metrics.bleu import Bleu
+from qe.systems.mt_metrics.ngrams import Bleu
 from qe.systems.texts import Texts
 
 Floats = NDArray[np.float64]

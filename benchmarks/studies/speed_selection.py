@@ -14,9 +14,7 @@ from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.preprocessing import StandardScaler
 
 from features.basics.array_types import FloatArray
-from qe.learning.selectors.backward_elimination import BackwardElimination
-from qe.learning.selectors.forward import ForwardSelection
-from qe.learning.selectors.held_out import splits
+from qe.learning.selectors.greedy import BackwardElimination, ForwardSelection, splits
 from qe.statistics.metric import METRICS
 from qe_papers.selectors.subset_search import SubsetSearch
 

@@ -38,7 +38,7 @@ from qe.systems.documents import (
     document_scores,
     evaluate_documents,
 )
-from qe.systems.mt_metrics.bleu import Bleu
+from qe.systems.mt_metrics.ngrams import Bleu
 from qe_papers.selection.bleu_model import BleuModel, segment_bleu, without_reference
 from qe_papers.selection.selection import Translations, make_extraction
 

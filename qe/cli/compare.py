@@ -214,7 +214,7 @@ def _dependency_f(
 
 
 def _score_metrics(scores: list[str], lower: list[str], others: list[str]) -> "dict[str, TextMetric]":
-    from qe.systems.segment_scores import SegmentErrors, SegmentScores
+    from qe.systems.mt_metrics.table import SegmentErrors, SegmentScores
 
     names = dict.fromkeys(_scored(text)[0] for text in scores)
     if twice := sorted(names.keys() & set(others)):

@@ -22,9 +22,9 @@ from qe.statistics.randomization import Exchange
 from qe.statistics.result import Measure, TestResult, as_runs, check_enough
 from qe.statistics.scored import Additive
 from qe.statistics.settings import ResamplingSettings
+from qe.systems.mt_metrics.table import SegmentScores
 from qe.systems.results import SystemsComparison
 from qe.systems.run_scores import draw, pooled, system_score
-from qe.systems.segment_scores import SegmentScores
 from qe.systems.system import System, check, check_lengths, columns_of, known_baseline
 from qe.systems.text_metric import TextMetric, title_of
 from qe.systems.texts import Texts

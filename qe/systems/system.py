@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from features.basics.errors import InputError, unknown_name
 from qe.display.summary import summarised
-from qe.systems.segment_scores import SegmentScores
+from qe.systems.mt_metrics.table import SegmentScores
 from qe.systems.text_metric import TextMetric
 from qe.systems.texts import Texts
 

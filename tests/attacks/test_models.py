@@ -56,7 +56,7 @@ def dataclass_gadget(code: str) -> Node:
         "__name__": plain("C"),
     }
     content = sequence([instance(RIDGE, attributes)], "tuple")
-    return node("ConstructorFromReduceNode", "qe.learning.learners.forest.dataclass", content=content)
+    return node("ConstructorFromReduceNode", "qe.learning.learners.trees.dataclass", content=content)
 
 
 CODE = f"__import__('pathlib').Path({MARK!r}).touch()"
@@ -138,11 +138,11 @@ def _twice() -> bytes:
 PIPELINES: dict[str, tuple[bytes, str]] = {
     "dataclass executes its argument": (
         holding(dataclass_gadget(CODE)),
-        UNTRUSTED + "qe.learning.learners.forest.datacl",
+        UNTRUSTED + "qe.learning.learners.trees.datacl",
     ),
     "os.system as a constructor": (holding(reduced("os.system")), UNTRUSTED + r"os.system \(Constructor"),
     "what a module of ours imports": (
-        holding(reduced("qe.learning.learners.forest.numba")),
+        holding(reduced("qe.learning.learners.trees.numba")),
         UNTRUSTED + "qe.learning.learners._f",
     ),
     "a trusted class, called": (holding(reduced(SVR)), UNTRUSTED + SVR),
@@ -151,15 +151,15 @@ PIPELINES: dict[str, tuple[bytes, str]] = {
         UNTRUSTED + "lightgbm.basic.Bo",
     ),
     "a class asked from elsewhere": (
-        holding(instance("qe.learning.learners.svr_rbf.SVR", {})),
+        holding(instance("qe.learning.learners.svr.SVR", {})),
         UNTRUSTED + "qe.learning.learners.svr",
     ),
     "a class that is no estimator": (
-        holding(instance("qe.learning.learners.members.TrustedByMembers", {})),
+        holding(instance("qe.learning.learners.ensembles.TrustedByMembers", {})),
         UNTRUSTED,
     ),
     "another learner's class": (
-        holding(instance("qe.learning.learners._m5p.M5PRegressor", {})),
+        holding(instance("qe.learning.learners.m5p.M5PRegressor", {})),
         UNTRUSTED + "qe.learning.learners._m",
     ),
     "an estimator that calls functions": (
@@ -468,7 +468,7 @@ def test_the_gadget_runs_its_code_where_the_names_of_our_modules_are_trusted(emp
         for name in skops.io.get_untrusted_types(data=content)
         if name.startswith("qe.learning.learners.")
     ]
-    assert names == ["qe.learning.learners.forest.dataclass"] and not Path(MARK).exists()
+    assert names == ["qe.learning.learners.trees.dataclass"] and not Path(MARK).exists()
     with pytest.raises(TypeError), pytest.warns(UserWarning):
         skops.io.loads(content, trusted=names)
     assert Path(MARK).exists()

@@ -11,7 +11,7 @@ from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
 from qe.config.experiment import ResourcesSection, load
 from qe.learning.learner import LEARNERS
-from qe.learning.learners.members import make_members
+from qe.learning.learners.ensembles import make_members
 from qe.resources.cache import corpus_absent, resources_for
 
 MINIMAL = """

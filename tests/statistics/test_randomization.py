@@ -24,8 +24,7 @@ from qe.statistics.randomization import (
     randomization_tests,
 )
 from qe.statistics.result import Measure, Tail
-from qe.systems.mt_metrics.bleu import Bleu
-from qe.systems.mt_metrics.length import Length
+from qe.systems.mt_metrics.ngrams import Bleu, Length
 from qe.systems.texts import Texts
 
 Floats = NDArray[np.float64]

@@ -24,7 +24,7 @@ from qe.systems.documents import (
     evaluate_documents,
     ranking_accuracy,
 )
-from qe.systems.mt_metrics.bleu import Bleu
+from qe.systems.mt_metrics.ngrams import Bleu
 from qe.systems.texts import Texts
 from qe_papers.selection.bleu_model import (
     MATCHED,

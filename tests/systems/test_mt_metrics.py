@@ -14,15 +14,10 @@ from sacrebleu.metrics import BLEU, CHRF
 from features.basics.errors import InputError
 from features.storage.files import read_lines
 from qe.systems.metric_options import metric
-from qe.systems.mt_metrics.bleu import Bleu
-from qe.systems.mt_metrics.character_edit_rate import CharacterEditRate
-from qe.systems.mt_metrics.chrf import Chrf
-from qe.systems.mt_metrics.length import Length
+from qe.systems.mt_metrics.edits import CharacterEditRate, Ter, TokenEditRate
 from qe.systems.mt_metrics.meteor import Meteor
-from qe.systems.mt_metrics.nist import Nist
+from qe.systems.mt_metrics.ngrams import Bleu, Chrf, Length, Nist
 from qe.systems.mt_metrics.table import Table
-from qe.systems.mt_metrics.ter import Ter
-from qe.systems.mt_metrics.token_edit_rate import TokenEditRate
 from qe.systems.text_metric import MT_METRICS, TextMetric
 from qe.systems.texts import TOKENIZATIONS, Texts
 

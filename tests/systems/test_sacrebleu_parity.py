@@ -12,7 +12,7 @@ from sacrebleu.metrics import BLEU, CHRF, TER
 
 from features.basics.errors import InputError
 from qe.systems.metric_options import metric
-from qe.systems.mt_metrics.bleu import Bleu
+from qe.systems.mt_metrics.ngrams import Bleu
 from qe.systems.sacrebleu_tokenizers import sacrebleu_tokenizer
 from qe.systems.texts import Texts
 

@@ -12,8 +12,7 @@ from qe.cli import main
 from qe.statistics.randomization import randomization_test
 from qe.statistics.settings import ResamplingSettings
 from qe.systems.comparison import compare
-from qe.systems.mt_metrics.bleu import Bleu
-from qe.systems.mt_metrics.length import Length
+from qe.systems.mt_metrics.ngrams import Bleu, Length
 from qe.systems.single_runs import single_runs
 from qe.systems.system import System
 from qe.systems.texts import Texts

@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 from features.basics.array_types import FloatArray
 from qe.display.summary import summarised
 from qe.systems.documents import document_statistics
-from qe.systems.mt_metrics.bleu import Bleu
+from qe.systems.mt_metrics.ngrams import Bleu
 from qe_papers.choosers._pairs import standardised, standardiser
 from qe_papers.selection.chooser import Chooser, Outputs
 

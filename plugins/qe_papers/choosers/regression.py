@@ -9,7 +9,7 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from qe.display.summary import summarised
 from qe.systems.documents import document_scores
-from qe.systems.mt_metrics.bleu import Bleu
+from qe.systems.mt_metrics.ngrams import Bleu
 from qe_papers.selection.bleu_model import BleuModel, segment_bleu, without_reference
 from qe_papers.selection.chooser import Chooser, Outputs
 

@@ -106,7 +106,7 @@ def select(
         raise InputError("--references and --features are needed to learn a choice", remedy="or give --model")
     from qe.resources.cache import default_cache
     from qe.systems.metric_options import metric
-    from qe.systems.mt_metrics.bleu import Bleu
+    from qe.systems.mt_metrics.ngrams import Bleu
     from qe.systems.texts import TOKENIZATIONS
     from qe_papers.selection.selection import applied, make_extraction
     from qe_papers.selection.selection import select as run

@@ -15,7 +15,7 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, unknown_name
 from features.basics.hints import Positive, Seed
 from qe.learning.learners.checks import relative_weights, rows_to_predict, training_data
-from qe.learning.learners.forest import FlatTrees
+from qe.learning.learners.trees import FlatTrees
 from qe.learning.parameters import estimator_mistakes
 
 # Trees and forests are kept as arrays.

@@ -15,7 +15,7 @@ from qe.config.distributions import Choice, Distribution, FloatRange
 from qe.learning.boosting import REPRODUCIBLE, BoostedTrees
 from qe.learning.learner import Learner
 from qe.learning.learners.checks import relative_weights, rows_to_predict, training_data
-from qe.learning.learners.rbf import predicted
+from qe.learning.learners.svr import predicted
 
 
 class ImportanceWeightedSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc]

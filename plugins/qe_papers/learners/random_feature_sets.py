@@ -12,9 +12,8 @@ from features.basics.hints import Count, Seed, Share
 from qe.config.distributions import Distribution, FloatRange
 from qe.config.ranges import Folds
 from qe.learning.learner import LEARNERS, Learner
-from qe.learning.learners.checks import rows_to_predict, training_data
-from qe.learning.learners.folds import cross_fit
-from qe.learning.learners.members import TrustedByMembers, fit_member, make_members
+from qe.learning.learners.checks import cross_fit, rows_to_predict, training_data
+from qe.learning.learners.ensembles import TrustedByMembers, fit_member, make_members
 from qe.learning.parameters import StrategyIn
 
 

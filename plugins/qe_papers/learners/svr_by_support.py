@@ -16,8 +16,7 @@ from features.basics.errors import InputError
 from features.basics.hints import NotNegative, Positive, Seed, Share
 from qe.config.ranges import Folds, Inner
 from qe.learning.learner import Learner
-from qe.learning.learners.checks import rows_to_predict, training_data
-from qe.learning.learners.folds import contiguous_folds
+from qe.learning.learners.checks import contiguous_folds, rows_to_predict, training_data
 from qe.learning.parameters import NameIn
 from qe.statistics.metric import METRICS
 

@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 
 from features.basics.array_types import FloatArray
 from qe.models.pipeline import Candidate
-from qe.systems.mt_metrics.bleu import Bleu
+from qe.systems.mt_metrics.ngrams import Bleu
 
 ORDER = 4
 REFERENCE_LENGTH = 1  # its column in the statistics of Bleu

@@ -37,7 +37,7 @@ from qe.systems.documents import (
     document_statistics,
     evaluate_documents,
 )
-from qe.systems.mt_metrics.bleu import Bleu
+from qe.systems.mt_metrics.ngrams import Bleu
 from qe.systems.system import System
 from qe.systems.text_metric import TextMetric
 from qe.systems.texts import Texts

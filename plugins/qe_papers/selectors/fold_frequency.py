@@ -11,9 +11,8 @@ from features.basics.hints import Share
 from qe.config.distributions import Distribution, FloatRange
 from qe.config.ranges import Folds
 from qe.learning.selector import SELECTORS, Selector
-from qe.learning.selectors.checks import correlations, never_empty, training_data
-from qe.learning.selectors.held_out import splits
-from qe.learning.selectors.hints import SelectorConfig
+from qe.learning.selectors.checks import SelectorConfig, correlations, never_empty, training_data
+from qe.learning.selectors.greedy import splits
 
 
 class FoldFrequency(Selector):

@@ -16,10 +16,9 @@ from features.basics.threads import cores
 from qe.config.distributions import Choice, Distribution
 from qe.config.ranges import Folds, Inner, Threads
 from qe.learning.selector import Selector
-from qe.learning.selectors.checks import training_data
-from qe.learning.selectors.held_out import Judge, splits
-from qe.learning.selectors.hints import LearnerConfig
-from qe.learning.selectors.names import column_names, matching
+from qe.learning.selectors.checks import LearnerConfig, training_data
+from qe.learning.selectors.columns import column_names, matching
+from qe.learning.selectors.greedy import Judge, splits
 from qe.learning.selectors.paths import estimator_of, held_out_predictions
 from qe_papers.selectors._subsets import METRIC_CODES, exhaustive_scores, listed_scores, position_weights
 

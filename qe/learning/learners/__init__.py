@@ -1,10 +1,11 @@
-"""Learners: one file each; the file name is the learner's name in experiments."""
+"""Learners: scikit-learn estimators with their search spaces."""
 
 # Modules that hold no strategy, or several: module -> names.
 NAMES: dict[str, tuple[str, ...]] = {
     "checks": (),
-    "folds": (),
-    "forest": (),
-    "members": (),
-    "rbf": (),
+    "linear": ("ridge", "lasso", "elastic_net", "polynomial", "logistic", "mean"),
+    "similarity": ("k_neighbours", "kernel_ridge"),
+    "svr": ("svr_linear", "svr_poly", "svr_rbf"),
+    "trees": ("random_forest", "extra_trees"),
+    "ensembles": ("averaging", "seed_averaging", "tuned"),
 }

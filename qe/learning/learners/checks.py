@@ -1,13 +1,14 @@
-"""scikit-learn's input checks, typed."""
+"""Checks of inputs and weights, and predictions for training rows by models that did not see them."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from features.basics.array_types import FloatArray
+from features.basics.array_types import FloatArray, IntArray
 
 
 def training_data(estimator: BaseEstimator, X: Any, y: Any) -> tuple[FloatArray, FloatArray]:
@@ -52,3 +53,29 @@ def rows_to_predict(estimator: BaseEstimator, X: Any) -> FloatArray:
         X = validate_data(estimator, X, reset=False, skip_check_array=True)  # names and number of columns
         return np.asarray(check_array(X.to_numpy(), dtype=np.float64, estimator=estimator))
     return np.asarray(validate_data(estimator, X, reset=False, dtype=np.float64))
+
+
+def contiguous_folds(n: int, folds: int) -> Iterator[tuple[IntArray, IntArray]]:
+    """(train, held out) rows of min(folds, n) contiguous blocks: neighbours share a document.
+
+    >>> [held.tolist() for _, held in contiguous_folds(5, 2)]
+    [[0, 1, 2], [3, 4]]
+    """
+    rows = np.arange(n)
+    for held in np.array_split(rows, max(min(folds, n), 1)):
+        yield np.setdiff1d(rows, held), held
+
+
+def cross_fit(
+    estimator: BaseEstimator, X: FloatArray, y: FloatArray, folds: int, weights: FloatArray | None = None
+) -> FloatArray:
+    """(n,) predictions, each by a clone fitted without the row's block.
+
+    A single row gets its own label.
+    """
+    predicted = y.copy()
+    for train, held in contiguous_folds(len(y), folds):
+        if len(train):
+            extra = {} if weights is None else {"sample_weight": weights[train]}
+            predicted[held] = clone(estimator).fit(X[train], y[train], **extra).predict(X[held])
+    return predicted

@@ -1,10 +1,8 @@
-"""Feature selectors: one file each; the file name is the selector's name in experiments."""
+"""Feature selectors."""
 
-# Modules that hold no strategy, or several: module -> names.
 NAMES: dict[str, tuple[str, ...]] = {
     "checks": (),
-    "held_out": (),
-    "hints": (),
-    "names": (),
     "paths": (),
+    "columns": ("none", "correlation", "family", "groups", "pca"),
+    "greedy": ("forward", "backward_elimination", "cost_aware"),
 }

@@ -1,12 +1,17 @@
-"""scikit-learn's input checks, typed."""
+"""Checks of inputs, and annotations of parameters that name a metric, a learner or another selector."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from features.basics.array_types import BoolArray, FloatArray
+from qe.learning.learner import LEARNERS
+from qe.learning.parameters import NameIn, StrategyIn
+from qe.learning.selector import SELECTORS
+from qe.statistics.metric import METRICS
 
 
 def training_data(selector: BaseEstimator, X: Any, y: Any) -> tuple[FloatArray, FloatArray]:
@@ -32,3 +37,8 @@ def never_empty(support: BoolArray, scores: FloatArray) -> BoolArray:
     A learner needs a column.
     """
     return support if support.any() else np.asarray(np.arange(len(scores)) == scores.argmax())
+
+
+MetricName = Annotated[str, NameIn(METRICS)]
+LearnerConfig = Annotated[Mapping[str, Any], StrategyIn(LEARNERS)]
+SelectorConfig = Annotated[Mapping[str, Any], StrategyIn(SELECTORS)]

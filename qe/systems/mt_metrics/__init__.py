@@ -1,4 +1,7 @@
-"""Metrics of MT output against references.
+"""Metrics of MT output against references."""
 
-Every public module is one, and its file name is its name.
-"""
+NAMES = {
+    "ngrams": ("bleu", "nist", "chrf", "length"),
+    "edits": ("ter", "token_edit_rate", "character_edit_rate"),
+    "table": ("table",),
+}

@@ -1,8 +1,8 @@
-"""A user's table of counts per segment: precision, recall, F, a ratio or a mean."""
+"""Scores of counts or of scores per segment that the user gives."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.numerals import real
 from features.text.tokens import ratio
-from qe.systems.text_metric import TextMetric
+from qe.systems.text_metric import MT_METRICS, TextMetric
 from qe.systems.texts import Texts
 
 _COLUMNS = {
@@ -22,6 +22,7 @@ _COLUMNS = {
 }
 
 
+@MT_METRICS.register("table")
 @dataclass(frozen=True)
 class Table(TextMetric):
     """A score of summed counts.
@@ -73,3 +74,35 @@ class Table(TextMetric):
             return ratio(first, sums[..., 2])
         weight = self.beta**2
         return ratio((1 + weight) * first, weight * sums[..., 2] + sums[..., 1])
+
+
+@dataclass(frozen=True)
+class SegmentScores(TextMetric):
+    """The mean of one finite number per line.
+
+    statistics   score, 1
+
+    Raises InputError, with file and line, for what is no finite number.
+
+    >>> SegmentScores().score(["0.5", "0.7"], [])
+    0.6
+    """
+
+    higher_is_better: ClassVar[bool | None] = True
+    needs_references: ClassVar[bool] = False
+
+    def statistics(self, hypotheses: Texts, references: Sequence[Texts]) -> FloatArray:
+        return Table("mean").statistics(hypotheses, references)
+
+    def aggregate(self, sums: FloatArray) -> FloatArray:
+        return Table("mean").aggregate(sums)
+
+    def signature_parts(self) -> dict[str, Any]:
+        return {"scores": "file", "mean": "segments"}
+
+
+@dataclass(frozen=True)
+class SegmentErrors(SegmentScores):
+    """SegmentScores for a metric by which lower is better."""
+
+    higher_is_better: ClassVar[bool | None] = False

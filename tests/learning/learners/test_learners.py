@@ -25,13 +25,11 @@ from sklearn.utils.validation import has_fit_parameter
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from qe.learning.learner import LEARNERS, Learner
-from qe.learning.learners._calibration import Calibration
-from qe.learning.learners.folds import cross_fit
-from qe.learning.learners.forest import ForestRegressor
-from qe.learning.learners.logistic import LogisticRegressor, best_threshold
-from qe.learning.learners.polynomial import PolynomialRegressor
+from qe.learning.learners.checks import cross_fit
+from qe.learning.learners.linear import LogisticRegressor, PolynomialRegressor, best_threshold
 from qe.learning.learners.precomputed_kernel import KernelSumSvr
-from qe.learning.learners.unsupervised_mean import FeatureMean
+from qe.learning.learners.trees import ForestRegressor
+from qe.learning.learners.unsupervised_mean import Calibration, FeatureMean
 from qe_papers.learners._discretised import DiscretisedRegressor
 from qe_papers.learners.importance_weighted_svr import ImportanceWeightedSvr
 from qe_papers.learners.pls import PlsRegressor

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from features.basics.array_types import FloatArray
 from qe.learning.elimination import fit_by_elimination
-from qe.learning.learners._m5p import M5PRegressor
+from qe.learning.learners.m5p import M5PRegressor
 
 NAMES = [f"bf{i}" for i in range(1, 18)]
 OPTIONS: dict[str, dict[str, Any]] = {

@@ -10,7 +10,7 @@ from sklearn.linear_model import Ridge
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from qe.learning.learner import LEARNERS
-from qe.learning.learners.seed_averaging import SeedAveragingRegressor
+from qe.learning.learners.ensembles import SeedAveragingRegressor
 
 TREES: dict[str, Any] = {"kind": "lightgbm", "n_estimators": 20, "subsample": 0.5, "min_child_samples": 5}
 

@@ -6,7 +6,7 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, KFold
 
 from features.basics.errors import InputError
-from qe.learning.learners.tuned import TunedRegressor
+from qe.learning.learners.ensembles import TunedRegressor
 
 RIDGE = {"kind": "ridge"}
 ALPHAS = [0.01, 1.0, 100.0, 10_000.0]

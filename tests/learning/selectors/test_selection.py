@@ -19,18 +19,11 @@ from sklearn.svm import SVR
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from qe.config.distributions import Distribution
-from qe.learning.learners._m5p import M5PRegressor
+from qe.learning.learners.m5p import M5PRegressor
 from qe.learning.selector import SELECTORS, NothingSelected, Selector
-from qe.learning.selectors._kernel_paths import KernelRefit
-from qe.learning.selectors.backward_elimination import BackwardElimination
-from qe.learning.selectors.correlation import CorrelationPruning
-from qe.learning.selectors.cost_aware import CostAware
-from qe.learning.selectors.family import Family
-from qe.learning.selectors.forward import ForwardSelection
-from qe.learning.selectors.groups import Groups
-from qe.learning.selectors.held_out import splits
-from qe.learning.selectors.paths import Path, backward_path, forward_path
-from qe.learning.selectors.pca import PrincipalComponents
+from qe.learning.selectors.columns import CorrelationPruning, Family, Groups, PrincipalComponents
+from qe.learning.selectors.greedy import BackwardElimination, CostAware, ForwardSelection, splits
+from qe.learning.selectors.paths import KernelRefit, Path, backward_path, forward_path
 from qe.statistics.metric import METRICS
 from qe_papers.selectors._subsets import position_weights
 from qe_papers.selectors.cfs import CorrelationBased

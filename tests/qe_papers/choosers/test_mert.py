@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from qe.systems.mt_metrics.bleu import Bleu
+from qe.systems.mt_metrics.ngrams import Bleu
 from qe.systems.texts import Texts
 from qe_papers.choosers._mert import line_search, mert
 from qe_papers.choosers.log_linear import LogLinear

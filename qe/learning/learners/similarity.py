@@ -1,4 +1,4 @@
-"""Kernel ridge regression."""
+"""Learners by the similarity of segments: nearest neighbours, kernel ridge regression."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
@@ -7,10 +7,30 @@ import numpy as np
 import sklearn.kernel_ridge
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.neighbors import KNeighborsRegressor
 
-from qe.config.distributions import Distribution, FloatRange
-from qe.learning.learner import Learner
+from qe.config.distributions import Choice, Distribution, FloatRange, IntRange
+from qe.learning.learner import LEARNERS, Learner
 from qe.learning.learners.checks import relative_weights, training_data
+
+
+@LEARNERS.register("k_neighbours")
+class KNeighbours(Learner):
+    """Mean label of the nearest training segments.
+
+    The distance is Euclidean on standardised features.
+
+    Parameters: `n_neighbors` (at most the number of training segments), `weights` (`uniform`, `distance`) and
+    the others of scikit-learn's KNeighborsRegressor. Deterministic. Source: Cover and Hart 1967; WMT12 DFKI.
+    """
+
+    space: ClassVar[Mapping[str, Distribution]] = {
+        "n_neighbors": IntRange(5, 100, log=True),
+        "weights": Choice(["uniform", "distance"]),
+    }
+
+    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
+        return KNeighborsRegressor(**{"n_neighbors": 10, "algorithm": "brute", **params})
 
 
 class CentredKernelRidge(sklearn.kernel_ridge.KernelRidge):  # type: ignore[misc]
@@ -36,6 +56,7 @@ class CentredKernelRidge(sklearn.kernel_ridge.KernelRidge):  # type: ignore[misc
         return np.asarray(super().predict(X) + self.centre_)
 
 
+@LEARNERS.register("kernel_ridge")
 class KernelRidge(Learner):
     """Squared error with a quadratic penalty in a kernel's feature space, labels centred.
 
@@ -49,7 +70,7 @@ class KernelRidge(Learner):
         "alpha": FloatRange(1e-2, 10.0, log=True),
         "gamma": FloatRange(1e-4, 0.3, log=True),
     }
-    trusted_types: ClassVar[tuple[str, ...]] = ("qe.learning.learners.kernel_ridge.CentredKernelRidge",)
+    trusted_types: ClassVar[tuple[str, ...]] = ("qe.learning.learners.similarity.CentredKernelRidge",)
 
     def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
         return CentredKernelRidge(**{"kernel": "rbf", **params})

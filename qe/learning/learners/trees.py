@@ -1,11 +1,9 @@
-"""Forests of scikit-learn trees as flat arrays, which a model file stores as they are.
+"""Random forests and extremely randomised trees, stored as flat arrays without compiled objects."""
 
-A model file needs no compiled objects.
-"""
-
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numba
 import numpy as np
@@ -18,7 +16,9 @@ from features.basics.array_types import FloatArray
 from features.basics.hints import Count, Seed
 from features.storage.arrays import typed, within
 from features.storage.damage import Damaged, damage_reported
+from qe.config.distributions import Distribution, FloatRange, IntRange
 from qe.config.ranges import Part, Threads
+from qe.learning.learner import LEARNERS, Learner
 from qe.learning.learners.checks import relative_weights, rows_to_predict, training_data
 
 
@@ -156,3 +156,36 @@ class ForestRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def _trees(self) -> FlatTrees:
         return FlatTrees(self.links_, self.threshold_, self.values_, self.roots_)
+
+
+@LEARNERS.register("random_forest")
+class RandomForest(Learner):
+    """Mean of trees grown on bootstrap samples.
+
+    Each split tries a random share of the features.
+
+    Parameters: those of ForestRegressor. Deterministic for one `seed`. Source: Breiman 2001; WMT12 LIMSI.
+    """
+
+    space: ClassVar[Mapping[str, Distribution]] = {
+        "n_estimators": IntRange(100, 500, step=100),
+        "max_features": FloatRange(0.05, 1.0, log=True),
+        "min_samples_leaf": IntRange(1, 30, log=True),
+    }
+    scale: ClassVar[bool] = False
+    trusted_types: ClassVar[tuple[str, ...]] = ("qe.learning.learners.trees.ForestRegressor",)
+
+    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
+        return ForestRegressor(**{"seed": seed, **params})
+
+
+@LEARNERS.register("extra_trees")
+class ExtraTrees(RandomForest):
+    """Mean of trees grown on all segments, thresholds drawn at random.
+
+    Parameters: those of ForestRegressor. Deterministic for one `seed`. Source: Geurts et al. 2006.
+    """
+
+    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
+        defaults = {"random_thresholds": True, "bootstrap": False, "max_features": 0.5}
+        return ForestRegressor(**{**defaults, "seed": seed, **params})

@@ -1,6 +1,6 @@
-"""Translation edit rate."""
+"""Edit rates: TER, token and character edit rate."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,13 +11,31 @@ from features.basics.errors import InputError
 from features.edits.ter import BEAM_WIDTH, SHIFT_DISTANCE, SHIFT_SIZE, common_ids, ter_edits
 from features.text.scripts import without_blanks
 from features.text.tokens import Tokens, ratio
-from qe.systems.text_metric import TextMetric
+from qe.systems.text_metric import MT_METRICS, TextMetric
 from qe.systems.texts import Texts, Tokenization
 from qe.systems.usual_tokens import usual_tokenization
+
+
+def least_edits(columns: Sequence[Sequence[Sequence[Hashable]]]) -> FloatArray:
+    """(n, 2) edits to the nearest reference, and mean reference length.
+
+    columns[0] holds the translations; the nearest reference needs the fewest edits.
+    """
+    from rapidfuzz.distance import Levenshtein
+
+    hypotheses, *references = columns
+    edits = [
+        [Levenshtein.distance(left, right) for left, right in zip(hypotheses, reference, strict=True)]
+        for reference in references
+    ]
+    lengths = np.mean([[len(text) for text in reference] for reference in references], axis=0)
+    return np.stack([np.min(edits, axis=0), lengths], axis=1).astype(np.float64)
+
 
 SACREBLEU_CANDIDATES = 1000
 
 
+@MT_METRICS.register("ter")
 @dataclass(frozen=True)
 class Ter(TextMetric):
     """Edits per 100 reference words, as tercom 0.8.0.
@@ -121,6 +139,70 @@ class Ter(TextMetric):
         ]  # fmt: skip
         lengths = np.mean([column.lengths for column in tokens[1:]], axis=0)
         return np.stack([np.min(edits, axis=0), lengths], axis=1).astype(np.float64)
+
+    def aggregate(self, sums: FloatArray) -> FloatArray:
+        return 100 * ratio(sums[..., 0], sums[..., 1])
+
+
+@MT_METRICS.register("token_edit_rate")
+@dataclass(frozen=True)
+class TokenEditRate(TextMetric):
+    """Insertions, deletions and substitutions per 100 reference words.
+
+    It is the Levenshtein distance, without shifts.
+
+    statistics   edits to the reference that needs fewest, mean reference length
+
+    NaN if the references are empty.
+
+    >>> TokenEditRate().score(["c a b"], [["a b c"]])
+    66.6...
+    """
+
+    title: ClassVar[str] = "Token edit rate"
+    higher_is_better: ClassVar[bool | None] = False
+    tokenize: Tokenization = "none"
+    lowercase: bool = False
+    language: str = "en"
+
+    @classmethod
+    def usual(cls, language: str) -> Mapping[str, Any]:
+        tokenize = usual_tokenization(language) if without_blanks(language) else "none"
+        return {"tokenize": tokenize, "language": language}
+
+    def statistics(self, hypotheses: Texts, references: Sequence[Texts]) -> FloatArray:
+        tokens = [t.tokens(self.tokenize, self.lowercase, self.language) for t in (hypotheses, *references)]
+        return least_edits([[column.words(i) for i in range(len(column))] for column in tokens])
+
+    def aggregate(self, sums: FloatArray) -> FloatArray:
+        return 100 * ratio(sums[..., 0], sums[..., 1])
+
+
+@MT_METRICS.register("character_edit_rate")
+@dataclass(frozen=True)
+class CharacterEditRate(TextMetric):
+    """Character insertions, deletions and substitutions per 100 reference characters.
+
+    statistics   edits to the reference that needs fewest, mean reference length
+
+    A run of white space counts as one character, none at the ends; `white_space=False` leaves it out.
+    NaN if the references are empty.
+
+    >>> CharacterEditRate().score(["the  cats"], [["the cat!"]])
+    12.5
+    """
+
+    title: ClassVar[str] = "Character edit rate"
+    higher_is_better: ClassVar[bool | None] = False
+    lowercase: bool = False
+    white_space: bool = True
+
+    def statistics(self, hypotheses: Texts, references: Sequence[Texts]) -> FloatArray:
+        return least_edits([[self._plain(line) for line in t.lines] for t in (hypotheses, *references)])
+
+    def _plain(self, line: str) -> str:
+        text = (" " if self.white_space else "").join(line.split())
+        return text.lower() if self.lowercase else text
 
     def aggregate(self, sums: FloatArray) -> FloatArray:
         return 100 * ratio(sums[..., 0], sums[..., 1])

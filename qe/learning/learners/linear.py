@@ -1,19 +1,134 @@
-"""Logistic regression: labels of two classes, or between two ends."""
+"""Linear regressions, regression on products of features, and the mean."""
 
 from collections.abc import Mapping
+from math import comb
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn import linear_model
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from features.basics.array_types import BoolArray, FloatArray
-from features.basics.hints import Positive, Seed
-from qe.config.distributions import Distribution, FloatRange
+from features.basics.errors import InputError
+from features.basics.hints import Count, NotNegative, Positive, Seed
+from qe.config.distributions import Choice, Distribution, FloatRange, IntRange
 from qe.config.ranges import Folds
-from qe.learning.learner import Learner
+from qe.learning.learner import LEARNERS, Learner
 from qe.learning.learners.checks import relative_weights, rows_to_predict, training_data
+
+
+@LEARNERS.register("ridge")
+class Ridge(Learner):
+    """Minimises |y - Xw - b|^2 + alpha |w|^2 on standardised features.
+
+    `alpha` is in units of segments.
+
+    Deterministic: `seed` is used by the stochastic solvers only. Source: Hoerl and Kennard 1970.
+    """
+
+    space: ClassVar[Mapping[str, Distribution]] = {"alpha": FloatRange(1e-2, 1e4, log=True)}
+
+    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
+        return linear_model.Ridge(**{"random_state": seed, **params})
+
+
+@LEARNERS.register("lasso")
+class Lasso(Learner):
+    """Minimises |y - Xw - b|^2 / 2n + alpha |w|_1: many coefficients are exactly 0.
+
+    Parameters: `alpha` and the others of scikit-learn's Lasso. Source: Tibshirani 1996; WMT12 DFKI.
+    """
+
+    space: ClassVar[Mapping[str, Distribution]] = {"alpha": FloatRange(1e-4, 0.3, log=True)}
+
+    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
+        return linear_model.Lasso(**{"alpha": 0.01, "max_iter": 20_000, "random_state": seed, **params})
+
+
+@LEARNERS.register("elastic_net")
+class ElasticNet(Learner):
+    """Minimises |y - Xw - b|^2 / 2n + alpha (l1_ratio |w|_1 + (1 - l1_ratio) |w|^2 / 2).
+
+    Parameters: `alpha`, `l1_ratio` and the others of scikit-learn's ElasticNet. Source: Zou and Hastie 2005.
+    """
+
+    space: ClassVar[Mapping[str, Distribution]] = {
+        "alpha": FloatRange(1e-3, 1.0, log=True),
+        "l1_ratio": FloatRange(0.05, 1.0),
+    }
+
+    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
+        return linear_model.ElasticNet(
+            **{"alpha": 0.05, "l1_ratio": 0.3, "max_iter": 20_000, "random_state": seed, **params}
+        )
+
+
+_MOST_COLUMNS = 20_000  # 300 MB for 1,832 segments
+
+
+class PolynomialRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Ridge regression on all products of up to `degree` features, each product standardised.
+
+    degree             highest power
+    alpha              ridge penalty; the default is small
+    interaction_only   leaves out powers of one feature
+
+    Raises InputError if that makes more than 20,000 columns.
+    """
+
+    def __init__(self, degree: Count = 2, alpha: NotNegative = 100.0, interaction_only: bool = False) -> None:
+        self.degree = degree
+        self.alpha = alpha
+        self.interaction_only = interaction_only
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        X, y = training_data(self, X, y)
+        weights = relative_weights(sample_weight, len(y))
+        columns = comb(X.shape[1] + self.degree, self.degree)
+        if columns > _MOST_COLUMNS:
+            raise InputError(
+                f"degree {self.degree} of {X.shape[1]} features makes {columns} columns",
+                remedy=f"at most {_MOST_COLUMNS} fit; select features or use svr_poly",
+            )
+        products = PolynomialFeatures(self.degree, interaction_only=self.interaction_only, include_bias=False)
+        self.pipeline_ = make_pipeline(products, StandardScaler(), linear_model.Ridge(self.alpha))
+        self.pipeline_.fit(X, y, ridge__sample_weight=weights)
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        rows = rows_to_predict(self, X)
+        return np.asarray(self.pipeline_.predict(rows))
+
+
+@LEARNERS.register("polynomial")
+class Polynomial(Learner):
+    """Regression on powers and products of the features; see PolynomialRegressor.
+
+    Parameters: `degree`, `alpha`, `interaction_only`. Deterministic. Source: WMT12 LIMSI.
+    """
+
+    space: ClassVar[Mapping[str, Distribution]] = {
+        "degree": IntRange(2, 3),
+        "alpha": FloatRange(1.0, 1e5, log=True),
+        "interaction_only": Choice([False, True]),
+    }
+    trusted_types: ClassVar[tuple[str, ...]] = (
+        "qe.learning.learners.linear.PolynomialRegressor",
+        "sklearn.linear_model._ridge.Ridge",
+        "sklearn.pipeline.Pipeline",
+        "sklearn.preprocessing._data.StandardScaler",
+        "sklearn.preprocessing._polynomial.PolynomialFeatures",
+    )
+
+    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
+        return PolynomialRegressor(**params)
+
 
 _TINY = 1e-9
 
@@ -110,6 +225,7 @@ def _logistic(values: FloatArray) -> FloatArray:
     return np.asarray(0.5 * (1.0 + np.tanh(0.5 * values)))
 
 
+@LEARNERS.register("logistic")
 class Logistic(Learner):
     """Probability of the higher of two labels, on standardised features; see LogisticRegressor.
 
@@ -117,7 +233,19 @@ class Logistic(Learner):
     """
 
     space: ClassVar[Mapping[str, Distribution]] = {"C": FloatRange(1e-3, 1e2, log=True)}
-    trusted_types: ClassVar[tuple[str, ...]] = ("qe.learning.learners.logistic.LogisticRegressor",)
+    trusted_types: ClassVar[tuple[str, ...]] = ("qe.learning.learners.linear.LogisticRegressor",)
 
     def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
         return LogisticRegressor(**{"seed": seed, **params})
+
+
+@LEARNERS.register("mean")
+class Mean(Learner):
+    """Predicts one value: the reference below which a learner has learned nothing.
+
+    Parameters: `strategy` (`mean`, `median`, `quantile`, `constant`) and the others of scikit-learn's
+    DummyRegressor. Source: WMT12 DCU-SYMC report the training mean beside their systems.
+    """
+
+    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
+        return DummyRegressor(**params)

@@ -1,0 +1,321 @@
+"""Means of learners, and a learner whose parameters are searched inside every fold."""
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Annotated, Any, ClassVar, Self, cast
+
+import numpy as np
+from annotated_types import MinLen
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.utils.validation import has_fit_parameter
+
+from features.basics.array_types import FloatArray, IntArray
+from features.basics.errors import InputError
+from features.basics.hints import Count, NotNegative, Seed
+from qe.config.ranges import Folds, Inner
+from qe.learning.learner import LEARNERS, Learner
+from qe.learning.learners.checks import contiguous_folds, rows_to_predict, training_data
+from qe.learning.learners.svr import predicted
+from qe.learning.parameters import NameIn, StrategyIn
+from qe.statistics.metric import METRICS
+
+Member = Annotated[Mapping[str, Any], StrategyIn(LEARNERS)]  # {"kind": "ridge", "alpha": 10.0, ...}
+
+STRONG_AND_DIFFERENT: tuple[Member, ...] = (
+    {"kind": "importance_weighted_svr"},
+    {"kind": "elastic_net"},
+    {"kind": "svr_rbf", "gamma": "scale"},
+    {
+        "kind": "lightgbm",
+        "n_estimators": 150,
+        "num_leaves": 7,
+        "learning_rate": 0.05,
+        "colsample_bytree": 0.3,
+    },
+)  # the mean of these four was the best of the feasibility study
+
+
+def make_members(members: Sequence[Member] | None, seed: int) -> list[BaseEstimator]:
+    """Unfitted estimators; None stands for the four of the feasibility study.
+
+    Raises InputError for an empty list, a member without `kind`, an unknown learner or parameter.
+    """
+    if members is None:
+        members = STRONG_AND_DIFFERENT
+    if not len(members):
+        raise InputError("an ensemble needs members", remedy="list them as {kind: NAME, parameter: value}")
+    made = []
+    for member in members:
+        if "kind" not in member:
+            raise InputError(f"a member needs 'kind', but got {dict(member)}", remedy="e.g. {kind: ridge}")
+        params = {name: value for name, value in member.items() if name != "kind"}
+        try:
+            made.append(LEARNERS.get(member["kind"])().estimator(seed=seed, **params))
+        except TypeError as error:
+            raise InputError(f"learner '{member['kind']}': {error}") from None
+    return made
+
+
+def fit_member(member: BaseEstimator, X: Any, y: Any, sample_weight: Any) -> BaseEstimator:
+    """The member, fitted. Raises InputError if there are weights and it takes none."""
+    if sample_weight is None:
+        return member.fit(X, y)
+    if not has_fit_parameter(member, "sample_weight"):
+        raise InputError(f"{type(member).__name__} takes no weights", remedy="set `weights: none`")
+    return member.fit(X, y, sample_weight=sample_weight)
+
+
+class TrustedByMembers:
+    """Trusted types of an ensemble: what its own class and any learner's estimator may load."""
+
+    def __init__(self, *own: str) -> None:
+        self.own = own
+
+    def __get__(self, instance: object, owner: type) -> tuple[str, ...]:
+        names = set(self.own)
+        for name in LEARNERS.names:
+            try:
+                learner = LEARNERS.get(name)
+            except ModuleNotFoundError:  # a member of this kind cannot be here
+                continue
+            trusted = vars(learner).get("trusted_types")
+            # An ensemble within an ensemble: its own class; asking for its members' would go on for ever.
+            names.update(trusted.own if isinstance(trusted, TrustedByMembers) else learner.trusted_types)
+            kind = type(learner().estimator())
+            names.add(f"{kind.__module__}.{kind.__qualname__}")
+        return tuple(sorted(names))
+
+
+class AveragingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """(Weighted) mean of the members' predictions.
+
+    members   each `{kind: LEARNER, parameter: value, ...}`; None: importance-weighted SVR, elastic net,
+              RBF-SVR and LightGBM
+    weights   one per member, not negative; None: equal
+
+    After fit: `members_`. Source: WMT12 UEdin and DCU-SYMC average; the members are the feasibility study's.
+    """
+
+    def __init__(
+        self,
+        members: Annotated[Sequence[Member], MinLen(1)] | None = None,
+        weights: Sequence[NotNegative] | None = None,
+        seed: Seed = 0,
+    ) -> None:
+        self.members = members
+        self.weights = weights
+        self.seed = seed
+
+    def check_parameters(self) -> None:
+        """Raises InputError for weights that are not one per member, or all 0."""
+        members = STRONG_AND_DIFFERENT if self.members is None else self.members
+        weights = np.ones(len(members)) if self.weights is None else np.asarray(self.weights, np.float64)
+        if (
+            weights.shape != (len(members),)
+            or (weights < 0).any()
+            or (len(members) and not weights.sum() > 0)
+        ):
+            raise InputError(
+                f"{len(members)} members need as many weights, none negative, but got {self.weights}"
+            )
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        X, y = training_data(self, X, y)
+        self.check_parameters()
+        members = make_members(self.members, self.seed)
+        weights = np.ones(len(members)) if self.weights is None else np.asarray(self.weights, np.float64)
+        self.members_ = [fit_member(member, X, y, sample_weight) for member in members]
+        self.weights_ = weights / weights.sum()
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        X = rows_to_predict(self, X)
+        by_member = np.column_stack([predicted(member, X) for member in self.members_])
+        return np.asarray(by_member @ self.weights_)
+
+
+@LEARNERS.register("averaging")
+class Averaging(Learner):
+    """Mean of learners; see AveragingRegressor. All members see standardised features."""
+
+    trusted_types: ClassVar[tuple[str, ...]] = cast(
+        tuple[str, ...], TrustedByMembers("qe.learning.learners.ensembles.AveragingRegressor")
+    )
+
+    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
+        return AveragingRegressor(**{"seed": seed, **params})
+
+
+_SEEDS = ("random_state", "seed")
+_DRAWING: Mapping[str, Any] = {"kind": "lightgbm", "colsample_bytree": 0.3}
+SeededMember = Annotated[Mapping[str, Any], StrategyIn(LEARNERS, _SEEDS)]
+
+
+class SeedAveragingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Mean of the predictions of one learner that was fitted `repeats` times, with other seeds.
+
+    member   `{kind: LEARNER, parameter: value, ...}` without a seed of its own; None: `lightgbm` whose trees
+             draw three columns of ten
+    repeats  fits, with the seeds `seed`, `seed` + 1, ...
+
+    Takes out the part of an error that comes from the draws of rows and columns alone. A learner without
+    draws (as `lightgbm` is by default), whose second fit predicts what its first does, is kept once. After
+    fit: `members_`, `weights_`.
+
+    Source: Breiman 1996 (bagging); without a bootstrap of the rows, the member draws itself.
+    """
+
+    def __init__(self, member: SeededMember | None = None, repeats: Count = 5, seed: Seed = 0) -> None:
+        self.member = member
+        self.repeats = repeats
+        self.seed = seed
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        if self.repeats < 1:
+            raise InputError(f"`repeats` must be 1 or more, but got {self.repeats}")
+        member = _DRAWING if self.member is None else self.member
+        fixed = [name for name in _SEEDS if name in member]
+        if fixed:
+            raise InputError(
+                f"a member with `{fixed[0]}` would be the same every time",
+                remedy="leave it out: seeds are given",
+            )
+        X, y = training_data(self, X, y)
+        self.members_: list[BaseEstimator] = []
+        for i in range(self.repeats):
+            fitted = fit_member(make_members([member], (self.seed + i) % 2**32)[0], X, y, sample_weight)
+            if i == 1 and np.array_equal(fitted.predict(X), self.members_[0].predict(X)):
+                break  # the seed means nothing to it
+            self.members_.append(fitted)
+        self.weights_ = np.full(len(self.members_), 1 / len(self.members_))
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        X = rows_to_predict(self, X)
+        return np.asarray(np.mean([predicted(member, X) for member in self.members_], axis=0))
+
+
+@LEARNERS.register("seed_averaging")
+class SeedAveraging(Learner):
+    """Mean over seeds; see SeedAveragingRegressor. The member sees standardised features."""
+
+    trusted_types: ClassVar[tuple[str, ...]] = cast(
+        tuple[str, ...], TrustedByMembers("qe.learning.learners.ensembles.SeedAveragingRegressor")
+    )
+
+    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
+        return SeedAveragingRegressor(**{"seed": seed, **params})
+
+
+class TunedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """The member with the parameters of a grid that do best on rows it was not fitted on.
+
+    member      `{kind: LEARNER, parameter: value, ...}`; None: `svr_rbf`
+    grid        parameter -> the values to try; of equally good ones the first wins
+    columns     the search sees the first so many columns only; None: all
+    validation  the share of rows, the last, that judges; None: contiguous folds
+    folds       of the cross-validation, where `validation` is None
+    metric      a metric's name; `label_sign` -1 where a low label is good (matters to ranking metrics)
+
+    The parameters found are kept for all columns and rows. After fit: `params_`, `scores_` of the
+    combinations (higher is better), `member_`. Raises InputError for fewer columns than `columns`, and fewer
+    than two rows.
+
+    Source: Wu and Zhao 2012 (SJTU at WMT12), sections 4.1 and 4.2: on the baseline's columns, 3/4 to 1/4.
+    """
+
+    def __init__(
+        self,
+        member: Annotated[Mapping[str, Any], StrategyIn(LEARNERS)] | None = None,
+        grid: Mapping[str, Sequence[Any]] | None = None,
+        columns: Count | None = None,
+        validation: Inner | None = None,
+        folds: Folds = 5,
+        metric: Annotated[str, NameIn(METRICS)] = "mae",
+        label_sign: float = 1.0,
+        seed: Seed = 0,
+    ) -> None:
+        self.member = member
+        self.grid = grid
+        self.columns = columns
+        self.validation = validation
+        self.folds = folds
+        self.metric = metric
+        self.label_sign = label_sign
+        self.seed = seed
+
+    def check_parameters(self) -> None:
+        """Raises InputError for an empty list of values, and values that the member does not take."""
+        for name, values in (self.grid or {}).items():
+            if isinstance(values, str) or not isinstance(values, Sequence) or not values:
+                raise InputError(f"`grid.{name}` must be a list of values, but got {values!r}")
+        for params in self._combinations():
+            make_members([{**self._member, **params}], self.seed)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        self.check_parameters()
+        X, y = training_data(self, X, y)
+        seen = self._seen(X)
+        combinations = self._combinations()
+        members = [make_members([{**self._member, **params}], self.seed)[0] for params in combinations]
+        self.scores_ = [self._score(m, seen, y, sample_weight) for m in members] if len(members) > 1 else []
+        best = int(np.argmax(self.scores_)) if self.scores_ else 0
+        self.params_ = combinations[best]
+        self.member_ = fit_member(members[best], X, y, sample_weight)
+        return self
+
+    def predict(self, X: Any) -> FloatArray:
+        rows = rows_to_predict(self, X)
+        return np.asarray(self.member_.predict(rows), np.float64)
+
+    @property
+    def _member(self) -> dict[str, Any]:
+        return dict(self.member or {"kind": "svr_rbf"})
+
+    def _combinations(self) -> list[dict[str, Any]]:
+        grid = self.grid or {}
+        return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+
+    def _seen(self, X: FloatArray) -> FloatArray:
+        if self.columns is not None and X.shape[1] < self.columns:
+            raise InputError(
+                f"the search needs {self.columns} columns, but there are {X.shape[1]}",
+                location="learner 'tuned'",
+                remedy="set `columns` to how many of the first columns the search sees",
+            )
+        return X[:, : self.columns]
+
+    def _score(self, member: BaseEstimator, X: FloatArray, y: FloatArray, weights: Any) -> float:
+        parts = self._parts(len(y))
+        predicted = np.concatenate([_predicted(member, X, y, weights, *rows) for rows in parts])
+        gold, metric = np.concatenate([y[held] for _, held in parts]), METRICS.get(self.metric)()
+        score = metric.score(self.label_sign * gold, self.label_sign * predicted)
+        return -np.inf if np.isnan(score) else float(score if metric.higher_is_better else -score)
+
+    def _parts(self, rows: int) -> list[tuple[IntArray, IntArray]]:
+        if rows < 2:
+            raise InputError(f"a search of parameters needs 2 rows, but got {rows}")
+        if self.validation is None:
+            return list(contiguous_folds(rows, self.folds))
+        first = rows - max(1, min(rows - 1, round(self.validation * rows)))
+        return [(np.arange(first), np.arange(first, rows))]
+
+
+def _predicted(
+    member: BaseEstimator, X: FloatArray, y: FloatArray, weights: Any, train: IntArray, held: IntArray
+) -> FloatArray:
+    own = None if weights is None else np.asarray(weights, np.float64)[train]
+    return np.asarray(fit_member(clone(member), X[train], y[train], own).predict(X[held]), np.float64)
+
+
+@LEARNERS.register("tuned")
+class Tuned(Learner):
+    """One learner with a grid inside; see TunedRegressor. The member sees standardised features."""
+
+    trusted_types: ClassVar[tuple[str, ...]] = cast(
+        tuple[str, ...], TrustedByMembers("qe.learning.learners.ensembles.TunedRegressor")
+    )
+
+    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
+        return TunedRegressor(**{"seed": seed, **params})

@@ -1,0 +1,223 @@
+"""Selectors by names and values of columns: patterns, groups, correlated columns, principal components."""
+
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from features.basics.array_types import BoolArray, FloatArray
+from features.basics.errors import InputError
+from features.basics.hints import Positive
+from qe.config.distributions import Distribution, FloatRange, IntRange
+from qe.config.ranges import Part
+from qe.learning.selector import SELECTORS, NothingSelected, Selector
+
+
+def column_names(selector: Any) -> list[str]:
+    """The names of the columns a selector saw in `fit`. Raises InputError if they had none."""
+    names = [str(name) for name in getattr(selector, "feature_names_in_", ())]
+    if not names:
+        raise InputError(
+            "features are selected by name, but they have no names here", remedy="pass a DataFrame"
+        )
+    return names
+
+
+def matching(pattern: str, names: list[str]) -> BoolArray:
+    """(k,) which names match; case matters. Raises InputError if none does."""
+    chosen = np.asarray([fnmatchcase(name, pattern) for name in names])
+    if not chosen.any():
+        raise InputError(f"no feature matches '{pattern}'", remedy=f"known: {', '.join(names)}")
+    return chosen
+
+
+@SELECTORS.register("none")
+class KeepAll(Selector):
+    """No selection: the columns pass unchanged."""
+
+    def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
+        validate_data(self, X)
+        return self
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        return np.ones(self.n_features_in_, np.bool_)
+
+
+@SELECTORS.register("correlation")
+class CorrelationPruning(Selector):
+    """Keeps each feature whose |r| with all kept before it is at most `threshold`.
+
+    Features come in column order.
+
+    A constant feature carries nothing and is dropped, unless every feature is constant: then the first
+    stays, since a learner needs a column. The labels are not looked at.
+
+    Source: WMT12 Loria, Algorithm 1, first loop (threshold .999).
+    """
+
+    space: ClassVar[Mapping[str, Distribution]] = {"threshold": FloatRange(0.7, 0.999)}
+
+    def __init__(self, threshold: Part = 0.999) -> None:
+        self.threshold = threshold
+
+    def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
+        self.support_ = uncorrelated(validate_data(self, X, dtype=np.float64), self.threshold)
+        return self
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        return np.asarray(self.support_)
+
+
+def uncorrelated(X: NDArray[np.float64], threshold: float) -> NDArray[np.bool_]:
+    """(k,) which columns of X (n, k) stay.
+
+    >>> uncorrelated(np.array([[1.0, -2.0, 0.0], [2.0, -4.0, 1.0], [3.0, -6.0, 0.0]]), 0.999).tolist()
+    [True, False, True]
+    """
+    centred = X - X.mean(axis=0)
+    norm = np.sqrt((centred**2).sum(axis=0))
+    # A constant column's residue after centring is rounding noise of the size of its values.
+    constant = norm <= 1e-12 * np.sqrt(len(X)) * np.abs(X).max(axis=0, initial=0.0)
+    if constant.all():
+        return np.asarray(np.arange(X.shape[1]) == 0)
+    unit = centred / np.where(constant, 1.0, norm)
+    close = np.abs(unit.T @ unit) > threshold
+    keep: NDArray[np.bool_] = ~constant
+    for column in np.flatnonzero(~constant):
+        if keep[column]:
+            keep[column + 1 :] &= ~close[column, column + 1 :]
+    return keep
+
+
+@SELECTORS.register("family")
+class Family(Selector):
+    """Keeps the columns that match a pattern of `keep` and none of `drop`, e.g. `lm_*`, `1001`.
+
+    Patterns are shell patterns, case matters; without `keep` all columns match. Needs named columns (a
+    DataFrame). Raises InputError if X has no names, a pattern matches nothing, or nothing is left.
+    """
+
+    def __init__(self, keep: Sequence[str] = (), drop: Sequence[str] = ()) -> None:
+        self.keep = keep
+        self.drop = drop
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        validate_data(self, X)
+        names = column_names(self) if len(self.keep) or len(self.drop) else []
+        self.support_ = np.ones(self.n_features_in_, np.bool_)
+        if len(self.keep):
+            self.support_ = np.any([matching(pattern, names) for pattern in self.keep], axis=0)
+        for pattern in self.drop:
+            self.support_ &= ~matching(pattern, names)
+        if not self.support_.any():
+            raise NothingSelected(f"no feature is left after dropping {list(self.drop)}")
+        return self
+
+    def _get_support_mask(self) -> BoolArray:
+        return np.asarray(self.support_)
+
+
+@SELECTORS.register("groups")
+class Groups(Selector):
+    """Drops the columns of the groups that are switched off.
+
+    In an experiment, `space: {use: {lm: [true, false], ...}}` lets every trial draw each group.
+    Needs named columns (a DataFrame) if there are groups. Raises InputError if X has no names, a
+    pattern matches nothing, or `use` names no group; NothingSelected where no column is left.
+
+    Parameters
+    ----------
+    groups : mapping of str to sequence of str or None, default=None
+        Name -> shell patterns of column names, e.g. `{lm: [lm_*], length: ["1001", "1002"]}`.
+    use : mapping of str to bool or None, default=None
+        Name -> whether the group stays; a group that is not named stays, and so do columns of no group.
+    """
+
+    def __init__(
+        self, groups: Mapping[str, Sequence[str]] | None = None, use: Mapping[str, bool] | None = None
+    ) -> None:
+        self.groups = groups
+        self.use = use
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        validate_data(self, X)
+        self.support_ = np.ones(self.n_features_in_, np.bool_)
+        groups, use = self.groups or {}, self.use or {}
+        unknown = sorted(set(use) - set(groups))
+        if unknown:
+            raise InputError(
+                f"`use` names {', '.join(unknown)}", remedy=f"groups: {', '.join(groups) or 'none'}"
+            )
+        names = column_names(self) if groups else []
+        for name, patterns in groups.items():
+            chosen = np.any([matching(pattern, names) for pattern in patterns], axis=0)
+            if not use.get(name, True):
+                self.support_ &= ~chosen
+        if not self.support_.any():
+            raise NothingSelected("no feature is left: every group is switched off")
+        return self
+
+    def _get_support_mask(self) -> BoolArray:
+        return np.asarray(self.support_)
+
+
+@SELECTORS.register("pca")
+class PrincipalComponents(Selector):
+    """Replaces the features by the directions of largest variance; the labels are not looked at.
+
+    New columns are `pc0`, `pc1`, ...; every feature takes part, so `get_support` is all True. The sign of a
+    component is such that its largest loading is positive.
+
+    Source: Pearson 1901; WMT12 PRHLT-UPV, Section 3.1 (PS).
+
+    Parameters
+    ----------
+    n_components : float, default=0.95
+        A number (at most the rank), or a share of the variance in 0 .. 1.
+    whiten : bool, default=False
+        Components of unit variance.
+    """
+
+    space: ClassVar[Mapping[str, Distribution]] = {"n_components": IntRange(5, 250, log=True)}
+
+    def __init__(self, n_components: Positive = 0.95, whiten: bool = False) -> None:
+        self.n_components = n_components
+        self.whiten = whiten
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        X = np.asarray(validate_data(self, X, dtype=np.float64))
+        if not self.n_components > 0:
+            raise InputError(f"n_components must be positive, but got {self.n_components}")
+        self.means_ = X.mean(axis=0)
+        _, singular, rows = np.linalg.svd(X - self.means_, full_matrices=False)
+        variances = singular**2 / max(len(X) - 1, 1)
+        rank = max(int((singular > 1e-10 * max(float(singular.max()), 1e-300)).sum()), 1)
+        size = min(self._size(variances), rank)
+        largest = np.abs(rows[:size]).argmax(axis=1)
+        signs = np.where(rows[np.arange(size), largest] < 0, -1.0, 1.0)
+        deviations = np.sqrt(np.where(variances[:size] > 0, variances[:size], 1.0))
+        self.components_ = rows[:size] * signs[:, None]
+        if self.whiten:
+            self.components_ = self.components_ / deviations[:, None]
+        self.explained_variance_ = variances[:size]
+        return self
+
+    def _size(self, variances: FloatArray) -> int:
+        if self.n_components >= 1 or variances.sum() == 0:
+            return max(int(self.n_components), 1)
+        share = np.cumsum(variances) / variances.sum()
+        return int(np.searchsorted(share, self.n_components * (1 - 1e-12))) + 1
+
+    def transform(self, X: Any) -> FloatArray:
+        check_is_fitted(self)
+        X = np.asarray(validate_data(self, X, reset=False, dtype=np.float64))
+        return np.asarray((X - self.means_) @ self.components_.T)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        return np.asarray([f"pc{i}" for i in range(len(self.components_))], dtype=object)
+
+    def _get_support_mask(self) -> BoolArray:
+        return np.ones(self.n_features_in_, np.bool_)

@@ -1,0 +1,361 @@
+"""Greedy selection by held-out error: forward, backward, and by gain per cost."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.array_types import BoolArray, FloatArray, IntArray
+from features.basics.errors import InputError
+from features.basics.hints import Count, NotNegative
+from qe.config.distributions import Distribution, FloatRange, IntRange
+from qe.config.ranges import Folds, Inner, Part
+from qe.learning.selector import SELECTORS, Selector
+from qe.learning.selectors.checks import LearnerConfig, MetricName, training_data
+from qe.learning.selectors.columns import uncorrelated
+from qe.learning.selectors.paths import backward_path, forward_path
+from qe.statistics.metric import METRICS, Metric
+
+_BLOCK = 31  # rows; neighbouring segments share a document
+
+
+def splits(
+    n: int, folds: int, one_split: bool, validation: float | None = None
+) -> list[tuple[IntArray, IntArray]]:
+    """(train, held out) rows.
+
+    Contiguous blocks of up to 31 rows are dealt to `folds` folds; on request only the first fold is made.
+
+    validation  a share: the last rows are held out, and there are no folds
+
+    >>> [held.tolist() for _, held in splits(7, 3, one_split=False)]
+    [[0, 1, 6], [2, 3], [4, 5]]
+    >>> [(train.tolist(), held.tolist()) for train, held in splits(7, 3, one_split=False, validation=0.3)]
+    [([0, 1, 2, 3, 4], [5, 6])]
+    """
+    if validation is not None:
+        first = n - max(1, min(n - 1, round(validation * n)))
+        return [(np.arange(first), np.arange(first, n))] if first else []
+    block = max(1, min(_BLOCK, n // folds))
+    fold = np.arange(n) // block % folds
+    parts = [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(1 if one_split else folds)]
+    return [(train, held) for train, held in parts if len(train) and len(held)]
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """Scores predictions for held-out rows of all splits, pooled in split order.
+
+    Higher is better.
+    """
+
+    metric: Metric
+    gold: FloatArray
+    label_sign: float
+
+    @classmethod
+    def of(
+        cls, metric: str, y: FloatArray, parts: list[tuple[IntArray, IntArray]], label_sign: float
+    ) -> "Judge":
+        held = np.concatenate([held for _, held in parts]) if parts else np.arange(0)
+        return cls(METRICS.get(metric)(), label_sign * y[held], label_sign)
+
+    def scores(self, predictions: FloatArray) -> FloatArray:
+        """(c,) of (n, c) candidate predictions; -inf where the metric is undefined."""
+        sign = 1.0 if self.metric.higher_is_better else -1.0
+        values = np.array([sign * self.metric.score(self.gold, self.label_sign * p) for p in predictions.T])
+        return np.where(np.isnan(values), -np.inf, values)
+
+    def score(self, predictions: FloatArray) -> float:
+        """Score of (n,) predictions."""
+        return float(self.scores(predictions[:, None])[0])
+
+
+class HeldOutSelector(Selector):
+    """What selectors by held-out error share: how a set of features is judged, and by what.
+
+    metric       a metric's name; `label_sign` -1 where a low label is good (matters to ranking metrics)
+    folds        contiguous blocks of 31 rows are dealt to so many folds
+    one_split    only the first fold is held out; False: every fold in turn, pooled
+    validation   a share of the rows, the last, that is held out instead of folds; None: folds
+    learner      `{kind: NAME, ...}` to be refitted for every candidate; None: least squares, updated
+    """
+
+    def __init__(
+        self,
+        metric: str,
+        folds: int,
+        one_split: bool,
+        learner: Mapping[str, Any] | None,
+        label_sign: float,
+        validation: float | None = None,
+    ) -> None:
+        self.metric = metric
+        self.folds = folds
+        self.one_split = one_split
+        self.learner = learner
+        self.label_sign = label_sign
+        self.validation = validation
+
+    def _splits(self, n: int) -> list[tuple[IntArray, IntArray]]:
+        return splits(n, self.folds, self.one_split, self.validation)
+
+
+@SELECTORS.register("forward")
+class ForwardSelection(HeldOutSelector):
+    """Adds the feature that improves the metric most, until none does.
+
+    It also stops at `max_features`.
+
+    At least one feature is taken. After fit: `path_`, features in the order taken; `scores_` after each.
+
+    Source: WMT12 WLV-SHEF, Section 4.1.
+
+    Parameters
+    ----------
+    max_features : int or None, default=None
+        None: no limit.
+    metric : str, default='mae'
+        A metric's name; `label_sign` -1 where a low label is good (matters to ranking metrics).
+    folds : int, default=5
+        Contiguous blocks of 31 rows are dealt to so many folds; held-out predictions are pooled.
+    one_split : bool, default=False
+        Only the first fold is held out.
+    validation : float or None, default=None
+        A share of the rows, the last, that is held out instead of folds; None: folds.
+    learner : mapping or None, default=None
+        `{kind: NAME, ...}` to be refitted for every candidate; None: least squares, updated.
+    """
+
+    space: ClassVar[Mapping[str, Distribution]] = {"max_features": IntRange(3, 60, log=True)}
+
+    def __init__(
+        self,
+        max_features: Count | None = None,
+        metric: MetricName = "mae",
+        folds: Folds = 5,
+        one_split: bool = False,
+        learner: LearnerConfig | None = None,
+        label_sign: float = 1.0,
+        validation: Inner | None = None,
+    ) -> None:
+        self.max_features = max_features
+        super().__init__(metric, folds, one_split, learner, label_sign, validation)
+
+    def fit(self, X: Any, y: Any) -> Self:
+        X, y = training_data(self, X, y)
+        parts = self._splits(len(y))
+        judge = Judge.of(self.metric, y, parts, self.label_sign)
+        path = forward_path(X, y, parts, self.learner)
+        free, taken, reached = np.ones(X.shape[1], np.bool_), list[int](), list[float]()
+        most = min(self.max_features or X.shape[1], X.shape[1])
+        while len(taken) < most:
+            scores = np.where(free, judge.scores(path.candidates(free)), -np.inf)
+            best = int(scores.argmax())
+            if reached and not scores[best] > reached[-1]:
+                break
+            free[best] = False
+            path.change(best)
+            taken.append(best)
+            reached.append(float(scores[best]))
+        self.path_, self.scores_ = np.asarray(taken, np.int64), np.asarray(reached)
+        return self
+
+    def _get_support_mask(self) -> BoolArray:
+        support = np.zeros(self.n_features_in_, np.bool_)
+        support[self.path_] = True
+        return support
+
+
+@SELECTORS.register("backward_elimination")
+class BackwardElimination(HeldOutSelector):
+    """Drops the feature whose absence improves the metric most, as long as that improves it.
+
+    After fit: `path_`, the features dropped, in order; `score_`, the metric reached (higher is better).
+
+    Source: WMT12 Loria, Algorithm 1.
+
+    Parameters
+    ----------
+    threshold : float, default=0.999
+        First, of two features with |r| above it, the later one goes.
+    metric : str, default='mae'
+        A metric's name; `label_sign` -1 where a low label is good (matters to ranking metrics).
+    folds : int, default=5
+        Contiguous blocks of 31 rows are dealt to so many folds.
+    one_split : bool, default=True
+        Only the first fold is held out, as in the paper; False: every fold in turn, pooled.
+    validation : float or None, default=None
+        A share of the rows, the last, that is held out instead of folds (the paper: 832 of 1,832).
+    learner : mapping or None, default=None
+        `{kind: NAME, ...}` to be refitted for every candidate; None: least squares, updated.
+    """
+
+    space: ClassVar[Mapping[str, Distribution]] = {"threshold": FloatRange(0.8, 0.999)}
+
+    def __init__(
+        self,
+        threshold: Part = 0.999,
+        metric: MetricName = "mae",
+        folds: Folds = 5,
+        one_split: bool = True,
+        learner: LearnerConfig | None = None,
+        label_sign: float = 1.0,
+        validation: Inner | None = None,
+    ) -> None:
+        self.threshold = threshold
+        super().__init__(metric, folds, one_split, learner, label_sign, validation)
+
+    def fit(self, X: Any, y: Any) -> Self:
+        X, y = training_data(self, X, y)
+        self.support_ = uncorrelated(X, self.threshold)
+        columns = np.flatnonzero(self.support_)
+        parts = self._splits(len(y))
+        judge = Judge.of(self.metric, y, parts, self.label_sign)
+        path, dropped = backward_path(X[:, columns], y, parts, self.learner), []
+        self.score_ = judge.score(path.predictions)
+        left = np.ones(len(columns), np.bool_)
+        while left.sum() > 1:
+            scores = np.where(left, judge.scores(path.candidates(left)), -np.inf)
+            if not scores.max() > self.score_:
+                break
+            out = int(scores.argmax())
+            self.score_, left[out] = float(scores[out]), False
+            path.change(out)
+            dropped.append(columns[out])
+        self.path_ = np.asarray(dropped, np.int64)
+        self.support_[self.path_] = False
+        return self
+
+    def _get_support_mask(self) -> BoolArray:
+        return np.asarray(self.support_)
+
+
+@SELECTORS.register("cost_aware")
+class CostAware(Selector):
+    """Forward selection by gain per cost.
+
+    From its Pareto front, it takes the cheapest set close to the best.
+
+    The greedy order is run twice, by gain per cost and by gain alone; the front is of both. At least one
+    feature stays, even beyond the budget. After fit: `front_` (sets, 3): cost, metric (higher is better),
+    number of features, by rising cost; `front_subsets_` (sets, k).
+
+    Raises InputError if `costs` are given and the features have no names, or a cost is negative.
+
+    Parameters
+    ----------
+    costs : mapping of str to float or None, default=None
+        Pattern (`lm_*`) -> microseconds per segment of the family, paid once, by its first feature; the
+        first pattern that matches counts, a column without one costs `default_cost`. None: every feature
+        costs 1, so that cost is the number of features.
+    default_cost : float, default=1.0
+        Of a column that no pattern matches.
+    budget : float or None, default=None
+        Sets that cost more are not considered; None: no limit.
+    tolerance : float, default=0.002
+        The cheapest set whose metric is within this (in units of the metric) of the best is taken.
+    max_features : int or None, default=60
+        The most features that a set may have; None: no limit.
+    metric, folds, label_sign : str, int, int
+        As in forward selection; the models are least squares.
+    """
+
+    space: ClassVar[Mapping[str, Distribution]] = {"tolerance": FloatRange(1e-4, 0.02, log=True)}
+
+    def __init__(
+        self,
+        costs: Mapping[str, NotNegative] | None = None,
+        default_cost: NotNegative = 1.0,
+        budget: NotNegative | None = None,
+        tolerance: NotNegative = 0.002,
+        max_features: Count | None = 60,
+        metric: MetricName = "mae",
+        folds: Folds = 5,
+        label_sign: float = 1.0,
+    ) -> None:
+        self.costs = costs
+        self.default_cost = default_cost
+        self.budget = budget
+        self.tolerance = tolerance
+        self.max_features = max_features
+        self.metric = metric
+        self.folds = folds
+        self.label_sign = label_sign
+
+    def fit(self, X: Any, y: Any) -> Self:
+        X, y = training_data(self, X, y)
+        families, prices = self._families(X.shape[1])
+        sets = [s for per_cost in (True, False) for s in self._path(X, y, families, prices, per_cost)]
+        affordable = [s for s in sets if self.budget is None or s[0] <= self.budget] or [min(sets, key=_cost)]
+        front = _pareto(affordable)
+        self.front_ = np.asarray([(cost, score, subset.sum()) for cost, score, subset in front])
+        self.front_subsets_ = np.stack([subset for _, _, subset in front])
+        near = self.front_[:, 1] >= self.front_[:, 1].max() - self.tolerance
+        self.support_ = self.front_subsets_[int(near.argmax())]
+        return self
+
+    def _get_support_mask(self) -> BoolArray:
+        return np.asarray(self.support_)
+
+    def _families(self, k: int) -> tuple[NDArray[np.int64], FloatArray]:
+        if self.costs is None:
+            return np.arange(k), np.ones(k)
+        names = [str(name) for name in getattr(self, "feature_names_in_", ())]
+        if not names:
+            raise InputError(
+                "costs are given by name, but the features have no names here", remedy="pass a DataFrame"
+            )
+        if min([*self.costs.values(), self.default_cost]) < 0:
+            raise InputError(f"a cost must not be negative, but got {min(self.costs.values())}")
+        patterns, members, prices = list(self.costs), [], [float(c) for c in self.costs.values()]
+        for name in names:
+            matching = [i for i, pattern in enumerate(patterns) if fnmatchcase(name, pattern)]
+            members.append(matching[0] if matching else len(prices))
+            if not matching:
+                prices.append(self.default_cost)
+        return np.asarray(members), np.asarray(prices)
+
+    def _path(
+        self, X: FloatArray, y: FloatArray, families: NDArray[np.int64], prices: FloatArray, per_cost: bool
+    ) -> "list[_Set]":
+        parts = splits(len(y), self.folds, one_split=False)
+        judge = Judge.of(self.metric, y, parts, self.label_sign)
+        path, sets = forward_path(X, y, parts, None), list[_Set]()
+        taken, paid = np.zeros(X.shape[1], np.bool_), np.zeros(len(prices), np.bool_)
+        current = judge.score(path.predictions)
+        cheapest = max(float(prices[prices > 0].min()) if (prices > 0).any() else 1.0, 1e-300)
+        while taken.sum() < min(self.max_features or X.shape[1], X.shape[1]):
+            gains = np.where(taken, -np.inf, judge.scores(path.candidates()) - current)
+            # A feature of a family already paid for is nearly free, not infinitely better.
+            added = np.where(paid[families], 0.0, prices[families]) + 0.1 * cheapest
+            best = (
+                int((gains / added if per_cost else gains).argmax())
+                if gains.max() > 0
+                else int(gains.argmax())
+            )
+            if sets and not gains[best] > 0:
+                break
+            taken[best], paid[families[best]] = True, True
+            path.change(best)
+            current = judge.score(path.predictions)
+            sets.append((float(prices[paid].sum()), current, taken.copy()))
+        return sets
+
+
+_Set = tuple[float, float, BoolArray]  # cost, metric, features
+
+
+def _cost(feature_set: _Set) -> float:
+    return feature_set[0]
+
+
+def _pareto(sets: list[_Set]) -> list[_Set]:
+    front: list[_Set] = []
+    for candidate in sorted(sets, key=lambda s: (s[0], -s[1], s[2].sum())):
+        if not front or candidate[1] > front[-1][1]:
+            front.append(candidate)
+    return front
