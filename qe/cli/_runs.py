@@ -29,7 +29,7 @@ def compare_runs(folders: list[Path], samples: int | None, seed: int, form: str,
     """
     from features.basics.errors import InputError
     from qe.evaluation import board_of_pairs, leaderboard
-    from qe.evaluation.report_tables import differences
+    from qe.evaluation.tables import differences
 
     remedy = "qe compare RUN RUN, with --json if wanted"
     if form not in ("", "json"):

@@ -8,7 +8,7 @@ from qe.cli._common import print_json
 from qe.display.numbers import estimate, general, number, p_value, settings, signed
 from qe.display.terminal import say, show
 from qe.evaluation.evaluate import json_name
-from qe.evaluation.oracle_table import oracle_table
+from qe.evaluation.tables import oracle_table
 from qe.evaluation.word_level import TITLES
 from qe.statistics.metric import METRICS
 from qe.statistics.result import LEVEL

@@ -38,7 +38,7 @@ def words(
     from features.basics.assignments import named_file
     from features.storage.outputs import check_output
     from qe.cli._words import check_options, draw_reliability, evaluate_tag_files
-    from qe.evaluation.word_tables import word_notes, word_tables
+    from qe.evaluation.tables import word_notes, word_tables
 
     check_options(options)
     arguments = (*predictions, *(options.tune or ()), *(options.source_predictions or ()))

@@ -176,7 +176,7 @@ def _tags(name: str, file: TagFile, gold: TagFile, tuned: float | None, options:
 def draw_reliability(path: Path, reports: dict[str, WordReport]) -> None:
     """The reliability diagrams of all parts. Raises InputError if no system gives probabilities."""
     from qe.display.drawing import save
-    from qe.evaluation.reliability_plot import reliability_plot
+    from qe.evaluation.plots import reliability_plot
 
     parts = {part: report.reliability for part, report in reports.items() if report.reliability}
     if not parts:

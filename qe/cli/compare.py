@@ -297,7 +297,7 @@ def _texts(path: Path) -> "Texts":
 
 
 def _show(comparison: "SystemsComparison", form: str) -> None:
-    from qe.evaluation.bucket_table import bucket_notes, bucket_tables
+    from qe.evaluation.tables import bucket_notes, bucket_tables
     from qe.systems import report
     from qe.systems.one_run_each import single_runs_tables
     from qe.systems.text_metric import title_of

@@ -160,7 +160,7 @@ def evaluate(
         content = report.to_json() | ({"bayesian": [one.to_json() for one in bayesian]} if bayes else {})
         shown = [] if json else _shown(report, bayesian)
     if scored:
-        from qe.evaluation.oracle_table import best_system, oracle_table
+        from qe.evaluation.tables import best_system, oracle_table
 
         content["oracles"] = {name: oracle.to_json(delta_avg) for name, oracle in scored.items()}
         best = best_system({name: figures["delta_avg"] for name, figures in content["systems"].items()})
@@ -170,8 +170,7 @@ def evaluate(
 
 def _shown(report: Any, bayesian: "list[BayesianComparison]") -> list[Any]:
     from qe.evaluation.bayes import bayesian_lines
-    from qe.evaluation.bucket_table import bucket_notes, bucket_tables
-    from qe.evaluation.report_tables import notes, report_tables
+    from qe.evaluation.tables import bucket_notes, bucket_tables, notes, report_tables
 
     shown = [*report_tables(report), *notes(report)]
     if report.buckets is not None:

@@ -67,9 +67,8 @@ def power(
     from features.basics.assignments import named_file, numbers
     from features.basics.errors import InputError
     from qe.data.score_files import read_scores, same_segments
-    from qe.evaluation.power import DEFAULT_METRICS, PowerSettings, check_shares
+    from qe.evaluation.power import DEFAULT_METRICS, PowerSettings, check_shares, power_table
     from qe.evaluation.power import power as find_power
-    from qe.evaluation.power_table import power_table
 
     if output is not None:
         importlib.import_module("matplotlib")  # fail early if the package is missing
@@ -103,7 +102,7 @@ def power(
 def _write(report: "PowerReport", folder: Path) -> None:
     from qe.display.drawing import save
     from qe.display.files import write_json
-    from qe.evaluation.power_plot import power_plot
+    from qe.evaluation.plots import power_plot
 
     write_json(folder / "power.json", report.to_json())
     save(power_plot(report), folder / "power.png")

@@ -1,6 +1,6 @@
 """Baselines in every report, fitted in the same folds: the mean, and a length-only model.
 
-Their names stand in brackets, which no experiment and no column of a table has in its name.
+Their names are in brackets, which no name of an experiment or of a table's column has.
 """
 
 from collections.abc import Sequence

@@ -21,7 +21,7 @@ from qe.statistics.result import LEVEL, Reach
 class BayesianComparison:
     """Probabilities that the system is better than the baseline, practically equal, or worse.
 
-    They are NaN where so few units cannot decide; `undecided` says why.
+    They are NaN where so few units cannot decide; `undecided` is the reason.
     """
 
     system: str
@@ -123,7 +123,7 @@ def _check_whole(folds: Groups, levels: Levels) -> None:
     for group, fold in zip(levels.single, folds, strict=True):
         if fold_of.setdefault(group, fold) != fold:
             raise InputError(
-                f"group '{group}' lies in the folds '{fold_of[group]}' and '{fold}'",
+                f"group '{group}' is in the folds '{fold_of[group]}' and '{fold}'",
                 location="--bayes-folds",
                 remedy="the test needs folds of whole groups",
             )

@@ -2,7 +2,7 @@
 
 import platform
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any, Literal, get_args
 
@@ -18,13 +18,12 @@ from qe.data.dataset import LabelScale
 from qe.display.files import plain
 from qe.display.summary import summarised, table_by
 from qe.display.table import Table as DisplayTable
-from qe.evaluation.buckets import evaluate_in_buckets
 from qe.evaluation.hints import hints, narrow, tails
 from qe.statistics.bootstrap import NAMES
-from qe.statistics.buckets import BucketReport, Buckets
+from qe.statistics.buckets import BucketReport, Buckets, compare_in_buckets
 from qe.statistics.comparisons import Comparisons, Result, compare
 from qe.statistics.equivalence import check_margins, undecided_notes
-from qe.statistics.family import Equivalence, Key, Pair, Scope, Table, cautions, few_units
+from qe.statistics.family import Equivalence, Key, Pair, Rule, Scope, Table, cautions, few_units
 from qe.statistics.intervals import jackknife_interval
 from qe.statistics.levels import Groups, Levels
 from qe.statistics.metric import METRICS, Metric, RankedMetric
@@ -35,6 +34,33 @@ from qe.statistics.scored import Predictions
 from qe.statistics.settings import ResamplingSettings
 from qe.statistics.tukey import NAME as TUKEY
 from qe.statistics.tukey import SCHEFFE
+
+BUCKET_METRICS = ("delta_avg", "spearman", "mae")
+
+
+def evaluate_in_buckets(
+    predictions: Predictions,
+    pairs: Sequence[tuple[str, str]],
+    buckets: Sequence[Buckets],
+    levels: Levels,
+    settings: ResamplingSettings,
+    rule: Rule,
+    samples: int | None = None,
+) -> BucketReport:
+    """Tests pairs of systems in every bucket, by the `BUCKET_METRICS` that are defined.
+
+    samples  resamples of each test; None: what so many comparisons need
+    """
+    kinds = {name: predictions.kinds[name] for name in BUCKET_METRICS if name in predictions.kinds}
+    keys = [
+        (a, b, metric)
+        for a, b in pairs
+        for metric in kinds
+        if not {(a, metric), (b, metric)} & set(predictions.unscored)
+    ]
+    comparisons = Comparisons(replace(predictions, kinds=kinds), levels, settings)
+    return compare_in_buckets(comparisons, keys, buckets, rule, samples=samples)
+
 
 Test = Literal["ar", "bootstrap", "win-ratio", "tukey", "scheffe"]
 _TEST_NAMES = RANDOMIZATION, NAMES["centred"], NAMES["win-ratio"], TUKEY, SCHEFFE
@@ -126,7 +152,7 @@ class Report:
 
     def summary(self) -> DisplayTable:
         """The systems, best first by the first metric, with its interval."""
-        return table_by("qe.evaluation.report_tables.summary_table", self)
+        return table_by("qe.evaluation.tables.summary_table", self)
 
     def score(self, system: str, metric: str) -> float:
         """The score of a system by a metric. Raises InputError for unknown names."""

@@ -98,7 +98,7 @@ def _reversed(name: str, correlation: float, n: int) -> str:
         return ""
     return (
         f"'{name}' ranks against the labels (Spearman {number(correlation, 2)}): is it of the other"
-        " direction, such as HTER beside quality? Then evaluate its negative"
+        " direction, such as HTER among qualities? Then evaluate its negative"
     )
 
 
@@ -135,7 +135,7 @@ def _scaled(name: str, gold: FloatArray, predicted: FloatArray, scale: LabelScal
     ratio = f"{number(error / spread, 1)} times as much as" if spread > 0 else "far more than"
     lie = f"{span(predicted.min(), predicted.max())}, the labels in {span(gold.min(), gold.max())}"
     return [
-        f"'{name}' errs {ratio} the mean label would (predictions lie in"
+        f"'{name}' errs {ratio} the mean label would (predictions are in"
         f" {lie}): is it on the scale of {scale.name}?"
     ]
 

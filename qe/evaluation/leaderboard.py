@@ -70,7 +70,7 @@ class _Run(BaseModel):
 
 @dataclass(frozen=True)
 class Entry:
-    """One row: out-of-fold figures (nested where the experiment is), the paper's beside them."""
+    """One row: out-of-fold figures (nested where the experiment is), the paper's next to them."""
 
     name: str
     description: str
@@ -311,7 +311,7 @@ def text(board: Leaderboard, width: int = UNBOUNDED) -> str:
 
 
 def page(board: Leaderboard) -> str:
-    """The leaderboard as an HTML page of its own."""
+    """The leaderboard as a separate HTML page."""
     from qe.display.page import render
 
     recipe = board.report.recipe

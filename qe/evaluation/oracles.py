@@ -31,7 +31,7 @@ _TAIL = 0.05  # of the oracle's values at either end that are cut off
 @summarised
 @dataclass(frozen=True, eq=False)
 class PostEdited:
-    """What an oracle knows beside the labels: n translations and their post-edits, as raw text.
+    """What an oracle knows in addition to the labels: n translations and their post-edits, as raw text.
 
     Raises InputError if the two differ in number.
     """

@@ -1,6 +1,4 @@
-"""Power of a comparison of two QE systems, by simulation.
-
-It tells what a test set can show, and what size it needs.
+"""Power of a comparison of two QE systems, by simulation: what a test set can show, and what size it needs.
 
 Virtual test sets are drawn from pilot data, one system is made better by exactly the difference in question,
 and the test of `qe evaluate` is run on each. Source: Card et al. 2020 (With little power comes great
@@ -24,8 +22,9 @@ from features.basics.errors import InputError
 from features.basics.numerals import finite_or_none
 from features.basics.progress import Progress, silent
 from features.basics.threads import cores
+from qe.display.numbers import Shown, count, general, number
 from qe.display.summary import summarised, table_by
-from qe.display.table import Table
+from qe.display.table import Column, Table
 from qe.evaluation.evaluate import json_name
 from qe.statistics.comparisons import Comparisons
 from qe.statistics.levels import Groups, Levels, group_index
@@ -122,7 +121,7 @@ class MetricPower:
 
     observed    gain of the system over the baseline in the pilot
     size        units (segments, groups) of the test set in question
-    detectable  the smallest gain that is found with the power asked for; NaN if none is
+    detectable  the smallest gain that is found with the requested power; NaN if none is
     there       power at that gain, simulated afresh
     by_gain     the power curve at `size`
     gain        the gain asked about; NaN for none
@@ -173,7 +172,7 @@ class PowerReport:
 
     def summary(self) -> Table:
         """What difference the test set can show, by metric."""
-        return table_by("qe.evaluation.power_table.power_table", self)
+        return table_by("qe.evaluation.power.power_table", self)
 
 
 def power(
@@ -479,3 +478,49 @@ def _crossing(at: Sequence[float], shares: Sequence[float], power: float) -> flo
 
 def _weights(shares: FloatArray) -> FloatArray:
     return np.asarray(stats.norm.pdf(ndtri(shares)) ** 2 / (shares * (1 - shares)))
+
+
+def power_table(report: PowerReport) -> Table:
+    """A row per metric: the gain that is found, its power, the units that a gain needs.
+
+    The units are for the gain asked about.
+    """
+    unit, asked = report.recipe["unit"], any(one.by_size for one in report.metrics)
+    columns = [
+        Column("Metric"), Column(f"gain seen in {count(report.metrics[0].size)} {unit}s", "detectable"),
+        Column("power there"), Column("overstated", drop=1),
+    ]  # fmt: skip
+    columns += [Column("gain asked"), Column(f"{unit}s needed", "needed")] if asked else []
+    return Table("", columns, [_power_row(one, asked) for one in report.metrics], _power_notes(report))
+
+
+def _power_row(one: MetricPower, asked: bool) -> list[str]:
+    there = one.there
+    cells = [title_of(one.metric), number(one.detectable, METRICS.get(one.metric).digits + 1)]
+    if there is None:
+        cells += [number(None), number(None)]
+    else:
+        cells += [_with_error(there.power, 2 * there.error), _times(there.exaggeration)]
+    if not asked:
+        return cells
+    return [*cells, general(one.gain), count(one.needed)] if one.by_size else [*cells, "", ""]
+
+
+def _with_error(value: float, error: float) -> Shown:
+    return Shown(f"{number(value)} ± {number(error)}", value=value)
+
+
+def _times(value: float) -> Shown:
+    return Shown(f"x {number(value, 2)}", value=value)
+
+
+def _power_notes(report: PowerReport) -> list[str]:
+    recipe = report.recipe
+    among = f" among {recipe['comparisons']} comparisons" if recipe["comparisons"] > 1 else ""
+    return [
+        f"gain seen: found with power {recipe['power']:g} at level {recipe['level']:g}{among}; pilot of"
+        f" {count(recipe['pilot'])} {recipe['unit']}s; {count(recipe['simulations'])} virtual test sets a"
+        f" point, {count(recipe['samples'])} exchanges each, seed {recipe['seed']}",
+        "overstated: mean of the differences that are found there, over the true one",
+        *(f"note: {note}" for note in report.notes),
+    ]

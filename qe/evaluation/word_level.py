@@ -1,7 +1,4 @@
-"""Word-level evaluation: MCC, F1 of OK and BAD, calibration error.
-
-It has intervals, tests and thresholds.
-"""
+"""Word-level evaluation: MCC, F1 of OK and BAD, calibration error, with intervals, tests and thresholds."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,12 +9,12 @@ import numpy as np
 from features.basics.array_types import BoolArray, FloatArray, IntArray
 from features.basics.errors import InputError, unknown_name
 from features.basics.progress import Progress, silent
+from features.text.tokens import segment_sum
 from qe.data.splits import make_folds
 from qe.display.files import plain
 from qe.display.summary import summarised, table_by
 from qe.display.table import Table as DisplayTable
 from qe.evaluation.evaluate import CONFIDENCE
-from qe.evaluation.reliability import Bin, calibration_sums, ece, ece_by_chance, reliability
 from qe.statistics.comparisons import compare
 from qe.statistics.family import Pair, Scope, cautions
 from qe.statistics.intervals import jackknife_interval
@@ -26,6 +23,88 @@ from qe.statistics.metrics.classes import confusion, f1_score, matthews
 from qe.statistics.result import Measure
 from qe.statistics.scored import Additive
 from qe.statistics.settings import ResamplingSettings
+
+BINS = 20
+
+
+def equal_mass_bins(probability: FloatArray, bins: int = BINS) -> IntArray:
+    """(t,) the bin of every probability; bins are about equally full.
+
+    Equal probabilities share a bin.
+
+    The bin is the share of lower probabilities times `bins`, rounded down.
+
+    >>> equal_mass_bins(np.array([0.1, 0.4, 0.2, 0.2]), 2).tolist()
+    [0, 1, 0, 0]
+    """
+    lower = np.searchsorted(np.sort(probability), probability, side="left")
+    return np.asarray(lower * bins // max(len(probability), 1), np.int64)
+
+
+def calibration_sums(
+    gold: BoolArray, probability: FloatArray, offsets: IntArray, bins: int = BINS
+) -> FloatArray:
+    """(n, bins + 1) per segment: by bin, P(BAD) less the number of BAD tags; and all tags.
+
+    P(BAD) is summed; the last column is the number of tags.
+
+    The bins are those of all segments together. Sums over segments give `ece`.
+    """
+    bin_of = equal_mass_bins(probability, bins)
+    columns = [segment_sum(np.where(bin_of == k, probability - gold, 0.0), offsets) for k in range(bins)]
+    return np.column_stack([*columns, np.diff(offsets)]).astype(np.float64)
+
+
+def ece(sums: FloatArray) -> FloatArray:
+    """(..., bins + 1) sums -> (...) expected calibration error; NaN without tags.
+
+    The mean over bins of |mean P(BAD) - share of BAD tags|, weighted by the tags in each. Source: Naeini et
+    al. 2015, with bins of equal mass (Nguyen and O'Connor 2015).
+
+    >>> float(ece(np.array([-0.5, 0.3, 4.0])))
+    0.2
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.abs(sums[..., :-1]).sum(axis=-1) / sums[..., -1])
+
+
+def ece_by_chance(sums: FloatArray) -> float:
+    """Calibration error that true probabilities would show by chance on these segments.
+
+    NaN for one segment.
+
+    sums  (n, bins + 1) by segment, see `calibration_sums`
+
+    Each bin's sum of P(BAD) less BAD tags is then noise around 0, about normal, whose variance is that of the
+    segments' sums: the mean of its size is sqrt(2 / pi) standard deviations.
+    """
+    n = len(sums)
+    if n < 2:
+        return float("nan")
+    spreads = np.sqrt(n * np.var(sums[:, :-1], axis=0, ddof=1))
+    return float(np.sqrt(2 / np.pi) * spreads.sum() / sums[:, -1].sum())
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Mean P(BAD) and share of BAD tags of the n tags in a bin."""
+
+    predicted: float
+    observed: float
+    n: int
+
+    def to_json(self) -> dict[str, Any]:
+        return vars(self).copy()
+
+
+def reliability(gold: BoolArray, probability: FloatArray, bins: int = BINS) -> list[Bin]:
+    """The bins that are not empty, in rising order."""
+    bin_of = equal_mass_bins(probability, bins)
+    return [
+        Bin(float(probability[own].mean()), float(gold[own].mean()), int(own.sum()))
+        for own in (bin_of == k for k in np.unique(bin_of))
+    ]
+
 
 # Columns of counts.
 _TP, _FP, _FN, _TN = range(4)
@@ -143,8 +222,8 @@ class WordReport:
         System -> metric -> score; where probabilities are known, `ece`, and the `ece_by_chance` that true
         probabilities would have on these segments.
     ci : mapping of str to mapping of str to pair of float and float
-        System -> metric -> 95 % jackknife interval over segments, none of `ece`, which is of one sign
-        whatever the truth; empty without resampling.
+        System -> metric -> 95 % jackknife interval over segments, none of `ece`, which has one sign
+        in any case; empty without resampling.
     reliability : mapping of str to sequence of Bin
         System -> bins of its probabilities, where these are known.
     comparisons : sequence of Pair
@@ -170,7 +249,7 @@ class WordReport:
 
     def summary(self) -> DisplayTable:
         """The systems, best first by MCC."""
-        return table_by("qe.evaluation.word_tables.summary_table", self)
+        return table_by("qe.evaluation.tables.word_summary_table", self)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values only; undefined is None."""

@@ -1,4 +1,4 @@
-"""Learner: a scikit-learn estimator and its search space. Think twice before adding here."""
+"""Learner: a scikit-learn estimator and its search space."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ class Learner(ABC):
 
     @abstractmethod
     def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
-        """An unfitted regressor. `seed` feeds whatever is random in it."""
+        """An unfitted regressor. `seed` is the seed of its random parts."""
 
     def named(self, params: Mapping[str, Any]) -> Sequence[str]:
         """Names of features among the parameters, which must be names of columns; by default none."""

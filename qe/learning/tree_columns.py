@@ -11,7 +11,7 @@ from features.core.tree_columns import tree_names, without_trees
 
 
 class BesideTrees(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """A transformer of the columns of numbers; columns of trees follow them as they are.
+    """A transformer of the columns of numbers; columns of trees follow them unchanged.
 
     A table without numbers passes as it is.
     """

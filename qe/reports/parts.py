@@ -13,7 +13,7 @@ from qe.data.dataset import LabelScale
 from qe.display.drawing import BLUE, VERMILLION, canvas, headline, legend
 from qe.display.numbers import count, estimate, interval, number, signed
 from qe.display.table import Column, Table
-from qe.evaluation.prediction_plots import scale_label
+from qe.evaluation.plots import scale_label
 from qe.statistics.bootstrap import bootstrap_scores
 from qe.statistics.intervals import percentile_interval
 

@@ -20,8 +20,8 @@ from qe.data.dataset import LabelScale, concatenate
 from qe.data.format import make_format
 from qe.display.numbers import count, number
 from qe.display.page import figures, render
-from qe.evaluation import prediction_plots
-from qe.evaluation.prediction_plots import scale_label
+from qe.evaluation import plots as evaluation_plots
+from qe.evaluation.plots import scale_label
 from qe.reports.parts import ShownSegment, bands_table, error_bands, errors_by_band, png, words_of
 from qe.scoring.scorer import Options, Scorer
 from qe.statistics.metrics.delta_avg import delta_avg_by_n
@@ -164,12 +164,12 @@ def _prediction_figures(split: _Split, name: str) -> list[dict[str, str]]:
         "Predictions against gold labels: a point on the line is right. The mean absolute error is "
         f"{number(float(np.abs(split.gold - split.predicted).mean()), 3)}, "
         f"Pearson's correlation {number(float(correlation), 3)}": png(
-            prediction_plots.predicted_against_gold(split.gold, split.predicted, split.scale), 100
+            evaluation_plots.predicted_against_gold(split.gold, split.predicted, split.scale), 100
         ),
     }
     if np.isfinite(curve).any():
         drawn[f"{_GAIN}; the mean is {number(float(np.nanmean(curve)), 3)}"] = png(
-            prediction_plots.delta_avg_by_quantiles({name: curve}, len(split.gold))
+            evaluation_plots.delta_avg_by_quantiles({name: curve}, len(split.gold))
         )
     return figures(drawn)
 

@@ -17,7 +17,7 @@ _BLOCK = 1 << 22  # weights held at a time
 
 @dataclass(frozen=True)
 class Posterior:
-    """Probabilities that the difference lies below, within and above the region.
+    """Probabilities that the difference is below, within and above the region.
 
     They add up to 1.
     """
@@ -64,7 +64,7 @@ def signed_rank(
 
     A region wins a draw if it is the likeliest.
 
-    Each draw weighs the differences (a Dirichlet process) and asks how often the mean of two of them lies in
+    Each draw weighs the differences (a Dirichlet process) and asks how often the mean of two of them is in
     each region; sorted, that takes n steps instead of n squared. Raises InputError for a region of no width.
 
     Parameters
@@ -74,7 +74,7 @@ def signed_rank(
     rope : float
         Half the width of the region, above 0.
     prior : float, default=0.5
-        Strength of the prior, which stands at a difference of 0.
+        Strength of the prior, which is at a difference of 0.
     """
     if not rope > 0:
         raise InputError(f"the region of practical equivalence must be wider than 0, but got {rope}")

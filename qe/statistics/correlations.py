@@ -39,7 +39,7 @@ def williams_test(
     """
     check_tail(tail)
     if any(abs(r) > 1 + 1e-12 for r in (system, baseline, between)):
-        raise InputError(f"correlations must lie in -1 .. 1, but got {system}, {baseline}, {between}")
+        raise InputError(f"correlations must be in -1 .. 1, but got {system}, {baseline}, {between}")
     difference = system - baseline
     return TestResult(
         difference, _williams_p(system, baseline, between, n, tail), "Williams", "segment", 0, tail, False

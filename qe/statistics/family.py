@@ -426,7 +426,7 @@ def undecided(table: Table, pairs: Mapping[Key, Pair], titles: Titles = title_of
         samples = max(pairs[key].result.samples for key in short)
         notes.append(
             f"cannot be decided for {_listed(list(short), titles)}: {samples:,} samples cannot give a p-value"
-            f" that stands for {table.largest} comparisons; ask for {max(short.values()):,}"
+            f" that holds for {table.largest} comparisons; ask for {max(short.values()):,}"
         )
     return notes
 

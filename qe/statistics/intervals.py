@@ -81,7 +81,7 @@ def bca_interval(
 ) -> tuple[float, float]:
     """Bias-corrected and accelerated interval; NaN if any score is NaN.
 
-    Where all bootstrap scores lie on one side of the observed one, the correction is undefined and the
+    If all bootstrap scores are on one side of the observed one, the correction is undefined and the
     interval is NaN. Source: Efron and Tibshirani 1993, section 14.3.
 
     Parameters

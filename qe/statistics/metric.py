@@ -99,7 +99,7 @@ class RankedMetric(ExchangedMetric):
 
     @abstractmethod
     def resample(self, gold: FloatArray, predicted: FloatArray, counts: CountArray) -> FloatArray:
-        """(B,) scores of B resamples; `counts` (B, n) says how often each row was drawn.
+        """(B,) scores of B resamples; `counts` (B, n) is how often each row was drawn.
 
         Counts cover the bootstrap (by segment, or by document: totals may differ) and, over the stacked
         rows of two systems, the exchanges of a randomization test.
@@ -133,7 +133,7 @@ def finite_pair(gold: FloatArray, predicted: FloatArray) -> tuple[FloatArray, Fl
 
 
 def power_of_two_scaled(*columns: FloatArray) -> list[FloatArray]:
-    """The columns divided by one power of two, so that their largest value lies in 0.5 .. 1.
+    """The columns divided by one power of two, so that their largest value is in 0.5 .. 1.
 
     The division is exact, and squares of tiny values no longer underflow.
     """

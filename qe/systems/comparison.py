@@ -228,7 +228,7 @@ def _notes(systems: Sequence[System]) -> list[str]:
         for run in system.runs:
             empty = sum(not line.strip() for line in run.lines)
             if empty:
-                notes.append(f"{run.name} ({system.name}): {empty} empty translations, scored as they are")
+                notes.append(f"{run.name} ({system.name}): {empty} empty translations, scored unchanged")
     if any(len(system.runs) == 1 for system in systems):
         notes.append("a system with one run has no s_test: its p-values ignore optimizer instability")
     return notes

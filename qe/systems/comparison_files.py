@@ -10,7 +10,7 @@ from qe.display import files
 from qe.display.drawing import save
 from qe.display.numbers import exact
 from qe.display.records import csv_of
-from qe.evaluation.bucket_plot import bucket_forest
+from qe.evaluation.plots import bucket_forest
 from qe.statistics.buckets import bucket_row
 from qe.systems import report
 from qe.systems.changes import change_text, changes

@@ -12,8 +12,8 @@ from typing import Any
 
 from qe.display.numbers import number
 from qe.display.page import figures, render
-from qe.evaluation.bucket_table import bucket_table
-from qe.evaluation.bucket_table import verdict as bucket_verdict
+from qe.evaluation.tables import bucket_table
+from qe.evaluation.tables import verdict as bucket_verdict
 from qe.systems import report
 from qe.systems.changes import Change, changes
 from qe.systems.results import SystemsComparison
@@ -33,7 +33,7 @@ Marked = list[tuple[str, bool]]
 class ShownSegment:
     """A segment on the page.
 
-    bands  the bucket of each kind that it lies in
+    bands  the bucket of each kind that it is in
     """
 
     change: Change

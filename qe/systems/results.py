@@ -109,11 +109,11 @@ class SystemsComparison:
     levels : Levels
         What segments belong to: the units that were exchanged and drawn.
     ranks : mapping of str to mapping of str to RankInterval
-        Metric -> system -> how good and how bad its rank can be; empty unless asked for.
+        Metric -> system -> how good and how bad its rank can be; empty unless requested.
     buckets : BucketReport or None
-        The same comparisons in buckets of segments; None unless asked for.
+        The same comparisons in buckets of segments; None unless requested.
     single_runs : tuple of SingleRuns
-        What one run each would have said; empty unless asked for.
+        What one run each would have said; empty unless requested.
     """
 
     recipe: dict[str, Any]

@@ -1,7 +1,4 @@
-"""TextMetric: translations and references -> statistics -> a score.
-
-Think twice before adding here.
-"""
+"""TextMetric: translations and references -> statistics -> a score."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -33,7 +30,7 @@ class TextMetric(ABC):
 
     @classmethod
     def usual(cls, language: str) -> Mapping[str, Any]:
-        """Options that suit texts of a language as they come, where nothing is said.
+        """Default options for texts of a language.
 
         Raises InputError if none do.
         """

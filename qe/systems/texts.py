@@ -21,7 +21,7 @@ TOKENIZATIONS: tuple[str, ...] = get_args(Tokenization)
 @summarised
 @dataclass(frozen=True, eq=False)
 class Texts:
-    """n segments; whatever is derived from them is computed once and shared between metrics.
+    """n segments; all that is derived from them is computed once and shared between metrics.
 
     >>> Texts.of(["Hello, world!"]).tokens("13a").types
     ('Hello', ',', 'world', '!')
@@ -40,7 +40,7 @@ class Texts:
         return len(self.lines)
 
     def forget(self) -> None:
-        """Drops what was derived; it is computed again when asked for."""
+        """Drops what was derived; it is computed again when needed."""
         self._derived.clear()
 
     def tokens(self, tokenize: str, lowercase: bool = False, language: str = "en") -> Tokens:
@@ -70,7 +70,7 @@ class Texts:
         return tokens
 
     def characters(self, lowercase: bool = False, white_space: bool = False) -> "Characters":
-        """Code points, without white space unless asked for."""
+        """Code points, without white space unless requested."""
         key = ("characters", lowercase, white_space)
         if key not in self._derived:
             self._derived[key] = _characters(self.lines, lowercase, white_space)

@@ -49,9 +49,7 @@ def language_of(language: str | None, texts: Sequence[str]) -> str:
 
 
 def doubt(tokenize: str, texts: Sequence[str]) -> str:
-    """An objection to a tokenization, or an empty string.
-
-    It says that texts look tokenized already, or that they do not.
+    """An objection to a tokenization, because of how the texts look, or an empty string.
 
     >>> doubt("13a", ["the house is red .", "is it ?"])
     'the texts look tokenized (a blank before the full stop): --tokenize none takes their tokens as they are'

@@ -20,7 +20,7 @@ from qe.display.numbers import count, number, signed
 from qe.display.summary import summarised
 from qe.display.table import Column, Table
 from qe.evaluation.evaluate import Report, SystemScores, evaluate
-from qe.evaluation.report_tables import p_cell
+from qe.evaluation.tables import p_cell
 from qe.models.pipeline import Candidate
 from qe.statistics.metric import METRICS, title_of
 from qe.training.check import check

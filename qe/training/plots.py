@@ -23,7 +23,7 @@ from features.basics.threads import side_by_side
 from qe.data.dataset import LabelScale
 from qe.display.drawing import BLUE, GREY, INK, VERMILLION, canvas, headline, legend
 from qe.display.numbers import number
-from qe.evaluation import prediction_plots
+from qe.evaluation import plots as evaluation_plots
 from qe.models.pipeline import Candidate
 from qe.statistics.metric import METRICS, title_of
 from qe.statistics.metrics.delta_avg import delta_avg_by_n
@@ -315,7 +315,7 @@ def prediction_figures(output: Path, report: Mapping[str, Any], split: str) -> d
     scale = LabelScale(**report["data"]["label"])
     curve = delta_avg_by_n(scale.sign * gold, scale.sign * predicted)
     return {
-        "predicted_against_gold": prediction_plots.predicted_against_gold(gold, predicted, scale),
-        "residuals": prediction_plots.residuals(gold, predicted, scale),
-        "delta_avg": prediction_plots.delta_avg_by_quantiles({report["experiment"]["name"]: curve}),
+        "predicted_against_gold": evaluation_plots.predicted_against_gold(gold, predicted, scale),
+        "residuals": evaluation_plots.residuals(gold, predicted, scale),
+        "delta_avg": evaluation_plots.delta_avg_by_quantiles({report["experiment"]["name"]: curve}),
     }

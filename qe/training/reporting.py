@@ -22,12 +22,12 @@ from qe.data.public import terms_of
 from qe.data.score_files import write_submission
 from qe.display.drawing import save
 from qe.display.numbers import number, signed, signed_general
-from qe.evaluation import baselines, prediction_plots
+from qe.evaluation import baselines
+from qe.evaluation import plots as evaluation_plots
 from qe.evaluation.coverage import Coverage
-from qe.evaluation.coverage_plot import interval_coverage
 from qe.evaluation.evaluate import CLASS_METRICS, DEFAULT_METRICS, evaluate, metrics_of
 from qe.evaluation.oracles import SplitOracles, split_oracles
-from qe.evaluation.reliability_plot import reliability_plot
+from qe.evaluation.plots import interval_coverage, reliability_plot
 from qe.models.companions import Companions
 from qe.models.guard.guard import Guard
 from qe.models.model import Model
@@ -403,9 +403,9 @@ def _write_plots(folder: Path, result: TrainingResult, progress: Progress) -> No
     scale = prepared.dataset.scale
     gold, out_of_fold = prepared.scores, result.out_of_fold
     drawn = {
-        "predicted_against_gold": prediction_plots.predicted_against_gold(gold, out_of_fold, scale),
-        "residuals": prediction_plots.residuals(gold, out_of_fold, scale),
-        "delta_avg": prediction_plots.delta_avg_by_quantiles(_delta_avg_curves(result)),
+        "predicted_against_gold": evaluation_plots.predicted_against_gold(gold, out_of_fold, scale),
+        "residuals": evaluation_plots.residuals(gold, out_of_fold, scale),
+        "delta_avg": evaluation_plots.delta_avg_by_quantiles(_delta_avg_curves(result)),
     }
     for name, entries in {"": result.companions.intervals.measured, **result.covered}.items():
         if entries:

@@ -14,8 +14,7 @@ from features.word_level.labels import inserted_per_gap
 from features.word_level.places import Kind, Places, WordLevelExtractor, judges
 from qe.data.dataset import Split
 from qe.display.numbers import fixed
-from qe.evaluation.reliability import Bin
-from qe.evaluation.word_level import WordReport, evaluate_words
+from qe.evaluation.word_level import Bin, WordReport, evaluate_words
 from qe.models.word_tags import METRICS, PlaceTags, WordTags
 from qe.training.preparation import Prepared
 

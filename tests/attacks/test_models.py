@@ -143,7 +143,7 @@ PIPELINES: dict[str, tuple[bytes, str]] = {
     "os.system as a constructor": (holding(reduced("os.system")), UNTRUSTED + r"os.system \(Constructor"),
     "what a module of ours imports": (
         holding(reduced("qe.learning.learners.trees.numba")),
-        UNTRUSTED + "qe.learning.learners._f",
+        UNTRUSTED + "qe.learning.learners.t",
     ),
     "a trusted class, called": (holding(reduced(SVR)), UNTRUSTED + SVR),
     "LightGBM with a file's name": (
@@ -160,7 +160,7 @@ PIPELINES: dict[str, tuple[bytes, str]] = {
     ),
     "another learner's class": (
         holding(instance("qe.learning.learners.m5p.M5PRegressor", {})),
-        UNTRUSTED + "qe.learning.learners._m",
+        UNTRUSTED + "qe.learning.learners.m",
     ),
     "an estimator that calls functions": (
         holding(instance(CALLING, {})),

@@ -297,13 +297,9 @@ def test_matplotlibs_settings_in_the_working_directory_are_not_read(stranger: St
     settings = stranger.folder / "matplotlibrc"
     settings.write_text("lines.linewidth: 77\n", "utf-8")
     assert stranger.run(sys.executable, "-c", seen).stdout == "77.0\n"
-    assert (
-        stranger.run(sys.executable, "-c", f"import qe.evaluation.prediction_plots; {seen}").stdout == "1.5\n"
-    )
+    assert stranger.run(sys.executable, "-c", f"import qe.evaluation.plots; {seen}").stdout == "1.5\n"
     settings.write_bytes(b"\xff\xfe")
-    assert (
-        stranger.run(sys.executable, "-c", f"import qe.evaluation.prediction_plots; {seen}").stdout == "1.5\n"
-    )
+    assert stranger.run(sys.executable, "-c", f"import qe.evaluation.plots; {seen}").stdout == "1.5\n"
 
 
 @pytest.mark.slow

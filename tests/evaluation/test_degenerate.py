@@ -10,7 +10,7 @@ from qe.data.dataset import LabelScale
 from qe.evaluation.bayes import bayesian_comparisons
 from qe.evaluation.evaluate import TESTS, evaluate
 from qe.evaluation.power import PowerSettings, power
-from qe.evaluation.report_tables import notes, report_tables
+from qe.evaluation.tables import notes, report_tables
 from qe.statistics.buckets import by_name
 from qe.statistics.metric import METRICS
 

@@ -16,7 +16,7 @@ from qe.data.dataset import LabelScale
 from qe.data.score_files import read_scores, read_submission, write_submission
 from qe.evaluation.evaluate import evaluate
 from qe.evaluation.official_scorer import official_lines, official_scores
-from qe.evaluation.report_tables import notes, report_tables, winners
+from qe.evaluation.tables import notes, report_tables, winners
 from qe.statistics.family import Pair
 
 EFFORT = LabelScale("effort", 1, 5, True)

@@ -5,7 +5,7 @@ import pytest
 
 from qe.data.dataset import LabelScale
 from qe.evaluation.evaluate import CLASS_METRICS, DEFAULT_METRICS, evaluate, metrics_of
-from qe.evaluation.report_tables import notes, report_tables
+from qe.evaluation.tables import notes, report_tables
 from qe.statistics.metric import METRICS
 from qe.training.summary import differences_table, scores_table
 from tests.display.whole import check_whole

@@ -13,8 +13,8 @@ from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
 from qe.data.dataset import LabelScale, Split
 from qe.data.format import FORMATS
-from qe.evaluation.oracle_table import best_system, oracle_table
 from qe.evaluation.oracles import ORACLES, Oracle, PostEdited, mapped, oracle, split_oracles
+from qe.evaluation.tables import best_system, oracle_table
 
 SharedData = Callable[[str], Path]
 EFFORT = LabelScale("effort", 1, 5, higher_is_better=True)

@@ -15,7 +15,7 @@ from PIL import Image
 from features.basics.errors import InputError
 from qe.data.dataset import LabelScale
 from qe.display.drawing import save
-from qe.evaluation.prediction_plots import (
+from qe.evaluation.plots import (
     delta_avg_by_quantiles,
     predicted_against_gold,
     residuals,

@@ -4,8 +4,15 @@ import numpy as np
 import pytest
 
 from features.basics.array_types import BoolArray, FloatArray
-from qe.evaluation.reliability import BINS, calibration_sums, ece, ece_by_chance, equal_mass_bins, reliability
-from qe.evaluation.word_level import evaluate_words
+from qe.evaluation.word_level import (
+    BINS,
+    calibration_sums,
+    ece,
+    ece_by_chance,
+    equal_mass_bins,
+    evaluate_words,
+    reliability,
+)
 
 
 def drawn(n: int, seed: int) -> tuple[BoolArray, FloatArray]:

@@ -6,8 +6,8 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.oneway import anova_oneway
 
 from features.basics.errors import InputError
-from qe.evaluation.bucket_table import bucket_notes, bucket_tables
-from qe.evaluation.buckets import evaluate_in_buckets
+from qe.evaluation.evaluate import evaluate_in_buckets
+from qe.evaluation.tables import bucket_notes, bucket_tables
 from qe.statistics.buckets import (
     BucketReport,
     Buckets,

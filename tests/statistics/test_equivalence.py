@@ -12,7 +12,7 @@ from features.basics.errors import InputError
 from qe.cli import main
 from qe.data.dataset import LabelScale
 from qe.evaluation.evaluate import evaluate
-from qe.evaluation.report_tables import notes
+from qe.evaluation.tables import notes
 from qe.statistics.equivalence import margins, tost
 
 EFFORT = LabelScale("effort", 1, 5, True)

@@ -10,7 +10,7 @@ import pytest
 from qe.cli import main
 from qe.data.dataset import LabelScale
 from qe.evaluation.evaluate import evaluate
-from qe.evaluation.report_tables import notes
+from qe.evaluation.tables import notes
 from qe.statistics.family import correct
 from qe.statistics.ranks import rank_intervals
 

@@ -37,7 +37,7 @@ STRONG_AND_DIFFERENT: tuple[Member, ...] = (
 
 
 def make_members(members: Sequence[Member] | None, seed: int) -> list[BaseEstimator]:
-    """Unfitted estimators; None stands for the four of the feasibility study.
+    """Unfitted estimators; None: the four of the feasibility study.
 
     Raises InputError for an empty list, a member without `kind`, an unknown learner or parameter.
     """
@@ -155,7 +155,7 @@ SeededMember = Annotated[Mapping[str, Any], StrategyIn(LEARNERS, _SEEDS)]
 class SeedAveragingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Mean of the predictions of one learner that was fitted `repeats` times, with other seeds.
 
-    member   `{kind: LEARNER, parameter: value, ...}` without a seed of its own; None: `lightgbm` whose trees
+    member   `{kind: LEARNER, parameter: value, ...}` without its own seed; None: `lightgbm` whose trees
              draw three columns of ten
     repeats  fits, with the seeds `seed`, `seed` + 1, ...
 

@@ -244,7 +244,7 @@ class Mean(Learner):
     """Predicts one value: the reference below which a learner has learned nothing.
 
     Parameters: `strategy` (`mean`, `median`, `quantile`, `constant`) and the others of scikit-learn's
-    DummyRegressor. Source: WMT12 DCU-SYMC report the training mean beside their systems.
+    DummyRegressor. Source: WMT12 DCU-SYMC report the training mean next to their systems.
     """
 
     def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:

@@ -18,7 +18,7 @@ _ROWS: Final = 256  # at a time: their kernel stays in the processor's cache
 def predicted(model: Any, rows: FloatArray) -> FloatArray:
     """(n,) what a fitted model predicts for (n, k) rows, the same to some 1e-12 whoever reckons.
 
-    A row's prediction does not depend on the rows beside it, to the last bit.
+    A row's prediction does not depend on the other rows, to the last bit.
     """
     if type(model) is not SVR or model.kernel != "rbf" or not len(model.support_vectors_):
         return np.asarray(model.predict(rows), np.float64)

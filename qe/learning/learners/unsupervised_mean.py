@@ -20,7 +20,7 @@ class Calibration(BaseEstimator):  # type: ignore[misc]
     `linear` is least squares and keeps ranks; `isotonic` makes ties.
 
     A line that would fall is made level: calibration never reverses a ranking. After fit: `scores_` and
-    `labels_`, the corners of the map; beyond them a line goes on and a step function stays level.
+    `labels_`, the corners of the map; beyond them a line continues and a step function stays level.
     """
 
     def __init__(self, kind: str = "linear") -> None:

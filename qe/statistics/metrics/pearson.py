@@ -18,7 +18,7 @@ class Pearson(AdditiveMetric, ExchangedMetric):
     """Linear correlation of gold and predictions, -1 .. 1; NaN if one of them is constant.
 
     The statistics are moments of standardised values: the correlation is the same, sums keep their digits.
-    Exchanges measure the difference in units of its own standard error, after DiCiccio and Romano 2017:
+    Exchanges measure the difference in units of its standard error, after DiCiccio and Romano 2017:
     tests of the plain difference reject too often where labels have heavy tails.
 
     >>> Pearson().score(np.array([1.0, 2.0, 3.0]), np.array([10.0, 20.0, 30.0]))

@@ -1,7 +1,7 @@
 """Metrics of ranks: ties, exchanges of predictions between two systems, Spearman, ranking accuracy.
 
-For exchanges all 2 n predictions of both systems are sorted once, best first; in every shuffle each of these
-entries belongs to one of two pseudo-systems. Kernels walk the entries and keep one state per shuffle, so that
+For exchanges all 2 n predictions of both systems are sorted once, best first; in every shuffle each entry
+belongs to one of two pseudo-systems. Kernels walk the entries and keep one state per shuffle, so that
 compilers vectorise over shuffles.
 """
 

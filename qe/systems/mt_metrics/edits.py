@@ -58,7 +58,7 @@ class Ter(TextMetric):
     no_punct : bool
         Without punctuation.
     asian_support : bool
-        Both of these for Chinese, Japanese and Korean characters, too.
+        Both for Chinese, Japanese and Korean characters, too.
     shift_candidates : int
         Shifts that are looked at before no more are made: 1,000 as sacreBLEU; 0: no limit, as tercom,
         which differs in long translations of many repeated words.

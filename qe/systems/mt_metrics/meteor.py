@@ -29,8 +29,8 @@ class Meteor(TextMetric):
     statistics   weights of matched and of all words of the hypothesis, the same of the reference, chunks,
                  matches, words of both; against the reference with the best score
 
-    Words match if they are equal or their stems are; there are no paraphrases, and no synonyms unless they
-    are asked for, so that scores are lower than METEOR's own. Function words are those that are more than
+    Words match if they are equal or their stems are; there are no paraphrases, and no synonyms unless
+    `synonyms` is set, so that scores are lower than METEOR's own. Function words are those that are more than
     1 in 1,000 words of the references, which resampling keeps fixed. NaN if the references are empty.
 
     Source: Denkowski and Lavie 2011; see features/edits/meteor.py.

@@ -10,8 +10,16 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.edits.ngram_matches import Ids, Offsets, matched_ngrams, ngram_counts, segment_counts
-from features.edits.nist import ORDER, information, nist
+from features.edits.ngram_matches import (
+    ORDER,
+    Ids,
+    Offsets,
+    information,
+    matched_ngrams,
+    ngram_counts,
+    nist,
+    segment_counts,
+)
 from features.edits.ter import common_ids
 from features.text.scripts import without_blanks
 from features.text.tokens import Tokens, ratio
@@ -36,7 +44,7 @@ def closest_lengths(hypotheses: Tokens, references: Sequence[Tokens]) -> NDArray
 class Shared:
     """Hypotheses and references as tokens and ids.
 
-    (order, n_tokens) flags say which n-grams of the hypotheses match.
+    (order, n_tokens) flags of the n-grams of the hypotheses that match.
     """
 
     tokens: Sequence[Tokens]

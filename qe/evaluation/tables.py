@@ -1,18 +1,23 @@
-"""Report tables like Tables 12 and 13 of the WMT12 findings.
+"""Tables of evaluations: systems by metric, differences of pairs, buckets, words, oracles.
 
-Winners are marked, and systems are grouped around a baseline.
+The tables of systems are like Tables 12 and 13 of the WMT12 findings: winners are marked, and systems are
+grouped around a baseline.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
-from qe.display.numbers import Shown, count, general, interval, number, p_value
+from qe.display.numbers import Shown, count, estimate, general, interval, number, p_value, percent
 from qe.display.table import Column, Table
 from qe.evaluation.evaluate import OF_PAPERS, Report
+from qe.evaluation.word_level import BINS, TITLES, WordReport
+from qe.evaluation.word_level import METRICS as WORD_METRICS
+from qe.statistics.buckets import BucketReport, Buckets, Dependence
 from qe.statistics.comparisons import best_first
 from qe.statistics.equivalence import cluster_note
-from qe.statistics.family import Pair
+from qe.statistics.family import Bucket, Pair, Titles
 from qe.statistics.metric import METRICS, title_of
 from qe.statistics.result import LEVEL
 
@@ -27,7 +32,7 @@ def report_tables(report: Report) -> list[Table]:
     """Tables of classes, ranking and scoring, sorted by first metric, and of differences.
 
     • marks winners: systems of the first cluster, if there is more than one. With one baseline, systems
-    that beat it, do not differ from it, and lose to it stand in three sections.
+    that beat it, do not differ from it, and lose to it are in three sections.
     """
     kinds = [metrics_of(report, kind) for kind in KINDS]
     tables = [_table(report, metrics) for metrics in kinds if metrics]
@@ -241,3 +246,209 @@ def _test_notes(report: Report) -> list[str]:
         f" {number(recipe['experimentwise_error_uncorrected'], 2)}.",
     ]
     return lines + ([f"Monte-Carlo standard error of p: up to {general(error, 2)}"] if error else [])
+
+
+_BUCKET_COLUMNS = (
+    Column("metric", once=True), Column("system", once=True), Column("minus", once=True), Column("bucket"),
+    Column("segments", drop=1), Column("score", drop=2), Column("minus's", "score of minus", drop=2),
+    Column("difference"), Column(INTERVAL, "interval"), Column("p"),
+)  # fmt: skip
+
+
+def bucket_tables(report: BucketReport, digits: int | None = None, titles: Titles = title_of) -> list[Table]:
+    """A table for each kind of buckets, unless the pairs are too many; p-values are corrected.
+
+    digits  of scores; default: those of the metric
+    """
+    return (
+        []
+        if _too_many_pairs(report)
+        else [bucket_table(report, one, digits, titles=titles) for one in report.buckets]
+    )
+
+
+def _too_many_pairs(report: BucketReport) -> bool:
+    return len({(one.system, one.baseline) for one in report.differences}) > PAIRS_LIMIT
+
+
+def bucket_table(
+    report: BucketReport,
+    buckets: Buckets,
+    digits: int | None = None,
+    metric: str | None = None,
+    titles: Titles = title_of,
+) -> Table:
+    """The differences of all pairs in each bucket of one kind, by all metrics or by one."""
+    shown = report.by_kind(buckets.name, metric)
+    rows: list[Sequence[str]] = []
+    before: tuple[str, ...] = ()
+    for one in shown:
+        names = (titles(one.metric), one.system, one.baseline)
+        rows += [()] if before and names != before else []
+        shown_digits = METRICS.get(one.metric).digits if digits is None else digits
+        rows.append((*names, *_bucket_cells(one, shown_digits, report.level)))
+        before = names
+    return Table(f"By {buckets.name}: {buckets.about}", _BUCKET_COLUMNS, rows)
+
+
+def _bucket_cells(one: Pair, digits: int, level: float) -> list[str]:
+    scores = [number(score, digits) for score in one.scores]
+    told = number(one.result.difference, digits), interval(one.ci, digits)
+    bucket = one.bucket or Bucket("", "", 0)
+    return [bucket.label, count(bucket.segments), *scores, *told, p_of(one, level)]
+
+
+def p_of(one: Pair, level: float) -> Shown:
+    """The corrected p-value, marked where it is significant."""
+    return p_value(one.p_corrected, level, one.result.undecided)
+
+
+def bucket_notes(report: BucketReport, titles: Titles = title_of) -> list[str]:
+    """The families, whether differences depend on the bucket, cautions."""
+    sizes = ", ".join(f"{titles(name)}: {size}" for name, size in report.family["comparisons"].items())
+    lines = [
+        f"buckets: p corrected ({report.family['correction']}) within families of comparisons ({sizes}: all"
+        " buckets of all kinds); 95 % intervals: jackknife, uncorrected"
+    ]
+    if _too_many_pairs(report):
+        return [
+            *lines,
+            f"buckets: more than {PAIRS_LIMIT} pairs of systems are too many for tables: --json has them",
+            *(f"note: {note}" for note in report.notes),
+        ]
+    for by in dict.fromkeys(one.by for one in report.dependences):
+        own = [one for one in report.dependences if one.by == by]
+        for pair in dict.fromkeys((one.system, one.baseline) for one in own):
+            told = [
+                f"{titles(one.metric)} {verdict(one, report.level)}"
+                for one in own
+                if (one.system, one.baseline) == pair
+            ]
+            lines.append(f"does {' : '.join(pair)} depend on {by}? {'; '.join(told)}")
+    return [*lines, *(f"note: {note}" for note in report.notes)]
+
+
+def verdict(one: Dependence, level: float) -> str:
+    """Yes, or not shown, with the p-value."""
+    if math.isnan(one.p_corrected):
+        return "cannot be decided"
+    shown = "yes" if one.p_corrected <= level else "not shown"
+    return f"{shown} (p {p_value(one.p, None)}, corrected {p_value(one.p_corrected, None)})"
+
+
+def word_tables(reports: Mapping[str, WordReport]) -> list[Table]:
+    """One table a part: systems, best first by MCC, then the differences of pairs.
+
+    Figures have intervals.
+    """
+    tables = []
+    for part, report in reports.items():
+        tables.append(_word_scores(part, report))
+        if report.comparisons:
+            tables.append(_word_differences(part, report))
+    return tables
+
+
+def word_summary_table(report: WordReport) -> Table:
+    """The systems of one kind of tags, best first."""
+    return _word_scores("tags", report)
+
+
+def _word_scores(part: str, report: WordReport) -> Table:
+    tags, bad = map(count, report.tags)
+    title = f"{part}: {count(report.segments)} segments, {tags} tags, {bad} BAD"
+    metrics = shown_metrics(report)
+    columns = [Column("System"), *(Column(TITLES[m], m, drop=place) for place, m in enumerate(metrics))]
+    names = sorted(report.scores, key=lambda name: -report.scores[name]["mcc"])
+    return Table(title, columns, [[name, *(_word_cell(report, name, m) for m in metrics)] for name in names])
+
+
+def shown_metrics(report: WordReport) -> list[str]:
+    """The metrics of a table's columns."""
+    calibrated = any("ece" in scores for scores in report.scores.values())
+    return [*WORD_METRICS, *(["ece"] if calibrated else [])]
+
+
+def _word_cell(report: WordReport, name: str, metric: str) -> Shown:
+    if metric == "ece" and metric in report.scores[name]:
+        error, chance = report.scores[name][metric], report.scores[name]["ece_by_chance"]
+        return Shown(number(error), f"(chance {number(chance)})", value={"value": error, "by chance": chance})
+    bounds = report.ci[name].get(metric) if report.ci else None
+    return estimate(report.scores[name].get(metric), bounds)
+
+
+def word_notes(reports: dict[str, WordReport]) -> list[str]:
+    """What the tables rest on: test, units, correction with its family, clusters, cautions."""
+    recipe = next(iter(reports.values())).recipe
+    lines = []
+    if recipe["samples"]:
+        segments = next(iter(reports.values())).segments
+        lines.append(f"{recipe['samples']:,} samples of {segments:,} whole segments, seed {recipe['seed']};"
+                     f" 95 % intervals: {recipe['interval']}")  # fmt: skip
+    if any("ece" in shown_metrics(report) for report in reports.values()):
+        lines.append(
+            f"ECE: mean of |mean P(BAD) - share of BAD| over {BINS} bins of equal mass, weighted by their"
+            " tags; chance: what true probabilities would have on these segments"
+        )
+    if any(report.comparisons for report in reports.values()):
+        sizes = ", ".join(f"{name}: {size}" for name, size in recipe["family"]["comparisons"].items())
+        test = next(one.result.test for report in reports.values() for one in report.comparisons)
+        lines.append(
+            f"p: {test}; corrected ({recipe['correction']}) within families of comparisons ({sizes}), words"
+            " and gaps apart"
+        )
+    for part, report in reports.items():
+        if "mcc" in report.clusters and len(report.scores) > 1:
+            groups = " > ".join(", ".join(group) for group in report.clusters["mcc"])
+            lines.append(f"{part}, MCC clusters: {groups}")
+    cautions = dict.fromkeys(note for report in reports.values() for note in report.notes)
+    return [*lines, *(f"note: {note}" for note in cautions)]
+
+
+def _word_differences(part: str, report: WordReport) -> Table:
+    columns = [Column("System"), Column("minus"), Column("MCC"), Column(INTERVAL, "interval"), Column("p")]
+    rows = [
+        (
+            one.system, one.baseline, number(one.result.difference), interval(one.ci),
+            p_value(one.p_corrected, LEVEL, one.result.undecided),
+        )
+        for one in report.comparisons
+        if one.metric == "mcc"
+    ]  # fmt: skip
+    return Table(f"{part}: differences", columns, rows)
+
+
+ORACLE_METRICS = ("delta_avg", "spearman", "mae", "rmse")
+_WITH_INTERVAL = ("delta_avg", "mae")
+
+
+def oracle_table(oracles: Mapping[str, Mapping[str, Any]], best: str | None = None) -> Table:
+    """One row per oracle.
+
+    oracles  name -> JSON values, as `Oracle.to_json` gives them
+    best     a system: what share of each oracle's DeltaAvg it reaches is shown
+    """
+    title = "oracles: they know the post-edits, the oracle effort the labels"
+    columns = [Column("oracle")]
+    columns += [Column(METRICS.get(m).title, m, drop=m not in _WITH_INTERVAL) for m in ORACLE_METRICS]
+    if best is not None:
+        title += f"\nreached: {best}, in % of their DeltaAvg"
+        columns.append(Column("reached"))
+    rows = [_oracle_row(name, values, best) for name, values in oracles.items()]
+    return Table(title, columns, rows)
+
+
+def _oracle_row(name: str, values: Mapping[str, Any], best: str | None) -> list[str]:
+    cells = [name, *(_oracle_cell(values, metric) for metric in ORACLE_METRICS)]
+    return cells if best is None else [*cells, percent(values.get("reached", {}).get(best), 0)]
+
+
+def best_system(systems: Mapping[str, float | None]) -> str | None:
+    """The system with the highest DeltaAvg; None without systems."""
+    known = {name: value for name, value in systems.items() if value is not None and value == value}
+    return max(known, key=lambda name: known[name]) if known else None
+
+
+def _oracle_cell(values: Mapping[str, Any], metric: str) -> Shown:
+    bounds = values.get("ci", {}).get(metric) if metric in _WITH_INTERVAL else None
+    return METRICS.get(metric).shown(values.get(metric), bounds)

@@ -1,0 +1,368 @@
+"""Figures of predictions, intervals, buckets, power and reliability."""
+
+import textwrap
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, NullLocator, PercentFormatter, ScalarFormatter
+from numpy.typing import ArrayLike
+
+from features.basics.array_types import FloatArray, IntArray
+from features.basics.errors import InputError
+from qe.data.dataset import LabelScale
+from qe.display.drawing import (
+    BLUE,
+    DASHES,
+    GREY,
+    INK,
+    PALETTE,
+    SKY,
+    VERMILLION,
+    canvas,
+    headline,
+    legend,
+    new_figure,
+    plain_axes,
+)
+from qe.display.numbers import count, general, number, signed, span
+from qe.evaluation.coverage import BandCoverage, Coverage
+from qe.evaluation.power import MetricPower, Point, PowerReport
+from qe.evaluation.word_level import Bin
+from qe.statistics.buckets import BucketReport, Buckets
+from qe.statistics.family import Pair, Titles
+from qe.statistics.metric import title_of
+
+_CROWD = 3000  # points; more are drawn as a density
+
+
+def predicted_against_gold(gold: ArrayLike, predicted: ArrayLike, scale: LabelScale) -> Figure:
+    """Predictions (y) against gold labels (x), both (n,), with means per tenth.
+
+    The means are of gold labels per tenth of predictions.
+
+    Pairs with an undefined value are not drawn, and the subtitle counts them. Raises InputError where
+    nothing is left to draw.
+    """
+    x, y, lost = _pairs(gold, predicted)
+    figure, axes = canvas(6.4, 6.2)
+    low, high = _limits(scale, x, y)
+    axes.plot([low, high], [low, high], color=GREY, linewidth=1, label="prediction = gold", zorder=2.5)
+    _cloud(figure, [axes], x, y, (low, high, low, high))
+    if len(x) >= 50:
+        means = np.array([[x[rows].mean(), y[rows].mean()] for rows in np.array_split(np.argsort(y), 10)])
+        label = "means per tenth of the predictions"
+        axes.plot(*means.T, "o-", color=VERMILLION, markersize=5, linewidth=1.4, label=label, zorder=3)
+    axes.set(xlim=(low, high), ylim=(low, high), aspect="equal")
+    axes.set(xlabel=f"gold {scale_label(scale)}", ylabel=f"predicted {scale_label(scale)}")
+    legend(axes, "upper left")
+    mae = np.abs(y - x).mean()
+    headline(
+        axes, "Predictions against gold labels", f"{_count(len(x), lost)} · MAE {number(mae)}{_pearson(x, y)}"
+    )
+    return figure
+
+
+def residuals(gold: ArrayLike, predicted: ArrayLike, scale: LabelScale) -> Figure:
+    """Residuals (predicted - gold, in label units) over the prediction, and their distribution.
+
+    Undefined pairs and errors as in `predicted_against_gold`.
+    """
+    x, y, lost = _pairs(gold, predicted)
+    residual = y - x
+    figure = new_figure(8.4, 4.8)
+    grid = figure.add_gridspec(1, 2, width_ratios=(4, 1))
+    axes = figure.add_subplot(grid[0])
+    margin = figure.add_subplot(grid[1], sharey=axes)
+    plain_axes(axes)
+    plain_axes(margin)
+    reach = max(float(np.abs(residual).max()) * 1.08, 1e-9)
+    low, high = _limits(scale, y)
+    _cloud(figure, [axes, margin], y, residual, (low, high, -reach, reach))
+    axes.set(xlim=(low, high), ylim=(-reach, reach))
+    axes.set(xlabel=f"predicted {scale_label(scale)}", ylabel="residual: predicted - gold (label units)")
+    bins = np.linspace(-reach, reach, 32).tolist()
+    margin.hist(residual, bins=bins, orientation="horizontal", color=SKY, edgecolor="white", linewidth=0.5)
+    margin.set_xlabel("segments")
+    margin.tick_params(labelleft=False)
+    bias = float(residual.mean())
+    for one in (axes, margin):
+        one.axhline(0, color=INK, linewidth=1, zorder=3)
+        one.axhline(bias, color=VERMILLION, linewidth=1.4, linestyle="--", zorder=3, label="mean residual")
+    legend(axes, "upper right")
+    rmse = float(np.sqrt((residual**2).mean()))
+    headline(axes, "Residuals", f"{_count(len(x), lost)} · mean {signed(bias)} · RMSE {number(rmse)}")
+    return figure
+
+
+def delta_avg_by_quantiles(per_n: Mapping[str, ArrayLike], segments: int | None = None) -> Figure:
+    """DeltaAvg[n] over the number of quantiles n, one line per model.
+
+    per_n     model -> (k,) values for n = 2 .. k + 1, from `statistics.metrics.delta_avg.delta_avg_by_n`
+    segments  how many segments were ranked, for the subtitle
+
+    Raises InputError if no model has a value.
+    """
+    curves = {name: np.asarray(values, np.float64) for name, values in per_n.items()}
+    if not any(np.isfinite(curve).any() for curve in curves.values()):
+        raise InputError("no value of DeltaAvg to plot", remedy="it needs at least 4 segments")
+    figure, axes = canvas(7.6, 4.8)
+    for i, (name, curve) in enumerate(sorted(curves.items(), key=lambda item: -_mean(item[1]))):
+        colour, dash = PALETTE[i % len(PALETTE)], DASHES[i // len(PALETTE) % len(DASHES)]
+        label = f"{number(_mean(curve))}  {textwrap.shorten(name, 60)}"
+        axes.plot(np.arange(len(curve)) + 2, curve, color=colour, linestyle=dash, linewidth=1.8, label=label)
+    axes.axhline(0, color=INK, linewidth=1, zorder=1)
+    _quantile_axis(axes, max(len(curve) for curve in curves.values()) + 1)
+    axes.set(xlabel="number of quantiles n (log scale)", ylabel="DeltaAvg[n] (label units)")
+    legend(axes, "best", title="mean over n, best first")
+    n = "" if segments is None else f"{_count(segments)} · "
+    headline(axes, "DeltaAvg by number of quantiles", f"{n}higher is better; 0 is a random ranking")
+    return figure
+
+
+def _cloud(
+    figure: Figure, row: list[Axes], x: FloatArray, y: FloatArray, extent: tuple[float, float, float, float]
+) -> None:
+    axes = row[0]
+    if len(x) <= _CROWD:
+        alpha = 0.55 if len(x) <= 600 else 0.3
+        axes.plot(x, y, "o", color=BLUE, alpha=alpha, markersize=4.5, mew=0, zorder=2)
+        return
+    density = axes.hexbin(
+        x, y, gridsize=36, extent=extent, bins="log", mincnt=1, cmap="Blues", linewidths=0.1
+    )
+    figure.colorbar(density, ax=row, label="segments (log scale)", shrink=0.8)
+
+
+def _pairs(gold: ArrayLike, predicted: ArrayLike) -> tuple[FloatArray, FloatArray, int]:
+    x, y = np.asarray(gold, np.float64), np.asarray(predicted, np.float64)
+    if x.shape != y.shape or x.ndim != 1:
+        raise InputError(f"gold and predicted must have equal length, but got {x.shape} and {y.shape}")
+    defined = np.isfinite(x) & np.isfinite(y)
+    if not defined.any():
+        raise InputError("no pair of gold label and prediction to plot")
+    return x[defined], y[defined], int((~defined).sum())
+
+
+def _limits(scale: LabelScale, *values: FloatArray) -> tuple[float, float]:
+    everything = np.concatenate(values)
+    low = float(everything.min()) if scale.low is None else min(scale.low, float(everything.min()))
+    high = float(everything.max()) if scale.high is None else max(scale.high, float(everything.max()))
+    margin = 0.04 * (high - low) or 0.5
+    return low - margin, high + margin
+
+
+def _quantile_axis(axes: Axes, last: int) -> None:
+    axes.set_xscale("log")
+    ticks = [n for n in (2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 5000, 20000, 100000) if n <= last]
+    axes.xaxis.set_major_locator(FixedLocator(ticks))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(ScalarFormatter())
+
+
+def scale_label(scale: LabelScale) -> str:
+    direction = "higher is better" if scale.higher_is_better else "lower is better"
+    if scale.low is None or scale.high is None:
+        return f"{scale.name} ({direction})"
+    return f"{scale.name} ({scale.low:g} to {scale.high:g}, {direction})"
+
+
+def _count(n: int, lost: int = 0) -> str:
+    return f"n = {n:,} segments" + (f" ({lost:,} undefined)" if lost else "")
+
+
+def _pearson(x: FloatArray, y: FloatArray) -> str:
+    return f" · Pearson {number(np.corrcoef(x, y)[0, 1])}" if x.std() > 0 and y.std() > 0 else ""
+
+
+def _mean(values: FloatArray) -> float:
+    defined = values[np.isfinite(values)]
+    return float(defined.mean()) if len(defined) else float("-inf")
+
+
+_SHOWN = (0.5, 0.8, 0.9)  # levels whose coverage by band is drawn, where they were measured
+
+
+def interval_coverage(measured: Sequence[Coverage], scale: LabelScale, location: str) -> Figure:
+    """Coverage of prediction intervals by the requested level, and by band.
+
+    Bands are of labels and of predictions.
+
+    measured  one entry per level, all of the same segments
+    location  which segments, for the subtitle
+    """
+    figure = new_figure(10.4, 4.4)
+    grid = figure.add_gridspec(1, 3, width_ratios=(1, 1.2, 1.2))
+    panels = [figure.add_subplot(grid[0, column]) for column in range(3)]
+    for axes in panels:
+        plain_axes(axes)
+        axes.set_ylim(0, 1.02)
+    _asked_and_held(panels[0], measured)
+    chosen = [entry for entry in measured if entry.level in _SHOWN] or list(measured)
+    _held_by_band(panels[1], {entry.level: entry.by_label for entry in chosen}, f"gold {scale_label(scale)}")
+    by_prediction = {entry.level: entry.by_prediction for entry in chosen}
+    _held_by_band(panels[2], by_prediction, f"predicted {scale_label(scale)}")
+    legend(panels[2], "lower right", "requested level")
+    headline(panels[0], "Coverage of prediction intervals", f"{location} · n = {measured[0].n:,}")
+    return figure
+
+
+def _held_by_band(axes: Axes, by_level: Mapping[float, Sequence[BandCoverage]], what: str) -> None:
+    for (level, bands), colour in zip(by_level.items(), PALETTE * len(by_level), strict=False):
+        places, held = range(len(bands)), [band.coverage for band in bands]
+        axes.plot(places, held, "o-", color=colour, markersize=4, linewidth=1.4, label=f"{level:g}")
+        axes.axhline(level, color=colour, linewidth=1, linestyle=":")
+        axes.set_xticks(places, [f"{span(b.low, b.high, 3)}\nn = {count(b.n)}" for b in bands], fontsize=7)
+    axes.set_xlabel(what)
+
+
+def _asked_and_held(axes: Axes, measured: Sequence[Coverage]) -> None:
+    asked = [entry.level for entry in measured]
+    held = np.array([entry.coverage for entry in measured])
+    ends = np.array([entry.ci for entry in measured]).T
+    axes.plot([0, 1], [0, 1], color=GREY, linewidth=1, label="held = requested")
+    reach = np.maximum(np.stack([held - ends[0], ends[1] - held]), 0)
+    axes.errorbar(asked, held, reach, fmt="o-", color=BLUE, markersize=5, linewidth=1.4, label="held, 95 %")
+    axes.set(xlim=(0, 1.02), xlabel="requested level", ylabel="share of gold labels held")
+    legend(axes, "upper left")
+
+
+MAX_LINES = 40  # buckets beyond which lines cannot be told apart
+
+
+def bucket_forest(report: BucketReport, buckets: Buckets, titles: Titles = title_of) -> Figure | None:
+    """Differences with their intervals in every bucket; None where there are too many to draw."""
+    shown = report.by_kind(buckets.name)
+    metrics = list(dict.fromkeys(one.metric for one in shown))
+    pairs = list(dict.fromkeys((one.system, one.baseline) for one in shown))
+    lines = len(buckets.labels) * len(pairs)
+    if lines > MAX_LINES:
+        return None
+    figure = new_figure(1.4 + 2.8 * len(metrics), 1.7 + 0.24 * lines)
+    panels = figure.subplots(1, len(metrics), sharey=True, squeeze=False)[0]
+    for axes, metric in zip(panels, metrics, strict=True):
+        _bucket_panel(
+            axes, [one for one in shown if one.metric == metric], buckets.labels, pairs, report.level
+        )
+        headline(axes, titles(metric), "difference, 95 % interval")
+    figure.supxlabel(f"filled: p ≤ {report.level:g}, corrected", fontsize=8)
+    if len(pairs) > 1:
+        handles, labels = panels[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
+    return figure
+
+
+def _bucket_panel(
+    axes: Axes,
+    shown: Sequence[Pair],
+    labels: Sequence[str],
+    pairs: Sequence[tuple[str, str]],
+    level: float,
+) -> None:
+    plain_axes(axes)
+    axes.axvline(0, color=INK, linewidth=1)
+    for place_of_pair, pair in enumerate(pairs):
+        own = [one for one in shown if (one.system, one.baseline) == pair]
+        colour = PALETTE[place_of_pair % len(PALETTE)]
+        shift = (place_of_pair - (len(pairs) - 1) / 2) * 0.7 / len(pairs)
+        for one in own:
+            place = labels.index(one.bucket.label if one.bucket else "") + shift
+            face = colour if one.p_corrected <= level else "white"
+            label = f"{pair[0]} : {pair[1]}" if one is own[0] else None
+            axes.plot(
+                one.result.difference,
+                place,
+                "o",
+                color=colour,
+                markerfacecolor=face,
+                markersize=7,
+                label=label,
+                zorder=3,
+            )
+            axes.plot(one.ci, (place, place), color=colour, linewidth=1.6)
+    axes.set_yticks(np.arange(len(labels)), labels)
+    axes.set_ylim(len(labels) - 0.5, -0.5)
+    axes.grid(False, axis="y")
+    axes.tick_params(axis="y", length=0)
+
+
+def power_plot(report: PowerReport) -> Figure:
+    """A row per metric: power over the gain at one size, and over sizes for one gain.
+
+    The size is the one in question.
+    """
+    asked = any(one.by_size for one in report.metrics)
+    rows, columns = len(report.metrics), 2 if asked else 1
+    figure = new_figure(1.2 + 4.6 * columns, 1.0 + 2.9 * rows)
+    panels = figure.subplots(rows, columns, squeeze=False)
+    unit = report.recipe["unit"]
+    for i, (row, one) in enumerate(zip(panels, report.metrics, strict=True)):
+        colour = PALETTE[i % len(PALETTE)]
+        _curve(row[0], one.by_gain, "difference", report.recipe["power"], one.detectable, colour)
+        row[0].set(xlabel=f"true gain in {title_of(one.metric)}", ylabel="power")
+        row[0].set_title(f"{title_of(one.metric)}: {one.size:,} {unit}s", loc="left", color=INK)
+        if asked and one.by_size:
+            needed = float("nan") if one.needed is None else float(one.needed)
+            _curve(row[1], one.by_size, "size", report.recipe["power"], needed, colour)
+            row[1].set(xlabel=f"{unit}s")
+            row[1].set_title(_needs(one, unit), loc="left", color=INK)
+        elif asked:
+            row[1].set_axis_off()
+    note = f"bars: ± 2 Monte-Carlo standard errors of {report.recipe['simulations']:,} virtual test sets"
+    figure.supxlabel(note, fontsize=8.5, color=GREY)
+    return figure
+
+
+def _needs(one: MetricPower, unit: str) -> str:
+    return f"a gain of {one.gain:g}" + ("" if one.needed is None else f": {one.needed:,} {unit}s")
+
+
+def _curve(axes: Axes, points: Sequence[Point], key: str, power: float, at: float, colour: str) -> None:
+    plain_axes(axes)
+    x = [getattr(point, key) for point in points]
+    y, error = np.array([(point.power, 2 * point.error) for point in points]).T
+    axes.axhline(power, color=GREY, linewidth=1, linestyle="--")
+    if not np.isnan(at):
+        axes.axvline(at, color=GREY, linewidth=1, linestyle=":")
+        axes.annotate(
+            f" {count(at) if key == 'size' else general(at, 3)}", (at, 0.02), fontsize=8.5, color=INK
+        )
+    axes.errorbar(x, y, error, color=colour, marker="o", markersize=4.5, linewidth=1.8, capsize=2)
+    axes.set(ylim=(0, 1.04), xlim=(0, None))
+    axes.yaxis.set_major_formatter(PercentFormatter(1.0))
+
+
+def reliability_plot(parts: Mapping[str, Mapping[str, Sequence[Bin]]]) -> Figure:
+    """One panel a part (words, gaps, ...), one line a system; dots are bins of about equal mass."""
+    figure = new_figure(1.0 + 4.2 * len(parts), 4.6)
+    panels = figure.subplots(1, len(parts), squeeze=False)[0]
+    for axes, (part, systems) in zip(panels, parts.items(), strict=True):
+        _reliability_panel(axes, systems)
+        n = sum(one.n for one in next(iter(systems.values())))
+        of = "source words" if part == "source" else part
+        headline(axes, f"Reliability of {of}", f"n = {n:,} · bins of equal mass · bars: 95 %")
+    return figure
+
+
+def _reliability_panel(axes: Axes, systems: Mapping[str, Sequence[Bin]]) -> None:
+    plain_axes(axes)
+    highest = max(max(one.predicted, one.observed) for bins in systems.values() for one in bins)
+    limit = min(1.0, 1.08 * highest + 0.01)
+    axes.plot([0, limit], [0, limit], color=GREY, linewidth=1, label="share = probability")
+    for row, (name, bins) in enumerate(systems.items()):
+        predicted = np.array([one.predicted for one in bins])
+        observed = np.array([one.observed for one in bins])
+        axes.errorbar(
+            predicted, observed, _reach(observed, np.array([one.n for one in bins])), fmt="o-",
+            color=PALETTE[row % len(PALETTE)], markersize=4, linewidth=1.4, label=name,
+        )  # fmt: skip
+    axes.set(xlim=(0, limit), ylim=(0, limit), xlabel="mean P(BAD) of the bin", ylabel="share of BAD tags")
+    legend(axes, "upper left")
+
+
+def _reach(share: FloatArray, n: IntArray) -> FloatArray:
+    z = 1.959964
+    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
+    return np.maximum(np.stack([share - (middle - half), middle + half - share]), 0)
