@@ -275,7 +275,7 @@ def test_the_rules_catch_what_they_forbid() -> None:
     assert [runs_up(i) for i in (up, down)] == [True, False]
     assert [takes_from_own_package(i) for i in (own, file, outside)] == [True, False, False]
     (near,) = imports_of("def f():\n    from qe.cli import _common", "qe.cli.train")
-    (far,) = imports_of("from qe.learning.learners.m5p import M5P", "qe.models.model")
+    (far,) = imports_of("from qe.learning.learners._m5p import M5P", "qe.models.model")
     (future,) = imports_of("from __future__ import annotations", "qe.models.model")
     assert [is_private_elsewhere(i) for i in (near, far, future)] == [False, True, False]
     (plugin,) = imports_of("def f():\n    from qe_papers import learners", "qe.training.train")
