@@ -34,7 +34,6 @@ class ByDecoder(WithBackTranslation):
 
     @property
     def features(self) -> Sequence[Feature]:
-        """The columns of the family, named and told as our own decoder's."""
         return [
             replace(each, name=f"decoder_{each.name}", description=f"{each.description} (by our own decoder)")
             for each in super().features  # type: ignore[safe-super]  # of the family that this stands before

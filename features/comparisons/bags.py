@@ -52,7 +52,6 @@ View = Callable[[Tokens], Bag]
 
 
 def words(tokens: Tokens) -> Bag:
-    """Lower-cased words and pairs of neighbours; the text's edges count as neighbours."""
     lowered = tokens.lower()
     n = len(tokens)
     hashes = _word_hashes(*_code_points(lowered.types))[lowered.ids]
@@ -69,10 +68,7 @@ def words(tokens: Tokens) -> Bag:
 
 
 def characters(tokens: Tokens, longest: int = 4) -> Bag:
-    """N-grams of 2 to `longest` characters of the lower-cased words.
-
-    A blank stands at either end of each word.
-    """
+    """N-grams of 2 to `longest` characters of the lower-cased words. Each word has a blank at both ends."""
     lowered = tokens.lower()
     points, starts = _code_points([f" {t} " for t in lowered.types])
     lengths = np.diff(starts)
@@ -175,7 +171,6 @@ class BagRegression:
         return place
 
     def save(self, path: Path) -> None:
-        """Writes into the new directory `path`."""
         path.mkdir()
         np.save(path / "ngrams.npy", self.keys, allow_pickle=False)
         values = np.vstack([self.inverse_frequency, self.coefficients])
@@ -184,7 +179,6 @@ class BagRegression:
 
     @classmethod
     def load(cls, path: Path) -> "BagRegression":
-        """What `save` wrote. Raises Damaged if arrays do not fit each other."""
         values = np.load(path / "values.npy", allow_pickle=False)
         keys = np.load(path / "ngrams.npy", allow_pickle=False)
         typed("ngrams", keys, np.uint64, None)

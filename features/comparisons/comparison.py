@@ -59,22 +59,18 @@ class TextComparison:
         )
 
     def ngrams(self, tokens: Tokens) -> NDArray[np.int64]:
-        """(n, 4) n-grams of a side."""
         return ngram_counts(tokens.lengths, WORD_ORDER)
 
     @cached_property
     def precision(self) -> FloatArray:
-        """(n, 4), NaN if the text has no n-gram of the order."""
         return ratio(self.matched, self.ngrams(self.text))
 
     @cached_property
     def recall(self) -> FloatArray:
-        """(n, 4), NaN if the other has no n-gram of the order."""
         return ratio(self.matched, self.ngrams(self.other_tokens))
 
     @cached_property
     def lines(self) -> list[list[str]]:
-        """Both sides as tokens joined by blanks."""
         return [
             [" ".join(side.words(i)) for i in range(len(side))] for side in (self.text, self.other_tokens)
         ]
@@ -129,11 +125,10 @@ class TextComparison:
 
 
 def smoothed_precision(matched: FloatArray, total: NDArray[np.int64]) -> FloatArray:
-    """(n,) geometric mean of n-gram precisions, the columns of (n, orders) counts.
-
-    One is added to both counts of orders above 1, so that one order without a match does not decide
-    alone (Lin and Och 2004, "ORANGE"). Orders that the text is too short for do not count; 0 where no
-    word matches, NaN for an empty text.
+    """(n,) geometric mean of n-gram precisions, the columns of (n, orders) counts. One is added to both
+    counts of orders above 1, so that one order without a match does not decide alone (Lin and Och 2004,
+    "ORANGE"). Orders that the text is too short for do not count; 0 where no word matches, NaN for an empty
+    text.
 
     >>> smoothed_precision(np.array([[3.0, 1.0]]), np.array([[4, 3]])).round(4)
     array([0.6124])
@@ -270,11 +265,10 @@ PENALISED: Final = Column[TextComparison](
 
 @dataclass(frozen=True)
 class SecondTranslation(Extractor):
-    """Compares one side of the segments with a column of translations, lower-cased.
+    """Compares one side of the segments with a column of translations, lower-cased. The column has the name
+    of the extractor.
 
-    The column has the name of the extractor.
-
-    brevity_penalty  whether there is a BLEU with brevity penalty beside the one without
+    brevity_penalty  whether there is a BLEU with brevity penalty in addition to the one without
 
     Everything is NaN if one of the two texts is empty.
     """

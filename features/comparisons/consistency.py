@@ -22,7 +22,7 @@ COLUMNS: Final[Mapping[str, str]] = {
     "consistency_inconsistent": "share of source tokens in a repeated phrase with several translations",
     "consistency_minority": "share of source tokens in a repeated phrase whose translation here is not the"
     " most frequent one of its document",
-    "consistency_phrases": "repeated phrases, as often as they stand here",
+    "consistency_phrases": "occurrences of repeated phrases",
     "consistency_consistent": "share of them that are translated alike in their document; NaN without any",
 }
 
@@ -49,12 +49,10 @@ class Repeated:
 
     @cached_property
     def translations(self) -> Counter[tuple[str, ...]]:
-        """The known ones, as often as they were chosen."""
         return Counter(one.translation for one in self.occurrences if one.translation is not None)
 
     @property
     def decided(self) -> bool:
-        """Whether two translations are known that could differ."""
         return self.translations.total() > 1
 
     @property
@@ -64,12 +62,11 @@ class Repeated:
 
 @dataclass(frozen=True, eq=False)
 class Consistency:
-    """n segments of documents, and the repeated phrases with two or more known translations.
-
-    Source: Carpuat and Simard 2012, section 4: phrases of the phrase table with a content word, which occur
-    more than once in a document; translated consistently if the phrases that they are linked to are
-    identical but for punctuation and function words. What is linked to no translation of the table counts
-    not. Function words here are the 150 most frequent words of the table's corpus.
+    """n segments of documents, and the repeated phrases with two or more known translations. Source: Carpuat
+    and Simard 2012, section 4: phrases of the phrase table with a content word, which occur more than once in
+    a document; translated consistently if the phrases that they are linked to are identical but for
+    punctuation and function words. What is linked to no translation of the table counts not. Function words
+    here are the 150 most frequent words of the table's corpus.
     """
 
     lengths: NDArray[np.int64]
@@ -85,9 +82,8 @@ class Consistency:
         table: PhraseTable,
         function_words: int = FUNCTION_WORDS,
     ) -> "Consistency":
-        """From n segments and their word links.
-
-        Raises InputError for another number of documents or links than segments.
+        """From n segments and their word links. Raises InputError for another number of documents or links
+        than segments.
         """
         given = {"documents": len(documents), "links": len(links), "translations": len(target)}
         for what, number in given.items():
@@ -106,7 +102,6 @@ class Consistency:
         return cls(source.lengths, tuple(phrase for phrase in repeated if phrase.decided))
 
     def features(self) -> FloatArray:
-        """(n, 5) as COLUMNS; NaN for an empty source."""
         n = len(self.lengths)
         covered = np.zeros((n, 3))
         marks = [np.zeros((3, length), np.bool_) for length in self.lengths]
@@ -125,11 +120,9 @@ class Consistency:
         return np.column_stack([covered, counts[:, 0], shares])
 
     def summary(self) -> dict[str, float]:
-        """Table 2 of the paper: how often documents repeat phrases, and how consistently.
-
-        Repeated phrases; % consistent; mean occurrences in a document of all phrases and of
-        inconsistent ones; documents with such a phrase; % of these documents with an inconsistent
-        one.
+        """Table 2 of the paper: how often documents repeat phrases, and how consistently. Repeated phrases; %
+        consistent; mean occurrences in a document of all phrases and of inconsistent ones; documents with
+        such a phrase; % of those documents with an inconsistent one.
         """
         split = [phrase for phrase in self.phrases if not phrase.consistent]
         documents = {phrase.document for phrase in self.phrases}

@@ -22,9 +22,8 @@ _MARKS = 4096  # places in the filter that tells phrases of the other side from 
 
 @dataclass(frozen=True, eq=False)
 class MatchedSide:
-    """One side: the n-grams from each token, (n_tokens, LONGEST).
-
-    Whether known, whether matching, and the best log probability.
+    """One side: the n-grams from each token, (n_tokens, LONGEST). Whether known, whether matching, and the
+    best log probability.
     """
 
     tokens: Tokens
@@ -36,18 +35,15 @@ class MatchedSide:
         return np.isfinite(self.best)
 
     def share(self, mask: NDArray[np.bool_], n: int) -> FloatArray:
-        """(n_segments,) share of the n-grams; NaN if there is none."""
         ngrams = np.maximum(self.tokens.lengths - n + 1, 0)
         return ratio(segment_sum(mask[:, n - 1], self.tokens.offsets), ngrams)
 
     @cached_property
     def known_phrases(self) -> FloatArray:
-        """Fewest known phrases (or single unknown words) that make up each segment."""
         return _segmented(self.tokens, np.where(self.has_phrase, 0.0, -np.inf))[0]
 
     @cached_property
     def cover(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Phrases, uncovered words and log probability of the fewest matching phrases."""
         return _segmented(self.tokens, self.best)
 
 
@@ -61,7 +57,6 @@ class Matches:
 
     @cached_property
     def sides(self) -> dict[str, MatchedSide]:
-        """`source` and `target`."""
         source, target = self.source, self.target
         left_phrases, right = self.table.phrases(source, "source"), self.table.phrases(target, "target")
         left_best, right_best = np.full(left_phrases.shape, -np.inf), np.full(right.shape, -np.inf)
@@ -84,9 +79,8 @@ class Matches:
 
     @cached_property
     def options(self) -> tuple[FloatArray, FloatArray]:
-        """(n,) number of translations of all source n-grams, and the words of these.
-
-        At most the likeliest `OPTIONS` translations of each n-gram.
+        """(n,) number of translations of all source n-grams, and the words of the translations. At most the
+        likeliest `OPTIONS` translations of each n-gram.
         """
         rows = self.table.phrases(self.source, "source")
         distinct, places = np.unique(rows, return_inverse=True)
@@ -217,9 +211,8 @@ def _segment(offsets: Any, best: Any, result: Any) -> None:
 
 
 def matching_columns(stem: str, units: str, origin: str) -> Iterator[Column[Matches]]:
-    """Columns `STEM_source_matching_1`, ...: shares of 1- to 5-grams that match.
-
-    An n-gram of either side matches if the other side has a translation of it.
+    """Columns `STEM_source_matching_1`, ...: shares of 1- to 5-grams that match. An n-gram of either side
+    matches if the other side has a translation of it.
 
     units  what the n-grams are made of: `base forms`
     """
@@ -235,9 +228,8 @@ def matching_columns(stem: str, units: str, origin: str) -> Iterator[Column[Matc
 
 
 def matching_share(matches: Matches, side: str, n: int) -> FloatArray:
-    """(n_segments,) share of the side's n-grams with a translation on the other side.
-
-    NaN without any n-gram.
+    """(n_segments,) share of the side's n-grams with a translation on the other side. NaN without any
+    n-gram.
     """
     own = matches.sides[side]
     return own.share(own.matching, n)

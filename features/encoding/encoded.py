@@ -21,7 +21,7 @@ class EncodedText:
     tokens  (k, e) of its tokens, each of length 1, the prompt and marks of begin and end left out; k is 0 if
             the encoder gives no vectors of tokens
     spans   (k, 2) where each token begins and ends in the text, in characters
-    layers  (l, d) of the text by the inner layers that were asked for
+    layers  (l, d) of the text by the requested inner layers
     """
 
     vector: Floats | None
@@ -31,21 +31,16 @@ class EncodedText:
 
 
 class TextEncoder(Protocol):
-    """An encoder that is loaded."""
-
     def encode(self, texts: Sequence[str], prompt: str = "") -> list[EncodedText]:
         """One for each text, read behind the prompt; the others do not change it."""
 
 
 def units(vectors: Floats) -> Floats:
-    """Vectors scaled to length 1 along the last axis; those of length 0 stay as they are."""
+    """Vectors scaled to length 1 along the last axis; vectors of length 0 are unchanged."""
     lengths = np.sqrt(np.einsum("...d,...d->...", vectors, vectors))[..., np.newaxis]
     return np.asarray(vectors / np.where(lengths > 0, lengths, 1), np.float32)
 
 
 def within_text(spans: Sequence[tuple[int, int]], prompt: str) -> Spans:
-    """(k, 2) spans in the text, from spans in prompt and text.
-
-    Tokens of the prompt end at 0 or before.
-    """
+    """(k, 2) spans in the text, from spans in prompt and text. Tokens of the prompt end at 0 or before."""
     return np.array(spans, np.int32).reshape(-1, 2) - len(prompt)

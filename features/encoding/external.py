@@ -29,9 +29,8 @@ _DEEPEST: Final = 100  # messages within each other, as protobuf itself has it
 
 
 def external_files(weights: Path) -> tuple[str, ...]:
-    """The files beside a model of ONNX that hold tensors of it, as relative paths, each once.
-
-    Raises InputError if a name leads elsewhere, to a link or to no file, or if the model is damaged.
+    """The files with external tensors of a model of ONNX, as relative paths, each once. Raises InputError if
+    a name leads elsewhere, to a link or to no file, or if the model is damaged.
     """
     with damage_reported("the encoder", weights, REMEDY), weights.open("rb") as stream:
         if not weights.stat().st_size:
@@ -49,14 +48,14 @@ def _check_beside(weights: Path, name: str) -> None:
     if not parts or name.startswith("/") or ".." in parts or any(c in "\\:*\0" for c in name):
         wrong = "which leads out of its folder"
     elif any(place.is_symlink() for place in places):
-        wrong = "which is a link, or lies behind one"
+        wrong = "which is a link, or in a linked folder"
     elif not places[-1].is_file():
         wrong = "which is not there"
     if wrong:
         raise InputError(
             f"keeps weights in {name!r}, {wrong}",
             location=weights,
-            remedy="put the file itself beside the model, or export it again",
+            remedy="put the file itself next to the model, or export it again",
         )
 
 

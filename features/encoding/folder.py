@@ -28,11 +28,9 @@ PLACES: Final = (TOKENIZER, "0_StaticEmbedding/tokenizer.json")
 
 @dataclass(frozen=True)
 class EncoderSettings:
-    """Settings of a run of an encoder.
-
-    `pooling`: `auto` is the folder's setting, else the encoder's own output for texts, else the mean.
-    `longest`: tokens that it reads at once; None is the tokenizer's setting, else 512.
-    `layers`: inner layers, counted from 1, whose vectors of texts are given, too.
+    """Settings of a run of an encoder. `pooling`: `auto` is the folder's setting, else the encoder's own
+    output for texts, else the mean. `longest`: tokens that it reads at once; None is the tokenizer's setting,
+    else 512. `layers`: inner layers, counted from 1, whose vectors of texts are given, too.
     """
 
     pooling: Literal["auto", "mean", "cls"] = "auto"
@@ -50,12 +48,10 @@ class EncoderFolder:
 
     @property
     def weights(self) -> str:
-        """Raises InputError if there are none."""
         return self._first(WEIGHTS, "model.onnx or model.safetensors")
 
     @property
     def tokenizer(self) -> str:
-        """Raises InputError if there is none."""
         return self._first(PLACES, TOKENIZER)
 
     def _first(self, places: tuple[str, ...], required: str) -> str:
@@ -71,10 +67,7 @@ class EncoderFolder:
         )
 
     def files(self) -> tuple[str, ...]:
-        """Files that are read, as relative paths.
-
-        Raises InputError if weights lie outside the folder.
-        """
+        """Files that are read, as relative paths. Raises InputError if weights lie outside the folder."""
         weights = PurePosixPath(self.weights)
         is_onnx = weights.suffix == ".onnx"
         names = external_files(self.path / weights) if is_onnx else ()
@@ -83,20 +76,17 @@ class EncoderFolder:
         return (self.weights, self.tokenizer, *beside, *optional)
 
     def checksums(self) -> dict[str, str]:
-        """File -> SHA-256."""
         return {name: checksum(self.path / name) for name in self.files()}
 
     def copy(self, target: Path) -> None:
-        """Copies the files that are read into the new folder `target`."""
         for name in self.files():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(self.path / name, target / name)
 
     @property
     def prompt(self) -> str:
-        """The folder's prompt before a text: the one it names as default, else `query`.
-
-        Raises InputError if it names a prompt that it has not.
+        """The folder's prompt before a text: the one it names as default, else `query`. Raises InputError if
+        it names a prompt that it has not.
         """
         path = self.path / PROMPTS
         if not path.is_file():
@@ -111,9 +101,8 @@ class EncoderFolder:
             return prompt
 
     def load(self, settings: EncoderSettings) -> TextEncoder:
-        """Loads the encoder.
-
-        Raises InputError if files are absent, damaged or elsewhere, or a package is not installed.
+        """Loads the encoder. Raises InputError if files are absent, damaged or elsewhere, or a package is not
+        installed.
         """
         weights, tokenizer = self.path / self.weights, self.path / self.tokenizer
         self.files()

@@ -38,7 +38,6 @@ class Growth:
     normalize: Callable[[str], str] | None
 
     def check(self, texts: Iterable[str], location: Path) -> None:
-        """Raises InputError for a text that the normalizer makes too long."""
         if self.normalize is None:
             return
         for text in texts:
@@ -52,7 +51,6 @@ class Growth:
 
 
 def growth_of(tokenizer: Any) -> Growth:
-    """Raises Damaged for rules that could make a text far longer."""
     normalizing = prod(map(_of_normalizer, _rules(tokenizer.normalizer)))
     pieces = prod(_PIECES.get(rule["type"], 1) for rule in _rules(tokenizer.pre_tokenizer))
     pieces *= prod(map(_of_processor, _rules(tokenizer.post_processor)))

@@ -14,9 +14,8 @@ from features.storage.damage import damage_reported
 
 @dataclass(frozen=True, eq=False)
 class GuardedEncoder:
-    """An encoder loaded from `path`, with errors caught.
-
-    An encoder that looks whole may fail when it reads the first text.
+    """An encoder loaded from `path`, with errors caught. An encoder that looks whole may fail when it reads
+    the first text.
     """
 
     encoder: TextEncoder
@@ -31,9 +30,8 @@ class GuardedEncoder:
 
 @contextmanager
 def guarded(path: Path) -> Iterator[None]:
-    """Raises InputError for any error of the block.
-
-    Panics of Rust (tokenizers, safetensors) are among them.
+    """Raises InputError for any error of the block. Panics of Rust (tokenizers, safetensors) are among
+    them.
     """
     try:
         with damage_reported("the encoder", path, REMEDY):

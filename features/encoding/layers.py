@@ -19,10 +19,9 @@ _NORMALISATION: Final = b"LayerNormalization"
 
 
 def layer_outputs(weights: Path) -> tuple[str, ...]:
-    """The values that hold the states behind each layer, from the first to the last.
-
-    Each layer ends with the second of its two normalisations, as BERT's and XLM-R's do; one more is that of
-    the embeddings. Raises InputError for a graph that is built in another way, or damaged.
+    """The values that hold the states behind each layer, from the first to the last. Each layer ends with the
+    second of its two normalisations, as BERT's and XLM-R's do; one more is that of the embeddings. Raises
+    InputError for a graph that is built in another way, or damaged.
     """
     with (
         damage_reported("the encoder", weights, REMEDY),
@@ -33,7 +32,7 @@ def layer_outputs(weights: Path) -> tuple[str, ...]:
         normalised = [name for graph in _values_of(content, _GRAPH) for name in _normalised(graph)]
     if len(normalised) < 3 or len(normalised) % 2 == 0:
         raise InputError(
-            f"the layers of this encoder cannot be told apart: it has {len(normalised)} normalisations, and "
+            f"the layers of this encoder cannot be identified: it has {len(normalised)} normalisations, and "
             "an encoder as BERT has two a layer and one more",
             location=weights,
             remedy="leave `layers` out, or export it with `--opset 17` or higher",

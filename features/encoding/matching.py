@@ -32,9 +32,8 @@ NO_MATCH = Match(*[float("nan")] * 7)
 
 
 def best_match(first: Floats, second: Floats) -> Match:
-    """Match of (k, e) and (l, e) token vectors of length 1; NaN without tokens.
-
-    Source: Zhang et al. 2020 (BERTScore), without idf.
+    """Match of (k, e) and (l, e) token vectors of length 1; NaN without tokens. Source: Zhang et al. 2020
+    (BERTScore), without idf.
 
     >>> best_match(np.eye(2, dtype=np.float32), np.eye(2, dtype=np.float32)[:1])
     Match(precision=0.5, recall=1.0, f1=0.666..., lowest=0.0, q10=0.1..., q25=0.25, q50=0.5)

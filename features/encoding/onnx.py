@@ -43,11 +43,10 @@ class _Read(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class OnnxEncoder:
-    """A transformer: vectors of tokens, and of the text by its own output or by pooling.
-
-    A text longer than the encoder can read is read in pieces, and its vector is the mean over all of them.
-    Texts of equally many tokens are read together, and none is padded: no text changes another's vector. An
-    encoder that quantizes while it runs takes one scale for all that it reads at once: it reads text by text.
+    """A transformer: vectors of tokens, and of the text by its own output or by pooling. A text longer than
+    the encoder can read is read in pieces, and its vector is the mean over all of them. Texts of equally many
+    tokens are read together, and none is padded: no text changes another's vector. An encoder that quantizes
+    while it runs takes one scale for all that it reads at once: it reads text by text.
 
     input_names  the inputs it takes
     tokens       the output with vectors of tokens; None if there is none

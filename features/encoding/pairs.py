@@ -24,7 +24,7 @@ class EncodedPairs:
 
     first, second  (n, d) float64 vectors; NaN if undefined
     matches        (n, 7) as `Match` names them
-    layers         the vectors of both by each inner layer that the encoder was asked for
+    layers         the vectors of both by each requested inner layer
     """
 
     first: FloatArray
@@ -33,7 +33,6 @@ class EncodedPairs:
     layers: Sequence[tuple[FloatArray, FloatArray]] = ()
 
     def by_layer(self) -> list["EncodedPairs"]:
-        """The pairs by the last layer, then by each inner one."""
         return [self, *(EncodedPairs(*vectors, self.matches) for vectors in self.layers)]
 
 
@@ -99,7 +98,6 @@ class PairMemory:
 
 
 def encode_prompted(encoder: TextEncoder, texts: Iterable[Prompted]) -> dict[Prompted, EncodedText]:
-    """Each text behind its prompt; equal ones are encoded once."""
     distinct = dict.fromkeys(texts)
     encoded = dict[Prompted, EncodedText]()
     for prompt in dict.fromkeys(prompt for prompt, _ in distinct):

@@ -17,7 +17,6 @@ def encoders_home() -> Path:
 
 
 def encoder_names() -> list[str]:
-    """The encoders that can be named, sorted."""
     home = encoders_home()
     if not home.is_dir():
         return []
@@ -25,10 +24,7 @@ def encoder_names() -> list[str]:
 
 
 def encoder_path(model: str | Path) -> Path:
-    """The folder of an encoder.
-
-    `model` itself if it has a `/`, else that name among the user's encoders.
-
+    """The folder of an encoder. `model` itself if it has a `/`, else that name among the user's encoders.
     Raises InputError for a name that is not there.
     """
     if is_path(model):

@@ -14,9 +14,8 @@ _NOTHING = 1e-10  # share below which a component is rounding
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """`mean` (d,) is taken off, then `directions` (d, k) are multiplied.
-
-    Components up to `width` that the rows it was fitted on did not have are NaN.
+    """`mean` (d,) is taken off, then `directions` (d, k) are multiplied. Components up to `width` that the
+    rows it was fitted on did not have are NaN.
     """
 
     mean: FloatArray
@@ -24,7 +23,6 @@ class Projection:
     width: int
 
     def apply(self, rows: FloatArray) -> FloatArray:
-        """(n, width) components of (n, d) rows; a row with NaN gets NaN."""
         result = np.full((len(rows), self.width), np.nan)
         if not rows.shape[1]:  # no row is defined
             return result
@@ -34,14 +32,12 @@ class Projection:
         return result
 
     def save(self, path: Path) -> None:
-        """Writes into the new folder `path`."""
         path.mkdir()
         np.save(path / "mean.npy", self.mean, allow_pickle=False)
         np.save(path / "directions.npy", self.directions, allow_pickle=False)
 
     @classmethod
     def load(cls, path: Path, width: int) -> "Projection":
-        """What `save` wrote. Raises Damaged if arrays do not fit each other."""
         mean = np.load(path / "mean.npy", allow_pickle=False)
         directions = np.load(path / "directions.npy", allow_pickle=False)
         typed("mean", mean, np.float64, None)
@@ -54,10 +50,7 @@ class Projection:
 
 
 def fit_pca(rows: FloatArray, components: int, seed: int) -> Projection:
-    """Directions of largest variance of (n, d) rows without NaN.
-
-    The largest entry of each is positive.
-    """
+    """Directions of largest variance of (n, d) rows without NaN. The largest entry of each is positive."""
     from sklearn.utils.extmath import randomized_svd
 
     mean = _mean(rows)
@@ -71,11 +64,8 @@ def fit_pca(rows: FloatArray, components: int, seed: int) -> Projection:
 
 
 def fit_pls(rows: FloatArray, labels: FloatArray, components: int) -> Projection:
-    """Partial least squares with one response: (n, d) rows without NaN.
-
-    NIPALS; Wold et al. 1984.
-
-    The rows are not deflated: the components are made orthogonal instead, which gives the same ones.
+    """Partial least squares with one response: (n, d) rows without NaN. NIPALS; Wold et al. 1984. The rows
+    are not deflated: the components are made orthogonal instead, which gives the same ones.
     """
     mean = _mean(rows)
     centred, left = rows - mean, labels - labels.mean()

@@ -40,7 +40,6 @@ def _varint(content: memoryview, values_at: int) -> tuple[int, int]:
 
 
 def message(field: int, content: bytes) -> bytes:
-    """A field that holds bytes, as it is written."""
     return _number(field << 3 | _BYTES) + _number(len(content)) + content
 
 

@@ -23,7 +23,6 @@ class Ridge:
     intercept: float
 
     def predict(self, rows: FloatArray) -> FloatArray:
-        """(n,) of (n, d) rows; NaN for a row with NaN."""
         result = np.full(len(rows), np.nan)
         if not rows.shape[1]:  # no row is defined
             return result
@@ -32,13 +31,11 @@ class Ridge:
         return result
 
     def save(self, path: Path) -> None:
-        """Writes into the new folder `path`."""
         path.mkdir()
         np.save(path / "slopes.npy", np.append(self.slopes, self.intercept), allow_pickle=False)
 
     @classmethod
     def load(cls, path: Path) -> "Ridge":
-        """What `save` wrote. Raises Damaged for something else."""
         values = np.load(path / "slopes.npy", allow_pickle=False)
         typed("slopes", values, np.float64, None)
         finite("slopes", values)
@@ -48,10 +45,9 @@ class Ridge:
 
 
 def fit_ridge(rows: FloatArray, labels: FloatArray) -> Ridge:
-    """Learns from (n, d) rows without NaN and (n,) labels.
-
-    Columns are standardised first. The penalty is the one whose squared errors of rows left out one by one
-    are least (Golub, Heath and Wahba 1979, in the closed form of Allen's PRESS).
+    """Learns from (n, d) rows without NaN and (n,) labels. Columns are standardised first. The penalty is the
+    one whose squared errors of rows left out one by one are least (Golub, Heath and Wahba 1979, in the closed
+    form of Allen's PRESS).
     """
     means, deviations = rows.mean(axis=0), rows.std(axis=0)
     scales = np.where(deviations > _CONSTANT, deviations, np.inf)

@@ -32,7 +32,6 @@ class StaticEncoder:
 
     @classmethod
     def load(cls, weights: Path, tokenizer: Path) -> "StaticEncoder":
-        """Raises InputError if a file is damaged, or the table does not fit the tokenizer."""
         loaded = load_tokenizer(tokenizer)
         loaded.no_truncation()
         safetensors = package("safetensors.numpy")

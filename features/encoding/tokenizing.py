@@ -11,7 +11,6 @@ REMEDY = "export the encoder again, or copy it again"
 
 
 def package(name: str) -> Any:
-    """An optional package. Raises InputError, naming the extra, if it is not installed."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError:
@@ -19,9 +18,8 @@ def package(name: str) -> Any:
 
 
 def load_tokenizer(path: Path) -> Any:
-    """Without padding; whether it cuts texts is for the encoder to say.
-
-    Raises InputError if the file is no tokenizer.
+    """Without padding; whether it cuts texts is for the encoder to say. Raises InputError if the file is no
+    tokenizer.
     """
     tokenizers = package("tokenizers")
     with damage_reported("the tokenizer", path, REMEDY):

@@ -21,9 +21,8 @@ _Key = tuple[str, tuple[str, ...]]  # a text, and its words
 
 @dataclass(eq=False)
 class WordStates:
-    """An encoder, and the states of the words of texts it has read; emptied when full.
-
-    States are kept in float16, which changes cosines by less than .001.
+    """An encoder, and the states of the words of texts it has read; emptied when full. States are kept in
+    float16, which changes cosines by less than .001.
     """
 
     encoder: TextEncoder
@@ -32,9 +31,8 @@ class WordStates:
     _numbers: int = 0
 
     def word_states(self, texts: tuple[str, ...], tokens: Tokens) -> Floats:
-        """(n_tokens, d) states of length 1 of the words of texts; NaN of a word without subword.
-
-        d is 0 if the encoder gives no vectors of tokens, or knows none of these.
+        """(n_tokens, d) states of length 1 of the words of texts; NaN of a word without subword. d is 0 if
+        the encoder gives no vectors of tokens, or knows none of the words.
         """
         keys = [(text, tuple(tokens.words(i))) for i, text in enumerate(texts)]
         states = [state for i in range(0, len(keys), _CHUNK) for state in self._chunk(keys[i : i + _CHUNK])]
@@ -74,9 +72,8 @@ _SHARED: WeakValueDictionary[tuple[Path, str, int], WordStates] = WeakValueDicti
 
 
 def word_states(folder: Path, prompt: str | None, threads: int) -> WordStates:
-    """The states by the encoder in a folder; shared by all that ask for the same.
-
-    Raises InputError if files are absent or damaged, or a package is not installed.
+    """The states by the encoder in a folder; shared by all that ask for the same. Raises InputError if files
+    are absent or damaged, or a package is not installed.
     """
     place = EncoderFolder(folder)
     key = folder.resolve(), place.prompt if prompt is None else prompt, threads

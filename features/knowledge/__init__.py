@@ -1,1 +1,1 @@
-"""What models of words can know beside the text: one kind of knowledge a file."""
+"""Inputs of models of words in addition to the text."""

@@ -17,10 +17,9 @@ from features.word_level.tokens import TokenTable
 
 @dataclass(frozen=True, eq=False)
 class DecoderKnowledge(LearnedKnowledge):
-    """Log-probabilities of a word's subwords, neighbours' among them, and rank in the sentence.
-
-    Their difference from the mean of the subword's type over the training translations is learned (each is
-    left out of its own mean while learning).
+    """Log-probabilities of a word's subwords, neighbours' among them, and rank in the sentence. Their
+    difference from the mean of the subword's type over the training translations is learned (leave-one-out
+    means while learning).
 
     marker  how subwords join, as for `decoder`
     """

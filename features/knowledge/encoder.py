@@ -38,18 +38,17 @@ _OfWords = Callable[[tuple[str, ...], Tokens], Floats]  # texts and their words 
 
 @dataclass(frozen=True, eq=False)
 class EncoderKnowledge(LearnedKnowledge):
-    """Cosines of a word's state with source words, and principal components of states.
-
-    Cosines are with the most similar word of the source and with the aligned one. Components are of its
-    state and of its difference from the aligned one's.
+    """Cosines of a word's state with source words, and principal components of states. Cosines are with the
+    most similar word of the source and with the aligned one. Components are of its state and of its
+    difference from the aligned one's.
 
     model       name of an encoder of yours, or the path of its folder, as for `encoder`; by default the one
                 that `qe encoders make` makes
     prompt      before every text; null: what the encoder's folder says
     components  of state and difference each, learned from the words of training translations
     threads     on which the encoder runs
-    normalise   typographic quotes are made plain, letters composed, and no blank stands before a full stop,
-                at the end or twice, so that none of these moves a score
+    normalise   typographic quotes are made plain, letters composed, and blanks before a full stop, at the end
+                and repeated ones removed, so that they do not change a score
     """
 
     model: str | Path = "multilingual-e5-small"

@@ -17,9 +17,8 @@ _CERTAIN = 1e-6  # probabilities are kept this far from 0 and 1
 
 @dataclass(frozen=True, eq=False)
 class PretrainedKnowledge(TokenKnowledge):
-    """Log-odds of BAD by `synthetic_word_quality`: of a word and its neighbours, and of a gap.
-
-    Pooling networks begin as parallel text taught them.
+    """Log-odds of BAD by `synthetic_word_quality`: of a word and its neighbours, and of a gap. Pooling
+    networks begin as parallel text taught them.
     """
 
     synthetic_word_quality: SyntheticWordQuality

@@ -10,9 +10,8 @@ from features.word_level.tokens import TokenTable
 
 @dataclass(frozen=True, eq=False)
 class SyntheticKnowledge(Judgement):
-    """P(BAD) by `synthetic_word_quality` itself: nothing is learned from the labels of the task.
-
-    Synthetic data as in Tuan et al. 2021, section 3.
+    """P(BAD) by `synthetic_word_quality` itself: nothing is learned from the labels of the task. Synthetic
+    data as in Tuan et al. 2021, section 3.
     """
 
     synthetic_word_quality: SyntheticWordQuality

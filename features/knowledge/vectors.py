@@ -12,10 +12,7 @@ from features.word_level.tokens import TokenTable
 
 @dataclass(frozen=True, eq=False)
 class VectorsKnowledge(TokenKnowledge):
-    """The hidden vector of `predictor` at each word.
-
-    Each unit times its output weight for the word.
-    """
+    """The hidden vector of `predictor` at each word. Each unit times its output weight for the word."""
 
     predictor: Predictor
 

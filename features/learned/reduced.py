@@ -20,9 +20,7 @@ def reduced(
     scratch: Path | None,
     progress: Progress,
 ) -> Iterator[dict[str, Any]]:
-    """Name -> the part, built from this corpus in a temporary folder, gone afterwards.
-
-    The folder lies in `scratch`; None: in TMPDIR.
+    """Name -> the part, built from this corpus in a temporary folder in `scratch` (None: TMPDIR).
 
     whole_corpus_resources  parts that are not built but taken from the whole corpus
     """

@@ -42,11 +42,9 @@ _TREES: Mapping[str, Any] = {"leaves": 63, "rate": 0.1, "networks": 0}
 
 @dataclass(frozen=True, kw_only=True)
 class SyntheticWordQualityBuilder(Builder):
-    """Holds out one pair of `share`, at most `pairs`; `rounds` of boosting, `networks` of texts.
-
-    The resources of the rest live in a folder of `scratch` (None: of TMPDIR) while examples are made. The
-    aligner and the lexicons are those of the whole corpus: they say which words belong together, and took a
-    third of the time.
+    """Holds out one pair of `share`, at most `pairs`; `rounds` of boosting, `networks` of texts. The
+    resources of the rest live in a folder of `scratch` (None: of TMPDIR) while examples are made. The aligner
+    and the lexicons are those of the whole corpus: building them again would take a third of the time.
     """
 
     aligner: Aligner
@@ -60,7 +58,6 @@ class SyntheticWordQualityBuilder(Builder):
     scratch: Path | None = None
 
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "SyntheticWordQuality":
-        """Raises InputError if fewer than 50 pairs of ordinary length can be held out."""
         remaining_rows, held_out_rows = split_pairs(corpus, self.pairs, self.share, self.seed)
         if len(held_out_rows) < _LEAST:
             raise InputError(
@@ -121,15 +118,14 @@ class SyntheticWordQualityBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class SyntheticWordQuality(Resource):
-    """Boosted trees that tell wrong words and gaps of a translation, without any human label.
-
-    Part of the corpus is held out. Resources built from the rest, and the bundle's aligner and lexicons,
-    translate its sources (`features.phrase_decoding.decoder`) and describe the words of these translations;
-    words and gaps are BAD where a cheapest edit into the reference changes them. Columns that mean something
-    else in other systems' translations are not used.
+    """Boosted trees that tell wrong words and gaps of a translation, without any human label. Part of the
+    corpus is held out. Resources built from the rest, and the bundle's aligner and lexicons, translate its
+    sources (`features.phrase_decoding.decoder`) and describe the words of the translations; words and gaps
+    are BAD where a cheapest edit into the reference changes them. Columns that mean something else in other
+    systems' translations are not used.
 
     words, gaps                the models
-    texts                      side -> networks that tell how much of a translation is wrong: a beginning for
+    texts                      side -> networks that predict how much is wrong: a beginning for
                                the networks that are trained on labels
     word_columns, gap_columns  what they see of a TokenTable
 
@@ -147,7 +143,6 @@ class SyntheticWordQuality(Resource):
     gap_columns: tuple[str, ...]
 
     def probabilities(self, table: TokenTable) -> tuple[FloatArray, FloatArray]:
-        """P(BAD) of the (n_tokens,) words and the (n_gaps,) gaps of a table."""
         words = _inputs(
             table.words, table.word_names, self.word_columns, table.word_keys, self.words.encodings
         )

@@ -29,10 +29,9 @@ _LEAST = 50  # pairs
 
 @dataclass(frozen=True, kw_only=True)
 class TranslatedCorpusBuilder(Builder):
-    """Translates at most `pairs` sentences, each by resources of the other groups' pairs.
-
-    The phrase tables and language models of these live in a folder of `scratch` (None: of TMPDIR) while the
-    group is translated. Links are those of the whole corpus's aligner.
+    """Translates at most `pairs` sentences, each by resources of the other groups' pairs. The phrase tables
+    and language models live in a folder of `scratch` (None: of TMPDIR) while the group is translated. Links
+    are those of the whole corpus's aligner.
     """
 
     aligner: Aligner
@@ -42,7 +41,6 @@ class TranslatedCorpusBuilder(Builder):
     scratch: Path | None = None
 
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "TranslatedCorpus":
-        """Raises InputError if fewer than 50 pairs of ordinary length can be held out."""
         parts = held_out_in_turn(corpus, self.pairs, self.groups, self.seed)
         total, completed = sum(len(rows) for _, rows in parts), 0
         if total < _LEAST:
@@ -76,10 +74,9 @@ class TranslatedCorpusBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class TranslatedCorpus(Resource):
-    """Machine translations and human references of the same sentences.
-
-    Every sentence is translated (`features.phrase_decoding.decoder`) by a phrase table and a language model
-    that were built from other pairs, none of which has the same source or the same target.
+    """Machine translations and human references of the same sentences. Every sentence is translated
+    (`features.phrase_decoding.decoder`) by a phrase table and a language model that were built from other
+    pairs, none of which has the same source or the same target.
 
     rows       (n,) places of the sentences in the corpus
     source     the sentences

@@ -13,8 +13,6 @@ from features.text.corpus import ParallelCorpus
 
 @dataclass(frozen=True, kw_only=True)
 class TranslatedLanguageModelBuilder(Builder):
-    """From one of the texts of the translated corpus."""
-
     translated_corpus: TranslatedCorpus
     text: Literal["machine", "reference"]
     order: Count
@@ -30,10 +28,7 @@ class TranslatedLanguageModelBuilder(Builder):
 
 
 class TranslatedLanguageModel(LanguageModel):
-    """A language model of one text of `translated_corpus`.
-
-    The order is DCU's (WMT12, section 2.1).
-    """
+    """A language model of one text of `translated_corpus`. The order is DCU's (WMT12, section 2.1)."""
 
     parts: ClassVar[Parts] = {
         "machine_text_lm": {"text": "machine", "order": 5},

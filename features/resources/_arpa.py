@@ -31,8 +31,6 @@ UNK_MISSING_LOG10 = -100.0  # what KenLM gives unknown words of a model without 
 
 @dataclass(frozen=True, eq=False)
 class Arpa:
-    """The content of an ARPA file: see `_kneser_ney.Estimate`."""
-
     vocabulary: Vocabulary
     trie: Trie
     log10: NDArray[np.float32]
@@ -40,9 +38,8 @@ class Arpa:
 
 
 def write_arpa(path: Path, model: Arpa, *, gzipped: bool) -> None:
-    """Writes the model to `path` with six decimals, on all cores.
-
-    Raises InputError if a word holds white space, which the format cannot express.
+    """Writes the model to `path` with six decimals, on all cores. Raises InputError if a word holds white
+    space, which the format cannot express.
     """
     bad = next((word for word in model.vocabulary.words if re.search(r"[\0\t\n\r ]", word)), None)
     if bad is not None:
@@ -158,13 +155,10 @@ def _put_number(buffer: Bytes, position: int, value: float) -> int:
 
 
 def read_arpa(path: Path) -> Arpa:
-    """The model in an ARPA file, plain or gzip, of any tool.
-
-    A model without `<unk>` gives unknown words a log10 probability of -100, as KenLM does.
-
-    Raises InputError for what is no ARPA file, sections that are not as long as announced, n-grams with
-    words that are no unigrams, n-grams that stand twice, and n-grams whose context is missing (some tools
-    prune so).
+    """The model in an ARPA file, plain or gzip, of any tool. A model without `<unk>` gives unknown words a
+    log10 probability of -100, as KenLM does. Raises InputError for what is no ARPA file, sections that are
+    not as long as announced, n-grams with words that are no unigrams, n-grams that stand twice, and n-grams
+    whose context is missing (some tools prune so).
     """
     with open_binary(path) as stream:
         try:

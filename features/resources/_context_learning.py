@@ -37,9 +37,8 @@ def learned(
     seed: int,
     report: Report,
 ) -> dict[str, Singles]:
-    """Trains a network that tells (n,) words from (n, slots) contexts; its arrays.
-
-    `target_slots` of the slots are of the target.
+    """Trains a network that tells (n,) words from (n, slots) contexts; its arrays. `target_slots` of the
+    slots are of the target.
     """
     learning = Learning({name: np.array(value) for name, value in beginning.items()}, target_slots)
     rng = np.random.default_rng(seed)
@@ -71,10 +70,7 @@ def inputs_of(target: Singles, source: Singles, contexts: Ints, target_slots: in
 
 @dataclass(eq=False)
 class Learning:
-    """A network in training: its arrays, and sums of squared gradients.
-
-    Duchi et al. 2011.
-    """
+    """A network in training: its arrays, and sums of squared gradients. Duchi et al. 2011."""
 
     parameters: dict[str, Singles]
     target_slots: int
@@ -94,7 +90,6 @@ class Learning:
     def step(
         self, contexts: Ints, words: Ints, rate: float, rng: np.random.Generator, apply: Any = map
     ) -> None:
-        """Learns from one batch, whose pieces `apply` works on."""
         shape = len(words), len(self.parameters["hidden_bias"])
         mask = (rng.random(shape, np.float32) >= _DROPPED) / np.float32(1 - _DROPPED)
         sampled = _sample(rng, len(self.parameters["output"]))
@@ -118,12 +113,9 @@ class Learning:
             _descend_rows(_wide(p), _wide(squares), rows, _wide(values), self._places[name], rate)
 
     def gradients(self, contexts: Ints, words: Ints, sampled: Ints, mask: Singles, size: int) -> Gradients:
-        """Gradients of the summed loss of n words over the `size` of the batch.
-
-        The loss of a word is that of a softmax over it and the (m,) `sampled` words but itself, whose logits
-        are less the logarithm of how often they are drawn; hidden units are times the (n, h) `kept`.
-
-        Source: Jean et al. 2015, section 3.
+        """Gradients of the summed loss of n words over the `size` of the batch. The loss of a word is that of
+        a softmax over it and the (m,) `sampled` words but itself, whose logits are less the logarithm of how
+        often they are drawn; hidden units are times the (n, h) `kept`. Source: Jean et al. 2015, section 3.
         """
         p, target_slots = self.parameters, self.target_slots
         inputs = inputs_of(p["target"], p["source"], contexts, target_slots)

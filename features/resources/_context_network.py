@@ -22,10 +22,9 @@ class ContextNetwork:
     hidden, hidden_bias  (slots * d, h), (h,)
     output, output_bias  (words of the target, h), (words of the target,)
 
-    The slots of a context are words of the target first, words of the source after them.
-
-    Source: Devlin et al. 2014, section 2, with words on both sides as Kim et al. 2017 have them; learned by
-    sampled softmax (Jean et al. 2015), by Adagrad (Duchi et al. 2011).
+    The slots of a context are words of the target first, words of the source after them. Source: Devlin et
+    al. 2014, section 2, with words on both sides as Kim et al. 2017 have them; learned by sampled softmax
+    (Jean et al. 2015), by Adagrad (Duchi et al. 2011).
     """
 
     target: Singles
@@ -68,12 +67,9 @@ class ContextNetwork:
         return result
 
     def predictions(self, units: Singles, words: Ints, *, single: bool = False) -> Singles:
-        """(n, 4) scores of each word.
-
-        Log-probability, log of 1 + more probable words, log-probability of the best word less its
-        own, entropy; natural logarithms. A row does not depend on the others.
-
-        `single`: computed in single precision, the same to some 1e-5 in half of the time.
+        """(n, 4) scores of each word. Log-probability, log of 1 + more probable words, log-probability of the
+        best word less its own, entropy; natural logarithms. A row does not depend on the others. `single`:
+        computed in single precision, the same to some 1e-5 in half of the time.
         """
         return self._singly(units, words) if single else self._doubly(units, words)
 

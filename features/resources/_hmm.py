@@ -102,10 +102,7 @@ def forward_backward(
     counts: Any,
     chances: Any,
 ) -> float:
-    """Fills posterior (m, l) and null_posterior (m,), adds jump statistics.
-
-    Returns the log-likelihood.
-
+    """Fills posterior (m, l) and null_posterior (m,), adds jump statistics. Returns the log-likelihood.
     emission (m, l) t(word_j | word_i), null_emission (m,), float32. The statistics are left out where
     `counts` is empty.
     """
@@ -173,9 +170,8 @@ def forward_backward(
 def fill_emissions(
     cells: Any, values: Any, floor: float, identity: float, transposed: bool, emission: Any
 ) -> None:
-    """emission[j, i] of cells[i, j], or of cells[j, i] if `transposed`.
-
-    A cell is an entry; -1: floor, -2: identity.
+    """emission[j, i] of cells[i, j], or of cells[j, i] if `transposed`. A cell is an entry; -1: floor, -2:
+    identity.
     """
     m, length = emission.shape
     missing = np.array([identity, floor], np.float32)
@@ -207,12 +203,9 @@ def expect(
     jump_counts: Any,
     jump_chances: Any,
 ) -> float:
-    """Adds the expected counts of sentence pairs under agreement.
-
-    Returns the sum of both log-likelihoods.
-
-    The expected count of a link is the product of its posteriors in the two directions (Liang, Taskar
-    and Klein 2006, section 3.2); words of NULL count by the posterior of their own direction.
+    """Adds the expected counts of sentence pairs under agreement. Returns the sum of both log-likelihoods.
+    The expected count of a link is the product of its posteriors in the two directions (Liang, Taskar and
+    Klein 2006, section 3.2); words of NULL count by the posterior of their own direction.
     """
     likelihood = 0.0
     f32 = np.float32
@@ -265,7 +258,6 @@ def infer(
     forward_null_result: Any,
     backward_null_result: Any,
 ) -> None:
-    """Fills the posteriors of sentence pairs, each direction on its own."""
     nothing = np.empty(0, np.float64)
     for k in range(len(source_offsets) - 1):
         sources = slice(source_offsets[k], source_offsets[k + 1])

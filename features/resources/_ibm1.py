@@ -38,8 +38,6 @@ class SparseTable:
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """One side of the corpus: word ids and sentence offsets."""
-
     ids: Ints
     offsets: Longs
     size: int  # of the vocabulary
@@ -48,16 +46,12 @@ class Encoded:
 def train(
     given_words: Encoded, words: Encoded, null: int, iterations: int, report: Callable[[int], None]
 ) -> tuple[SparseTable, list[float]]:
-    """t(word|given word or NULL) by EM from a uniform start, and log-likelihoods.
-
-    Log-likelihoods are those after 0, 1, ... iterations.
-
-    `null` is the row of the NULL word. A log-likelihood is the natural logarithm of
-    prod_j 1 / (l + 1) sum_i t(w_j | g_i), summed over sentences (Brown et al. 1993, section 4.1).
-
-    A row is updated in one pass: its expected counts need only the denominators of the last iteration,
-    so the new row is normalised at once and added to the denominators of the next. No cell of the
-    corpus is ever stored, only the table itself and two numbers per token.
+    """t(word|given word or NULL) by EM from a uniform start, and log-likelihoods. Log-likelihoods are those
+    after 0, 1, ... iterations. `null` is the row of the NULL word. A log-likelihood is the natural logarithm
+    of prod_j 1 / (l + 1) sum_i t(w_j | g_i), summed over sentences (Brown et al. 1993, section 4.1). A row is
+    updated in one pass: its expected counts need only the denominators of the last iteration, so the new row
+    is normalised at once and added to the denominators of the next. No cell of the corpus is ever stored,
+    only the table itself and two numbers per token.
     """
     postings, sentences = _postings(given_words, null)
     lengths = np.diff(words.offsets)

@@ -29,11 +29,9 @@ class PairTable:
 
     @property
     def rows(self) -> Ints:
-        """(entries,) the source word of each entry."""
         return np.repeat(np.arange(len(self.offsets) - 1, dtype=np.int32), np.diff(self.offsets))
 
     def filtered(self, keep: NDArray[np.bool_]) -> "PairTable":
-        """Only the entries of the mask."""
         before = np.concatenate(([0], np.cumsum(keep)))
         return PairTable(
             before[self.offsets],
@@ -47,12 +45,9 @@ class PairTable:
     def cells(
         self, source: Ints, source_offsets: Longs, target: Ints, target_offsets: Longs
     ) -> tuple[Ints, Longs]:
-        """Entry numbers of all word pairs of sentence pairs; -1: not in the table.
-
-        Each sentence pair is an (l, m) matrix, row by row.
-
-        Also (n + 1,) offsets of the sentence pairs. Rows are spread over a dense array once per batch, so
-        that a cell costs one read.
+        """Entry numbers of all word pairs of sentence pairs; -1: not in the table. Each sentence pair is an
+        (l, m) matrix, row by row. Also (n + 1,) offsets of the sentence pairs. Rows are spread over a dense
+        array once per batch, so that a cell costs one read.
         """
         sizes = np.diff(source_offsets) * np.diff(target_offsets)
         offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)

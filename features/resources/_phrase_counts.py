@@ -63,10 +63,9 @@ class TargetPhrases:
 def count_phrases(
     text: AlignedText, longest: int, minimum: int, progress: Progress
 ) -> tuple[list[Entries], Keys, TargetPhrases]:
-    """The phrase pairs extracted `minimum` times or more, and their target phrases' keys.
-
-    The occurrences are dealt to partitions by the source phrase's key, and each partition is counted in a
-    hash table of its own; partitions ascend, as the keys do. Nothing depends on the number of threads.
+    """The phrase pairs extracted `minimum` times or more, and their target phrases' keys. The occurrences are
+    dealt to partitions by the source phrase's key, and each partition is counted in a separate hash table;
+    partitions ascend, as the keys do. Nothing depends on the number of threads.
     """
     entries = _counted(text, longest, minimum, progress)
     targets = np.unique(np.concatenate([np.unique(part.targets) for part in entries]))
@@ -230,10 +229,7 @@ def _tally(phrases: Any, counts: Any, base: int, totals: Any, lengths: Any, plac
 
 
 def assembled(entries: list[Entries], targets: Keys, totals: Ints) -> dict[str, NDArray[Any]]:
-    """The table's arrays, entries by source, then target phrase.
-
-    `entries` is emptied as they fill.
-    """
+    """The table's arrays, entries by source, then target phrase. `entries` is emptied as they fill."""
     keys = np.concatenate([part.keys for part in entries])
     sizes = np.concatenate([np.bincount(part.rows, minlength=len(part.keys)) for part in entries])
     ends = np.cumsum([len(part.rows) for part in entries])

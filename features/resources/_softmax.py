@@ -57,10 +57,8 @@ def _sums(logits: Any, highest: Any, own_logit: Any, parts: Any, powers: Any) ->
 
 @numba.njit(cache=True, nogil=True)
 def summarise(logits: Any, bias: Any, words: Any, result: Any) -> None:
-    """Writes scores of n words by the softmax over their rows.
-
-    Log-probability, log of 1 + more probable words, log-probability of the best word less its own,
-    entropy; natural logarithms.
+    """Writes scores of n words by the softmax over their rows. Log-probability, log of 1 + more probable
+    words, log-probability of the best word less its own, entropy; natural logarithms.
 
     logits  (n, m) of single precision, without the (m,) `bias`; changed
     result  (n, 4)

@@ -1,4 +1,4 @@
-"""What stands in the place of words: a layer of the corpus' annotation, or morphemes."""
+"""Units instead of words: a layer of the corpus' annotation, or morphemes."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
@@ -16,7 +16,7 @@ SAMPLE: Final = 100_000  # pairs; DFKI (Popovic 2012), table 1: 97,122
 
 @dataclass(frozen=True, kw_only=True)
 class SideBuilder(Builder):
-    """Builds from one side of the corpus: its words, or what stands in their place.
+    """Builds from one side of the corpus: its words, or the units used instead of them.
 
     layer   of `annotation`, for parts that name one
     sample  pairs, spread over the corpus, whose words are split by `morphemes`, for parts that name these
@@ -29,7 +29,6 @@ class SideBuilder(Builder):
     morphemes: Morphemes | None = None
 
     def text(self, corpus: ParallelCorpus) -> Tokens:
-        """The side in its units."""
         if self.annotation is not None:
             return self.annotation.layer(self.layer)
         if self.morphemes is not None:
@@ -37,7 +36,6 @@ class SideBuilder(Builder):
         return corpus.side(self.side)
 
     def units(self, text: Tokens) -> dict[str, Any]:
-        """What is recorded of the units of a text."""
         if self.annotation is not None:
             return {"layer": self.layer, "annotation": self.annotation.fingerprint}
         if self.morphemes is not None:

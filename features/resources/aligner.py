@@ -57,13 +57,11 @@ _THREADS = 2  # of training: expected counts are added up in their order, whatev
 
 @dataclass(frozen=True, eq=False)
 class Posteriors:
-    """Link posteriors of n segment pairs.
-
-    Cells are (l, m) matrices, row by row, one after the other.
+    """Link posteriors of n segment pairs. Cells are (l, m) matrices, row by row, one after the other.
 
     forward        p(target word j comes from source word i | both sentences), by t(target | source)
     backward       p(source word i comes from target word j | both sentences), by t(source | target)
-    forward_null   (n_target_tokens,) p(target word comes from NULL); likewise backward_null
+    forward_null   (n_target_tokens,) p(target word comes from NULL); also backward_null
     """
 
     lengths: Longs
@@ -83,8 +81,8 @@ class Posteriors:
         """Links by any symmetrisation.
 
         source-target  every target word and its most probable source word, unless NULL is more probable
-        target-source  every source word and its most probable target word, likewise
-        intersection, union, grow-diag, grow-diag-final-and  of these two (Koehn et al. 2003)
+        target-source  every source word and its most probable target word, unless NULL is more probable
+        intersection, union, grow-diag, grow-diag-final-and  of both (Koehn et al. 2003)
         posterior      all links whose `link_probability` is at least the setting `threshold`
         """
         return Links.from_mask(self._mask(symmetrization), self.lengths, self.widths)
@@ -150,14 +148,10 @@ class AlignerBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class Aligner(Resource):
-    """HMM alignment models of both directions, trained to agree.
-
-    Vogel et al. 1996; Liang et al. 2006.
-
-    IBM Model 1 in each direction is the start; then EM in which the expected count of a link is the
-    product of its posteriors in the two directions, with the variational-Bayes update of fast_align
-    (Dyer et al. 2013). Words are lower-cased and cut to their first `prefix` letters, which helps with
-    inflection.
+    """HMM alignment models of both directions, trained to agree. Vogel et al. 1996; Liang et al. 2006. IBM
+    Model 1 in each direction is the start; then EM in which the expected count of a link is the product of
+    its posteriors in the two directions, with the variational-Bayes update of fast_align (Dyer et al. 2013).
+    Words are lower-cased and cut to their first `prefix` letters, which helps with inflection.
     """
 
     parts: ClassVar[Parts] = {"aligner": {}}
@@ -181,9 +175,8 @@ class Aligner(Resource):
         finite("jumps", self.jumps, 0)
 
     def posteriors(self, source: Tokens, target: Tokens) -> Posteriors:
-        """Link posteriors of any segment pairs, seen or not.
-
-        Words that the aligner does not know are placed by their neighbours and by equal strings.
+        """Link posteriors of any segment pairs, seen or not. Words that the aligner does not know are placed
+        by their neighbours and by equal strings.
         """
         return self._infer(self._encode(source, target))
 
@@ -301,7 +294,7 @@ def align_lines(
     batch: int = 1000,
     progress: Progress = silent,
 ) -> Iterator[str]:
-    """One Pharaoh line per pair of lines, as they come; empty if a side is empty."""
+    """One Pharaoh line per pair of lines, in input order; empty if a side is empty."""
     stream, done = iter(pairs), 0
     while part := list(islice(stream, batch)):
         source, target = (

@@ -51,7 +51,6 @@ class AnnotationBuilder(Builder):
     holds: Holds = "tags"
 
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "Annotation":
-        """Raises InputError always, with the ways to give one."""
         raise InputError(
             f"{_WHAT[self.holds]} are needed, but the {self.side} side of the corpus has no annotation",
             location="resources",
@@ -61,12 +60,9 @@ class AnnotationBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class Annotation(Resource):
-    """The annotation of one side of the corpus, in step with its tokens.
-
-    Other parts are built from its layers.
-
-    What it `holds` is `tags` (base forms and parts of speech), `dependencies` (heads and relations) or
-    `entities` (`B-PER`, `I-PER`, `O`).
+    """The annotation of one side of the corpus, in step with its tokens. Other parts are built from its
+    layers. What it `holds` is `tags` (base forms and parts of speech), `dependencies` (heads and relations)
+    or `entities` (`B-PER`, `I-PER`, `O`).
 
     >>> from features.text.annotation import block_of
     >>> corpus = ParallelCorpus.from_lines([("a house", "una casa")])
@@ -97,9 +93,8 @@ class Annotation(Resource):
         *,
         holds: Holds = "tags",
     ) -> Self:
-        """From one CoNLL-U block per pair of the corpus, in order; `settings` say whose they are.
-
-        Raises InputError for another number of blocks, blocks that do not fit the tokens, and, where it holds
+        """From one CoNLL-U block per pair of the corpus, in order; `settings` say whose they are. Raises
+        InputError for another number of blocks, blocks that do not fit the tokens, and, where it holds
         dependencies or entities, for words without.
         """
         tokens, location, kept = corpus.side(side), f"annotation of the {side} side", KEPT[holds]
@@ -131,7 +126,7 @@ class Annotation(Resource):
         return self.layers[name]
 
     def heads(self, rows: NDArray[np.int64]) -> NDArray[np.int32]:
-        """The place of the head of every token of these texts in its text, from 0; -1: a root."""
+        """Position of each token's head in its text, from 0; -1: a root. `rows`: the texts."""
         layer = self.layer("head").take(rows)
         return np.array([int(number) - 1 for number in layer.types], np.int32)[layer.ids]
 

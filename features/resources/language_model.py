@@ -56,9 +56,8 @@ _KENLM_MAGIC = b"mmap lm http://kheafield.com/code"
 
 @dataclass(frozen=True, eq=False)
 class LMScores:
-    """Language model scores of each event of a batch: its tokens and, per text, `</s>`.
-
-    `</s>` is last in each text.
+    """Language model scores of each event of a batch: its tokens and, per text, `</s>`. `</s>` is last in
+    each text.
 
     log10    (n_events,) log10 probability of each event given those before it (a backward model: after it)
     matched  (n_events,) order of the longest n-gram of the model that ends in the event; 0 for a word
@@ -74,7 +73,6 @@ class LMScores:
 
     @cached_property
     def is_end(self) -> NDArray[np.bool_]:
-        """(n_events,) which events are `</s>`."""
         result = np.zeros(len(self.log10), np.bool_)
         result[self.offsets[1:] - 1] = True
         return result
@@ -86,12 +84,10 @@ class LMScores:
 
     @property
     def token_matched(self) -> NDArray[np.int8]:
-        """(n_tokens,) matched order of the tokens alone."""
         return self.matched[~self.is_end]
 
     @property
     def token_backoff(self) -> NDArray[np.int8]:
-        """(n_tokens,) backoff steps of the tokens alone."""
         return self.backoff[~self.is_end]
 
 
@@ -140,15 +136,13 @@ def _of_morphemes(side: Side) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class LanguageModel(Resource):
-    """An n-gram model with backoff weights, over words of one side or their stand-ins.
-
-    `<unk>`: unknown words have what is left of the unigram distribution for them, an equal share of its
-    interpolation mass, as in KenLM; each unknown word in a text is charged with that probability.
-    `settings["smoothing"]` tells per order which discounts were used (see `_kneser_ney.discounts`).
-
-    `source_pos_lm` and `target_pos_lm` are of detailed tags (`xpos`), as DFKI asks for (Popovic 2012, section
-    2); `source_upos_lm` and `target_upos_lm` of universal parts of speech ("simple" tags: WLV-SHEF, table 4);
-    `source_morpheme_lm` and `target_morpheme_lm` of morphemes. They keep case.
+    """An n-gram model with backoff weights, over words of one side or their stand-ins. `<unk>`: unknown words
+    have what is left of the unigram distribution for them, an equal share of its interpolation mass, as in
+    KenLM; each unknown word in a text is charged with that probability. `settings["smoothing"]` tells per
+    order which discounts were used (see `_kneser_ney.discounts`). `source_pos_lm` and `target_pos_lm` are of
+    detailed tags (`xpos`), as DFKI asks for (Popovic 2012, section 2); `source_upos_lm` and `target_upos_lm`
+    of universal parts of speech ("simple" tags: WLV-SHEF, table 4); `source_morpheme_lm` and
+    `target_morpheme_lm` of morphemes. They keep case.
     """
 
     parts: ClassVar[Parts] = {
@@ -224,14 +218,10 @@ class LanguageModel(Resource):
 
     @classmethod
     def read_arpa(cls, path: Path, *, direction: Direction = "forward", case: Case = "lower") -> Self:
-        """Reads an ARPA file of any tool, plain or gzip.
-
-        The caller knows from which text it was built.
-
-        Unknown words of a model without `<unk>` have a log10 probability of -100, as in KenLM.
-
-        Raises InputError for files that are damaged, whose n-grams lack their contexts, and with values that
-        are no logarithms of probabilities.
+        """Reads an ARPA file of any tool, plain or gzip. The caller knows from which text it was built.
+        Unknown words of a model without `<unk>` have a log10 probability of -100, as in KenLM. Raises
+        InputError for files that are damaged, whose n-grams lack their contexts, and with values that are no
+        logarithms of probabilities.
         """
         _check_direction(direction)
         arpa = read_arpa(path)
@@ -257,9 +247,8 @@ class LanguageModel(Resource):
     def read_kenlm(
         cls, path: Path, *, direction: Direction = "forward", case: Case = "lower"
     ) -> "LanguageModel":
-        """From a KenLM binary (or what else KenLM reads); it can be scored with, not listed.
-
-        Raises InputError if the optional package kenlm is absent, or cannot read the file.
+        """From a KenLM binary (or what else KenLM reads); it can be scored with, not listed. Raises
+        InputError if the optional package kenlm is absent, or cannot read the file.
         """
         _check_direction(direction)
         model = _open_kenlm(path)
@@ -268,9 +257,8 @@ class LanguageModel(Resource):
 
     @classmethod
     def read(cls, path: Path, *, direction: Direction = "forward", case: Case = "lower") -> "LanguageModel":
-        """From an ARPA file, plain or gzip, or a KenLM binary, whatever its name is.
-
-        Raises InputError as `read_arpa` and `read_kenlm` do.
+        """From an ARPA file, plain or gzip, or a KenLM binary, with any name. Raises InputError as
+        `read_arpa` and `read_kenlm` do.
         """
         with open_binary(path) as stream:
             try:
@@ -282,10 +270,7 @@ class LanguageModel(Resource):
         return cls.read_arpa(path, direction=direction, case=case)
 
     def write_arpa(self, path: Path) -> None:
-        """Writes an ARPA file, gzip if the name ends in `.gz`.
-
-        A backward model predicts right to left.
-        """
+        """Writes an ARPA file, gzip if the name ends in `.gz`. A backward model predicts right to left."""
         with atomic_file(path) as temporary:
             write_arpa(temporary, self._content, gzipped=path.suffix == ".gz")
 
@@ -304,13 +289,11 @@ class LanguageModel(Resource):
         return self.trie.order
 
     def score(self, tokens: Tokens) -> LMScores:
-        """The probability of every token and text end of a batch."""
         return self.score_orders(tokens)[-1]
 
     def score_orders(self, tokens: Tokens) -> tuple[LMScores, ...]:
-        """What the model says of a batch when it is cut to order 1, 2, ..., and, last, as it is.
-
-        A model cut to order k uses its n-grams up to k alone, as `ngram -order k` of SRILM does.
+        """What the model says of a batch when it is cut to order 1, 2, ..., and, last, as it is. A model cut
+        to order k uses its n-grams up to k alone, as `ngram -order k` of SRILM does.
         """
         text = cased(tokens, self.settings["case"])
         backward = self.settings["direction"] == "backward"
@@ -330,9 +313,8 @@ class LanguageModel(Resource):
         return tuple(scores)
 
     def log10_probability(self, tokens: Tokens, with_end: bool = True) -> FloatArray:
-        """(n,) log10 probability of each text, `</s>` included unless `with_end` is false.
-
-        An empty text has that of `</s>` after `<s>`, or 0 without the end.
+        """(n,) log10 probability of each text, `</s>` included unless `with_end` is false. An empty text has
+        that of `</s>` after `<s>`, or 0 without the end.
         """
         scores = self.score(tokens)
         if with_end:

@@ -83,9 +83,7 @@ def given_and_generated(direction: LexiconDirection, source: Tokens, target: Tok
 
 @dataclass(frozen=True, kw_only=True)
 class LexiconBuilder(Builder):
-    """Textbook EM from a uniform start.
-
-    Memory grows with the pairs of words that occur together.
+    """Textbook EM from a uniform start. Memory grows with the pairs of words that occur together.
 
     layer   of the annotations, for parts that name these; their units are overlapping `ngrams` of tags
     sample  pairs, spread over the corpus, that parts of tags or morphemes are learned from
@@ -160,17 +158,12 @@ def _of_morphemes(direction: LexiconDirection) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class Lexicon(Resource):
-    """t(target|source) of IBM Model 1, lower-cased, with NULL.
-
-    Brown et al. 1993, section 4.1.
-
-    "Source" is the given word and "target" the generated one: in the part `lexicon_target_to_source`
-    the given words are of the corpus's target language. The table is sparse: pairs that never occurred
-    together, or whose probability is below the setting `prune`, are 0. Rows belong to words of `source`
-    (NULL in row `NULL`), columns to words of `target`, ascending in each row.
-
-    Parts of tags have overlapping 4-grams of detailed tags as units, those of morphemes morphemes (Popovic
-    2012, DFKI at WMT12, section 2.1, equations 2-3).
+    """t(target|source) of IBM Model 1, lower-cased, with NULL. Brown et al. 1993, section 4.1. "Source" is
+    the given word and "target" the generated one: in the part `lexicon_target_to_source` the given words are
+    of the corpus's target language. The table is sparse: pairs that never occurred together, or whose
+    probability is below the setting `prune`, are 0. Rows belong to words of `source` (NULL in row `NULL`),
+    columns to words of `target`, ascending in each row. Parts of tags have overlapping 4-grams of detailed
+    tags as units, those of morphemes morphemes (Popovic 2012, DFKI at WMT12, section 2.1, equations 2-3).
 
     log_likelihoods  of the corpus after 0, 1, ... iterations (natural logarithm)
     quartiles        the three quartiles of `WordScores.maximum` in the corpus (an even sample of its pairs);
@@ -208,9 +201,8 @@ class Lexicon(Resource):
         progress: Progress = silent,
         corpus_fingerprint: str | None = None,
     ) -> Self:
-        """t(word | given word) from pairs of texts.
-
-        Raises InputError for texts without words on either side.
+        """t(word | given word) from pairs of texts. Raises InputError for texts without words on either
+        side.
         """
         if not len(given_words.ids) or not len(words.ids):
             raise InputError(f"{stage}: the texts are empty, or too short for n-grams of their tags")
@@ -258,13 +250,11 @@ class Lexicon(Resource):
     def read_lex(
         cls, path: Path, order: Literal["given_first", "generated_first"] = "given_first", null: str = "NULL"
     ) -> Self:
-        """Reads a text file of three columns: two words and t(generated word | given word).
-
-        `given_first` is GIZA++'s `actual.ti.final` and QuEst's `lex.e2s`; `generated_first` is Moses's
-        `lex.f2e` and `lex.e2f`. Words are lower-cased; of pairs that become equal the larger probability
-        stays. `null` names the NULL word (given side).
-
-        Raises InputError with file and line for a line that is not two words and a probability.
+        """Reads a text file of three columns: two words and t(generated word | given word). `given_first` is
+        GIZA++'s `actual.ti.final` and QuEst's `lex.e2s`; `generated_first` is Moses's `lex.f2e` and
+        `lex.e2f`. Words are lower-cased; of pairs that become equal the larger probability stays. `null`
+        names the NULL word (given side). Raises InputError with file and line for a line that is not two
+        words and a probability.
         """
         entries = _read_entries(path, order, null)
         source = Vocabulary(list(dict.fromkeys(g for g, _ in entries if g != null)))
@@ -291,9 +281,8 @@ class Lexicon(Resource):
     def probability(
         self, source_ids: NDArray[np.integer[Any]], target_ids: NDArray[np.integer[Any]]
     ) -> FloatArray:
-        """t(target | source) elementwise (shapes broadcast); 0 for pairs that the table lacks.
-
-        Ids are of `source` and `target`; the NULL word is `NULL`, unknown words are 0 and give 0.
+        """t(target | source) elementwise (shapes broadcast); 0 for pairs that the table lacks. Ids are of
+        `source` and `target`; the NULL word is `NULL`, unknown words are 0 and give 0.
         """
         rows, right = np.broadcast_arrays(source_ids, target_ids)
         result = np.empty(rows.size)
@@ -332,20 +321,16 @@ class Lexicon(Resource):
 
     @cached_property
     def entropies(self) -> FloatArray:
-        """(source vocabulary,) entropy in bits of t(.|source word).
-
-        Renormalised over the stored entries.
-
-        NaN for words without entries (`<unk>`, `</s>`).
+        """(source vocabulary,) entropy in bits of t(.|source word). Renormalised over the stored entries. NaN
+        for words without entries (`<unk>`, `</s>`).
         """
         result = np.empty(len(self.source))
         _entropies(self.offsets, readable(self.values), result)
         return result
 
     def score(self, source: Tokens, target: Tokens) -> WordScores:
-        """Scores of each target token given its source sentence; cases are folded.
-
-        Brown et al. 1993, equation 15.
+        """Scores of each target token given its source sentence; cases are folded. Brown et al. 1993,
+        equation 15.
         """
         given_words, words = source.lower().ids_in(self.source), target.lower().ids_in(self.target)
         probability, maximum = np.empty(len(words)), np.empty(len(words))

@@ -36,7 +36,6 @@ class MorphemesBuilder(Builder):
     seed: Seed = 0
 
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "Morphemes":
-        """Raises InputError if the package is absent, or no word has a letter."""
         progress(f"morphemes of the {self.side} side", 0, 1)
         words = frequent_words(corpus.side(self.side), self.types)
         counts = _trained(words, self.seed)
@@ -51,16 +50,13 @@ class MorphemesBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class Morphemes(Resource):
-    """A morpheme lexicon with counts; the most probable segmentation of a word by it.
-
-    All is lower-cased.
-
+    """A morpheme lexicon with counts; the most probable segmentation of a word by it. All is lower-cased.
     Creutz and Lagus 2005 (Morfessor Baseline), trained on word types. Words without a letter stay whole.
     Training needs the package `morfessor`; segmenting does not.
 
     morphemes  the lexicon
     counts     (morphemes,) how often each occurs in the words that it was learned from
-    words      number of these words
+    words      number of words that it was learned from
 
     >>> model = Morphemes(("casa", "s"), np.array([3, 2]), 3, settings={}, corpus_fingerprint="")
     >>> model.segment("casas"), model.segment("1990")
@@ -90,9 +86,8 @@ class Morphemes(Resource):
         return dict(zip(self.morphemes, costs.tolist(), strict=True)), total
 
     def segment(self, word: str) -> tuple[str, ...]:
-        """The morphemes of a lower-cased word.
-
-        Letters that no morpheme of the lexicon fits stand alone.
+        """The morphemes of a lower-cased word. A letter that no morpheme of the lexicon fits is a
+        morpheme.
         """
         if not any(letter.isalpha() for letter in word):
             return (word,)
@@ -126,10 +121,7 @@ class Morphemes(Resource):
 
 
 def frequent_words(tokens: Tokens, limit: int) -> list[str]:
-    """The `most` frequent lower-cased words that have a letter.
-
-    Of equally frequent ones the first.
-    """
+    """The `most` frequent lower-cased words that have a letter. Of equally frequent ones the first."""
     lowered = tokens.lower()
     counts = np.bincount(lowered.ids, minlength=len(lowered.types))
     order = np.argsort(-counts, kind="stable").tolist()

@@ -23,10 +23,7 @@ QUEST_MINIMUM = 3
 
 
 def quartiles(counts: NDArray[np.integer[Any]]) -> tuple[int, int, int]:
-    """The three cut-offs between four equal parts of the sorted counts.
-
-    `sorted[floor(j (size - 1) / 4)]`.
-
+    """The three cut-offs between four equal parts of the sorted counts. `sorted[floor(j (size - 1) / 4)]`.
     Raises InputError if there are no counts.
 
     >>> quartiles(np.array([9, 1, 3, 5, 7]))
@@ -57,10 +54,7 @@ class NgramCountsBuilder(SideBuilder):
 
 @dataclass(frozen=True, eq=False)
 class NgramCounts(Resource):
-    """Occurrences of all n-grams to the order built.
-
-    N-grams stay within a sentence, without markers.
-
+    """Occurrences of all n-grams to the order built. N-grams stay within a sentence, without markers.
     `source_pos_ngrams` and `target_pos_ngrams` are of detailed tags (`xpos`), to DCU's order (Rubino et al.
     2012, section 3.2).
 
@@ -105,9 +99,8 @@ class NgramCounts(Resource):
         progress: Progress = silent,
         fingerprint: str | None = None,
     ) -> Self:
-        """From any text; `case` is `lower` (here and in what is looked up) or `true`.
-
-        Raises InputError for an order below 1 or an unknown case.
+        """From any text; `case` is `lower` (here and in what is looked up) or `true`. Raises InputError for
+        an order below 1 or an unknown case.
         """
         text = cased(tokens, case)
         vocabulary, ids = encode(text)
@@ -129,24 +122,20 @@ class NgramCounts(Resource):
 
     @property
     def order(self) -> int:
-        """The highest order counted."""
         return self.trie.order
 
     def counts(self, tokens: Tokens, order: int) -> tuple[NDArray[np.int64], Offsets]:
-        """Corpus counts of the n-grams of each text, in order of occurrence; the texts' offsets.
-
-        A text of m tokens has max(m - order + 1, 0) n-grams; one that the corpus lacks counts 0.
-
-        Raises InputError for an order that was not counted.
+        """Corpus counts of the n-grams of each text, in order of occurrence; the texts' offsets. A text of m
+        tokens has max(m - order + 1, 0) n-grams; one that the corpus lacks counts 0. Raises InputError for an
+        order that was not counted.
         """
         self._check(order)
         nodes, offsets = self._known_ids(tokens), np.asarray(tokens.offsets)
         return self._counts(self.trie.ending(nodes, offsets, order), offsets, order)
 
     def counts_by_order(self, tokens: Tokens, order: int) -> list[tuple[NDArray[np.int64], Offsets]]:
-        """`counts` of the orders 1 to `order`: at the price of the highest.
-
-        Raises InputError for an order that was not counted.
+        """`counts` of the orders 1 to `order`: at the price of the highest. Raises InputError for an order
+        that was not counted.
         """
         self._check(order)
         nodes = ids = self._known_ids(tokens)
@@ -170,23 +159,16 @@ class NgramCounts(Resource):
         return counts[there], np.concatenate(([0], np.cumsum(n_ngrams))).astype(np.int64)
 
     def types(self, order: int) -> NDArray[np.int32]:
-        """(distinct n-grams,) their counts.
-
-        Raises InputError for an order that was not counted.
-        """
+        """(distinct n-grams,) their counts. Raises InputError for an order that was not counted."""
         self._check(order)
         nodes = self.trie.nodes(order)
         counts: NDArray[np.int32] = unpacked(self.occurrences, nodes.start, nodes.stop)
         return counts[counts > 0] if order == 1 else counts  # order 1 lists the markers too
 
     def quartile_cutoffs(self, order: int, minimum: int = QUEST_MINIMUM) -> tuple[int, int, int]:
-        """Cut-offs between quarters of the counts of n-gram types: see `quartiles`.
-
-        Types seen at least `minimum` times.
-
-        The default is QuEst's rule; 1 takes all types.
-
-        Raises InputError for an order that was not counted, or where no type is that frequent.
+        """Cut-offs between quarters of the counts of n-gram types: see `quartiles`. Types seen at least
+        `minimum` times. The default is QuEst's rule; 1 takes all types. Raises InputError for an order that
+        was not counted, or where no type is that frequent.
         """
         if (order, minimum) not in self._cutoffs:
             counts = self.types(order)
@@ -194,11 +176,9 @@ class NgramCounts(Resource):
         return self._cutoffs[order, minimum]
 
     def has_types(self, order: int, minimum: int) -> bool:
-        """Whether any n-gram of that order occurs `minimum` times: whether there are cut-offs."""
         return (order, minimum) in self._cutoffs or bool((self.types(order) >= minimum).any())
 
     def total(self, order: int) -> int:
-        """Occurrences of all n-grams of that order."""
         return int(self.types(order).sum(dtype=np.int64))
 
     def _check(self, order: int) -> None:

@@ -14,8 +14,6 @@ from features.text.tokens import Tokens
 
 @dataclass(frozen=True, kw_only=True)
 class NumberLanguageModelBuilder(Builder):
-    """From one side of the corpus, lower-cased, every token with a digit replaced by `$number`."""
-
     side: Side
     order: Count
 
@@ -30,9 +28,8 @@ class NumberLanguageModelBuilder(Builder):
 
 
 class NumberLanguageModel(LanguageModel):
-    """A language model that reads each number as `$number`, in the corpus and in texts.
-
-    Source: Buck 2012 (UEdin at WMT12), section 4.1; order: section 3.3.
+    """A language model that reads each number as `$number`, in the corpus and in texts. Source: Buck 2012
+    (UEdin at WMT12), section 4.1; order: section 3.3.
     """
 
     parts: ClassVar[Parts] = {

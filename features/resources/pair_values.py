@@ -22,10 +22,9 @@ _SEARCH: Final = 8  # entries of a row that cost as much to spread as one to sea
 def pair_values(
     table: Table, width: int, left_ids: Ints, left_offsets: Longs, right: Ints, right_offsets: Longs
 ) -> Iterator[tuple[int, Longs, Singles]]:
-    """Blocks of texts: the first text, (n + 1,) offsets of its texts' cells, the cells.
-
-    Text k has a cell for each left word (rows of the table) and, within, each right word (columns, below
-    `width`), row by row; 0 where the table has no such pair. The texts that share a row read it together.
+    """Blocks of texts: the first text, (n + 1,) offsets of its texts' cells, the cells. Text k has a cell for
+    each left word (rows of the table) and, within, each right word (columns, below `width`), row by row; 0
+    where the table has no such pair. The texts that share a row read it together.
     """
     sizes = np.diff(left_offsets) * np.diff(right_offsets)
     for first, last in _blocks(sizes):

@@ -36,12 +36,9 @@ _LEAST = float(np.finfo(np.float32).smallest_subnormal)  # of a probability: its
 
 @dataclass(frozen=True, kw_only=True)
 class PhraseTableBuilder(Builder):
-    """Aligns the corpus, extracts, counts and scores phrase pairs.
-
-    Pairs seen fewer than `minimum` times are left out.
-
-    Memory grows with the tokens, the links and the pairs that are kept; the count's own is bounded. Links are
-    those of the words, whatever `units` phrases are made of.
+    """Aligns the corpus, extracts, counts and scores phrase pairs. Pairs seen fewer than `minimum` times are
+    left out. Memory grows with the tokens, the links and the pairs that are kept; the count's own is bounded.
+    Links are between words for all `units` of phrases.
     """
 
     aligner: Aligner
@@ -69,10 +66,7 @@ class PhraseTableBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class PhraseTable(Resource):
-    """Phrase pairs of up to `longest` words a side, consistent with the word alignment.
-
-    Koehn et al. 2003.
-
+    """Phrase pairs of up to `longest` words a side, consistent with the word alignment. Koehn et al. 2003.
     Source phrases are rows 0 .. n - 1, target phrases 0 .. m - 1, both by their 64-bit keys; the entries of
     row r are offsets[r] .. offsets[r + 1], by target phrase.
 
@@ -87,7 +81,7 @@ class PhraseTable(Resource):
 
     Words are lower-cased. Phrases can be of other `units` than words, with the links of the words (Mehdad et
     al. 2012, section 3.1): base forms by simplemma, stems (the first five letters), text with types of
-    entities in their place (there the labelled text is aligned anew), or, where no annotator of entities is
+    entities in their place (there the labelled text is aligned again), or, where no annotator of entities is
     at hand, with labels of names and numbers told by their form.
     """
 
@@ -163,12 +157,10 @@ class PhraseTable(Resource):
 
     @property
     def units(self) -> str:
-        """What phrases are made of."""
         return str(self.settings.get("units", "word"))
 
     @property
     def longest(self) -> int:
-        """Words of the longest phrases."""
         return int(self.settings["longest"])
 
     def check_arrays(self) -> None:
@@ -185,9 +177,8 @@ class PhraseTable(Resource):
             finite(name, getattr(self, name), *((_LEAST, 1) if name in names[:2] else ()))
 
     def phrases(self, tokens: Tokens, side: Literal["source", "target"]) -> Ints:
-        """(n_tokens, longest) the phrase that starts at each token with 1, 2, ... words.
-
-        -1 where the n-gram is no phrase of the table or passes the end of its text.
+        """(n_tokens, longest) the phrase that starts at each token with 1, 2, ... words. -1 where the n-gram
+        is no phrase of the table or passes the end of its text.
         """
         vocabulary = self.source_vocabulary if side == "source" else self.target_vocabulary
         known = self.source_keys if side == "source" else self.target_keys
@@ -196,7 +187,6 @@ class PhraseTable(Resource):
         return find(known, keys)
 
     def phrase(self, target: int) -> str:
-        """The words of a target phrase."""
         first, last = self.target_starts[target], self.target_starts[target + 1]
         return " ".join(self.target_vocabulary.word(word) for word in self.target_words[first:last])
 

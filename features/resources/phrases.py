@@ -42,26 +42,19 @@ class AlignedText:
     link_offsets: Longs
 
     def turned(self) -> "AlignedText":
-        """The same text, target side first."""
         return AlignedText(self.target, self.source, self.link_offsets)
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
 def extended(key: Any, word: Any) -> Any:
-    """The key of a phrase with one more word.
-
-    It has 64 bits, so that 10^8 phrases collide with p = 3e-4.
-    """
+    """The key of a phrase with one more word. It has 64 bits, so that 10^8 phrases collide with p = 3e-4."""
     mixed = (key ^ (np.uint64(word) + _U1)) * _MULTIPLIER
     return mixed ^ (mixed >> _U29)
 
 
 @numba.njit(cache=True, nogil=True)
 def phrase_keys(ids: Any, offsets: Any, longest: int, keys: Any) -> None:
-    """keys[token, n - 1]: the key of the n words from there.
-
-    0 past the end or with an unknown word.
-    """
+    """keys[token, n - 1]: the key of the n words from there. 0 past the end or with an unknown word."""
     for k in range(len(offsets) - 1):
         for first in range(offsets[k], offsets[k + 1]):
             key = _MULTIPLIER
@@ -73,7 +66,6 @@ def phrase_keys(ids: Any, offsets: Any, longest: int, keys: Any) -> None:
 
 
 def keys_of(ids: Ints, offsets: Longs, longest: int) -> Keys:
-    """(n_tokens, longest) phrase keys, see `phrase_keys`."""
     keys = np.zeros((len(ids), longest), np.uint64)
     phrase_keys(ids, offsets, longest, keys)
     return keys
@@ -153,9 +145,8 @@ def _count_partners(
 
 
 def extracted(text: AlignedText, longest: int, rows: tuple[int, int]) -> tuple[Keys, Ints]:
-    """Keys (n_tokens, longest) of source phrases in the sentences `rows`; target phrases.
-
-    The second array counts with how many target phrases each is extracted there; both are 0 for none.
+    """Keys (n_tokens, longest) of source phrases in the sentences `rows`; target phrases. The second array
+    counts with how many target phrases each is extracted there; both are 0 for none.
     """
     first, last = rows
     side, start, end = text.source, text.source.offsets[first], text.source.offsets[last]
@@ -200,9 +191,8 @@ def _deal(
 
 @dataclass(frozen=True, eq=False)
 class PhrasePairs:
-    """Occurrences of phrase pairs: first token and number of words on each side.
-
-    `shape` is the number of words of the source << 8 plus that of the target.
+    """Occurrences of phrase pairs: first token and number of words on each side. `shape` is the number of
+    words of the source << 8 plus that of the target.
     """
 
     source: Ints
@@ -218,11 +208,9 @@ def deal(
     text: AlignedText, longest: int, rows: tuple[int, int], bits: int, low: int, places: Longs,
     pairs: PhrasePairs,
 ) -> None:  # fmt: skip
-    """Adds the phrase pairs of the sentences `rows` to some of 2^bits partitions.
-
-    The partitions are low .. low + len(places) - 1.
-
-    The source phrase's key decides on the partition. `places` are the next free ones, and are moved on.
+    """Adds the phrase pairs of the sentences `rows` to some of 2^bits partitions. The partitions are low ..
+    low + len(places) - 1. The source phrase's key decides on the partition. `places` are the next free ones,
+    and are moved on.
     """
     source, target = text.source, text.target
     _deal(

@@ -50,8 +50,8 @@ class Predictions:
 class PredictorBuilder(Builder):
     """From a parallel corpus and its word alignment.
 
-    words       of either side that are told apart: the most frequent ones
-    minimum     occurrences of a word that is
+    words       vocabulary size of each side: the most frequent words
+    minimum     occurrences of a word in the vocabulary
     dimensions  of the vectors of words
     units       of the hidden layer
     """
@@ -89,14 +89,10 @@ class PredictorBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class Predictor(Resource):
-    """A network that predicts a target word from its neighbours and its source words.
-
-    It reads three words on either side of it, and from the source the word it is aligned with and two on
-    either side.
-
-    Words are lower-cased. A word that is aligned with none takes the place of its nearest neighbour's.
-
-    Source: Kim et al. 2017, section 3.1; the network is that of Devlin et al. 2014.
+    """A network that predicts a target word from its neighbours and its source words. It reads three words on
+    either side of it, and from the source the word it is aligned with and two on either side. Words are
+    lower-cased. A word that is aligned with none takes the place of its nearest neighbour's. Source: Kim et
+    al. 2017, section 3.1; the network is that of Devlin et al. 2014.
     """
 
     version: ClassVar[int] = 2
@@ -124,7 +120,6 @@ class Predictor(Resource):
             finite(name, array, -_LARGEST, _LARGEST)
 
     def predict(self, source: Tokens, target: Tokens, links: Links) -> Predictions:
-        """Predictions of each target token; `links` are the aligner's, `source-target`."""
         contexts = _contexts(source, target, links, self.source_words, self.target_words)
         words = target.lower().ids_in(self.target_words)
 
@@ -138,10 +133,9 @@ class Predictor(Resource):
         return Predictions(log, rank, margin, entropy, units)
 
     def evidence(self, target: Tokens, predicted: Predictions) -> NDArray[np.float32]:
-        """(n_target_tokens, h) each hidden unit's share of the word's logit: unit times weight.
-
-        With the bias of the word they sum up to its logit. Source: Kim et al. 2017, section 3.1 (there: the
-        feature vectors of quality estimation).
+        """(n_target_tokens, h) each hidden unit's share of the word's logit: unit times weight. With the bias
+        of the word they sum up to its logit. Source: Kim et al. 2017, section 3.1 (there: the feature vectors
+        of quality estimation).
         """
         weights = self.network.output[target.lower().ids_in(self.target_words)]
         return np.asarray(predicted.units * weights, np.float32)

@@ -52,11 +52,10 @@ class QuartileNgramsBuilder(Builder):
 
 
 class QuartileNgrams(NgramCounts):
-    """N-gram counts of a quarter of `sample` pairs spread evenly over the corpus.
-
-    SDL Language Weaver (WMT12, LF6-LF9) takes the quarters of a development set by the BLEU of their
-    translation system. Without a system, pairs are ranked by how literally they translate: the mean over
-    target words of log10 max t(target word | source word), IBM Model 1. Equal pairs keep their order.
+    """N-gram counts of a quarter of `sample` pairs spread evenly over the corpus. SDL Language Weaver (WMT12,
+    LF6-LF9) takes the quarters of a development set by the BLEU of their translation system. Without a
+    system, pairs are ranked by how literally they translate: the mean over target words of log10 max t(target
+    word | source word), IBM Model 1. Equal pairs keep their order.
     """
 
     parts: ClassVar[Parts] = {

@@ -1,4 +1,4 @@
-"""StopWords: the words that a language's sentences share, whatever they are about."""
+"""StopWords: the words that sentences of a language share."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,10 +16,7 @@ from features.text.corpus import ParallelCorpus, Side
 
 @dataclass(frozen=True, kw_only=True)
 class StopWordsBuilder(Builder):
-    """The `most` frequent words of letters of one side, lower-cased.
-
-    Of equally frequent ones, the first.
-    """
+    """The `most` frequent words of letters of one side, lower-cased. Of equally frequent ones, the first."""
 
     side: Side
     most: Count = 150
@@ -44,9 +41,8 @@ class StopWordsBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class StopWords(Resource):
-    """The most frequent words of a side, or those of a list.
-
-    The list is named by `read` of an experiment's `resources`.
+    """The most frequent words of a side, or those of a list. The list is named by `read` of an experiment's
+    `resources`.
 
     words  lower-cased, ascending
 

@@ -25,9 +25,8 @@ _SEPARATOR = "|||"  # between the two words of a unit; no tokenizer leaves it in
 
 
 def units(source: Tokens, target: Tokens, links: Links) -> Tokens:
-    """Every target word as `word|||source word`, lower-cased, in target order.
-
-    Of several links the first counts; an unaligned word is `word|||<null>`.
+    """Every target word as `word|||source word`, lower-cased, in target order. Of several links the first
+    counts; an unaligned word is `word|||<null>`.
 
     >>> source, target = Tokens.from_lists([["The", "house"]]), Tokens.from_lists([["La", "casa", "."]])
     >>> units(source, target, Links.from_pharaoh(["0-0 1-1"])).types
@@ -117,12 +116,9 @@ class TupleLMBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class TupleLM(Resource):
-    """Modified Kneser-Ney model of the bilingual units of `units`.
-
-    The n-gram translation model of Mariño et al. 2006, section 2, with one target word per unit.
-
-    The links of the corpus, and of what is scored, are those of every target word and its most probable
-    source word.
+    """Modified Kneser-Ney model of the bilingual units of `units`. The n-gram translation model of Mariño et
+    al. 2006, section 2, with one target word per unit. The links of the corpus, and of what is scored, are
+    those of every target word and its most probable source word.
     """
 
     parts: ClassVar[Parts] = {"tuple_lm": {"order": 3}}
@@ -144,9 +140,8 @@ class TupleLM(Resource):
         provenance: Mapping[str, Any] | None = None,
         progress: Progress = silent,
     ) -> Self:
-        """From links made elsewhere (`Links.read`); `provenance` joins the settings.
-
-        Raises InputError if the links are of another number of pairs, or point outside a sentence.
+        """From links made elsewhere (`Links.read`); `provenance` joins the settings. Raises InputError if the
+        links are of another number of pairs, or point outside a sentence.
         """
         if len(links) != len(corpus):
             raise InputError(f"expected links of {len(corpus)} sentence pairs, but found {len(links)}")
@@ -166,9 +161,8 @@ class TupleLM(Resource):
         return cls(model, settings=settings, corpus_fingerprint=corpus.fingerprint)
 
     def score(self, source: Tokens, target: Tokens, links: Links) -> LMScores:
-        """Scores of each target word and `</s>`; `links` are `Aligner.align(..., "source-target")`.
-
-        Raises InputError if links point outside their segment.
+        """Scores of each target word and `</s>`; `links` are `Aligner.align(..., "source-target")`. Raises
+        InputError if links point outside their segment.
         """
         links.check(source.lengths, target.lengths)
         if len(links) != len(target):

@@ -97,12 +97,9 @@ class WordLexiconBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class WordLexicon(Resource):
-    """Discriminative word lexicon: one logistic regression per target word.
-
-    Its input is the bag of source words.
-
-    Words are lower-cased, tokens with digits are one word. The target words that matter are the `words`
-    most frequent that occur in at least `minimum` segments; source words are those in
+    """Discriminative word lexicon: one logistic regression per target word. Its input is the bag of source
+    words. Words are lower-cased, tokens with digits are one word. The target words that matter are the
+    `words` most frequent that occur in at least `minimum` segments; source words are those in
     `source_minimum` segments or more.
 
     offsets, columns, values  source words of each target word, ascending, and their weights

@@ -1,4 +1,4 @@
-"""WordVectors: vectors and classes of frequent words, from the words beside them."""
+"""WordVectors: vectors and classes of frequent words, from their neighbours."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -25,7 +25,7 @@ _SMOOTHING = 0.75  # of context frequencies (Levy et al. 2015, section 3.1)
 
 @dataclass(frozen=True, kw_only=True)
 class WordVectorsBuilder(Builder):
-    """From bigram counts: the most frequent `words`, beside the most frequent `contexts`."""
+    """From bigram counts: of the `words` most frequent words next to the `contexts` most frequent ones."""
 
     ngrams: NgramCounts
     words: Count = 40_000
@@ -50,12 +50,9 @@ class WordVectorsBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class WordVectors(Resource):
-    """Truncated SVD of the positive pointwise mutual information of words and contexts.
-
-    The contexts of a word are its two neighbours.
-
-    Row i belongs to word i of `vocabulary`, by falling frequency; words beyond, and those never seen beside
-    a frequent one, are 0.
+    """Truncated SVD of the positive pointwise mutual information of words and contexts. The contexts of a
+    word are its two neighbours. Row i belongs to word i of `vocabulary`, by falling frequency; words beyond,
+    and those never seen next to a frequent one, are 0.
 
     vectors  (words, dimensions) of length 1, or 0
     classes  (words,) from 1: k-means of the vectors; 0 where the vector is 0

@@ -14,9 +14,8 @@ Array = NDArray[Any]
 
 
 class State(NamedTuple):
-    """All p parameters in a row, their gradients, and the moments of these: (p,) each.
-
-    The first `decaying` of them decay.
+    """All p parameters in a row, their gradients, and their moments: (p,) each. The first `decaying` of them
+    decay.
     """
 
     values: Array
@@ -27,9 +26,8 @@ class State(NamedTuple):
 
 
 def initial_state(parameters: Sequence[Array], decaying: int = 0) -> tuple[State, list[Array], list[Array]]:
-    """The state before the first step, and views into it shaped like the parameters.
-
-    The views are values and gradients.
+    """The state before the first step, and views into it shaped like the parameters. The views are values and
+    gradients.
 
     >>> state, (matrix, bias), _ = initial_state([np.ones((2, 2)), np.zeros(1)])
     >>> matrix[0, 1] = 7

@@ -24,7 +24,6 @@ class Probabilities:
 
     @cached_property
     def rising(self) -> Floats:
-        """Probabilities of each text in rising order."""
         return ascending(self.values, self.offsets)
 
     @cached_property
@@ -50,10 +49,7 @@ class Probabilities:
 
 @dataclass(frozen=True)
 class Aggregate:
-    """One number of a segment that has tokens.
-
-    `compute` gives (n,) of n segments, anything of the others.
-    """
+    """One number of a segment that has tokens. `compute` gives (n,) of n segments, anything of the others."""
 
     name: str
     description: str

@@ -44,9 +44,8 @@ class SyntheticExamples:
 
 @dataclass(frozen=True, eq=False)
 class Beginnings:
-    """Networks of some columns; their one outcome is the standardised rate of BAD tokens.
-
-    Tokens are words and gaps.
+    """Networks of some columns; their one outcome is the standardised rate of BAD tokens. Tokens are words
+    and gaps.
     """
 
     columns: tuple[str, ...]
@@ -54,7 +53,6 @@ class Beginnings:
 
     @classmethod
     def fit(cls, examples: SyntheticExamples, *, networks: int, seed: int) -> "Beginnings":
-        """Texts without tokens are passed over."""
         vectors = np.empty((len(examples.columns), 0), np.float32)
         inputs = standardised_inputs(examples.columns, vectors, *moments(examples.columns))
         texts, full = full_texts(inputs, examples.offsets)
@@ -92,7 +90,6 @@ class Beginnings:
         }
 
     def save(self, path: Path) -> None:
-        """Writes into the new directory `path`."""
         path.mkdir()
         for i, network in enumerate(self.networks):
             save_network(network, path / f"network{i}")

@@ -48,10 +48,7 @@ def fit_trees(
 
 
 def load_trees(text: str) -> TreeWalks:
-    """From LightGBM's text.
-
-    Raises InputError if it is none of `fit_trees`.
-    """
+    """From LightGBM's text. Raises InputError if it is none of `fit_trees`."""
     try:
         return TreeWalks.from_text(text)
     except (Damaged, KeyError, ValueError, IndexError) as error:
@@ -60,5 +57,4 @@ def load_trees(text: str) -> TreeWalks:
 
 
 def tree_probability(trees: TreeWalks, features: Matrix) -> Floats:
-    """(n,) P(BAD)."""
     return np.asarray(expit(trees.sums(features)), np.float64)

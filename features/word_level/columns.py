@@ -51,7 +51,6 @@ def values_at(values: NDArray[Any], index: Longs) -> Floats:
 
 
 def matrix(columns: Columns, size: int) -> NDArray[np.float32]:
-    """(size, k) the columns side by side."""
     result = np.empty((size, len(columns)), np.float32)
     for k, column in enumerate(columns.values()):
         result[:, k] = column
@@ -59,9 +58,8 @@ def matrix(columns: Columns, size: int) -> NDArray[np.float32]:
 
 
 def columns_in(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    """The places of the columns `wanted` among `names`.
-
-    Raises InputError for one that is not there: a model asks for it that was not made so.
+    """The places of the columns `wanted` among `names`. Raises InputError for one that is not there: a model
+    asks for it that was not made so.
 
     >>> columns_in(("lm", "place"), ("place",))
     [1]
@@ -73,7 +71,6 @@ def columns_in(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
 
 
 def same_width(built: int, expected: int) -> None:
-    """Raises InputError unless a model takes as many columns as are made."""
     if built != expected:
         raise InputError(
             f"a model of words is damaged: it takes {expected} columns, but there are {built}", remedy=REBUILD

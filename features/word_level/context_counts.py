@@ -48,10 +48,8 @@ class ContextCounts:
         return cls(distinct, times, highest, events, occurrences)
 
     def columns(self, contexts: Keys, words: Keys, part: Parts | None = None) -> Floats:
-        """(n, 3) scores of words in contexts.
-
-        log of 1 + times the context was seen; share of the word in it; share of the best word less
-        that.
+        """(n, 3) scores of words in contexts. log of 1 + times the context was seen; share of the word in it;
+        share of the best word less that.
 
         part  (n,) of tokens of the training segments, whose own part counts for nothing
         """
@@ -68,7 +66,6 @@ class ContextCounts:
         )
 
     def learned(self) -> "ContextCounts":
-        """Without the counts outside of parts."""
         whole = (
             np.ascontiguousarray(counts[:, :1]) for counts in (self.times, self.highest, self.occurrences)
         )
@@ -76,14 +73,12 @@ class ContextCounts:
         return ContextCounts(self.contexts, times, highest, self.events, occurrences)
 
     def save(self, path: Path) -> None:
-        """Writes into the new directory `path`."""
         path.mkdir()
         for name, array in vars(self.learned()).items():
             np.save(path / f"{name}.npy", array, allow_pickle=False)
 
     @classmethod
     def load(cls, path: Path) -> "ContextCounts":
-        """What `save` wrote. Raises Damaged if arrays do not fit each other."""
         names = ("contexts", "times", "most", "events", "seen")
         counts = cls(**{name: np.load(path / f"{name}.npy", allow_pickle=False) for name in names})
         typed("contexts", counts.contexts, np.uint64, None)

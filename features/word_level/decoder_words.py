@@ -23,10 +23,7 @@ GAP_COLUMNS = (
 def with_decoder(
     table: TokenTable, segments: Segments, decoder: DecoderTokens, means: SubwordMeans, *, is_training: bool
 ) -> TokenTable:
-    """The table with the decoder's columns.
-
-    `is_training`: `means` were learned from these segments.
-    """
+    """The table with the decoder's columns. `is_training`: `means` were learned from these segments."""
     words = decoder_columns(segments.target_tokens, decoder, means, is_training=is_training)
     return table.with_columns(words, table.beside_gaps({name: words[name] for name in GAP_COLUMNS}))
 
@@ -34,11 +31,8 @@ def with_decoder(
 def decoder_columns(
     tokens: Tokens, decoder: DecoderTokens, means: SubwordMeans, *, is_training: bool
 ) -> Columns:
-    """name -> (n_tokens,) decoder columns of the translations' tokens.
-
-    NaN if no subword begins in a token.
-
-    `is_training` says that `means` were learned from these very translations.
+    """name -> (n_tokens,) decoder columns of the translations' tokens. NaN if no subword begins in a token.
+    `is_training`: `means` were learned from the same translations.
     """
     index = decoder.token_index(tokens)
     residuals, seen = means.residuals(decoder, leave_one_out=is_training), means.log_counts(decoder)

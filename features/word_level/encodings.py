@@ -1,6 +1,6 @@
 """Target encodings: the share of BAD among the training tokens with the same key, smoothed.
 
-Of tokens with probabilities in the place of tags, each is as much of a BAD token as it probably is one.
+Tokens with probabilities instead of tags count by their probability of BAD.
 """
 
 from collections.abc import Mapping
@@ -49,7 +49,6 @@ def fit_encodings(keys: Mapping[str, Keys], bad: Bad) -> dict[str, Encoding]:
 
 
 def save_encodings(encodings: Mapping[str, Encoding], path: Path) -> None:
-    """Writes three files per encoding into the directory `path`."""
     for name, encoding in encodings.items():
         np.save(path / f"{name}.keys.npy", encoding.keys, allow_pickle=False)
         counts = np.vstack([encoding.occurrences, encoding.bad])
@@ -58,7 +57,6 @@ def save_encodings(encodings: Mapping[str, Encoding], path: Path) -> None:
 
 
 def load_encodings(path: Path) -> dict[str, Encoding]:
-    """What `save_encodings` wrote, by name. Raises Damaged if arrays do not fit each other."""
     encodings = {}
     for file in sorted(path.glob("*.keys.npy")):
         name = file.name.removesuffix(".keys.npy")
@@ -78,9 +76,8 @@ def encoded(encodings: Mapping[str, Encoding], keys: Mapping[str, Keys]) -> Floa
 
 
 def out_of_fold(keys: Mapping[str, Keys], bad: Bad, segment: Longs) -> Floats:
-    """(n, 2 k) columns of the training tokens, each by the other parts of the segments.
-
-    Parts are contiguous, so that a token's own document hardly speaks for it.
+    """(n, 2 k) columns of the training tokens, each by the other parts of the segments. Parts are contiguous,
+    so that few come from the token's own document.
     """
     n = int(segment[-1]) + 1 if len(segment) else 0
     part = segment * _FOLDS // max(n, 1)

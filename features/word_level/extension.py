@@ -28,7 +28,6 @@ class Extras:
     triples: bool = False
 
     def check(self) -> None:
-        """Raises InputError for an unknown text, or predictions without texts."""
         check_texts(self.texts)
         if self.predict and not self.texts:
             raise InputError(
@@ -38,8 +37,6 @@ class Extras:
 
 @dataclass(frozen=True, eq=False)
 class Extension:
-    """What was learned from texts, where any were asked for."""
-
     triples: bool
     text: TrainingText | None
     predictor: TextPredictor | None
@@ -69,7 +66,6 @@ class Extension:
         return table
 
     def save(self, path: Path) -> None:
-        """Writes into the existing directory `path`."""
         if self.text is not None:
             self.text.save(path)
         if self.predictor is not None:
@@ -77,5 +73,4 @@ class Extension:
 
     @classmethod
     def load(cls, extras: Extras, path: Path) -> "Extension":
-        """What `save` wrote. Raises Damaged if arrays do not fit each other."""
         return cls(extras.triples, TrainingText.load(path), TextPredictor.load(path))

@@ -20,9 +20,8 @@ _LEARNED = "learned from parallel text alone, no human label; NaN for an empty t
 
 @dataclass(frozen=True, eq=False)
 class JudgedWords(TokenResources, Extractor):
-    """16 aggregates of P(BAD) of the target words, and 16 of the gaps, by the first knowledge.
-
-    Nothing is learned from the labels of the task: the values are the same for every segment and fold.
+    """16 aggregates of P(BAD) of the target words, and 16 of the gaps, by the first knowledge. Nothing is
+    learned from the labels of the task: the values are the same for every segment and fold.
     """
 
     knowledge: Annotated[Sequence[Judgement], KNOWLEDGE]
@@ -46,7 +45,6 @@ class JudgedWords(TokenResources, Extractor):
         )
 
     def table(self, segments: Segments) -> TokenTable:
-        """What is judged of the segments' words and gaps."""
         return describe(segments, self, frozenset(), decoder=False)
 
     def extract(self, segments: Segments) -> FloatArray:

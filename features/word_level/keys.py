@@ -25,14 +25,11 @@ _SUFFIX = 3  # letters
 
 @dataclass(frozen=True, eq=False)
 class WordClasses:
-    """(n_tokens,) the class of every token of both sides."""
-
     source: NDArray[np.int32]
     target: NDArray[np.int32]
 
 
 def word_keys(segments: Segments, links: TokenLinks, classes: WordClasses) -> dict[str, Keys]:
-    """name -> (n_target_tokens,) keys: word, aligned source word, their neighbours."""
     target, source = segments.target_tokens, segments.source_tokens
     word, suffix, original = hashes(target), hashes(target, _SUFFIX), hashes(source)
     aligned = key_at(original, links.best)
@@ -61,7 +58,6 @@ def word_keys(segments: Segments, links: TokenLinks, classes: WordClasses) -> di
 
 
 def triple_keys(keys: Mapping[str, Keys], offsets: Longs) -> dict[str, Keys]:
-    """name -> (n_tokens,) keys of three words and more, of the `word_keys` of the same tokens."""
     return {
         "around": paired(keys["bigram"], keys["after"]),
         "two_before": paired(neighbour_keys(keys["before"], offsets, -1), keys["bigram"]),
@@ -73,7 +69,6 @@ def triple_keys(keys: Mapping[str, Keys], offsets: Longs) -> dict[str, Keys]:
 
 
 def neighbours(word: Keys, suffix: Keys, aligned: Keys, offsets: Longs) -> dict[str, Keys]:
-    """name -> (n_tokens,) keys of a word with its linked word, and with its neighbours."""
     before, after = neighbour_keys(word, offsets, -1), neighbour_keys(word, offsets, 1)
     return {
         "pair": paired(word, aligned),
@@ -86,7 +81,6 @@ def neighbours(word: Keys, suffix: Keys, aligned: Keys, offsets: Longs) -> dict[
 
 
 def gap_keys(segments: Segments, classes: WordClasses) -> dict[str, Keys]:
-    """name -> (n_gaps,) keys: the words on both sides."""
     offsets = segments.target_tokens.offsets
     left_values, right = gap_sides(hashes(segments.target_tokens), offsets, NOTHING)
     left_kind, right_kind = gap_sides(classes.target.astype(np.uint64), offsets, NOTHING)
@@ -119,7 +113,6 @@ def gap_sides(
 
 
 def paired(left_values: Keys, right: Keys) -> Keys:
-    """Keys of ordered pairs."""
     with np.errstate(over="ignore"):
         mixed = (left_values ^ (left_values >> np.uint64(31))) * _MULTIPLIER + right
     return np.asarray(mixed ^ (mixed >> np.uint64(29)), np.uint64)
@@ -152,9 +145,8 @@ def neighbour_keys(values: Keys, offsets: Longs, offset: int) -> Keys:
 
 
 def places(sorted_keys: Keys, wanted: Keys) -> tuple[Longs, NDArray[np.bool_]]:
-    """(n,) places of the wanted keys among the known, which ascend; whether they are there.
-
-    The place is 0 if a key is not there.
+    """(n,) places of the wanted keys among the known, which ascend; whether they are there. The place is 0 if
+    a key is not there.
 
     >>> [part.tolist() for part in places(np.array([3, 7], np.uint64), np.array([7, 5, 3], np.uint64))]
     [[1, 0, 0], [True, False, True]]

@@ -1,4 +1,4 @@
-"""Knowledge: what models of words can know beside the text, one kind of knowledge a file."""
+"""Knowledge: inputs of models of words in addition to the text."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -32,14 +32,12 @@ class DescribedSegments:
 
 
 class Knowledge:
-    """One kind of knowledge; subclasses are dataclasses of its settings and resources.
-
-    A field annotated with a Resource class is filled with the part of that name from the bundle.
+    """One kind of knowledge; subclasses are dataclasses of its settings and resources. A field annotated with
+    a Resource class is filled with the part of that name from the bundle.
     """
 
     @property
     def kind(self) -> str:
-        """Its name: that of its file."""
         return type(self).__module__.rpartition(".")[2]
 
     def requires(self) -> tuple[str, ...]:
@@ -47,7 +45,7 @@ class Knowledge:
         return ()
 
     def content_fingerprint(self) -> str:
-        """Identifies what it depends on beside settings and resources (files it reads itself)."""
+        """Fingerprint of the files that it reads itself."""
         return ""
 
     def identity(self) -> tuple[Hashable, ...]:
@@ -58,7 +56,7 @@ class Knowledge:
 
 
 class TokenKnowledge(Knowledge, ABC):
-    """Columns of words and gaps, beside those that every model of words sees."""
+    """Columns of words and gaps in addition to those of `describe`."""
 
     @abstractmethod
     def extended(self, table: TokenTable, described: DescribedSegments) -> TokenTable:
@@ -92,7 +90,7 @@ class LearnedKnowledge(TokenKnowledge):
 
 
 class Judgement(Knowledge, ABC):
-    """P(BAD) of words and gaps without any label of the task: it stands in the place of a model."""
+    """P(BAD) of words and gaps without labels of the task: it replaces a model."""
 
     @abstractmethod
     def judged(self, table: TokenTable) -> tuple[FloatArray, FloatArray]:
@@ -104,18 +102,16 @@ KNOWLEDGE: Final[Catalogue[Knowledge]] = Catalogue("features.knowledge", Knowled
 
 @dataclass(frozen=True, eq=False)
 class Knowing(TokenResources):
-    """Resources that words are looked up in, and kinds of knowledge beside them."""
+    """Resources for token tables, and kinds of knowledge."""
 
     knowledge: Annotated[Sequence[Knowledge], KNOWLEDGE] = ()
     _learned_knowledge: tuple[LearnedKnowledge, ...] = field(default=(), init=False, repr=False)
 
     @property
     def knows(self) -> frozenset[str]:
-        """The kinds of knowledge."""
         return frozenset(kind_of_knowledge.kind for kind_of_knowledge in self.knowledge)
 
     def described(self, segments: Segments, use: frozenset[str]) -> TokenTable:
-        """What the resources, and knowledge that is not learned, say of the tokens of a batch."""
         table = super().described(segments, use)
         described = DescribedSegments(segments, self.aligner)
         for kind_of_knowledge in sorted(self.knowledge, key=lambda kind_of_knowledge: kind_of_knowledge.kind):
@@ -179,9 +175,8 @@ def stem(name: str, knowledge: Sequence[Knowledge]) -> str:
 
 
 def judgements(settings: Mapping[str, Any]) -> Iterator[str]:
-    """The kinds of knowledge in settings that judge words without labels.
-
-    Raises InputError if another kind stands beside one.
+    """The kinds of knowledge in settings that judge words without labels. Raises InputError if one is
+    combined with another kind.
     """
     listed = settings.get("knowledge", ())
     kinds = [entry.get("kind") if isinstance(entry, Mapping) else entry for entry in listed]
@@ -189,7 +184,7 @@ def judgements(settings: Mapping[str, Any]) -> Iterator[str]:
         if kind in KNOWLEDGE.names and issubclass(KNOWLEDGE.get(kind), Judgement):
             if len(kinds) > 1:
                 raise InputError(
-                    f"`{kind}` judges words without labels: it cannot stand beside other knowledge, "
+                    f"`{kind}` judges words without labels: it cannot be combined with other knowledge, "
                     f"but got {', '.join(map(str, kinds))}",
                     location="knowledge",
                     remedy="`pretrained` gives its log-odds to a model that learns from labels",
@@ -198,7 +193,6 @@ def judgements(settings: Mapping[str, Any]) -> Iterator[str]:
 
 
 def refuse_judgements(family: str, settings: Mapping[str, Any]) -> None:
-    """Raises InputError for knowledge that replaces a model, in a family that learns one."""
     for kind in judgements(settings):
         known = (name for name in KNOWLEDGE.names if not issubclass(KNOWLEDGE.get(name), Judgement))
         raise InputError(

@@ -24,7 +24,7 @@ class TokenLabels:
     """What is BAD in n texts.
 
     words  (n_tokens,)
-    gaps   (n_tokens + n,) gap k of a text stands before its token k, the last after its last token
+    gaps   (n_tokens + n,) gap k of a text is before its token k, the last after its last token
     """
 
     words: Flags
@@ -45,9 +45,8 @@ def gap_offsets(offsets: Longs) -> Longs:
 
 
 def error_rate(labels: TokenLabels | TokenProbabilities, offsets: Longs) -> FloatArray:
-    """(n,) BAD words and gaps per word: near HTER without shifts.
-
-    With probabilities, as many as are expected. NaN for a text without words.
+    """(n,) BAD words and gaps per word: near HTER without shifts. With probabilities, as many as are
+    expected. NaN for a text without words.
 
     >>> labels = TokenLabels(np.array([True, False]), np.array([False, False, True, True]))
     >>> error_rate(labels, np.array([0, 2, 2]))
@@ -65,9 +64,7 @@ def common_ids(left_ids: Tokens, right: Tokens) -> tuple[NDArray[np.int32], NDAr
 
 
 def post_edit_labels(target: Tokens, post_edit: Tokens) -> TokenLabels:
-    """BAD words were replaced or deleted, BAD gaps had words inserted.
-
-    In a cheapest edit (no shifts).
+    """BAD words were replaced or deleted, BAD gaps had words inserted. In a cheapest edit (no shifts).
 
     >>> one = Tokens.from_lists([["a", "x", "c"]]), Tokens.from_lists([["a", "b", "c", "d"]])
     >>> labels = post_edit_labels(*one)
@@ -82,9 +79,7 @@ def post_edit_labels(target: Tokens, post_edit: Tokens) -> TokenLabels:
 
 
 def inserted_per_gap(target: Tokens, post_edit: Tokens) -> float:
-    """Mean number of post-edit words inserted in a BAD gap (`post_edit_labels`).
-
-    1.0 if no gap is BAD.
+    """Mean number of post-edit words inserted in a BAD gap (`post_edit_labels`). 1.0 if no gap is BAD.
 
     >>> inserted_per_gap(Tokens.from_lists([["a"], ["b"]]), Tokens.from_lists([["a", "x", "y"], ["z", "b"]]))
     1.5
@@ -96,9 +91,8 @@ def inserted_per_gap(target: Tokens, post_edit: Tokens) -> float:
 
 
 def tag_labels(tags: Sequence[str], target: Tokens) -> TokenLabels:
-    """From `OK` / `BAD` for gap, word, gap, ..., word, gap: 2 n + 1 tags for n tokens (MLQE-PE).
-
-    Raises InputError, with the number of the segment, for another number of tags or other tags.
+    """From `OK` / `BAD` for gap, word, gap, ..., word, gap: 2 n + 1 tags for n tokens (MLQE-PE). Raises
+    InputError, with the number of the segment, for another number of tags or other tags.
     """
     words, gaps = [], []
     for i, (line, length) in enumerate(zip(tags, target.lengths.tolist(), strict=True), start=1):
@@ -120,9 +114,8 @@ def tag_labels(tags: Sequence[str], target: Tokens) -> TokenLabels:
 
 
 def learned_labels(labels: Mapping[str, Any], target: Tokens) -> TokenLabels | TokenProbabilities:
-    """Labels for learning: `word_probabilities` of words and gaps, else their tags.
-
-    A model may have given the probabilities.
+    """Labels for learning: `word_probabilities` of words and gaps, else their tags. A model may have given
+    the probabilities.
     """
     if PROBABILITIES in labels:
         return tag_probabilities(labels[PROBABILITIES], target)
@@ -130,9 +123,8 @@ def learned_labels(labels: Mapping[str, Any], target: Tokens) -> TokenLabels | T
 
 
 def tag_probabilities(lines: Sequence[str], target: Tokens) -> TokenProbabilities:
-    """From P(BAD) of gap, word, gap, ..., word, gap: 2 n + 1 numbers for n tokens.
-
-    Raises InputError, with the number of the segment, for another number of them, or what is no probability.
+    """From P(BAD) of gap, word, gap, ..., word, gap: 2 n + 1 numbers for n tokens. Raises InputError, with
+    the number of the segment, for another number of them, or what is no probability.
 
     >>> one = tag_probabilities(["0.1 0.7 0.25"], Tokens.from_lists([["a"]]))
     >>> one.words.tolist(), one.gaps.tolist()

@@ -13,7 +13,6 @@ from features.word_level.links import TokenLinks
 def language_columns(
     tokens: Tokens, forward: LanguageModel, backward: LanguageModel | None, counts: NgramCounts
 ) -> Columns:
-    """Probabilities, matched orders and frequencies of one side's tokens and neighbours."""
     scores = forward.score(tokens)
     log10, matched = scores.token_log10, scores.token_matched.astype(np.float64)
     frequency = np.log10(1.0 + counts.counts(tokens, 1)[0])
@@ -48,7 +47,6 @@ def _backward(tokens: Tokens, model: LanguageModel, forward: Floats) -> Columns:
 def source_columns(
     segments: Segments, links: TokenLinks, model: LanguageModel, counts: NgramCounts
 ) -> Columns:
-    """`language_columns` of each target token's aligned source word; NaN without one."""
     tokens = segments.source_tokens
     columns = language_columns(tokens, model, None, counts)
     mean = segment_mean(model.score(tokens).token_log10, tokens.offsets)

@@ -34,9 +34,8 @@ class TokenLinks:
 
 
 def given_links(segments: Segments) -> TokenLinks:
-    """From the column `alignment`.
-
-    Raises InputError for what is no Pharaoh line or points outside its segment.
+    """From the column `alignment`. Raises InputError for what is no Pharaoh line or points outside its
+    segment.
     """
     links = Links.from_pharaoh(segments.require("alignment"), "alignment")
     links.check(segments.source_tokens.lengths, segments.target_tokens.lengths, "alignment")
@@ -46,7 +45,6 @@ def given_links(segments: Segments) -> TokenLinks:
 
 
 def aligned_links(segments: Segments, aligner: Aligner) -> TokenLinks:
-    """From the aligner, grow-diag-final-and."""
     pieces = [
         _aligned(segments.take(np.arange(first, min(first + _BATCH, len(segments)))), aligner)
         for first in range(0, max(len(segments), 1), _BATCH)
@@ -107,7 +105,6 @@ def _token_links(segments: Segments, links: Links, best: Longs | None, posterior
 
 
 def link_columns(links: TokenLinks, segments: Segments) -> Columns:
-    """Shape of the alignment at every target token."""
     source, target = segments.source_tokens.offsets, segments.target_tokens.offsets
     there = values_at(places(source), links.best)
     position = spread_share(target)

@@ -18,9 +18,8 @@ _Key = tuple[str, ...]
 
 @dataclass(eq=False)
 class TokenMemory:
-    """Tables by the text they are computed from; forgets everything when it is full.
-
-    Of several threads one computes, and the others wait for what it finds.
+    """Tables by the text they are computed from; forgets everything when it is full. Of several threads one
+    computes, and the others wait for what it finds.
     """
 
     _tables: list[TokenTable] = field(default_factory=list)
@@ -31,7 +30,6 @@ class TokenMemory:
     def table(
         self, segments: Segments, use: frozenset[str], compute: Callable[[Segments], TokenTable]
     ) -> TokenTable:
-        """`compute(segments)`, of which only segments not seen before are computed."""
         keys = _keys(segments, use)
         with self._lock:
             missing = [i for i, key in enumerate(keys) if key not in self._places]
@@ -68,7 +66,6 @@ class TokenMemory:
             self._tokens += size
 
     def forget(self) -> None:
-        """Forgets everything; nothing while another thread computes, whose tables are wanted."""
         if self._lock.acquire(blocking=False):
             try:
                 self._clear()
@@ -86,16 +83,14 @@ _memories_lock = Lock()
 
 
 def remembered(resources: TokenResources, segments: Segments, use: frozenset[str]) -> TokenTable:
-    """`resources.described(segments, use)`; only segments new to the resources are computed.
-
-    All families that describe words by the same method, with the very same resources in memory, share what
-    they find; it is forgotten with the first of these resources that is.
+    """`resources.described(segments, use)`; only segments new to the resources are computed. All families
+    that describe words by the same method, with the very same resources in memory, share what they find;
+    tables are freed with the first of the resources.
     """
     return _memory_of(resources).table(segments, use, lambda new: resources.described(new, use))
 
 
 def forget() -> None:
-    """Forgets all tables, for who is done with these segments: scoring sees others next."""
     with _memories_lock:
         known = list(_memories.values())
     for memory in known:

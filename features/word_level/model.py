@@ -43,15 +43,13 @@ class Inputs:
 
     @property
     def width(self) -> int:
-        """Width of columns, encodings and vectors."""
         return int(self.columns.shape[1]) + 2 * len(self.keys) + int(self.vectors.shape[1])
 
 
 @dataclass(frozen=True, eq=False)
 class TokenModel:
-    """Mean of boosted trees and small networks, or trees alone if there are none.
-
-    `trees` is LightGBM's text, so that a copy scores alike.
+    """Mean of boosted trees and small networks, or trees alone if there are none. `trees` is LightGBM's text,
+    so that a copy scores alike.
     """
 
     encodings: Mapping[str, Encoding]
@@ -71,11 +69,9 @@ class TokenModel:
         rate: float = 0.06,
         networks: int = 2,
     ) -> "TokenModel":
-        """Fits the model to (n_tokens,) `bad`: whether tokens are BAD, or how probably.
-
-        `segment` is the segment of each token, ascending; `leaves` and `rate` are those of the trees.
-
-        Trees and networks learn side by side.
+        """Fits the model to (n_tokens,) `bad`: whether tokens are BAD, or how probably. `segment` is the
+        segment of each token, ascending; `leaves` and `rate` are those of the trees. Trees and networks learn
+        side by side.
         """
         encodings = out_of_fold(inputs.keys, bad, segment).astype(np.float32)
         features = np.hstack([inputs.columns, encodings])
@@ -90,7 +86,6 @@ class TokenModel:
         return cls(fit_encodings(inputs.keys, bad), trees, tuple(rest))
 
     def probability(self, inputs: Inputs) -> Floats:
-        """(n,) P(BAD)."""
         encodings = encoded(self.encodings, inputs.keys).astype(np.float32)
         features = np.hstack([inputs.columns, encodings])
         same_width(features.shape[1], self._walks.width)
@@ -111,7 +106,6 @@ class TokenModel:
         return {"encodings": self.encodings, "trees": self.trees, "networks": self.networks}
 
     def save(self, path: Path) -> None:
-        """Writes into the new directory `path`."""
         path.mkdir()
         (path / "trees.txt").write_text(self.trees, "utf-8", newline="")
         for i, network in enumerate(self.networks):
@@ -122,7 +116,6 @@ class TokenModel:
 
     @classmethod
     def load(cls, path: Path) -> "TokenModel":
-        """What `save` wrote. Raises Damaged if arrays do not fit each other, or trees are none."""
         networks = tuple(
             Network(**{f.stem: np.load(f, allow_pickle=False) for f in folder.glob("*.npy")})
             for folder in sorted(path.glob("network*"))

@@ -28,9 +28,8 @@ _DECAY = 1e-4
 
 
 class Layers(NamedTuple):
-    """Parameters or gradients of hidden units and output.
-
-    Weights (k, h) and bias (h,) of units; output (h,), output_bias (1,).
+    """Parameters or gradients of hidden units and output. Weights (k, h) and bias (h,) of units; output (h,),
+    output_bias (1,).
     """
 
     weights: Matrix
@@ -41,9 +40,8 @@ class Layers(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """ReLU units over standardised columns, and a logistic output.
-
-    Columns are standardised by `mean` and `deviation`; undefined ones are 0 then.
+    """ReLU units over standardised columns, and a logistic output. Columns are standardised by `mean` and
+    `deviation`; undefined ones are 0 then.
     """
 
     mean: Matrix
@@ -54,7 +52,6 @@ class Network:
     output_bias: Matrix
 
     def check_arrays(self) -> None:
-        """Raises Damaged if the arrays do not fit each other."""
         inputs, hidden = (self.weights.shape * 2)[:2]
         typed("weights", self.weights, np.float32, inputs, hidden)
         typed("mean", self.mean, np.float32, None)
@@ -65,7 +62,6 @@ class Network:
 
     @classmethod
     def fit(cls, columns: Matrix, vectors: Matrix, bad: Bad, seed: int) -> "Network":
-        """Adam on the cross-entropy, the rate falling to 0."""
         mean, deviation = moments(columns)
         inputs = standardised_inputs(columns, vectors, mean, deviation)
         with threadpool_limits(1, "blas"):  # batches are small: threads would only wait for each other

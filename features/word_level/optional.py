@@ -13,12 +13,10 @@ _FILE: Final = "used.json"
 
 
 def save_used(used: Set[str], path: Path) -> None:
-    """Writes into the existing directory `path`."""
     (path / _FILE).write_text(json.dumps(sorted(used)), "utf-8")
 
 
 def load_used(path: Path) -> frozenset[str]:
-    """What `save_used` wrote. Raises Damaged for columns that are not read."""
     used = json.loads((path / _FILE).read_text("utf-8"))
     if not isinstance(used, list) or any(name not in OPTIONAL for name in used):
         raise Damaged(f"{_FILE} names columns that are not read; known: {', '.join(OPTIONAL)}")

@@ -24,7 +24,7 @@ def phrase_columns(segments: Segments, table: PhraseTable) -> Columns:
     forward      highest log p(target phrase | source phrase) among them; NaN if there is none
     backward     highest log p(source phrase | target phrase)
     weight       highest log lexical weight per word, of the target given the source
-    monolingual  words of the longest phrase of the table that covers it, whatever its translations
+    monolingual  words of the longest phrase of the table that covers it, with any translation
     """
     source, target = segments.source_tokens, segments.target_tokens
     values = np.zeros((len(target.ids), len(_NAMES)))

@@ -33,14 +33,12 @@ class Places:
         return len(self.offsets) - 1
 
     def rows(self) -> list[FloatArray]:
-        """The probabilities of every segment."""
         return np.split(self.bad, self.offsets[1:-1]) if len(self) else []
 
 
 def gathered(n: int, pieces: Sequence[tuple[NDArray[np.int64], Places]]) -> list[FloatArray | None]:
-    """(n,) probabilities of each of n segments, from pieces with some of them.
-
-    None: no piece has the segment.
+    """(n,) probabilities of each of n segments, from pieces with some of them. None: no piece has the
+    segment.
 
     >>> one = Places(np.array([0.1, 0.2, 0.3]), np.array([0, 1, 3]))
     >>> gathered(3, [(np.array([2, 0]), one)])
@@ -63,7 +61,6 @@ class WordLevelExtractor(FittedExtractor):
 
     @property
     def knows(self) -> frozenset[str]:
-        """The kinds of knowledge that it has beside the text."""
         return frozenset()
 
     @abstractmethod
@@ -74,9 +71,8 @@ class WordLevelExtractor(FittedExtractor):
     def bad_places(
         self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]
     ) -> Mapping[Kind, Flags]:
-        """Which places are BAD by the labels that it learns from, fitted or not.
-
-        Raises InputError for labels that do not fit the segments.
+        """Which places are BAD by the labels that it learns from, fitted or not. Raises InputError for labels
+        that do not fit the segments.
         """
 
     @abstractmethod
@@ -88,9 +84,8 @@ class WordLevelExtractor(FittedExtractor):
 
 
 def judges(extractors: Sequence[Extractor]) -> dict[Kind, int]:
-    """Kind of places -> which of the extractors judges it.
-
-    Of several, the first that no other one sees more than.
+    """Kind of places -> which of the extractors judges it. Of several, the first that no other one sees more
+    than.
     """
     result: dict[Kind, int] = {}
     for kind in PLACES:

@@ -26,12 +26,11 @@ class Texts:
     offsets: Longs
 
     def take(self, rows: Longs) -> "Texts":
-        """The texts asked for."""
         offsets, tokens = self.places(rows)
         return Texts(self.inputs[tokens], offsets)
 
     def places(self, rows: Longs) -> tuple[Longs, Longs]:
-        """Offsets of the texts asked for, if they stood alone, and which tokens they have here."""
+        """Offsets of the requested texts on their own, and the numbers of their tokens here."""
         return rows_of(self.offsets, rows)
 
 
@@ -52,19 +51,15 @@ class _Pass:
 
 @dataclass(frozen=True, eq=False)
 class PoolingNetwork:
-    """ReLU units of tokens, pooled per text; then ReLU units of the text; linear outcomes.
-
-    Pooling is by mean, and by attention (softmax over the text). Beside them, the units of tokens learn
-    to tell BAD from OK (logistic).
-
-    Source: attention as in Bahdanau et al. 2015 without a query; word-level and sentence-level labels learned
-    together as in Kim et al. 2017 (predictor-estimator), Kepler et al. 2019 (OpenKiwi).
+    """ReLU units of tokens, pooled per text; then ReLU units of the text; linear outcomes. Pooling is by
+    mean, and by attention (softmax over the text). The units of tokens also learn to classify BAD and OK
+    (logistic). Source: attention as in Bahdanau et al. 2015 without a query; word-level and sentence-level
+    labels learned together as in Kim et al. 2017 (predictor-estimator), Kepler et al. 2019 (OpenKiwi).
     """
 
     parameters: Parameters
 
     def check_arrays(self) -> None:
-        """Raises Damaged if a parameter is missing, or parameters do not fit each other."""
         units, outcomes = self.parameters["text"].shape[-1:], self.parameters["outcome"].shape[-1:]
         width, tokens = (self.parameters["token"].shape * 2)[:2]
         shapes: dict[str, tuple[int, ...]] = {
@@ -92,7 +87,6 @@ class PoolingNetwork:
 
 
 def full_texts(inputs: NDArray[Any], offsets: Longs) -> tuple[Texts, NDArray[np.bool_]]:
-    """The texts that have tokens, and (n,) which they are."""
     full = np.diff(offsets) > 0
     return Texts(inputs, np.append(offsets[:-1][full], offsets[-1])), full
 
@@ -111,14 +105,12 @@ def _forward(parameters: Parameters, texts: Texts, product: Product = np.matmul)
 
 
 def save_network(network: PoolingNetwork, path: Any) -> None:
-    """Writes into the new directory `path`."""
     path.mkdir()
     for name, value in network.parameters.items():
         np.save(path / f"{name}.npy", value, allow_pickle=False)
 
 
 def load_network(path: Any) -> PoolingNetwork:
-    """What `save_network` wrote. Raises Damaged if arrays do not fit each other."""
     network = PoolingNetwork({f.stem: np.load(f, allow_pickle=False) for f in path.glob("*.npy")})
     network.check_arrays()
     return network

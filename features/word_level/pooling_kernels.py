@@ -18,9 +18,7 @@ Array = NDArray[Any]
 
 
 class Layers(NamedTuple):
-    """Parameters or gradients of a network.
-
-    k inputs, t units of tokens, s units of texts, m outcomes.
+    """Parameters or gradients of a network. k inputs, t units of tokens, s units of texts, m outcomes.
 
     token (k, t), token_bias (t,)  units of tokens
     bad (t,), bad_bias (1,)        whether a token is BAD
@@ -127,10 +125,8 @@ def _batch(texts: LabelledTexts, rows: Longs, columns: Longs) -> LabelledTexts:
 
 @numba.njit(cache=True, nogil=True)
 def batch_gradients(batch: LabelledTexts, layers: Layers, slopes: Layers, decay: float) -> None:
-    """Writes the gradients of the loss of a batch into `slopes`.
-
-    The loss is half the mean squared error of outcomes, the mean cross-entropy of tokens, and the penalty
-    of `text`.
+    """Writes the gradients of the loss of a batch into `slopes`. The loss is half the mean squared error of
+    outcomes, the mean cross-entropy of tokens, and the penalty of `text`.
     """
     kind, n = batch.inputs.dtype.type, len(batch.outcomes)
     hidden = np.dot(batch.inputs, layers.token)

@@ -23,12 +23,9 @@ def fit_network(
     dropout: float = 0.4,
     beginning: Parameters | None = None,
 ) -> PoolingNetwork:
-    """Fits a network by Adam on squared errors and cross-entropy.
-
-    The rate falls to 0; a step leaves out the share `dropout` of the inputs of tokens.
-
-    Begins with small random numbers, or where it is told to. The interpreter is free meanwhile: networks
-    learn side by side in threads.
+    """Fits a network by Adam on squared errors and cross-entropy. The rate falls to 0; a step leaves out the
+    share `dropout` of the inputs of tokens. Initial parameters are `beginning`, else small random numbers.
+    The interpreter is free meanwhile: networks learn side by side in threads.
     """
     rng = np.random.default_rng(seed)
     parameters = random_beginning(rng, texts.inputs.shape[1], learned.outcomes.shape[1])

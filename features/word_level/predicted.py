@@ -14,27 +14,23 @@ _NAMES = ("log", "rank", "margin", "entropy")
 def with_predictions(
     table: TokenTable, segments: Segments, aligner: Aligner, predictor: Predictor
 ) -> TokenTable:
-    """The table with log-probability, rank, margin and entropy of words and neighbours."""
     values = prediction_columns(segments, aligner, predictor)
     columns: Columns = {f"predicted_{name}": values[:, k] for k, name in enumerate(_NAMES)}
     return with_columns(table, columns, "predicted_")
 
 
 def prediction_columns(segments: Segments, aligner: Aligner, predictor: Predictor) -> Floats:
-    """(n_target_tokens, 4) log-probability, rank, margin, entropy."""
     said = predicted(segments, aligner, predictor)
     columns = (said.log_probability, said.rank, said.margin, said.entropy)
     return np.column_stack(columns)
 
 
 def predicted(segments: Segments, aligner: Aligner, predictor: Predictor) -> Predictions:
-    """What a predictor says of every target word."""
     source, target = segments.source_tokens, segments.target_tokens
     return predictor.predict(source, target, aligner.align(source, target, "source-target", batch=500))
 
 
 def with_columns(table: TokenTable, columns: Columns, prefix: str) -> TokenTable:
-    """The table with predictions of words and of neighbours, under prefixed names."""
     words: Columns = {**columns, f"{prefix}surprise": columns[f"{prefix}log"] + columns[f"{prefix}entropy"]}
     for name in ("log", "margin"):
         for by in (-1, 1):

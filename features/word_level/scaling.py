@@ -13,9 +13,8 @@ _LIMIT: Final = np.float32(4.0)  # standard deviations
 
 
 def moments(columns: Matrix) -> tuple[Matrix, Matrix]:
-    """(k,) means and standard deviations of the defined values of (n, k) columns.
-
-    Undefined is NaN. 0 and 1 for a column that is never defined, and deviation 1 for a constant one.
+    """(k,) means and standard deviations of the defined values of (n, k) columns. Undefined is NaN. 0 and 1
+    for a column that is never defined, and deviation 1 for a constant one.
 
     >>> [m.tolist() for m in moments(np.array([[1, np.nan], [3, np.nan]], np.float32))]
     [[2.0, 0.0], [1.0, 1.0]]
@@ -26,9 +25,8 @@ def moments(columns: Matrix) -> tuple[Matrix, Matrix]:
 
 
 def standardised_inputs(columns: Matrix, vectors: Matrix, mean: Matrix, deviation: Matrix) -> Matrix:
-    """(n, k + d) inputs: standardised (n, k) columns and (n, d) vectors.
-
-    Columns are in standard deviations, cut at 4; undefined values are 0.
+    """(n, k + d) inputs: standardised (n, k) columns and (n, d) vectors. Columns are in standard deviations,
+    cut at 4; undefined values are 0.
     """
     result = np.empty((len(columns), columns.shape[1] + vectors.shape[1]), np.float32)
     _scale(columns, mean, deviation, result)

@@ -70,7 +70,6 @@ class SourceTable:
         return Inputs(self.columns, self.keys, np.hstack([*own, target[self.rows[:, 3]]]))
 
     def take(self, rows: Longs) -> "SourceTable":
-        """The source tokens of the segments asked for, in that order; without links."""
         offsets, tokens = rows_of(self.offsets, rows)
         keys = {name: values[tokens] for name, values in self.keys.items()}
         return SourceTable(self.names, self.columns[tokens], keys, self.rows[tokens], None, offsets)
@@ -79,9 +78,8 @@ class SourceTable:
 def describe_sources(
     segments: Segments, links: TokenLinks, target: TokenTable, resources: TokenResources
 ) -> SourceTable:
-    """The source table of a batch; `target` is the table of its target tokens.
-
-    Its columns are seen through links.
+    """The source table of a batch; `target` is the table of its target tokens. Its columns are seen through
+    links.
     """
     source = segments.source_tokens
     ends = link_ends(links, segments)
@@ -107,7 +105,6 @@ def describe_sources(
 
 
 def joined_sources(pieces: list[SourceTable]) -> SourceTable:
-    """The tables one after the other."""
     first = pieces[0]
     return SourceTable(
         first.names,
@@ -142,9 +139,8 @@ def source_keys(segments: Segments, best: Longs, kinds: Keys, target_kinds: Keys
 
 
 def linked_target(links: TokenLinks, source: Longs, target: Longs, size: int) -> Longs:
-    """(n_source_tokens,) most probable linked target token; -1: none.
-
-    Tokens are numbered through the batch.
+    """(n_source_tokens,) most probable linked target token; -1: none. Tokens are numbered through the
+    batch.
     """
     mutual = links.best[target] == source
     score = mutual + np.nan_to_num(links.posterior["posterior"][target])
@@ -155,12 +151,9 @@ def linked_target(links: TokenLinks, source: Longs, target: Longs, size: int) ->
 
 
 def projected(bad: Bad, links: tuple[Longs, Longs], size: int) -> Bad:
-    """(n_source_tokens,) BAD if a linked target token is BAD.
-
-    Probabilities are those of the most probable of them.
-
-    A token without links is OK: so are 87 % (en-de) and 66 % (ro-en) of those in the source tags of MLQE-PE
-    dev.
+    """(n_source_tokens,) BAD if a linked target token is BAD. Probabilities are those of the most probable of
+    them. A token without links is OK: so are 87 % (en-de) and 66 % (ro-en) of those in the source tags of
+    MLQE-PE dev.
 
     >>> projected(np.array([True, False]), (np.array([0, 0, 1]), np.array([0, 1, 1])), 3).tolist()
     [True, False, False]

@@ -23,7 +23,6 @@ PLACES = ("place", "place_from_end", "target_tokens", "source_tokens", "tokens_r
 
 
 def surface_columns(segments: Segments, links: TokenLinks) -> Columns:
-    """Letters of the word and of the aligned source word; copies; place and lengths."""
     source, target = segments.source_tokens, segments.target_tokens
     own, other = _words(target), _words(source)
     lengths = source.lengths.astype(np.float64)

@@ -26,7 +26,7 @@ from features.word_level.tokens import TokenResources, TokenTable, describe, joi
 
 _CHUNK = 2000  # pairs translated and described at a time
 # Columns that mean something else in other systems' translations: ours agree with our decoder, are
-# lower-cased and have no second translation beside them.
+# lower-cased and have no second translation.
 _OTHER = ("decoder_", "pseudo_", "back_", "capital")
 # Keys by word class: k-means numbers classes anew in every bundle.
 _CLASS = "class"
@@ -34,15 +34,12 @@ _CLASS = "class"
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Our translations: the tokens' table, their labels, and the source tokens' columns."""
-
     table: TokenTable
     bad: TokenLabels
     source: SyntheticExamples
 
     @property
     def target(self) -> SyntheticExamples:
-        """The words of the table, of the columns that are shared."""
         names = shared_columns(self.table.word_names)
         columns = selected_columns(self.table.words, self.table.word_names, names)
         rate = error_rate(self.bad, self.table.offsets)
@@ -50,10 +47,9 @@ class Examples:
 
 
 def examples(pairs: ParallelCorpus, resources: TokenResources, progress: Progress) -> Examples:
-    """What is known of the tokens of our translations of the sources, and what is BAD in them.
-
-    Labels are those of `post_edit_labels`, letters alike, the reference in the place of a post-edit; those of
-    source tokens follow them over the links.
+    """Columns and labels of the tokens of our translations of the sources. Labels are those of
+    `post_edit_labels`, case-insensitive, with the reference as post-edit; those of source tokens follow them
+    over the links.
     """
     firsts = range(0, len(pairs), _CHUNK)
     parts = [pairs.take(np.arange(first, min(first + _CHUNK, len(pairs)))) for first in firsts]
@@ -82,14 +78,12 @@ def _of_pairs(
 def selected_columns(
     values: NDArray[np.float32], names: tuple[str, ...], wanted: tuple[str, ...]
 ) -> NDArray[np.float32]:
-    """(n, k) the columns `wanted` of values with columns `names`."""
     return np.ascontiguousarray(values[:, columns_in(names, wanted)])
 
 
 def shared_columns(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The columns that mean the same in anybody's translations.
-
-    Places and lengths do not: how mistakes of ours depend on them says little of other systems' mistakes.
+    """The columns that mean the same in anybody's translations. Places and lengths do not: how mistakes of
+    ours depend on them says little of other systems' mistakes.
 
     >>> shared_columns(("lm", "decoder_equal", "left_back_equal", "backward", "source_capital", "place"))
     ('lm', 'backward')
@@ -101,7 +95,6 @@ def shared_columns(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def shared_keys(names: Iterable[str]) -> tuple[str, ...]:
-    """The keys that mean the same in every bundle."""
     return tuple(name for name in names if _CLASS not in name)
 
 
@@ -145,5 +138,4 @@ def _texts(tokens: Tokens) -> list[str]:
 
 
 def segment_of(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(n_tokens,) the segment of each token."""
     return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))

@@ -40,9 +40,8 @@ _BATCH = 500  # texts scored at a time: memory stays small
 
 @dataclass(frozen=True, eq=False)
 class TextModel:
-    """Mean of networks over columns, target encodings and word vectors of the tokens.
-
-    Columns are standardised.
+    """Mean of networks over columns, target encodings and word vectors of the tokens. Columns are
+    standardised.
     """
 
     encodings: Mapping[str, Encoding]
@@ -64,11 +63,9 @@ class TextModel:
         seed: int,
         beginnings: Sequence[Parameters] = (),
     ) -> "TextModel":
-        """Fits networks to labels `bad` (n_tokens,), outcomes (n, m) and weights (n,).
-
-        `bad` is whether tokens are BAD, or how probably. Texts without tokens are passed over.
-
-        Networks begin at `beginnings` in turn, if there are any.
+        """Fits networks to labels `bad` (n_tokens,), outcomes (n, m) and weights (n,). `bad` is whether
+        tokens are BAD, or how probably. Texts without tokens are passed over. Networks begin at `beginnings`
+        in turn, if there are any.
         """
         columns = _columns(side.inputs, out_of_fold(side.inputs.keys, bad, side.segment))
         mean, deviation = moments(columns)
@@ -108,7 +105,6 @@ class TextModel:
         return len(self.networks[0].parameters["outcome_bias"])
 
     def save(self, path: Path) -> None:
-        """Writes into the new directory `path`."""
         path.mkdir()
         np.save(path / "moments.npy", np.vstack([self.mean, self.deviation]), allow_pickle=False)
         for i, network in enumerate(self.networks):
@@ -117,7 +113,6 @@ class TextModel:
 
     @classmethod
     def load(cls, path: Path) -> "TextModel":
-        """What `save` wrote. Raises Damaged if arrays do not fit each other."""
         moments = np.load(path / "moments.npy", allow_pickle=False)
         typed("moments", moments, np.float32, 2, None)
         finite("moments", moments)

@@ -26,9 +26,8 @@ _NAMES: Final = ("log", "rank", "margin", "entropy")
 
 @dataclass(frozen=True, eq=False)
 class TextPredictor:
-    """Two predictors, each learned from the texts of one half of the training segments.
-
-    A training segment is predicted by that of the other half; a new one has the mean of both.
+    """Two predictors, each learned from the texts of one half of the training segments. A training segment is
+    predicted by that of the other half; a new one has the mean of both.
     """
 
     predictors: tuple[Predictor, ...]
@@ -73,7 +72,6 @@ class TextPredictor:
         return np.asarray(np.mean(predicted, axis=0), np.float64)
 
     def save(self, path: Path) -> None:
-        """Writes into the existing directory `path`."""
         (path / _FOLDER).mkdir()
         for k, predictor in enumerate(self.predictors):
             (path / _FOLDER / str(k)).mkdir()
@@ -81,7 +79,6 @@ class TextPredictor:
 
     @classmethod
     def load(cls, path: Path) -> "TextPredictor | None":
-        """What `save` wrote; None if nothing was. Raises Damaged if arrays do not fit each other."""
         if not (path / _FOLDER).is_dir():
             return None
         predictors = tuple(Predictor.load(path / _FOLDER / str(k)) for k in range(_HALVES))

@@ -52,8 +52,6 @@ GAP_COLUMNS_OF_OTHERS = (
 
 @dataclass(frozen=True, eq=False)
 class TokenResources:
-    """The resources that tokens are looked up in; families of words begin with them."""
-
     source_lm5: LanguageModel
     target_lm: LanguageModel
     target_lm_backward: LanguageModel
@@ -69,16 +67,13 @@ class TokenResources:
 
     @property
     def resources(self) -> tuple[Resource, ...]:
-        """All of them, in the order of their fields."""
         return tuple(resources_in(self))
 
     def described(self, segments: Segments, use: frozenset[str]) -> "TokenTable":
-        """The table of a batch's tokens from these resources; nothing is learned from labels."""
         return describe(segments, self, use, decoder=self.decodes)
 
     @property
     def described_by(self) -> tuple[Hashable, ...]:
-        """What `described` depends on beside the resources."""
         return (self.decodes,)
 
     @property
@@ -113,7 +108,6 @@ class TokenTable:
         return gap_offsets(self.offsets)
 
     def take(self, rows: Longs) -> "TokenTable":
-        """The tokens and gaps of the segments asked for, in that order."""
         offsets, words = rows_of(self.offsets, rows)
         _, gaps = rows_of(self.gap_offsets, rows)
         return replace(
@@ -128,7 +122,6 @@ class TokenTable:
         )
 
     def with_columns(self, words: Columns, gaps: Columns) -> "TokenTable":
-        """The table with more columns, of its words and of its gaps."""
         return replace(
             self,
             word_names=(*self.word_names, *words),
@@ -138,10 +131,7 @@ class TokenTable:
         )
 
     def beside_gaps(self, words: Columns) -> Columns:
-        """Columns of words as columns `left_NAME` and `right_NAME` of gaps.
-
-        NaN where no word stands.
-        """
+        """Columns of words as columns `left_NAME` and `right_NAME` of gaps. NaN where no word stands."""
         gaps: Columns = {}
         for name, values in words.items():
             sides = gap_sides(np.asarray(values, np.float64), self.offsets, np.nan)
@@ -159,7 +149,6 @@ class TokenTable:
         return Inputs(self.gaps, self.gap_keys, np.hstack(sides))
 
     def inputs_of_trees(self) -> tuple[Inputs, Inputs]:
-        """Inputs of words and of gaps without vectors, which trees do not look at."""
         none = np.empty((len(self.words), 0), np.float32), np.empty((len(self.gaps), 0), np.float32)
         return Inputs(self.words, self.word_keys, none[0]), Inputs(self.gaps, self.gap_keys, none[1])
 
@@ -167,9 +156,8 @@ class TokenTable:
 def describe(
     segments: Segments, resources: TokenResources, use: frozenset[str], *, decoder: bool = True
 ) -> TokenTable:
-    """The table of a batch; `use` names the optional columns of Segments that are read.
-
-    `decoder`: with the columns of agreement with our own decoder. All cores work on it.
+    """The table of a batch; `use` names the optional columns of Segments that are read. `decoder`: with the
+    columns of agreement with our own decoder. All cores work on it.
     """
     pieces = even_ranges(segments.target_tokens.lengths, smallest=_LEAST, per_core=8) or [(0, 0)]
     parts = [segments] if len(pieces) == 1 else [segments.take(np.arange(*rows)) for rows in pieces]
@@ -177,7 +165,6 @@ def describe(
 
 
 def joined(pieces: list[TokenTable]) -> TokenTable:
-    """The tables one after the other."""
     first = pieces[0]
     return replace(
         first,

@@ -30,11 +30,9 @@ _FOLDER: Final = "text"
 
 @dataclass(frozen=True, eq=False)
 class TrainingText:
-    """Counts of words in their contexts, in translations of the training segments.
-
-    A context is made of the words beside a word, of its source word and of the words beside that; see
-    `contexts`. While learning, a segment is looked up in the texts of the other parts of the training
-    segments: never in its own.
+    """Counts of words in their contexts, in translations of the training segments. A context is made of a
+    word's neighbours, its source word and the neighbours of that; see `contexts`. While learning, a segment
+    is looked up in the texts of the other parts of the training segments: never in its own.
 
     counts  context -> its words
     """
@@ -60,14 +58,12 @@ class TrainingText:
         return cls(counts)
 
     def save(self, path: Path) -> None:
-        """Writes into the existing directory `path`."""
         (path / _FOLDER).mkdir()
         for name, counts in self.counts.items():
             counts.save(path / _FOLDER / name)
 
     @classmethod
     def load(cls, path: Path) -> "TrainingText | None":
-        """What `save` wrote; None if nothing was. Raises Damaged if arrays do not fit each other."""
         if not (path / _FOLDER).is_dir():
             return None
         folders = {folder.name: folder for folder in (path / _FOLDER).iterdir()}
@@ -75,9 +71,8 @@ class TrainingText:
 
 
 def with_text(table: TokenTable, text: TrainingText, *, is_training: bool) -> TokenTable:
-    """The table with the text's columns of its words and gaps.
-
-    `is_training`: the text belongs to these very segments.
+    """The table with the text's columns of its words and gaps. `is_training`: the text belongs to these very
+    segments.
     """
     n = len(table.offsets) - 1
     segment = np.repeat(np.arange(n), np.diff(table.offsets))
@@ -89,10 +84,10 @@ def with_text(table: TokenTable, text: TrainingText, *, is_training: bool) -> To
 
 
 def contexts(keys: Mapping[str, Keys], offsets: Longs) -> dict[str, Keys]:
-    """name -> (n_tokens,) keys of what is beside each word, and of what it translates.
+    """name -> (n_tokens,) keys of each word's neighbours, and of the source words that it translates.
 
-    keys  `before` and `after`: the words beside it; `source`: the word it is aligned with; `source_before`,
-          `source_after`: that with the source words beside it
+    keys  `before` and `after`: its neighbours; `source`: the word it is aligned with; `source_before`,
+          `source_after`: that with its neighbours in the source
     """
     before, after, source = keys["before"], keys["after"], keys["source"]
     around = paired(before, after)

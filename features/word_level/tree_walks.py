@@ -25,9 +25,7 @@ _DEFAULT_LEFT, _MISSING, _ZERO, _NAN = 2, 12, 4, 8  # bits of LightGBM's decisio
 
 @dataclass(frozen=True, eq=False)
 class TreeWalks:
-    """Nodes of all trees, tree by tree.
-
-    Node k's children are below[k] and below[k] + 1; a leaf's is itself.
+    """Nodes of all trees, tree by tree. Node k's children are below[k] and below[k] + 1; a leaf's is itself.
 
     roots       (trees,) the first node of each tree
     depths      (trees,) splits above its deepest leaf
@@ -49,10 +47,8 @@ class TreeWalks:
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """From LightGBM's text, which `check_trees` has seen.
-
-        Raises Damaged for trees that are not walked here: of another objective than P(BAD), with linear
-        leaves, with zeros for missing values.
+        """From LightGBM's text, which `check_trees` has seen. Raises Damaged for trees that are not walked
+        here: of another objective than P(BAD), with linear leaves, with zeros for missing values.
         """
         head, *parts = text.partition("\nend of trees\n")[0].split("\nTree=")
         if dict(_entries(head)).get("objective") not in _OBJECTIVES or "average_output" in head.split("\n"):

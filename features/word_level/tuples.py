@@ -12,7 +12,6 @@ from features.word_level.columns import Columns, shifted
 
 
 def tuple_columns(segments: Segments, aligner: Aligner, model: TupleLM) -> Columns:
-    """log10 probability and matched order of the bilingual unit of every target word."""
     source, target = segments.source_tokens, segments.target_tokens
     scores = model.score(source, target, aligner.align(source, target, "source-target", batch=500))
     log10, matched = scores.token_log10, scores.token_matched.astype(np.float64)

@@ -42,9 +42,8 @@ LABELS = ("post_edit", "word_tags", "source_tags")
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """The tokens of one side of n segments: inputs of a model, column names, offsets.
-
-    Offsets are (n + 1,).
+    """The tokens of one side of n segments: inputs of a model, column names, offsets. Offsets are (n +
+    1,).
     """
 
     inputs: Inputs
@@ -53,15 +52,13 @@ class Side:
 
     @property
     def segment(self) -> Longs:
-        """(n_tokens,) the segment of each token."""
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
 
 @dataclass(frozen=True, eq=False)
 class Sides:
-    """Both sides, and the links between them, unless rows were looked up apart.
-
-    A link is (source token, target token), numbered through the batch.
+    """Both sides, and the links between them, unless rows were looked up apart. A link is (source token,
+    target token), numbered through the batch.
     """
 
     source: Side
@@ -71,10 +68,9 @@ class Sides:
 
 @dataclass(frozen=True, eq=False)
 class TwoSides(Knowing, ResourceLookup):
-    """Resources, and the tokens of both sides seen with them.
-
-    Log-probabilities of the decoder, second translations and annotations are used if the training
-    segments have them, and are then required in scoring.
+    """Resources, and the tokens of both sides seen with them. Log-probabilities of the decoder, second
+    translations and annotations are used if the training segments have them, and are then required in
+    scoring.
     """
 
     name: ClassVar[str]  # of the family
@@ -100,7 +96,6 @@ class TwoSides(Knowing, ResourceLookup):
 
     @property
     def stem(self) -> str:
-        """What the names of its columns begin with."""
         return stem(self.name, self.knowledge)
 
     @property
@@ -190,9 +185,8 @@ class TwoSides(Knowing, ResourceLookup):
 
 
 def source_tag_labels(tags: Sequence[str], lengths: NDArray[np.int64]) -> Flags:
-    """(n_source_tokens,) from one `OK` or `BAD` per source token (MLQE-PE).
-
-    Raises InputError, with the number of the segment, for another number of tags or other tags.
+    """(n_source_tokens,) from one `OK` or `BAD` per source token (MLQE-PE). Raises InputError, with the
+    number of the segment, for another number of tags or other tags.
     """
     all_tags: list[str] = []
     for i, (line, length) in enumerate(zip(tags, lengths.tolist(), strict=True), start=1):

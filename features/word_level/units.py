@@ -11,7 +11,6 @@ Array = NDArray[Any]
 
 @numba.njit(cache=True, nogil=True)
 def rectify(units: Array, bias: Array) -> None:
-    """max(units + bias, 0), in place."""
     zero = units.dtype.type(0)
     for i in range(units.shape[0]):
         for j in range(units.shape[1]):
@@ -20,10 +19,7 @@ def rectify(units: Array, bias: Array) -> None:
 
 @numba.njit(cache=True, nogil=True)
 def guess_errors(logits: Array, bias: float, bad: Array) -> None:
-    """(logistic(logit + bias) - bad) / n, in place.
-
-    The gradient of the mean cross-entropy by each logit.
-    """
+    """(logistic(logit + bias) - bad) / n, in place. The gradient of the mean cross-entropy by each logit."""
     kind = logits.dtype.type
     for i in range(len(logits)):
         guess = kind(1) / (kind(1) + math.exp(-(logits[i] + bias)))
@@ -32,7 +28,6 @@ def guess_errors(logits: Array, bias: float, bad: Array) -> None:
 
 @numba.njit(cache=True, nogil=True)
 def sum_rows(values: Array, total: Array) -> None:
-    """The sums of columns (n, m), into `total` (m,)."""
     total[:] = 0
     for i in range(values.shape[0]):
         for j in range(values.shape[1]):
