@@ -3,6 +3,7 @@
 `open_input` gives columns, types and rows of a file; `qe.data.table_files.read_table` collects whole columns.
 """
 
+import codecs
 import io
 import json
 import math
@@ -11,14 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from features.basics.errors import InputError, unknown_name
 from features.basics.text_limits import too_long
-from features.storage.files import open_binary, read_lines
+from features.storage.files import DAMAGED_GZIP, damage_of, open_binary, read_lines
 from features.storage.pipes import rewindable
 from qe.data.delimited import CsvOptions, Dialect, Record, dialect_of
 from qe.data.sgm import lines_of
@@ -78,7 +79,10 @@ def is_table(path: Path) -> bool:
 
 
 def kind_of(path: Path) -> str:
-    """The kind by the file's name. Raises InputError for any other name, and for a folder."""
+    """The kind by the file's name; a pipe without such a name by its content.
+
+    Raises InputError for any other name, and for a folder.
+    """
     if path.is_dir():
         raise InputError(
             "is a folder, and a table is one file",
@@ -89,6 +93,8 @@ def kind_of(path: Path) -> str:
     suffixes = [suffix.lstrip(".").lower() for suffix in path.suffixes if suffix.lower() not in _PACKED]
     ending = suffixes[-1] if suffixes else ""
     kind = translation_kind(path) or _NAMED.get(ending)
+    if kind is None and rewindable(path) != path:
+        return kind_by_content(path)
     if kind is None:
         raise InputError(
             f"cannot tell the kind of file from the ending '{ending}'",
@@ -96,6 +102,22 @@ def kind_of(path: Path) -> str:
             remedy=f"known: {', '.join(ALL_KINDS)}; for another name set `kind` (--kind)",
         )
     return kind
+
+
+def kind_by_content(path: Path) -> Literal["tsv", "csv", "jsonl", "parquet"]:
+    """The kind of a table by its first bytes. Raises InputError for an empty or damaged file."""
+    try:
+        with open_binary(path) as stream:
+            begin = stream.read(1 << 16).removeprefix(codecs.BOM_UTF8)
+    except DAMAGED_GZIP as error:
+        raise InputError(damage_of(error), location=path) from None
+    if not begin.strip():
+        raise InputError("is empty", location=path, remedy="give a table: TSV, CSV, JSONL or Parquet")
+    if begin.startswith(b"PAR1"):
+        return "parquet"
+    if begin.lstrip().startswith(b"{"):
+        return "jsonl"
+    return "tsv" if b"\t" in begin.partition(b"\n")[0] else "csv"
 
 
 def check_header(header: Sequence[str], location: object) -> None:

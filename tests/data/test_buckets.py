@@ -28,7 +28,7 @@ def test_length_counts_words_between_blanks() -> None:
 
 
 def test_rare_is_what_the_corpus_has_at_most_once(write: Write) -> None:
-    corpus = write("corpus.txt", "the house the cat\nThe dog\n")
+    corpus = write("corpus.txt", "the horse the cat\nThe dog\n")
     lines = ["the the", "the cat", "unseen dog", ""]
     assert rare_shares(lines, corpus.read_text().splitlines()).tolist() == [0, 50, 100, 0]
     outcome = by_rare_words(lines, "source", corpus, 3)
@@ -37,7 +37,7 @@ def test_rare_is_what_the_corpus_has_at_most_once(write: Write) -> None:
 
 
 def test_quality_is_the_mean_of_standardised_columns(write: Write) -> None:
-    """Two systems' predictions count alike, whatever their scales."""
+    """Two systems' predictions count alike on any scales."""
     columns = [np.array([1.0, 2, 3, 4]), np.array([400.0, 100, 300, 200])]
     means = [(x - 2.5) / np.std([1, 2, 3, 4]) + (y - 250) / np.std([1, 2, 3, 4]) / 100
              for x, y in zip(*columns, strict=True)]  # fmt: skip

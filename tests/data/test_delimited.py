@@ -1,6 +1,6 @@
-"""TSV and CSV as spreadsheets and people write them: each case is a file's bytes and what is to be read.
+"""TSV and CSV as spreadsheets and people write them.
 
-A case more is a line more: its name, the file's name, its bytes, the columns, and what is told of it.
+A case is its name, the file's name, its bytes, the columns, and the note.
 """
 
 import contextlib
@@ -106,7 +106,7 @@ CASES: dict[str, tuple[str, bytes, dict[str, list[str]], str]] = {
         {"source": ['"a" b', *60 * "i", '"d"'], "target": ["c", *60 * "j", '"e']},
         "",
     ),
-    "a line end in a cell beside commas in others": (
+    "a line end in a cell, commas in others": (
         "a.csv",
         b'source,target,score\n"a, b","c\nd","0,5"\ne,f,1\n',
         {"source": ["a, b", "e"], "target": ["c\nd", "f"], "score": ["0,5", "1"]},
@@ -246,7 +246,7 @@ DECIMALS: dict[str, tuple[list[str], str | None, list[str]]] = {
     "commas": (["0,5", "-1,25", "3"], None, ["0.5", "-1.25", "3"]),
     "commas with blanks": ([" 0,5 ", "1"], None, [" 0.5 ", "1"]),
     "thousands": (["1,234", "2,000"], None, ["1,234", "2,000"]),
-    "thousandths beside a decimal": (["0,125", "1"], None, ["0.125", "1"]),
+    "thousandths and a whole number": (["0,125", "1"], None, ["0.125", "1"]),
     "both": (["0,5", "1.5"], None, ["0,5", "1.5"]),
     "no numbers": (["a, b", "0,5"], None, ["a, b", "0,5"]),
     "said": (["1,234", "1.234,5", "-0,5e-3"], ",", ["1.234", "1234.5", "-0.5e-3"]),
@@ -288,7 +288,7 @@ def test_any_bytes_have_a_dialect(content: bytes, kind: str) -> None:
 
 
 def test_a_quote_that_is_text_and_a_row_that_is_short(tmp_path: Path) -> None:
-    """A quote that opens and never closes speaks for no quoting, in a small file, too."""
+    """A quote that opens and never closes is text, in a small file, too."""
     path = as_path(tmp_path, "a.tsv", b'source\ttarget\na\t"so\nb\tc\nd\n')
     assert not dialect_of(path, "tsv").quoting
 

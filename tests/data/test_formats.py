@@ -172,7 +172,7 @@ def test_mlqe_pe_wrong_folder_names_the_pairs(shared_data: SharedData) -> None:
 
 
 def test_unquoted_table_reads_all_rows_of_mlqe_pe(shared_data: SharedData) -> None:
-    """A reader with quoting returns 905 of these 1000 rows; ours refuses instead."""
+    """A reader with quoting returns 905 of the 1000 rows; ours refuses instead."""
     path = shared_data("mlqe-pe/ro-en/direct-assessments/dev/dev.roen.df.short.tsv")
     keys: dict[str, Any] = {
         "columns": {"source": "original", "target": "translation", "scores": "z_mean"},

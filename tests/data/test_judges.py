@@ -24,7 +24,7 @@ def test_official_labels_to_the_printed_digit(shared_data: SharedData) -> None:
 
 
 def test_the_papers_exclusion_is_not_in_the_published_scores(shared_data: SharedData) -> None:
-    """Section 6.1 says that differences above 1 were dropped; 284 of the 1,832 published rows differ by 2."""
+    """By section 6.1, differences above 1 were dropped; 284 of the 1,832 published rows differ by 2."""
     train = FORMATS.get("wmt12")().read(shared_data("wmt12-qe")).splits["train"]
     assert train.judges is not None and train.scores is not None
     labels = judged_labels(train.judges)

@@ -37,7 +37,7 @@ CASES: dict[str, tuple[Any, dict[str, Any], tuple[list[str], list[float]] | str]
     "a task without annotations is left out": (
         [task(1, marks("rating", 4)), task(2), task(3, marks("rating", 2))], {}, (["1", "3"], [4.0, 2.0]),
     ),
-    "spans beside it": (
+    "spans, too": (
         [task(1, {"result": [{"from_name": "spans", "type": "labels", "value": {"labels": ["x"], "start": 0}},
                              {"from_name": "quality", "type": "rating", "value": {"rating": 3}}]})],
         {},

@@ -14,7 +14,7 @@ ROW = '0\tIt "rains.\tEr regnet.\t[41, 60]\t50.5\t[-1.5, -0.5]\t-1.0\t-0.5\n'
 
 
 def unpacked(folder: Path, splits: tuple[str, ...] = ("train", "dev", "test20")) -> Path:
-    """Two pairs, each archive unpacked beside itself."""
+    """Two pairs, each archive unpacked in its own folder."""
     for pair in ("en-de", "ro-en"):
         code = pair.replace("-", "")
         for split in splits:

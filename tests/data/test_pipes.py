@@ -8,9 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
 
+import pandas as pd
 import pytest
 
 from qe.cli import main
+from qe.data.labels import save_table
+from qe.data.reading import Reading
+from qe.data.table_files import read_table
+from qe.data.table_rows import open_input
 
 ROWS = 6_000  # a pipe holds 64 KiB, and every input is larger
 _LETTERS = "abcdefgh"
@@ -239,3 +244,15 @@ def test_a_model_reads_pipes_as_files(
     verb: str, demo_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     check(*_MODEL[verb], tmp_path, capsys, model=demo_model)
+
+
+@pytest.mark.parametrize("kind", ["tsv", "csv", "jsonl", "parquet"])
+def test_the_kind_of_a_table_from_a_pipe_is_detected(kind: str, tmp_path: Path) -> None:
+    table = pd.DataFrame({"source": ["a b", "c"], "target": ["d", "e, f"]})
+    save_table(table, tmp_path / f"file.{kind}")
+    content = (tmp_path / f"file.{kind}").read_bytes()
+    with pipes(tmp_path, {"63": content}):
+        columns = read_table(Reading(tmp_path), tmp_path / "63")
+        rows = [row for row, _ in open_input([tmp_path / "63"]).rows()]
+    assert rows == table.to_dict("records")
+    assert {name: column.texts for name, column in columns.items()} == table.to_dict("list")

@@ -163,7 +163,7 @@ def test_unknown_name() -> None:
 
 
 def test_the_tables_name_the_shared_files(shared_data: Callable[[str], Path]) -> None:
-    """Every checksum of the two public datasets is that of the file beside the checkout."""
+    """Every checksum of the two public datasets is that of the shared file."""
     for name in ("wmt12-qe", "mlqe-pe"):
         folder = shared_data(name)
         files = [pair for download in public.dataset(name).downloads for pair in download.files]

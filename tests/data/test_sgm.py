@@ -51,7 +51,7 @@ def test_segments(case: str, tmp_path: Path) -> None:
 
 
 def test_they_are_read_where_lines_are(tmp_path: Path) -> None:
-    """Rows to score, and a split with its documents; plain text beside them stays plain."""
+    """Rows to score, and a split with its documents; plain text stays plain."""
     (tmp_path / "s.sgm.gz").write_bytes(gzip.compress(WHOLE.encode()))
     (tmp_path / "t.de").write_text("<seg id='1'>\nzwei\n")
     rows = [row for row, _ in open_input([tmp_path / "s.sgm.gz", tmp_path / "t.de"]).rows()]

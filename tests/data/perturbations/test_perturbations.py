@@ -1,4 +1,4 @@
-"""Perturbations: each changes what it says, the same way for the same row, whatever rows stand beside it."""
+"""Perturbations: each changes what it names, and the same row always in the same way."""
 
 import unicodedata
 
