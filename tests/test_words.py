@@ -1,31 +1,114 @@
-"""Docstrings, help texts and messages name the thing that they speak of."""
+"""Names and prose of the project: identifiers name a value, texts use the words of the field."""
 
 import ast
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-FILES = [
-    path for folder in ("qe", "features", "benchmarks") for path in sorted((ROOT / folder).rglob("*.py"))
+CODE = [path for folder in ("qe", "features", "plugins") for path in sorted((ROOT / folder).rglob("*.py"))]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")),
+    *(ROOT / "docs").rglob("*.md"),
 ]
-LOOSE_WORDS = ("Made", "Lesson", "Makers")  # nobody of the field says them
+# Participles, pronouns, adverbs and prepositions: an identifier of these alone names nothing.
+EMPTY = frozenset(
+    "told said asked given seen kept made drawn begun done left shown held known named written found taken brought "
+    "chosen meant looked lost heard dealt parted spoilt gone passed over up out away off in on at to for from with "
+    "without of by as than like unlike here there where apart together beside besides beyond behind before after "
+    "ahead anew again whole both either neither each every other others another one ones some same such own none "
+    "nothing anything something much many more most few fewer fewest less least several first last next earlier "
+    "later is are was were has have had be been can may must would will it its they them their this that these "
+    "those what which who whose how why when and or not no so too also only just alone ever still yet all any".split()
+)
+ALLOWED = {"all", "any", "first", "last", "next", "has", "in_", "or_", "and_", "none"}
+# What a technical writer of the field would not write, with what to write.
+ODD = {
+    r"beside": "next to, compared with",
+    r"anew": "again",
+    r"in the place of": "instead of",
+    r"whatever": "any",
+    r"likewise|thus|hence|thereof|wherein|whereby": "also, so, in which",
+    r"(says?|said) (that|what|which|so|how|if|where|why)": "reports, shows, states",
+    r"(tells?|told) (of|that|what|which|how|if)": "reports, shows, warns",
+    r"(is|are|was|were|be|been) (told|said)": "is reported",
+    r"asked for": "requested",
+    r"stands? (in|for|there|on|with|at|behind|before|alone)": "is in, means",
+    r"lies? (in|on|there|at|below|behind|apart)": "is in, is stored in",
+    r"spoil(t|ed)": "corrupted, perturbed",
+    r"of its own": "its own, separate",
+    r"as they (are|come|stand)": "unchanged",
+    r"no more than": "at most",
+    r"people judged": "human judgements",
+    r"takes? part in": "is used by",
+    r"speaks? for": "supports",
+}
+PATTERN = re.compile("|".join(rf"\b(?:{odd})\b" for odd in ODD), re.IGNORECASE)
 
 
-def names(code: str) -> set[str]:
-    """Names of classes."""
-    return {node.name for node in ast.walk(ast.parse(code)) if isinstance(node, ast.ClassDef)}
+def words_of(name: str) -> list[str]:
+    """Words of an identifier in lower case."""
+    return [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+", name)]
+
+
+def defined(code: str) -> Iterator[str]:
+    """Names of classes, functions, parameters and annotated fields."""
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.name
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            yield node.target.id
+
+
+def is_empty(name: str) -> bool:
+    words = words_of(name)
+    return (
+        bool(words) and name.strip("_") not in ALLOWED and name[:2] != "__" and all(w in EMPTY for w in words)
+    )
+
+
+def prose(path: Path) -> Iterator[str]:
+    """Texts that a person reads: strings with a blank in code, lines of pages outside code."""
+    content = path.read_text("utf-8")
+    if path.suffix == ".py":
+        nodes = (node for node in ast.walk(ast.parse(content)) if isinstance(node, ast.Constant))
+        yield from (node.value for node in nodes if isinstance(node.value, str) and " " in node.value)
+        return
+    fenced = re.sub(r"^ *```.*?^ *```", "", content, flags=re.DOTALL | re.MULTILINE)
+    yield from (re.sub(r"`[^`]*`", "", line) for line in fenced.splitlines() if not line.startswith("    "))
 
 
 @pytest.mark.slow
-def test_classes_have_the_names_of_the_field() -> None:
-    found = {
-        str(path.relative_to(ROOT)): sorted(names(path.read_text("utf-8")) & {*LOOSE_WORDS}) for path in FILES
-    }
-    assert {path: lines for path, lines in found.items() if lines} == {}
+def test_identifiers_name_their_values() -> None:
+    found = {path: sorted({*filter(is_empty, defined(path.read_text("utf-8")))}) for path in CODE}
+    assert len(found) > 300  # the files are found
+    assert {str(path.relative_to(ROOT)): names for path, names in found.items() if names} == {}
 
 
-def test_names_of_files_say_what_is_inside() -> None:
-    """Two files of one name in two rooms are told apart by neither; a base says nothing."""
-    stems = {path.stem for path in FILES}
+@pytest.mark.slow
+def test_texts_use_the_words_of_the_field() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}: {match[0]}"
+        for path in (*CODE, *PAGES)
+        for text in prose(path)
+        for match in PATTERN.finditer(text)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("name", ["told", "AskedFor", "is_there", "_left_out"])
+def test_an_empty_name_is_found(name: str) -> None:
+    assert is_empty(name) and not is_empty(name + "_scores")
+
+
+def test_an_odd_word_is_found() -> None:
+    assert PATTERN.search("a score beside the text") and not PATTERN.search("a score next to the text")
+
+
+def test_names_of_files_describe_their_subject() -> None:
+    stems = {path.stem for path in CODE}
     assert not stems & {"_base", "base", "tables", "plots", "utils", "helpers", "common", "misc"}

@@ -1,4 +1,4 @@
-"""What people judged: rankings, correlations, post-editing effort."""
+"""Human judgements: rankings of systems, correlations of metrics, post-editing effort."""
 
 from typing import TYPE_CHECKING
 

@@ -1,7 +1,4 @@
-"""Correlation: how well the scores of a metric agree with people.
-
-Think twice before adding here.
-"""
+"""Correlation: how well the scores of a metric agree with people."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -41,15 +38,13 @@ class Problem(ABC):
 
     @abstractmethod
     def weighted(self, values: FloatArray, segments: FloatArray, systems: FloatArray) -> float:
-        """The correlation of (n,) values on the common scale, weighted by segment and system.
-
-        `segments` (s,) and `systems` (k,) hold the weights.
-
-        A bootstrap sample is a vector of weights. NaN if it is undefined.
+        """The correlation of (n,) values on the common scale, weighted by segment and system. `segments`
+        (s,) and `systems` (k,) hold the weights. A bootstrap sample is a vector of weights. NaN if it is
+        undefined.
         """
 
     def resampled(self, values: FloatArray) -> Resampled:
-        """`weighted` of these values, for many samples."""
+        """`weighted` for many bootstrap samples."""
         return partial(self.weighted, values)
 
     def score(self, values: FloatArray) -> float:
@@ -57,12 +52,9 @@ class Problem(ABC):
         return self.weighted(self.on_common_scale(values), self.each_segment, self.each_system)
 
     def on_common_scale(self, values: FloatArray) -> FloatArray:
-        """Rescale values so that the values of two metrics may be exchanged.
-
-        A few huge values do not set the scale.
-
-        The values between the 10th and the 90th percentile have mean 0 and range 1; where these percentiles
-        are equal, all values have standard deviation 1.
+        """Rescale values so that the values of two metrics may be exchanged. A few huge values do not set
+        the scale. The values between the 10th and the 90th percentile have mean 0 and range 1; where
+        these percentiles are equal, all values have standard deviation 1.
         """
         low, high = np.quantile(values, [0.1, 0.9])
         middle = values[(values >= low) & (values <= high)].mean()
@@ -70,9 +62,8 @@ class Problem(ABC):
         return np.asarray((values - middle) / (spread if spread > 0 else 1.0))
 
     def exchanged(self, x: FloatArray, y: FloatArray, heads: BoolArray) -> FloatArray:
-        """(B,) differences of correlations after values on the common scale change sides.
-
-        `heads` (n, B) says which values change sides.
+        """(B,) differences of correlations after values on the common scale change sides. `heads` (n, B)
+        is true where values change sides.
         """
         values = np.empty(heads.shape[1])
         for i, change in enumerate(np.ascontiguousarray(heads.T)):
@@ -83,14 +74,13 @@ class Problem(ABC):
         return values
 
     def between(self, x: FloatArray, y: FloatArray) -> float:
-        """Pearson's correlation of two metrics' values, for Williams' test.
-
-        The values are taken as this correlation takes them.
+        """Pearson's correlation of two metrics' values, for Williams' test. The values are taken as this
+        correlation takes them.
         """
         return float("nan")
 
     def details(self, values: FloatArray) -> dict[str, float]:
-        """What else to tell of a metric, such as the threshold that ties were calibrated to."""
+        """Further figures of a metric, such as the calibrated tie threshold."""
         return {}
 
 
@@ -122,7 +112,7 @@ CORRELATIONS: Catalogue[Correlation] = Catalogue("qe_human.correlations", Correl
 
 
 def title_of(text: str) -> str:
-    """The heading of a correlation as it was asked for.
+    """Heading of a correlation with its settings.
 
     >>> title_of("acc_eq:group=none,calibrate=false")
     'calibrated accuracy (group=none, calibrate=false)'

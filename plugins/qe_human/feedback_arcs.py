@@ -1,6 +1,5 @@
-"""The minimum feedback arc set of a preference graph, exactly.
-
-It gives the order that violates the least weight.
+"""The minimum feedback arc set of a preference graph, exactly. It gives the order that violates the least
+weight.
 
 An order that costs the least keeps all preferences between different circles (strongly connected components),
 so the circles are solved one by one, each by dynamic programming over its subsets (Held and Karp 1962;
@@ -26,7 +25,7 @@ def least_cost_order(preferences: FloatArray) -> tuple[IntArray, bool]:
     preferences  (k, k) what it costs to rank b above a, at [a, b]; none negative
 
     Of several orders of least cost it is one that the order of the systems decides.
-    Raises InputError if more than `LARGEST` systems lie on one circle.
+    Raises InputError if more than `LARGEST` systems form one preference cycle.
     """
     preferences = np.ascontiguousarray(preferences, np.float64)
     circles = circles_in_order(preferences)
@@ -36,10 +35,7 @@ def least_cost_order(preferences: FloatArray) -> tuple[IntArray, bool]:
 
 
 def least_cost_ranks(preferences: FloatArray) -> IntArray:
-    """(..., k) rank of each system in the order of least cost of each (..., k, k) table.
-
-    Rank 1 is the best.
-
+    """(..., k) rank of each system in the order of least cost of each (..., k, k) table. Rank 1 is the best.
     Raises InputError as `least_cost_order`.
     """
     systems = preferences.shape[-1]
@@ -64,11 +60,8 @@ def cost_of(order: IntArray, preferences: FloatArray) -> float:
 
 
 def circles_in_order(preferences: FloatArray) -> IntArray:
-    """(k,) number of each system's circle.
-
-    Preferences between circles run from lower to higher numbers.
-
-    A system on no circle is a circle of its own.
+    """(k,) number of each system's circle. Preferences between circles run from lower to higher numbers. A
+    system in no cycle is a component by itself.
     """
     return np.asarray(_circles_in_order(np.ascontiguousarray(preferences, np.float64)))
 

@@ -52,9 +52,7 @@ class Preferences:
 @summarised
 @dataclass(frozen=True, eq=False)
 class Human:
-    """Human judgements of s segments translated by k systems.
-
-    At least one of the three kinds is given.
+    """Human judgements of s segments translated by k systems. At least one of the three kinds is given.
 
     Parameters
     ----------
@@ -83,10 +81,7 @@ class Human:
         return list(combinations(range(len(self.systems)), 2))
 
     def judged(self) -> BoolArray:
-        """(s, k) whether people judged the translation.
-
-        All of them count if only whole systems were scored.
-        """
+        """(s, k) whether the translation has a human score; all true if only systems were scored."""
         shape = len(self.segments), len(self.systems)
         if self.system_scores is not None or (self.scores is None and self.preferences is None):
             return np.ones(shape, np.bool_)
@@ -99,9 +94,8 @@ class Human:
         return judged
 
     def select(self, defined: BoolArray) -> "Human":
-        """The judgements of the known translations, from an (s, k) mask.
-
-        A preference needs both of its sides.
+        """The judgements of the known translations, from an (s, k) mask. A preference needs both of its
+        sides.
         """
         scores, given = self.scores, self.preferences
         if scores is not None:
@@ -116,9 +110,8 @@ class Human:
         return replace(self, scores=scores, preferences=given)
 
     def of_systems(self, weights: FloatArray | None = None) -> FloatArray:
-        """(k,) scores of the systems, judgements weighted by their segments (s,).
-
-        NaN for a system without judgements.
+        """(k,) scores of the systems, judgements weighted by their segments (s,). NaN for a system without
+        judgements.
         """
         if self.system_scores is not None:
             return self.system_scores

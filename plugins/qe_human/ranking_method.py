@@ -1,7 +1,4 @@
-"""Ranking method: pairwise judgements -> an order of systems.
-
-Think twice before adding here.
-"""
+"""Ranking method: pairwise judgements -> an order of systems."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -96,10 +93,7 @@ class PreferenceMethod(RankingMethod):
 
     @abstractmethod
     def preferences(self, wins: FloatArray, ties: FloatArray) -> FloatArray:
-        """(..., k, k) cost of ranking b above a.
-
-        At most one of (a, b) and (b, a) is positive.
-        """
+        """(..., k, k) cost of ranking b above a. At most one of (a, b) and (b, a) is positive."""
 
     def ranking(self, wins: FloatArray, ties: FloatArray) -> Ranking:
         from qe_human.feedback_arcs import cost_of, least_cost_order

@@ -19,7 +19,7 @@ Sides = Literal["both", "source", "target"]
 
 @dataclass(frozen=True, eq=False)
 class BothSides(Generic[Text]):
-    """What was read of the two sides of n segments; nothing of a side that is not asked for."""
+    """Values read from the two sides of n segments; None for a side that no column needs."""
 
     source: Sequence[Text] = ()
     target: Sequence[Text] = ()
@@ -34,7 +34,7 @@ class BothSides(Generic[Text]):
 class Measure(Generic[Text]):
     """A measure of a text: name, description, source, unit, and how it is computed.
 
-    ratio  whether there is target / source beside the difference
+    ratio  whether the ratio target / source is a column, too
     """
 
     name: str

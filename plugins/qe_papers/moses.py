@@ -1,6 +1,4 @@
-"""Moses decoder files as the column `nbest` of Segments.
-
-N-best lists, traces, search graphs.
+"""Moses decoder files as the column `nbest` of Segments. N-best lists, traces, search graphs.
 
 An entry of the column is a JSON list, best hypothesis first, each `{"text", "score", "scores", "phrases"}`:
 `scores` maps the name of a model to its unweighted numbers, `phrases` are `[first source word, last, first
@@ -31,12 +29,10 @@ _NODE: Final = regex.compile(r"(\d+) hyp=(\d+) stack=(\d+)(.*)")
 
 
 def nbest_column(path: Path, segments: int) -> tuple[str, ...]:
-    """(segments,) from a Moses n-best list.
-
-    A file of `-n-best-list`: `number ||| text ||| scores ||| total [||| phrases]`.
-
-    Numbers are the segments', from 0; a segment that the file lacks gets an empty list. The fifth field is
-    taken as phrases where it reads like `0-1=0 2=1-2` (`-include-segmentation-in-n-best`).
+    """(segments,) from a Moses n-best list. A file of `-n-best-list`: `number ||| text ||| scores ||| total
+    [||| phrases]`. Numbers are the segments', from 0; a segment that the file lacks gets an empty list.
+    The fifth field is taken as phrases where it reads like `0-1=0 2=1-2`
+    (`-include-segmentation-in-n-best`).
 
     Raises InputError, with the line, for what does not read so, and for numbers beyond the segments.
     """
@@ -66,9 +62,8 @@ def nbest_column(path: Path, segments: int) -> tuple[str, ...]:
 
 
 def trace_column(path: Path) -> tuple[str, ...]:
-    """One entry per line of output with `-t` (`the house |0-1| is small |2-3|`) or `-tt`.
-
-    Raises InputError, with the line, for words without a mark behind them.
+    """One entry per line of output with `-t` (`this house |0-1| is small |2-3|`) or `-tt`. Raises InputError,
+    with the line, for words without a mark behind them.
     """
     entries = []
     for number, line in enumerate(read_lines(path), start=1):
@@ -86,7 +81,7 @@ def trace_column(path: Path) -> tuple[str, ...]:
 
 
 def with_search(column: Sequence[str], path: Path) -> tuple[str, ...]:
-    """The column, its first hypotheses beside what a search graph (`-output-search-graph`) says.
+    """The column, with its best hypotheses and those of a search graph (`-output-search-graph`).
 
     `search` is `{"nodes", "dead", "recombined", "transitions"}`: hypotheses of the graph, those that lead to
     no complete translation (`forward=-1` and source words left), recombined ones, and the score of every
@@ -154,8 +149,8 @@ def _head(rest: str) -> Iterator[str]:
 def _without_trace(text: str, location: str) -> tuple[str, list[list[int]] | None]:
     """The words, and the phrases that marks like `|0-1|` give; None without marks.
 
-    >>> _without_trace("the house |0-1| small |3-3| is |2-2|", "")
-    ('the house small is', [[0, 1, 0, 1], [3, 3, 2, 2], [2, 2, 3, 3]])
+    >>> _without_trace("this house |0-1| small |3-3| is |2-2|", "")
+    ('this house small is', [[0, 1, 0, 1], [3, 3, 2, 2], [2, 2, 3, 3]])
     """
     phrases: list[list[int]] = []
     words: list[str] = []

@@ -17,8 +17,8 @@ _NOTHING_KNOWN: Final[Mapping[str, frozenset[str]]] = {}
 class Word:
     """A word of a text.
 
-    feats     its morphology, name -> values (`Number` -> {`Sing`}; two where the form does not say which)
-    head      place of its head in the text, -1: it has none; None where no dependencies were asked for
+    feats     its morphology, name -> values (`Number` -> {`Sing`}; two if the form is ambiguous)
+    head      place of its head in the text, -1: it has none; None if dependencies were not requested
     relation  to its head, without a subtype (`nsubj` of `nsubj:pass`)
     """
 
@@ -30,7 +30,7 @@ class Word:
     relation: str = ""
 
     def has(self, name: str, value: str) -> bool:
-        """Whether its morphology says so.
+        """Whether its morphology has the value.
 
         >>> Word("casas", "casa", "NOUN", features_of("Number=Plur")).has("Number", "Plur")
         True
@@ -52,9 +52,8 @@ def features_of(text: str) -> Mapping[str, frozenset[str]]:
 
 
 def tagged(annotated: Annotated) -> list[list[Word]]:
-    """(n,) the words of every text with parts of speech and morphology, without heads.
-
-    Raises InputError where a word has no part of speech.
+    """(n,) the words of every text with parts of speech and morphology, without heads. Raises InputError
+    where a word has no part of speech.
     """
     return [list(words) for words in _texts(annotated, None)]
 
@@ -99,9 +98,8 @@ def children(words: Sequence[Word]) -> list[list[int]]:
 
 
 def finite_verb(words: Sequence[Word], below: Sequence[Sequence[int]], place: int) -> int | None:
-    """The finite verb of the predicate at `place`; None if it has none.
-
-    It is the word itself, or an auxiliary or copula that depends on it.
+    """The finite verb of the predicate at `place`; None if it has none. It is the word itself, or an
+    auxiliary or copula that depends on it.
 
     >>> been = [Word("ha", "haber", "AUX", features_of("VerbForm=Fin"), 1, "aux"),
     ...         Word("sido", "ser", "VERB", features_of("VerbForm=Part"), -1, "root")]
@@ -113,7 +111,7 @@ def finite_verb(words: Sequence[Word], below: Sequence[Sequence[int]], place: in
 
 
 def is_finite(word: Word) -> bool:
-    """Whether a word is a verb with a person: its morphology says so, or a mood of finite verbs."""
+    """Whether a word is a finite verb: its morphology has a person or a mood of finite verbs."""
     finite = word.has("VerbForm", "Fin") or bool(word.feats.get("Mood"))
     return word.upos in VERBAL and finite
 

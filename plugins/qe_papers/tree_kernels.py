@@ -1,6 +1,5 @@
-"""Tree kernels: the weighted number of fragments that two trees share.
-
-A similarity that learners can work with.
+"""Tree kernels: the weighted number of fragments that two trees share. A similarity that learners can work
+with.
 """
 
 from abc import ABC, abstractmethod
@@ -21,11 +20,10 @@ _ALONE = -1  # key of a node that shares no fragment
 
 @dataclass(frozen=True)
 class TreeKernel(ABC):
-    """K(a, b) = sum over pairs of nodes of Delta, which is 0 for nodes of different kinds.
+    """K(a, b) = sum over pairs of nodes of Delta, which is 0 for nodes of different kinds. Normalised: K(a,
+    b) / sqrt(K(a, a) K(b, b)), 1 for equal trees; 0 for a tree that has no fragment.
 
-    Normalised: K(a, b) / sqrt(K(a, a) K(b, b)), 1 for equal trees; 0 for a tree that has no fragment.
-
-    A value depends on its two trees alone, to the last bit: not on the trees beside them, nor on which of the
+    A value depends on its two trees alone, to the last bit: not on the other trees, nor on which of the
     two comes first. Rows are computed on all cores. What is computed about a batch is kept with it.
     """
 
@@ -55,9 +53,7 @@ class TreeKernel(ABC):
         return _normalised(values, self.own_values(rows), self.own_values(columns))
 
     def own_values(self, trees: Trees) -> FloatArray:
-        """(n,) K(a, a), not normalised.
-
-        Raises InputError for a tree whose value is too large for a number.
+        """(n,) K(a, a), not normalised. Raises InputError for a tree whose value is too large for a number.
         """
         values: FloatArray = trees.cached((self, "own values"), lambda: self._own_values(trees))
         return values
@@ -110,12 +106,9 @@ class TreeKernel(ABC):
 
 @dataclass(frozen=True)
 class SubsetTreeKernel(TreeKernel):
-    """Fragments have all children of a node or none.
-
-    So they respect the grammar's productions.
-
-    Delta = 0 for nodes with different productions (their label and their children's); else
-    lambda prod_j (1 + Delta(child j, child j)), which is lambda for equal preterminals.
+    """Fragments have all children of a node or none. So they respect the grammar's productions. Delta = 0
+    for nodes with different productions (their label and their children's); else lambda prod_j (1 +
+    Delta(child j, child j)), which is lambda for equal preterminals.
 
     decay  lambda, more than 0
 
@@ -154,11 +147,9 @@ class SubsetTreeKernel(TreeKernel):
 
 @dataclass(frozen=True)
 class PartialTreeKernel(TreeKernel):
-    """Fragments have any of a node's children, in their order.
-
-    Delta = 0 for nodes with different labels; else mu (lambda^2 + sum over equally long subsequences J, J' of
-    the two nodes' children of lambda^(d(J) + d(J')) times the product of Delta over their members), where
-    d(J) = last - first + 1.
+    """Fragments have any of a node's children, in their order. Delta = 0 for nodes with different labels;
+    else mu (lambda^2 + sum over equally long subsequences J, J' of the two nodes' children of
+    lambda^(d(J) + d(J')) times the product of Delta over their members), where d(J) = last - first + 1.
 
     decay        lambda, more than 0: how much long and broken sequences of children count
     depth_decay  mu, more than 0: how much deep fragments count

@@ -40,12 +40,9 @@ def annotate_file(
     chunk: int = CHUNK,
     progress: Progress = silent,
 ) -> AnnotatedFile:
-    """Write the CoNLL-U of every line of `source` to `output` (`.gz`: compressed).
-
-    An empty line follows each text.
-
-    Finished chunks lie in `OUTPUT.partial/` until all are done; the same command goes on after the last of
-    them, and ends with the same bytes. What another command has left there is removed.
+    """Write the CoNLL-U of every line of `source` to `output` (`.gz`: compressed). An empty line follows
+    each text. Finished chunks are in `OUTPUT.partial/` until all are done; the same command resumes after
+    the last of them, and ends with the same bytes. What another command has left there is removed.
 
     Raises InputError for files that cannot be read or written, and if `output` is the source, or another
     process writes it.

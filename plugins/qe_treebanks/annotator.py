@@ -111,9 +111,8 @@ class Annotator(ABC):
         settings: Mapping[str, int],
         progress: Progress = silent,
     ) -> Self:
-        """Learns from annotated files, with all of the settings.
-
-        Raises InputError, with file and line, for what the files must not hold.
+        """Learns from annotated files, with all of the settings. Raises InputError, with file and line, for
+        what the files must not hold.
         """
 
     @abstractmethod

@@ -27,12 +27,9 @@ _REMEDY: Final = "train them again, or copy the whole folder again"
 
 @dataclass(frozen=True, eq=False)
 class AnnotatorFolder:
-    """The annotators in the folder `path`, run one after the other.
-
-    Together they are one annotator of texts in one language.
-
-    Nothing in the folder is code, and none runs when it is read: JSON and .npy arrays, whose checksums are in
-    the manifest; sizes, types and indices are checked once more by each annotator.
+    """The annotators in the folder `path`, run one after the other. Together they are one annotator of texts
+    in one language. Nothing in the folder is code, and none runs when it is read: JSON and .npy arrays,
+    whose checksums are in the manifest; sizes, types and indices are checked once more by each annotator.
 
     Raises InputError if there is no manifest, or it is damaged, and when annotators are loaded whose files
     are not those that the manifest lists.
@@ -150,9 +147,7 @@ def train(
     settings: Mapping[str, int],
     progress: Progress = silent,
 ) -> Annotator:
-    """Train the annotator of a task into the folder `output`.
-
-    Annotators of other tasks stay beside it.
+    """Train the annotator of a task into the folder `output`. Annotators of other tasks stay in the folder.
 
     settings  those that differ from the task's defaults
 

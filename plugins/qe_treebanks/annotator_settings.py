@@ -8,9 +8,8 @@ from qe_treebanks.annotator import ANNOTATORS
 
 
 def parse_settings(task: str, arguments: Sequence[str]) -> dict[str, int]:
-    """Settings of a task from `NAME=NUMBER`.
-
-    Raises InputError for settings that the task does not take, and values that are no whole number from 0.
+    """Settings of a task from `NAME=NUMBER`. Raises InputError for settings that the task does not take, and
+    values that are no whole number from 0.
 
     >>> parse_settings("constituents", ["n_best=20"])
     {'n_best': 20}

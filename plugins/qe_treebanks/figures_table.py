@@ -10,9 +10,8 @@ _DIGITS = 4
 
 
 def figures_table(figures: Mapping[str, Any], title: str) -> Table:
-    """A table with a row for each annotated layer, and for each type in a layer.
-
-    Cells without a figure are empty.
+    """A table with a row for each annotated layer, and for each type in a layer. Cells without a figure are
+    empty.
     """
     rows: dict[str, Mapping[str, Any]] = {}
     for name, row in figures.items():

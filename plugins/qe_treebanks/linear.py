@@ -1,6 +1,4 @@
-"""Linear models with hashed features.
-
-The weight of a feature for a label is one cell of a flat array.
+"""Linear models with hashed features. The weight of a feature for a label is one cell of a flat array.
 
 A feature is the hash of a template and of the attributes that the template names; its weight for label l is
 `weights[(feature & mask) + l]`, so that the weights of its labels lie side by side (Weinberger et al. 2009,
@@ -61,10 +59,7 @@ def features_of(
     mask: np.uint64,
     result: NDArray[np.int64],
 ) -> None:
-    """Write the cells of word features into `result` (high - low, t).
-
-    The words are low..high of one text.
-    """
+    """Write the cells of word features into `result` (high - low, t). The words are low..high of one text."""
     for i in range(low, high):
         for t in range(templates.shape[0]):
             state = np.uint64(t + 1)

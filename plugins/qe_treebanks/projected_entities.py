@@ -1,6 +1,5 @@
-"""A treebank of entities of one side of a parallel corpus.
-
-It comes from an annotator of the other side's language.
+"""A treebank of entities of one side of a parallel corpus. It comes from an annotator of the other side's
+language.
 """
 
 from pathlib import Path
@@ -28,9 +27,8 @@ def project_entities(
     held_out_path: Path | None = None,
     progress: Progress = silent,
 ) -> Projected:
-    """Write one side of the corpus with the entities of their translations.
-
-    It is the side that is not in `language`.
+    """Write one side of the corpus with the entities of their translations. It is the side that is not in
+    `language`.
 
     by        an annotator of entities of `language`
     pairs     how many pairs of the corpus, from its beginning

@@ -1,7 +1,4 @@
-"""Learn entities of one language from those of another.
-
-Tags go over word links into the translations.
-"""
+"""Learn entities of one language from those of another. Tags go over word links into the translations."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -23,9 +20,8 @@ HELD_OUT: Final = 25  # of so many sentences one is held out
 
 @dataclass(frozen=True)
 class Projected:
-    """Counts of sentences written, their entities, and sentences passed over.
-
-    Sentences and entities that are held out count among those written.
+    """Counts of sentences written, their entities, and sentences passed over. Sentences and entities that
+    are held out count among those written.
     """
 
     sentences: int

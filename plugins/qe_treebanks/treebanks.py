@@ -1,6 +1,5 @@
-"""Annotators that an experiment names by their treebanks.
-
-They are learned on first use, and kept in the cache.
+"""Annotators that an experiment names by their treebanks. They are learned on first use, and kept in the
+cache.
 """
 
 import json
@@ -33,9 +32,8 @@ def annotators_for(
     progress: Progress = silent,
     aligned: Aligned | None = None,
 ) -> dict[str, str]:
-    """Side -> the annotator that its treebanks make.
-
-    It is as `qe.language.programs.taggers.tagger` takes it.
+    """Side -> the annotator that its treebanks make. It is as `qe.language.programs.taggers.tagger` takes
+    it.
 
     languages  of `source` and `target`; pseudo-references are in that of the target
     aligned    gives the corpus with its aligner, for entities that are projected

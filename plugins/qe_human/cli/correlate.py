@@ -167,7 +167,7 @@ def _evaluation(
         )
     if metrics_eval is not None:
         if metrics:
-            raise InputError("--metrics-eval has metrics of its own", remedy="leave --metrics out")
+            raise InputError("--metrics-eval brings its metrics", remedy="leave --metrics out")
         return reading.from_metrics_eval(metrics_eval, pair, gold, columns, lower_is_better, with_references)
     if not metrics:
         raise InputError("no scores of metrics", remedy="give --metrics")

@@ -1,4 +1,4 @@
-"""`qe rank`: rank MT systems by what people judged: ranges, significance."""
+"""`qe rank`: rank MT systems by human judgements: rank ranges, significance."""
 
 import importlib
 from collections.abc import Iterable, Mapping
@@ -39,7 +39,7 @@ def rank(
     track: bool = False,
     quiet: bool = False,
 ) -> None:
-    """Rank MT systems by what people judged.
+    """Rank MT systems by human judgements.
 
     It shows several methods, rank ranges, significance and agreement.
 
@@ -122,7 +122,7 @@ def _ranges(names: list[str] | None, methods: list[str]) -> tuple[str, ...] | No
     strangers = [name for name in names if name not in methods]
     if strangers:
         raise InputError(
-            f"no method '{strangers[0]}' is asked for",
+            f"no method '{strangers[0]}' is among --methods",
             location="--ranges",
             remedy=f"known: {', '.join(methods)}, all, none",
         )

@@ -209,11 +209,11 @@ def confusion(
     quiet: bool = False,
     json: bool = False,
 ) -> None:
-    """Say how often a model agrees with people, by how sure it is.
+    """Show how often a model agrees with human judgements, by its confidence.
 
     Rankings are those that it was not trained on.
 
-    Pairs count in both directions: <, =, > say that the first translation is worse, equal, better.
+    Pairs count in both directions: <, =, > mean that the first translation is worse, equal, better.
 
     Example:
 

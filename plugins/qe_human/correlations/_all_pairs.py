@@ -1,6 +1,4 @@
-"""Tie calibration over all pairs of n values, exact.
-
-It does not hold the n (n - 1) / 2 differences.
+"""Tie calibration over all pairs of n values, exact. It does not hold the n (n - 1) / 2 differences.
 
 A first pass counts, in narrow bins of the difference, the pairs that a threshold there gains and loses. The
 accuracy at the edges of the bins is then known, and with it the bins that may hold the best threshold; the
@@ -20,9 +18,7 @@ _BINS = 1 << 16
 def calibrated_on_all_pairs(
     values: FloatArray, gold: FloatArray, calibrate: bool = True
 ) -> tuple[float, float]:
-    """The best threshold and its accuracy over all pairs of (n,) values.
-
-    See `acc_eq.best_threshold`.
+    """The best threshold and its accuracy over all pairs of (n,) values. See `acc_eq.best_threshold`.
 
     >>> calibrated_on_all_pairs(np.array([0.0, 2, 6, 8]), np.array([1.0, 1, 1, 4]))
     (4.0, 0.6666666666666666)

@@ -45,7 +45,7 @@ def pairs_within_segments(human: Human, defined: BoolArray, *, ties: bool) -> Pa
         decided = sign != 0
         segment, a, b, sign = segment[decided], a[decided], b[decided], sign[decided]
     if not len(segment):
-        raise InputError("needs translations of the same segment that people judged and all metrics score")
+        raise InputError("needs translations of one segment with human scores and scores of all metrics")
     order = np.argsort(segment, kind="stable")
     segment, a, b, sign = segment[order], a[order], b[order], sign[order]
     systems = len(human.systems)

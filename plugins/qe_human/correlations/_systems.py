@@ -16,8 +16,8 @@ class SystemCorrelation(Correlation):
     """A function of two scores per system.
 
     A metric's scores of systems are the means of its segment scores, or given as such. People's are given,
-    means of their scores, or made from rankings. Both are of the same translations: those that people judged
-    and all metrics score. An exchange moves segment scores where there are any.
+    means of their scores, or made from rankings. Both are of the same translations: those with human
+    judgements and scores of all metrics. An exchange moves segment scores where there are any.
     """
 
     level: ClassVar[Level] = "system"
@@ -32,9 +32,8 @@ class SystemCorrelation(Correlation):
 
 
 class JudgedSystems(Problem):
-    """Scores of the systems that people and all metrics score.
-
-    Raises InputError for fewer than 2 such systems.
+    """Scores of the systems that people and all metrics score. Raises InputError for fewer than 2 such
+    systems.
     """
 
     def __init__(self, human: Human, defined: BoolArray, whole_systems: bool) -> None:

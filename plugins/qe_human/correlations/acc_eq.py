@@ -22,9 +22,9 @@ _DRAWN = 1 << 16  # pairs of all translations that exchanges and bootstrap sampl
 class AccEq(Correlation):
     """Share of pairs that the metric orders, or ties, as people do (acc_eq, "accuracy*").
 
-    The metric finds two translations equal if their scores differ by no more than a threshold, the one that
+    The metric finds two translations equal if their scores differ by at most a threshold, the one that
     gives the metric its highest accuracy on these data (the smallest of them); `calibrate=false` takes 0.
-    Exchanges and bootstrap samples calibrate anew, as exactly; without groups they look at 65,536 pairs that
+    Exchanges and bootstrap samples calibrate again, as exactly; without groups they look at 65,536 pairs that
     are drawn once. Source: Deutsch, Foster and Freitag 2023, sections 5 and 6.
 
     Parameters

@@ -11,9 +11,7 @@ from qe_human.correlations._systems import SystemCorrelation
 
 @dataclass(frozen=True)
 class PairwiseAccuracy(SystemCorrelation):
-    """Share of system pairs whose difference has the same sign by metric and people.
-
-    0 is a sign, too.
+    """Share of system pairs whose difference has the same sign by metric and people. 0 is a sign, too.
 
     Source: Kocmi et al. 2021, "To Ship or Not to Ship", equation 1.
     """

@@ -11,9 +11,8 @@ from qe_human.human import Human
 
 @dataclass(frozen=True)
 class Pearson(Correlation):
-    """Pearson's r of all translations, or within segments (`item`) or systems, averaged.
-
-    A segment in which a side is constant is left out of the average.
+    """Pearson's r of all translations, or within segments (`item`) or systems, averaged. A segment in which
+    a side is constant is left out of the average.
     """
 
     title: ClassVar[str] = "Pearson"

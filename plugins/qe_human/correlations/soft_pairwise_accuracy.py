@@ -106,5 +106,5 @@ def _common(human: Human, defined: BoolArray) -> BoolArray:
     systems: IntArray = np.flatnonzero(judged.any(axis=0))
     complete: BoolArray = np.asarray(np.all(judged[:, systems], axis=1))
     if not complete.any():
-        raise InputError("there is no segment that people judged for all systems")
+        raise InputError("no segment has human scores for all systems")
     return defined & judged & complete[:, None]

@@ -11,9 +11,8 @@ from qe_human.human import Human
 
 @dataclass(frozen=True)
 class Spearman(Correlation):
-    """Spearman's rho of all translations, or within segments (`item`) or systems, averaged.
-
-    Exchanges and bootstrap samples keep the ranks of the whole data.
+    """Spearman's rho of all translations, or within segments (`item`) or systems, averaged. Exchanges and
+    bootstrap samples keep the ranks of the whole data.
     """
 
     title: ClassVar[str] = "Spearman"

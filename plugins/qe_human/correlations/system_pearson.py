@@ -10,10 +10,7 @@ from qe_human.correlations._systems import SystemCorrelation
 
 
 def weighted_pearson(x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
-    """(...) weighted Pearson's r of (..., k) and (k,) values.
-
-    NaN if one side is constant.
-    """
+    """(...) weighted Pearson's r of (..., k) and (k,) values. NaN if one side is constant."""
     constant = (np.ptp(x, axis=-1) == 0) | (np.ptp(y) == 0)
     shares = weights / weights.sum()
     x, y = x - (x @ shares)[..., None], y - y @ shares

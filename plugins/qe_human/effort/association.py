@@ -48,11 +48,8 @@ def spearman_association(
     seed: int = 0,
     confidence: float = 0.95,
 ) -> Association:
-    """Spearman's correlation of x and y (n,), or the partial one.
-
-    The latter holds the ranks of `control` (n,) constant.
-
-    Raises InputError for columns that differ in length or are not finite.
+    """Spearman's correlation of x and y (n,), or the partial one. The latter holds the ranks of `control`
+    (n,) constant. Raises InputError for columns that differ in length or are not finite.
 
     Source of the permutation with a control: Kennedy 1995, "Randomization tests in econometrics".
 

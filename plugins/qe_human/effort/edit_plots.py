@@ -21,9 +21,8 @@ _EDITS = [name for name in CATEGORIES if name not in ("match", "order_same")]
 
 
 def edit_distribution(report: EffortReport) -> Figure:
-    """Share of words in every edit category, low scores beside high ones.
-
-    The plot follows Koponen 2012, figures 1 and 3.
+    """Share of words in every edit category, of low and of high scores. The plot follows Koponen 2012,
+    figures 1 and 3.
     """
 
     def shares(rows: NDArray[np.int64]) -> FloatArray:

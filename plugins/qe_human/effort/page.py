@@ -1,6 +1,5 @@
-"""The effort report as one HTML page that needs no other file.
-
-It holds tables, plots and segments with marked edits.
+"""The effort report as one HTML page that needs no other file. It holds tables, plots and segments with
+marked edits.
 """
 
 from collections.abc import Mapping

@@ -50,9 +50,8 @@ def correlation_table(report: EffortReport) -> pd.DataFrame:
 
 
 def figures(report: EffortReport) -> dict[str, float]:
-    """Figures by dotted name, for tracking; undefined ones are NaN.
-
-    `low TER, low score.segments`, `low TER.form_changed.rho`, `low TER.noun.form_changed.rho`, ....
+    """Figures by dotted name, for tracking; undefined ones are NaN. `low TER, low score.segments`, `low
+    TER.form_changed.rho`, `low TER.noun.form_changed.rho`, ....
     """
     values: dict[str, float] = {}
     for name, rows in report.sets.items():

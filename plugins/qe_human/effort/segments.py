@@ -49,11 +49,8 @@ class MarkedSegment:
 
 
 def discrepancies(effort: FloatArray, ter: FloatArray) -> FloatArray:
-    """(n,) rank of the effort score minus rank of TER, as shares.
-
-    A higher score is less effort; a lower TER is better.
-
-    Segments with undefined TER are NaN.
+    """(n,) rank of the effort score minus rank of TER, as shares. A higher score is less effort; a lower TER
+    is better. Segments with undefined TER are NaN.
 
     >>> discrepancies(np.array([1.0, 3, 5]), np.array([0.0, 0.5, 1.0])).round(3).tolist()
     [-0.667, 0.0, 0.667]

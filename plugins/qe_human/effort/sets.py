@@ -1,7 +1,4 @@
-"""The four sets of segments whose effort scores do not fit their edits.
-
-Each has a set to compare it with.
-"""
+"""The four sets of segments whose effort scores do not fit their edits. Each has a set to compare it with."""
 
 from dataclasses import dataclass
 
@@ -40,9 +37,8 @@ class Limits:
 
 @dataclass(frozen=True, eq=False)
 class SetPair:
-    """Segments of similar TER with low and with high scores.
-
-    Row i of one side belongs to row i of the other.
+    """Segments of similar TER with low and with high scores. Row i of one side belongs to row i of the
+    other.
 
     name        `low TER` or `high TER`
     low, high   rows with low scores (much effort) and with high ones

@@ -52,9 +52,8 @@ def tagged_texts(
 
 
 def read_conllu(path: Path, language: str) -> AnnotatedTexts:
-    """Texts from a CoNLL-U file, plain or gzip: a block per text, its words as they stand there.
-
-    Raises InputError for what is no CoNLL-U.
+    """Texts from a CoNLL-U file, plain or gzip: a block per text, with its words unchanged. Raises
+    InputError for what is no CoNLL-U.
     """
     blocks = list(read_blocks(path))
     rows = [[row[_FORM] for row in words_of(block, str(path), k)] for k, block in enumerate(blocks, start=1)]
@@ -65,7 +64,7 @@ def read_conllu(path: Path, language: str) -> AnnotatedTexts:
 
 
 def is_conllu(path: Path) -> bool:
-    """Whether the file's name says that it is CoNLL-U."""
+    """Whether the file name ends as CoNLL-U files do."""
     return path.name.removesuffix(".gz").endswith(".conllu")
 
 

@@ -49,7 +49,7 @@ def agreement(judged: Sequence[Comparisons], samples: int = 1000, seed: int = 0)
 
     samples  of the bootstrap; without any, intervals are NaN
 
-    A pair of systems has no order of its own, so P(<) and P(>) are equal: half of what P(=) leaves.
+    A pair of systems has no order, so P(<) and P(>) are equal: half of what P(=) leaves.
     """
     statistics = np.concatenate([_statistics(one) for one in judged])
     sums = statistics.sum(axis=0)

@@ -27,13 +27,12 @@ def resampled_tables(
     progress: Progress = silent,
     draw: Draw = "tasks",
 ) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Blocks of (b, k, k) wins and ties of resampled tasks, `samples` in all.
-
-    Each sample draws as many tasks as there are, with replacement.
+    """Blocks of (b, k, k) wins and ties of resampled tasks, `samples` in all. Each sample draws as many
+    tasks as there are, with replacement.
 
     draw  tasks, or as many segments or judges as there are, each with all its tasks
 
-    The same seed draws the same tasks, whatever the number of threads.
+    The same seed draws the same tasks, with any number of threads.
     Raises InputError for fewer than one sample.
     """
     check_samples(samples)

@@ -13,9 +13,8 @@ from qe_human.judgements.pairwise import PairwiseCounts
 
 @dataclass(frozen=True)
 class Circle:
-    """A circle: each system is preferred to the next, and the last to the first.
-
-    `margins` are wins minus losses.
+    """A circle: each system is preferred to the next, and the last to the first. `margins` are wins minus
+    losses.
     """
 
     systems: tuple[str, ...]
@@ -28,9 +27,8 @@ class Circle:
 
 
 def circles(counts: PairwiseCounts) -> list[Circle]:
-    """All circles of three systems, and a shortest one of each knot that has none of three.
-
-    The strongest come first. A circle starts at its system that comes first in the counts.
+    """All circles of three systems, and a shortest one of each knot that has none of three. The strongest
+    come first. A circle starts at its system that comes first in the counts.
     """
     preferred = counts.margins > 0
     threes = list(_threes(preferred))
@@ -43,10 +41,7 @@ def circles(counts: PairwiseCounts) -> list[Circle]:
 
 
 def knots(counts: PairwiseCounts) -> list[list[str]]:
-    """Groups of systems that are joined by circles, largest first.
-
-    Systems on no circle are in no group.
-    """
+    """Groups of systems that are joined by circles, largest first. Systems on no circle are in no group."""
     groups = sorted((knot for knot in _knots(counts.margins > 0) if len(knot) > 1), key=len, reverse=True)
     return [[counts.systems[i] for i in knot] for knot in groups]
 
@@ -80,7 +75,7 @@ def _shortest_through(preferred: NDArray[np.bool_], start: int) -> tuple[int, ..
             if after not in seen:
                 seen.add(after)
                 paths.append((*path, after))
-    raise ValueError(f"system {start} lies on no circle")
+    raise ValueError(f"system {start} is in no cycle")
 
 
 def _circle(counts: PairwiseCounts, path: tuple[int, ...]) -> Circle:

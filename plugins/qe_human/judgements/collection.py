@@ -84,9 +84,8 @@ class Collection:
         counter[b, "ties", a] += ties
 
     def judged_pairs(self) -> dict[str, JudgedPair]:
-        """The language pairs in the order of first appearance.
-
-        Raises InputError for a pair that comes both as tasks and as counts.
+        """The language pairs in the order of first appearance. Raises InputError for a pair that comes both
+        as tasks and as counts.
         """
         both = sorted(set(self.pairs.numbers) & set(self.counts))
         if both:

@@ -12,9 +12,8 @@ CodeArray = NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class Comparisons:
-    """m comparisons from n tasks, task by task.
-
-    In one task, one judge ranks the translations of one segment.
+    """m comparisons from n tasks, task by task. In one task, one judge ranks the translations of one
+    segment.
 
     systems      k names, sorted; left and right are indices
     left, right  (m,) the systems compared; left < right
@@ -22,7 +21,7 @@ class Comparisons:
     task         (m,) which task a comparison is from, never falling; tasks that say nothing have none
     segment      (n,) code of each task's segment
     judge        (n,) code of each task's judge
-    with_itself  how often a task showed a system beside itself
+    with_itself  how often a task compared a system with itself
     silent       systems that were shown, but compared with no other; they are not among the k
     """
 

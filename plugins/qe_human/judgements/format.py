@@ -1,4 +1,4 @@
-"""Format of human judgements: a file -> tasks or counts. Think twice before adding here."""
+"""Format of human judgements: a file -> tasks or counts."""
 
 import csv
 from abc import ABC, abstractmethod
@@ -27,9 +27,8 @@ class JudgementFormat(ABC):
 
     @abstractmethod
     def read(self, path: Path, collection: Collection) -> None:
-        """Adds the judgements of a plain or gzip file.
-
-        Raises InputError, with file and line, for a row that cannot be read.
+        """Adds the judgements of a plain or gzip file. Raises InputError, with file and line, for a row that
+        cannot be read.
         """
 
 
@@ -39,9 +38,8 @@ JUDGEMENT_FORMATS: Catalogue[JudgementFormat] = Catalogue(
 
 
 def rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """(line, cells) of a table, the header first; CSV (comma) is quoted, other tables are not.
-
-    Raises InputError for broken quoting.
+    """(line, cells) of a table, the header first; CSV (comma) is quoted, other tables are not. Raises
+    InputError for broken quoting.
     """
     lines = (line + "\n" for line in read_lines(path))
     if delimiter == ",":
@@ -77,10 +75,7 @@ def check_system(name: str, location: str) -> None:
 
 
 def rank_of(text: str, location: str) -> int:
-    """The rank 1 .. 5, or -1 for one left blank.
-
-    Raises InputError for anything else.
-    """
+    """The rank 1 .. 5, or -1 for one left blank. Raises InputError for anything else."""
     try:
         rank = integer(text)
     except ValueError:
@@ -89,7 +84,7 @@ def rank_of(text: str, location: str) -> int:
         raise InputError(
             f"the rank is '{text}', not one of 1 .. {WORST}",
             location=location,
-            remedy=f"{BLANK} stands for blank",
+            remedy=f"{BLANK} means a blank",
         )
     return rank
 

@@ -36,9 +36,7 @@ def power(
     repeats: int = 20,
     seed: int = 0,
 ) -> Power:
-    """Test all pairs of systems on parts of the tasks.
-
-    Parts are drawn without replacement, `repeats` times.
+    """Test all pairs of systems on parts of the tasks. Parts are drawn without replacement, `repeats` times.
 
     systems    indices of the systems, two at least, that are compared
     fractions  of the tasks, rising, the last one 1

@@ -24,7 +24,7 @@ def rank_ranges(ranks: IntArray, confidence: float = 0.95) -> IntArray:
 
 
 def clusters(order: Sequence[int] | IntArray, ranges: IntArray) -> list[list[int]]:
-    """Groups of systems that cannot be told apart, best first.
+    """Groups of systems that are not significantly different, best first.
 
     order   indices of the systems, best first
     ranges  (k, 2) rank range of each system by its index

@@ -10,11 +10,8 @@ from qe_human.judgements.ranking_report import MethodResult, RankingReport
 
 
 def rankings_json(report: RankingReport) -> dict[str, Any]:
-    """Method -> its ranking, violations, whether it is unique, and further results.
-
-    A ranking has pairs of system and score, best first.
-
-    Scores are null if undefined, and for methods without scores.
+    """Method -> its ranking, violations, whether it is unique, and further results. A ranking has pairs of
+    system and score, best first. Scores are null if undefined, and for methods without scores.
     """
     return {name: _method(result) for name, result in report.methods.items()}
 

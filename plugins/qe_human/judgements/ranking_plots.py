@@ -31,11 +31,9 @@ _WINS = LinearSegmentedColormap.from_list("wins", [VERMILLION, "#FFFFFF", BLUE])
 
 
 def heat_map(report: RankingReport) -> Figure:
-    """How often the column's system was judged better than the row's.
-
-    Stars mark the results of the sign test.
-
-    The numbers are shares of all judgements of the two; the colour is wins minus losses, a share too.
+    """How often the column's system was judged better than the row's. Stars mark the results of the sign
+    test. The numbers are shares of all judgements of the two; the colour is wins minus losses, a share
+    too.
     """
     counts = report.counts
     order = [
@@ -97,7 +95,9 @@ def rank_range_plot(report: RankingReport, method: str) -> Figure:
     axes.grid(False, axis="y")
     confidence, samples = f"{100 * report.recipe['confidence']:g}", report.recipe["samples"]
     bullet = " · • beaten by nobody" if report.winners else ""
-    headline(axes, f"{report.name}: who can be told apart", f"{confidence} % of {samples:,} samples{bullet}")
+    headline(
+        axes, f"{report.name}: significant differences", f"{confidence} % of {samples:,} samples{bullet}"
+    )
     axes.set_xlabel(f"rank by {method}")
     return figure
 
@@ -139,10 +139,9 @@ def methods_plot(report: RankingReport) -> Figure:
 
 
 def power_plot(reports: Sequence[RankingReport]) -> Figure:
-    """The share of significant pairs against the number of judgements, a line per language pair.
-
-    One panel per level of the sign test, as in Figure 2 of the findings of WMT 2012. The band holds 80 % of
-    the drawn parts. Reports without tasks are left out; there must be one with tasks.
+    """The share of significant pairs against the number of judgements, a line per language pair. One panel
+    per level of the sign test, as in Figure 2 of the findings of WMT 2012. The band holds 80 % of the
+    drawn parts. Reports without tasks are left out; there must be one with tasks.
     """
     known = {report.name: report.power for report in reports if report.power is not None}
     if not known:

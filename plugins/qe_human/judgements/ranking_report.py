@@ -49,7 +49,7 @@ class RankSettings:
         Of the sign test that decides who wins (findings of WMT 2012, Table 4).
     correct : str or None, default=None
         How p-values of all pairs are corrected before they decide (Lopez 2012, section 6); None: they
-        decide as they are, and Holm's correction is told beside them.
+        decide uncorrected, and Holm's correction is reported as well.
     constrained : tuple of str, default=()
         Systems that a second mark compares with each other alone (Table 4); others may be missing.
     draw : str, default='tasks'
@@ -89,7 +89,7 @@ class MethodResult:
     cost        what the method minimises, if it does
     unit        what a score is; empty without scores
     violations  preferences that the order violates, the reference aside
-    ranges      system -> lowest and highest rank; None if none were asked for, or there are no tasks
+    ranges      system -> lowest and highest rank; None if not requested, or without tasks
     clusters    groups of systems that rank ranges cannot tell apart, best first
     """
 
@@ -124,7 +124,7 @@ class RankingReport:
     corrected : array of float
         (k, k) the same, corrected for all pairs.
     decisive : array of float
-        (k, k) those that decide: the corrected ones if a correction was asked for.
+        (k, k) those that decide: the corrected ones with a correction.
     winners : tuple of str
         Systems that no other is significantly better than.
     constrained_winners : tuple of str
@@ -168,15 +168,13 @@ def ranking_report(
     optional: bool = False,
     progress: Progress = silent,
 ) -> RankingReport:
-    """Ranks the systems of one language pair by every method.
-
-    Raises InputError if fewer than two systems remain, for rank ranges of unknown methods, and if a
-    method cannot rank and is not optional.
+    """Ranks the systems of one language pair by every method. Raises InputError if fewer than two systems
+    remain, for rank ranges of unknown methods, and if a method cannot rank and is not optional.
 
     Parameters
     ----------
     optional : bool, default=False
-        Whether a method that cannot rank these systems is told of in a note and left out.
+        Whether a method that cannot rank these systems is skipped with a note.
     """
     settings = settings or RankSettings()
     counts = judged.counts if settings.with_reference else judged.counts.drop(settings.reference)

@@ -35,9 +35,7 @@ def method_title(name: str) -> str:
 
 
 def methods_table(report: RankingReport) -> Table:
-    """The orders of all methods side by side, as in Table 5 of the findings.
-
-    The last rows hold their costs.
+    """The orders of all methods side by side, as in Table 5 of the findings. The last rows hold their costs.
     """
     longest = max(len(result.order) for result in report.methods.values())
     columns = [_column(result, longest) for result in report.methods.values()]
@@ -62,9 +60,8 @@ def _column(result: MethodResult, length: int) -> list[str]:
 
 
 def sign_test_table(report: RankingReport) -> Table:
-    """What the sign tests say of each system, and how many comparisons they rest on.
-
-    Marks are those of the findings, Table 4.
+    """What the sign tests say of each system, and how many comparisons they rest on. Marks are those of the
+    findings, Table 4.
     """
     counts = report.counts
     order = [name for name in report.methods[leading(report)].order if name in counts.systems]
@@ -100,11 +97,9 @@ def decisive_level(report: RankingReport) -> str:
 
 
 def head_to_head_table(report: RankingReport) -> Table:
-    """Share of judgements in which the column's system was better than the row's.
-
-    The share is taken of all judgements of the two.
-
-    Stars are those of the sign test, as in the appendix of the findings; the best system comes first.
+    """Share of judgements in which the column's system was better than the row's. The share is taken of all
+    judgements of the two. Stars are those of the sign test, as in the appendix of the findings; the best
+    system comes first.
     """
     counts = report.counts
     order = [
@@ -144,9 +139,8 @@ def correlation_table(report: RankingReport) -> Table:
 
 
 def violation_tables(report: RankingReport) -> list[Table]:
-    """The preferences that each order violates, as in Lopez 2012, Table 3.
-
-    Orders with equal lists share a table.
+    """The preferences that each order violates, as in Lopez 2012, Table 3. Orders with equal lists share a
+    table.
     """
     methods: dict[tuple[Violation, ...], list[str]] = {}
     for name, result in report.methods.items():
@@ -187,9 +181,8 @@ def _kappa_cells(kappa: Kappa) -> list[Shown]:
 
 
 def leading(report: RankingReport) -> str:
-    """The method whose order decides the order of rows.
-
-    It is the first with rank ranges, otherwise the first.
+    """The method whose order decides the order of rows. It is the first with rank ranges, otherwise the
+    first.
     """
     ranged = [name for name, result in report.methods.items() if result.ranges is not None]
     return next(iter((*ranged, *report.methods)))

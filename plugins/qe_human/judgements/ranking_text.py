@@ -16,14 +16,13 @@ from qe_human.judgements.ranking_tables import (
 
 
 def text(report: RankingReport, width: int = UNBOUNDED) -> str:
-    """One line per system in the order of the leading method, the ranks by all others beside it."""
+    """One line per system in the order of the leading method, followed by the ranks of all other methods."""
     return ranking_table(report).text(width)
 
 
 def ranking_table(report: RankingReport) -> Table:
-    """The order of the leading method, best first, with the ranks by other methods.
-
-    The last row holds the costs.
+    """The order of the leading method, best first, with the ranks by other methods. The last row holds the
+    costs.
     """
     name = leading(report)
     result, methods = report.methods[name], [other for other in report.methods if other != name]

@@ -1,4 +1,4 @@
-"""Reads files of human judgements, whatever their format, and sorts them by language pair."""
+"""Read human judgements in any known format, by language pair."""
 
 import difflib
 from collections.abc import Sequence
@@ -11,10 +11,9 @@ from qe_human.judgements.format import JUDGEMENT_FORMATS, JudgementFormat, first
 
 
 def read_judgements(paths: Sequence[Path], progress: Progress = silent) -> dict[str, JudgedPair]:
-    """Language pair (`Czech-English`) -> its judgements from all files together.
-
-    Judges and segments of the same name are the same, whatever file they stand in.
-    Raises InputError for a file of no known format, and for rows that cannot be read.
+    """Language pair (`Czech-English`) -> its judgements from all files together. Judges and segments of the
+    same name are the same, in every file. Raises InputError for a file of no known format,
+    and for rows that cannot be read.
     """
     collection = Collection()
     for done, path in enumerate(paths):
@@ -24,9 +23,8 @@ def read_judgements(paths: Sequence[Path], progress: Progress = silent) -> dict[
 
 
 def format_of(path: Path) -> JudgementFormat:
-    """The format that recognises the file's first line.
-
-    Raises InputError if none does, with an example of each.
+    """The format that recognises the file's first line. Raises InputError if none does, with an example of
+    each.
     """
     first_line = first_line_of(path)
     if not first_line:
@@ -42,10 +40,8 @@ def format_of(path: Path) -> JudgementFormat:
 
 
 def chosen_pairs(judged: dict[str, JudgedPair], names: Sequence[str]) -> dict[str, JudgedPair]:
-    """The pairs asked for, in that order; all of them where none is asked for.
-
-    Raises InputError for a pair that is not there, with those that are and the nearest, and for one without
-    comparisons.
+    """The requested pairs in that order; all if none are requested. Raises InputError for a pair
+    that is not there, with those that are and the nearest, and for one without comparisons.
     """
     if not judged:
         raise InputError("the files hold no judgements")

@@ -10,9 +10,8 @@ from qe_human.judgements.ranking_tables import all_tables
 
 
 def write_reports(reports: Sequence[RankingReport], folder: Path) -> None:
-    """Write rankings.json and power.png for all pairs, and a folder for each pair.
-
-    A pair's folder holds report.json, .md, .tex and plots.
+    """Write rankings.json and power.png for all pairs, and a folder for each pair. A pair's folder holds
+    report.json, .md, .tex and plots.
     """
     from qe.display.drawing import save
     from qe_human.judgements.ranking_plots import plots, power_plot

@@ -47,9 +47,8 @@ def winners(wins: ArrayLike, p_values: FloatArray, level: float = 0.10) -> NDArr
 
 
 def tested_ranks(wins: ArrayLike, p_values: FloatArray, level: float = 0.10) -> IntArray:
-    """(k, 2) lowest and highest rank of each system that the tests leave open, 1 for the best.
-
-    A system ranks below those that are significantly better, and above those that are significantly worse.
+    """(k, 2) lowest and highest rank of each system that the tests leave open, 1 for the best. A system
+    ranks below those that are significantly better, and above those that are significantly worse.
 
     >>> p = np.array([[np.nan, 0.01], [0.01, np.nan]])
     >>> tested_ranks([[0, 9], [1, 0]], p).tolist(), tested_ranks([[0, 9], [1, 0]], p, 0.001).tolist()

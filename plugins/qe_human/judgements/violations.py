@@ -8,9 +8,8 @@ from qe_human.judgements.pairwise import PairwiseCounts
 
 @dataclass(frozen=True)
 class Violation:
-    """`preferred` was judged better `margin` times more often than worse.
-
-    Yet `ranked_above` is ranked above it.
+    """`preferred` was judged better `margin` times more often than worse. Yet `ranked_above` is ranked above
+    it.
     """
 
     preferred: str

@@ -7,11 +7,8 @@ from qe_human.metric_evaluation.scores import ScoreTable, averages
 
 
 def read_appraise(path: Path, pair: str | None = None) -> list[ScoreTable]:
-    """Scores of translations, raw (`score`) and standardised by annotator (`z`).
-
-    Both are means over annotators.
-
-    Raises InputError as `judgements` does.
+    """Scores of translations, raw (`score`) and standardised by annotator (`z`). Both are means over
+    annotators. Raises InputError as `judgements` does.
     """
     rows, note = judgements(path, pair)
     notes = (f"{path.name}: {note}",) if note else ()

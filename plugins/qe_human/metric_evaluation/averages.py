@@ -38,11 +38,8 @@ class Average:
 
 
 def averages(reports: Sequence[MetaReport]) -> dict[str, tuple[Average, ...]]:
-    """Correlation -> its averages, best first, undefined ones last.
-
-    Only correlations that all pairs have are averaged.
-
-    Raises InputError if no correlation is in all reports, and if two reports have one name.
+    """Correlation -> its averages, best first, undefined ones last. Only correlations that all pairs have
+    are averaged. Raises InputError if no correlation is in all reports, and if two reports have one name.
     """
     names = [report.name for report in reports]
     if len(set(names)) < len(names):
@@ -67,9 +64,8 @@ def _averages(name: str, reports: Sequence[MetaReport]) -> tuple[Average, ...]:
 
 
 def _shares(scores: np.ndarray[Any, Any]) -> tuple[list[float], list[float]]:
-    """(metrics, pairs) correlations -> shares of comparisons won, and shares not lost.
-
-    NaN without any comparison.
+    """(metrics, pairs) correlations -> shares of comparisons won, and shares not lost. NaN without any
+    comparison.
 
     >>> _shares(np.array([[0.5, 0.5], [0.5, 0.4], [0.1, np.nan]]))
     ([0.6666666666666666, 0.3333333333333333, 0.0], [1.0, 0.6666666666666666, 0.0])

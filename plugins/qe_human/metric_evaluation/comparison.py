@@ -90,7 +90,7 @@ class Settings:
 
     @property
     def exchanges(self) -> tuple[str, ...]:
-        """The units that were asked for."""
+        """The requested units."""
         return tuple(sorted(set((self.exchange or "segment+system").split("+"))))
 
 
@@ -118,7 +118,8 @@ class CorrelationResult:
     groups    groups that it is a mean over, or systems
     tests     (better, worse, name) -> the test of the pair, corrected
     williams  (better, worse) -> Williams' test of the same pair, uncorrected, where it applies
-    clusters  groups of metrics that cannot be told apart, best first; None without tests that can decide
+    clusters  groups of metrics that are not significantly different, best first; None without tests that can
+              decide
     claim     what the differences are claimed for; empty without tests
     """
 
@@ -134,9 +135,7 @@ class CorrelationResult:
     notes: tuple[str, ...] = ()
 
     def cluster_of(self, metric: str) -> int | None:
-        """Rank of the metric's cluster, from 1; None without tests.
-
-        Raises InputError for an unknown metric.
+        """Rank of the metric's cluster, from 1; None without tests. Raises InputError for an unknown metric.
         """
         self._check_metric(metric)
         if self.clusters is None:
@@ -144,10 +143,7 @@ class CorrelationResult:
         return next((i for i, group in enumerate(self.clusters, start=1) if metric in group), None)
 
     def worse_than(self, metric: str, level: float) -> list[str]:
-        """The metrics that this one is significantly better than.
-
-        Raises InputError for an unknown metric.
-        """
+        """The metrics that this one is significantly better than. Raises InputError for an unknown metric."""
         self._check_metric(metric)
         return [b for (a, b, _), one in self.tests.items() if a == metric and one.p_corrected <= level]
 
@@ -171,9 +167,7 @@ def compare(
     settings: Settings,
     progress: Progress = silent,
 ) -> CorrelationResult:
-    """Compare all metrics by one correlation.
-
-    It uses the translations that people and all metrics score.
+    """Compare all metrics by one correlation. It uses the translations that people and all metrics score.
 
     The tests exchange the scores of two metrics, on a common scale: all those of a segment together, for the
     claim of new segments, and all those of a system, for that of new systems; both must show a difference,
@@ -339,7 +333,7 @@ def _notes(table: Table, judged: Mapping[Key, Pair], settings: Settings) -> list
     notes = [note.replace("ask for", "ask for --permutations") for note in undecided(table, judged)]
     systems = [one for one in judged.values() if one.result.undecided and one.result.exchange != "segment"]
     if systems and settings.exchange is None and "segment" in systems[0].result.exchange:
-        notes.append("--exchange segment asks about new segments of these systems alone")
+        notes.append("--exchange segment tests for new segments of the same systems")
     return [*notes, *(note.replace("--samples", "--permutations") for note in borderline(table, judged))]
 
 

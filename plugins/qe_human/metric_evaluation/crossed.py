@@ -24,9 +24,8 @@ _CLEAR = 0.1  # above this p-value nothing more is asked
 def with_both(
     result: TestResult, exchanged: Exchanged, rows: Groups, columns: Groups, samples: int, seed: int
 ) -> TestResult:
-    """The test result that exchanges of rows, of columns and of both together support.
-
-    Rows and columns must each show the difference.
+    """The test result that exchanges of rows, of columns and of both together support. Rows and columns must
+    each show the difference.
 
     exchanged      differences of scores after exchanges of single cells
     rows, columns  (n,) the unit of each kind that a cell belongs to

@@ -93,7 +93,7 @@ def _segments(folder: Path, pair: str) -> int:
     path = folder / "sources" / f"{pair}.txt"
     if not path.is_file():
         raise InputError(
-            "there is no such file of sources", location=path, remedy="it tells how many segments"
+            "there is no such file of sources", location=path, remedy="it gives the number of segments"
         )
     return sum(1 for _ in read_lines(path))
 

@@ -18,17 +18,16 @@ def human_of_rankings(
     metrics: Sequence[ScoreTable],
     reference: str = "_ref",
 ) -> Human:
-    """The rankings of one language pair without the reference.
-
-    Also returns the segments that only metrics score.
+    """The rankings of one language pair without the reference. Also returns the segments that only metrics
+    score.
 
     segment_names  names of the segments by the codes of the judgements
 
-    Raises InputError if only counts were given: they do not say which segments they are from.
+    Raises InputError if only counts were given: they do not identify segments.
     """
     tasks = judged.comparisons
     if tasks is None:
-        raise InputError(f"{judged.name}: counts of judgements do not say which segments they are from")
+        raise InputError(f"{judged.name}: counts of judgements do not identify segments")
     kept = [i for i, name in enumerate(tasks.systems) if name != reference]
     place = np.full(len(tasks.systems), -1)
     place[kept] = np.arange(len(kept))

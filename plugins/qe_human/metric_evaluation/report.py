@@ -71,14 +71,13 @@ def meta_report(
     optional: bool = False,
     progress: Progress = silent,
 ) -> MetaReport:
-    """Correlates every metric with people, by every correlation.
-
-    Raises InputError if such a one is not optional, and if none is left.
+    """Correlates every metric with people, by every correlation. Raises InputError if such a one is not
+    optional, and if none is left.
 
     Parameters
     ----------
     optional : bool, default=False
-        Whether a correlation that the judgements do not allow is told of in a note and left out.
+        Whether a correlation that the judgements do not allow is skipped with a note.
     """
     results, notes = {}, [*evaluation.notes, *_omitted(evaluation)]
     reasons: dict[str, list[str]] = {}

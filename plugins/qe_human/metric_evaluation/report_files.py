@@ -1,6 +1,5 @@
-"""Write reports on metrics into a folder: JSON, Markdown, LaTeX and plots.
-
-Several language pairs get averages, too.
+"""Write reports on metrics into a folder: JSON, Markdown, LaTeX and plots. Several language pairs get
+averages, too.
 """
 
 from collections.abc import Sequence
@@ -15,7 +14,7 @@ from qe_human.metric_evaluation.report import MetaReport
 
 
 def write_reports(reports: Sequence[MetaReport], folder: Path) -> None:
-    """One report as it is; several in a folder for each language pair, beside their averages."""
+    """One report in the folder; several in a folder per language pair, with their averages."""
     if len(reports) == 1:
         write_report(reports[0], folder)
         return

@@ -31,7 +31,7 @@ def read_metric_tables(
     columns  those to read; default: all that hold numbers
     pair     the language pair to read of tables that have a column `pair`
 
-    A metric that stands in several files has its parts from all of them.
+    A metric in several files has its parts from all of them.
     Raises InputError for a table without scores, a column that no table has, and a score given twice.
     """
     metrics: dict[str, ScoreTable] = {}

@@ -91,9 +91,8 @@ class Evaluation:
         return defined
 
     def whole_systems(self, metrics: Sequence[Metric]) -> FloatArray:
-        """(m, k) scores of systems.
-
-        They are given, or the means of the scores of translations that people judged.
+        """(m, k) scores of systems. They are given, or the means of the scores of translations that people
+        judged.
         """
         weights, judged = np.ones(len(self.human.segments)), self.human.judged()
         rows = [
@@ -114,12 +113,9 @@ def _segments_of(metric: Metric) -> FloatArray:
 def made_metrics(
     tables: Sequence[ScoreTable], human: Human, lower_is_better: Sequence[str]
 ) -> tuple[tuple[Metric, ...], list[str]]:
-    """Metrics with the systems and segments of the human judgements.
-
-    Also returns notes about what the metrics lack.
-
-    Raises InputError for two metrics of a name, an unknown name of `lower_is_better`, and a metric that
-    shares nothing with the judgements.
+    """Metrics with the systems and segments of the human judgements. Also returns notes about what the
+    metrics lack. Raises InputError for two metrics of a name, an unknown name of `lower_is_better`, and a
+    metric that shares nothing with the judgements.
     """
     names = [table.name for table in tables]
     for name in names:
@@ -138,8 +134,8 @@ def made_metrics(
         ]
         if not defined:
             raise InputError(
-                f"'{table.name}' scores no translation that people judged",
-                remedy=f"systems and segments must have the same names; people judged systems "
+                f"'{table.name}' scores no translation with a human score",
+                remedy=f"systems and segments must have the same names; there are human scores of systems "
                 f"{_listed(human.systems)} and segments {_listed(human.segments)}",
             )
         notes += _missing(table, human, scores, system_means)
@@ -180,14 +176,12 @@ def _other_names(table: ScoreTable, human: Human, scores: FloatArray | None) -> 
     return [
         f"'{table.name}' has no score for {lacking:,} of {int(judged.sum()):,} judged translations, and "
         f"{len(others):,} scores of segments that nobody judged, such as '{others[0]}': segments are "
-        f"joined by their names as they are written{hint}"
+        f"joined by their exact names{hint}"
     ]
 
 
 def human_of(table: ScoreTable, metrics: Sequence[ScoreTable]) -> Human:
-    """Human scores as `Human`.
-
-    Its segments include those that only metrics score; they have no human score.
+    """Human scores as `Human`. Its segments include those that only metrics score; they have no human score.
     """
     systems = tuple(dict.fromkeys([*(system for system, _ in table.segments), *table.systems]))
     judged = dict.fromkeys(segment for _, segment in table.segments)

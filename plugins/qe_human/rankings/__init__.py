@@ -1,4 +1,1 @@
-"""Ranking methods: pairwise judgements -> an order of systems.
-
-The file name is the method's name.
-"""
+"""Ranking methods: pairwise judgements -> an order of systems. The file name is the method's name."""

@@ -6,11 +6,8 @@ from features.basics.array_types import FloatArray
 
 
 def mean_over_opponents(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
-    """(..., k) mean over b of numerator[..., a, b] / denominator[..., a, b].
-
-    Opponents with denominator 0 are left out.
-
-    NaN for a system without such an opponent.
+    """(..., k) mean over b of numerator[..., a, b] / denominator[..., a, b]. Opponents with denominator 0
+    are left out. NaN for a system without such an opponent.
     """
     met = denominator > 0
     ratios = np.divide(numerator, denominator, out=np.zeros(met.shape), where=met)

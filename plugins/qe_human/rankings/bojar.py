@@ -8,11 +8,8 @@ from qe_human.rankings._opponents import losses, share
 
 
 class Bojar(ScoreMethod):
-    """W / (W + L) over all opponents (Bojar et al. 2011).
-
-    Also Lopez 2012, Eq. 3; findings of WMT 2012, Eq. 4.
-
-    NaN for a system without a comparison that was decided.
+    """W / (W + L) over all opponents (Bojar et al. 2011). Also Lopez 2012, Eq. 3; findings of WMT 2012, Eq.
+    4. NaN for a system without a comparison that was decided.
 
     >>> import numpy as np
     >>> Bojar().scores(np.array([[0, 2], [1, 0]]), np.array([[0, 1], [1, 0]])).round(3).tolist()

@@ -17,11 +17,9 @@ _CONVERGED = 1e-10
 
 @dataclass(frozen=True)
 class BradleyTerry(ScoreMethod):
-    """Strengths s: a beats b with probability s(a) / (s(a) + s(b)) (Bradley and Terry 1952).
-
-    The strengths sum to 1.
-
-    A tie is half a win for each. NaN for a system without comparisons. Newton's method, all tables at once.
+    """Strengths s: a beats b with probability s(a) / (s(a) + s(b)) (Bradley and Terry 1952). The strengths
+    sum to 1. A tie is half a win for each. NaN for a system without comparisons. Newton's method, all
+    tables at once.
 
     Parameters
     ----------
@@ -50,10 +48,7 @@ class BradleyTerry(ScoreMethod):
         return np.where(absent, np.nan, strengths / np.where(total > 0, total, 1.0))
 
     def log_strengths(self, points: FloatArray) -> FloatArray:
-        """(..., k) log-strengths of mean 0 for (..., k, k) points.
-
-        They maximise the penalised likelihood.
-        """
+        """(..., k) log-strengths of mean 0 for (..., k, k) points. They maximise the penalised likelihood."""
         k = points.shape[-1]
         judged = points + losses(points)
         logs = np.zeros(points.shape[:-1])

@@ -8,9 +8,8 @@ from qe_human.rankings._opponents import losses, mean_over_opponents
 
 
 class ExpectedNetWins(ScoreMethod):
-    """Mean over opponents of (W - L) / (W + T + L), from -1 to 1.
-
-    Opponents never met are left out; NaN for a system without any other.
+    """Mean over opponents of (W - L) / (W + T + L), from -1 to 1. Opponents never met are left out; NaN for
+    a system without any other.
 
     >>> import numpy as np
     >>> ExpectedNetWins().scores(np.array([[0, 2], [1, 0]]), np.array([[0, 1], [1, 0]])).tolist()

@@ -8,9 +8,8 @@ from qe_human.rankings._opponents import losses, mean_over_opponents
 
 
 class ExpectedWins(ScoreMethod):
-    """Mean over opponents of W / (W + L) (findings of WMT 2012, Eq. 10).
-
-    Opponents without a decided comparison are left out; NaN for a system without any other.
+    """Mean over opponents of W / (W + L) (findings of WMT 2012, Eq. 10). Opponents without a decided
+    comparison are left out; NaN for a system without any other.
 
     >>> import numpy as np
     >>> wins = np.array([[0, 2, 9], [1, 0, 0], [1, 0, 0]])

@@ -8,11 +8,8 @@ from qe_human.rankings._opponents import losses
 
 
 class FeedbackArcSet(PreferenceMethod):
-    """Least total of W - L over pairs ranked against the majority (Lopez 2012).
-
-    Also findings of WMT 2012, 4.4.
-
-    Exact; the cost is the number of violated preferences.
+    """Least total of W - L over pairs ranked against the majority (Lopez 2012). Also findings of WMT 2012,
+    4.4. Exact; the cost is the number of violated preferences.
     """
 
     def preferences(self, wins: FloatArray, ties: FloatArray) -> FloatArray:

@@ -8,10 +8,9 @@ from qe_human.rankings._opponents import losses
 
 
 class FeedbackArcSetNetWins(PreferenceMethod):
-    """Least total of 2 (W - L) / (W + T + L) over pairs ranked against the majority, exactly.
-
-    Every pair of systems weighs the same, however often it was judged. Source: `mfas_max_net_wins` of the
-    scripts that accompany Lopez 2012.
+    """Least total of 2 (W - L) / (W + T + L) over pairs ranked against the majority, exactly. Every pair of
+    systems weighs the same, however often it was judged. Source: `mfas_max_net_wins` of the scripts that
+    accompany Lopez 2012.
     """
 
     def preferences(self, wins: FloatArray, ties: FloatArray) -> FloatArray:

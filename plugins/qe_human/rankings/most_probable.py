@@ -12,8 +12,8 @@ class MostProbable(PreferenceMethod):
 
     A pair never decided plays no part. An order that goes against a one-sided pair (a won all) has
     probability 0; where every order does, the one that goes against the fewest one-sided pairs is taken, and
-    of these the most probable by the other pairs. The cost is minus the log of the order's probability,
-    infinite where that is 0. Source: findings of WMT 2012, 4.5.
+    and among them the most probable order by the other pairs. The cost is minus the log of the order's
+    probability, infinite where that is 0. Source: findings of WMT 2012, 4.5.
     """
 
     def preferences(self, wins: FloatArray, ties: FloatArray) -> FloatArray:

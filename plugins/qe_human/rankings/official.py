@@ -8,11 +8,8 @@ from qe_human.rankings._opponents import losses, share
 
 
 class Official(ScoreMethod):
-    """(W + T) / (W + T + L) over all opponents (Lopez 2012, Eq. 1).
-
-    The human reference is one of the opponents.
-
-    NaN for a system without comparisons.
+    """(W + T) / (W + T + L) over all opponents (Lopez 2012, Eq. 1). The human reference is one of the
+    opponents. NaN for a system without comparisons.
 
     >>> import numpy as np
     >>> Official().scores(np.array([[0, 2], [1, 0]]), np.array([[0, 1], [1, 0]])).tolist()

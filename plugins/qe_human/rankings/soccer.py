@@ -8,9 +8,8 @@ from qe_human.rankings._opponents import losses, mean_over_opponents
 
 
 class Soccer(ScoreMethod):
-    """Mean over opponents of (W + T/2) / (W + T + L).
-
-    Opponents never met are left out; NaN for a system without any other.
+    """Mean over opponents of (W + T/2) / (W + T + L). Opponents never met are left out; NaN for a system
+    without any other.
 
     >>> import numpy as np
     >>> Soccer().scores(np.array([[0, 2], [1, 0]]), np.array([[0, 1], [1, 0]])).tolist()

@@ -8,9 +8,8 @@ from qe_human.rankings._opponents import losses, share
 
 
 class WinsOfAll(ScoreMethod):
-    """W / (W + T + L) over all opponents (Lopez 2012, Eq. 2, "heuristic 2").
-
-    NaN for a system without comparisons.
+    """W / (W + T + L) over all opponents (Lopez 2012, Eq. 2, "heuristic 2"). NaN for a system without
+    comparisons.
 
     >>> import numpy as np
     >>> WinsOfAll().scores(np.array([[0, 2], [1, 0]]), np.array([[0, 1], [1, 0]])).tolist()

@@ -23,9 +23,8 @@ _BOUNDS = (0.3, 0.6)
 
 @dataclass(frozen=True, eq=False)
 class Confusion:
-    """(3, 7) pairs, each in both directions: by LABELS and DECISIONS.
-
-    Labels are the first worse, equal, better.
+    """(3, 7) pairs, each in both directions: by LABELS and DECISIONS. Labels are the first worse, equal,
+    better.
     """
 
     counts: NDArray[np.int64]
@@ -72,10 +71,7 @@ def confusion(
     frequencies: Frequencies,
     reference: str = "_ref",
 ) -> Confusion:
-    """Ranked and equal pairs by what people and the classifier say.
-
-    Pairs without translations are left out.
-
+    """Ranked and equal pairs by what people and the classifier say. Pairs without translations are left out.
     Raises InputError if no pair is left. Source: the TerrorCat paper, Table 4.
     """
     ranked = (pairs.segment, (pairs.better, pairs.worse), LABELS.index(">"))

@@ -29,9 +29,7 @@ BY_WORD_CLASS = tuple(f"{name}_{word_class}" for name in RATES for word_class in
 
 @dataclass(frozen=True, eq=False)
 class Frequencies:
-    """(k, n, f) errors per word of k systems' translations of n segments.
-
-    NaN if a side is empty.
+    """(k, n, f) errors per word of k systems' translations of n segments. NaN if a side is empty.
 
     names  of the f classes of errors: FREQUENCIES, or BY_WORD_CLASS
     """
@@ -50,9 +48,7 @@ def error_frequencies(
     progress: Progress = silent,
     tagger: Tagger | None = None,
 ) -> Frequencies:
-    """Frequencies of every error class.
-
-    With a tagger, frequencies of every error class of every word class.
+    """Frequencies of every error class. With a tagger, frequencies of every error class of every word class.
 
     translations  system -> n lines
     segments      n names; default: line numbers from 1
@@ -102,9 +98,8 @@ def _counts(labels: Labels, classes: Tokens) -> NDArray[np.int64]:
 
 
 def read_texts(outputs: Mapping[str, Path], reference: Path) -> tuple[dict[str, list[str]], list[str]]:
-    """Translations of each system, line by line with the reference; and its lines.
-
-    Raises InputError for files of another length, and fewer than two systems.
+    """Translations of each system, line by line with the reference; and its lines. Raises InputError for
+    files of another length, and fewer than two systems.
     """
     lines = Reading(Path()).lines(reference).texts
     texts = {system: Reading(Path()).lines(file).texts for system, file in outputs.items()}

@@ -39,7 +39,7 @@ def ranked_pairs(judged: JudgedPair, reference: str | None = "_ref") -> RankedPa
     """
     tasks = judged.comparisons
     if tasks is None:
-        raise InputError(f"{judged.name}: counts of judgements do not say which segments they are from")
+        raise InputError(f"{judged.name}: counts of judgements do not identify segments")
     kept = np.ones(len(tasks.first_item), np.bool_)
     if reference in tasks.systems:
         place = tasks.systems.index(str(reference))

@@ -1,7 +1,4 @@
-"""Minimum error rate training of a log-linear model.
-
-It uses exact line searches on the metric itself.
-"""
+"""Minimum error rate training of a log-linear model. It uses exact line searches on the metric itself."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -25,9 +22,8 @@ def mert(
     restarts: int,
     seed: int,
 ) -> FloatArray:
-    """(k,) weights of (S, n, k) features such that the best sums choose the best outputs.
-
-    The translation with the highest sum is chosen, and the metric of the choice is maximised.
+    """(k,) weights of (S, n, k) features such that the best sums choose the best outputs. The translation
+    with the highest sum is chosen, and the metric of the choice is maximised.
 
     statistics  (S, n, c) of the metric; the score of a choice is the aggregate of its sums
     start       (k,) first weights; `restarts` more are drawn from a normal distribution
@@ -66,9 +62,7 @@ def _directions(columns: int, rng: Any) -> Iterator[FloatArray]:
 def line_search(
     base: FloatArray, slope: FloatArray, statistics: FloatArray, aggregate: Aggregate
 ) -> tuple[float, float]:
-    """(score, t) of the best t.
-
-    In every segment, the system with the highest base + t slope is chosen.
+    """(score, t) of the best t. In every segment, the system with the highest base + t slope is chosen.
 
     base, slope  (S, n)
     """

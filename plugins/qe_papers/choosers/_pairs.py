@@ -1,6 +1,5 @@
-"""Pairs of outputs of the same segment.
-
-Each has differences of standardised features, and which output is better.
+"""Pairs of outputs of the same segment. Each has differences of standardised features, and which output is
+better.
 """
 
 from collections.abc import Iterator
@@ -18,9 +17,7 @@ from qe_papers.selection.chooser import Outputs
 
 
 def standardiser(outputs: Outputs) -> Pipeline:
-    """Impute medians for undefined features and standardise.
-
-    It is learned from the outputs of all systems.
+    """Impute medians for undefined features and standardise. It is learned from the outputs of all systems.
     """
     steps = Pipeline([("impute", imputer()), ("scale", scaler())])
     return steps.fit(pd.concat(outputs.features, ignore_index=True))
@@ -32,9 +29,8 @@ def standardised(steps: Pipeline, outputs: Outputs) -> FloatArray:
 
 
 def pairs(outputs: Outputs) -> Iterator[tuple[int, int, NDArray[np.int64], NDArray[np.bool_]]]:
-    """For each pair of systems: indices, segments that differ, whether the second is better.
-
-    Segments differ if their BLEU differs.
+    """For each pair of systems: indices, segments that differ, whether the second is better. Segments differ
+    if their BLEU differs.
     """
     scores = segment_bleu(outputs.statistics)
     for first, second in combinations(range(len(scores)), 2):

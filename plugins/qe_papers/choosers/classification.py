@@ -16,12 +16,9 @@ from qe_papers.selection.chooser import Chooser, Outputs
 @summarised
 @dataclass(frozen=True, eq=False)
 class Classification(Chooser):
-    """Probability that the second of two systems is better, from feature differences.
-
-    There is one model for every two systems.
-
-    Logistic regression with an intercept: unlike a ranking, it knows which system is the better one in
-    general. A system's preference is its mean probability against the others.
+    """Probability that the second of two systems is better, from feature differences. There is one model for
+    every two systems. Logistic regression with an intercept: unlike a ranking, it knows which system is
+    the better one in general. A system's preference is its mean probability against the others.
 
     Source: Soricut and Narsale 2012, section 4.3 (which names no classifier).
 

@@ -1,6 +1,5 @@
-"""Choice by gain in the BLEU of the whole text.
-
-The gain is what taking another system's translation would add.
+"""Choice by gain in the BLEU of the whole text. The gain is what taking another system's translation would
+add.
 """
 
 from collections.abc import Sequence
@@ -58,12 +57,9 @@ class Gain(Chooser):
 
 
 def contributions(statistics: FloatArray) -> FloatArray:
-    """(S, n) part of each segment of each system in the BLEU of a text.
-
-    The parts are per segment of the text.
-
-    BLEU is no sum over segments; near the text of the best system it is one to first order: statistics times
-    the gradient of BLEU by the sums, so that choices can be made one segment at a time.
+    """(S, n) part of each segment of each system in the BLEU of a text. The parts are per segment of the
+    text. BLEU is no sum over segments; near the text of the best system it is one to first order:
+    statistics times the gradient of BLEU by the sums, so that choices can be made one segment at a time.
     """
     bleu, sums = Bleu(), statistics.sum(axis=1)
     total = sums[int(np.argmax(bleu.aggregate(sums)))]

@@ -15,9 +15,8 @@ from qe_papers.selection.chooser import Chooser, Outputs
 
 @dataclass(frozen=True, eq=False)
 class Lambdamart(Chooser):
-    """LambdaMART: a segment is a query, its outputs are documents ranked by BLEU.
-
-    The grade of an output is the rank of its BLEU; ties have the same grade.
+    """LambdaMART: a segment is a query, its outputs are documents ranked by BLEU. The grade of an output is
+    the rank of its BLEU; ties have the same grade.
 
     Source: Burges 2010; in place of the paper's linear ranking SVM (section 4.2).
     """

@@ -17,18 +17,16 @@ from qe_papers.selection.chooser import Chooser, Outputs
 @summarised
 @dataclass(frozen=True, eq=False)
 class LogLinear(Chooser):
-    """One weight per feature, and one for the system's prior.
-
-    The prior is its BLEU against the other systems' outputs.
-
-    Weights by minimum error rate training on the BLEU of all chosen translations together.
+    """One weight per feature, and one for the system's prior. The prior is its BLEU against the other
+    systems' outputs. Weights by minimum error rate training on the BLEU of all chosen translations
+    together.
 
     Source: Vilar et al. 2012, section 3; the feature set `vilar` has its features.
 
     Attributes
     ----------
     restarts : int
-        Random first weights beside those that follow the prior.
+        Random initial weights, in addition to those of the prior.
     """
 
     restarts: int = 4

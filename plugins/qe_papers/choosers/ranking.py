@@ -17,10 +17,9 @@ from qe_papers.selection.chooser import Chooser, Outputs
 @summarised
 @dataclass(frozen=True, eq=False)
 class Ranking(Chooser):
-    """One weight per feature; the better of two translations of a segment scores higher.
-
-    SVM-rank with a linear kernel: a support vector machine without intercept on differences of features. Only
-    what differs between the systems counts; who made a translation does not.
+    """One weight per feature; the better of two translations of a segment scores higher. SVM-rank with a
+    linear kernel: a support vector machine without intercept on differences of features. Only what
+    differs between the systems counts; who made a translation does not.
 
     Raises InputError if no segment has outputs of different BLEU.
     Source: Soricut and Narsale 2012, section 4.2; Joachims 1999.

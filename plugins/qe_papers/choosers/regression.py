@@ -17,9 +17,7 @@ from qe_papers.selection.chooser import Chooser, Outputs
 @summarised
 @dataclass(frozen=True, eq=False)
 class Regression(Chooser):
-    """One BleuModel per system.
-
-    For documents, it takes the highest BLEU of the summed predicted statistics.
+    """One BleuModel per system. For documents, it takes the highest BLEU of the summed predicted statistics.
 
     Source: Soricut and Narsale 2012, section 4.1.
     """

@@ -110,9 +110,8 @@ def projection(
 
 
 def counted(own_edges: Iterable[Projection], other_edges: Iterable[Projection]) -> dict[str, Counts]:
-    """Variant -> M+ and M- of translations' edges.
-
-    M+ counts edges that the reference has in the same place, M- the others.
+    """Variant -> M+ and M- of translations' edges. M+ counts edges that the reference has in the same place,
+    M- the others.
     """
     agreed: dict[str, Counter[Edge]] = {variant: Counter() for variant in VARIANTS}
     differed: dict[str, Counter[Edge]] = {variant: Counter() for variant in VARIANTS}
@@ -132,10 +131,8 @@ def counted(own_edges: Iterable[Projection], other_edges: Iterable[Projection]) 
 
 
 def measures(edges: Sequence[Edge], counts: Counts) -> list[float]:
-    """Coverage, occurrences, and every part of the ranked edges; NaN without edges.
-
-    Coverage is the share of edges that were seen (the prose of the paper), occurrences the mean of M+ + M-
-    (its equation).
+    """Coverage, occurrences, and every part of the ranked edges; NaN without edges. Coverage is the share of
+    edges that were seen (the prose of the paper), occurrences the mean of M+ + M- (its equation).
 
     >>> counts = {("det", "casa", "la"): (3, 1), ("obj", "come", "pan"): (0, 2)}
     >>> measures([("det", "casa", "la"), ("obj", "come", "pan"), ("obj", "come", "sal")], counts)

@@ -60,7 +60,7 @@ def perplexities(texts: Mapping[str, Tokens], models: Models) -> FloatArray:
 def sequences(tokens: Tokens, language: str, tags: Texts, stop: Collection[str]) -> dict[str, Tokens]:
     """Name -> the sequences of every text.
 
-    tags  (n,) of every text, what stands for each of its words among `pos_stop` (`aligned_tags`)
+    tags  (n,) of every text, the tag or word that represents each word in `pos_stop` (`aligned_tags`)
 
     Stems are Snowball's, or the first letters in a language without (`features.text.stems`).
     """

@@ -29,9 +29,8 @@ _NESTED: Final = frozenset({"nmod", "appos", "conj"})  # phrases inside noun phr
 
 @dataclass(frozen=True)
 class Agreement(Extractor):
-    """Pairs of words that disagree in person, number or gender: how many, and what share.
-
-    The share is of comparable pairs.
+    """Pairs of words that disagree in person, number or gender: how many, and what share. The share is of
+    comparable pairs.
 
     sides  those that are looked at; the paper's: target
 
@@ -40,7 +39,7 @@ class Agreement(Extractor):
     that of no word; nor are relative pronouns. `verb_any` is every disagreement of a subject with its verb,
     `phrase_any` of a word with its noun. `subject_any` is the paper's: clauses whose subject disagrees with
     its verb or predicate, or has a determiner or adjective in its phrase that disagrees with its noun or
-    pronoun. Its share is of the clauses with any comparable pair of these. Shares are NaN without a
+    pronoun. Its denominator is the number of clauses with any comparable pair. Shares are NaN without a
     comparable pair: everywhere, where the annotation has no FEATS.
 
     Raises InputError for words without a part of speech or a head.
@@ -222,7 +221,7 @@ def _measures() -> Iterator[Measure[Pairs]]:
             share = partial(_share_of_category, relation=relation, category=category)
             yield Measure(name, text, _WLV, "words", count)
             yield Measure(f"{name}_share", f"share of {text}", _WLV, "share", share)
-    what = "clauses whose subject disagrees with its verb or predicate, or with words of its own phrase"
+    what = "clauses whose subject disagrees with its verb or predicate, or with words of the same phrase"
     yield Measure("subject_any", what, _WLV, "words", _clauses_that_disagree)
     yield Measure("subject_any_share", f"share of {what}", _WLV, "share", _share_of_clauses)
 

@@ -19,9 +19,8 @@ _UEDIN = "University of Edinburgh at WMT12, section 3.2 (there by a named entity
 
 @dataclass(frozen=True)
 class Casing(Extractor):
-    """Spellings that differ from the usual one by case alone, and usually capitalised words.
-
-    Words that the corpus lacks take no part; where a sentence or title may begin, any case will do.
+    """Spellings that differ from the usual one by case alone, and usually capitalised words. Words that the
+    corpus lacks take no part; where a sentence or title may begin, any case will do.
     """
 
     plain: ClassVar[str] = "how words begin with capitals"

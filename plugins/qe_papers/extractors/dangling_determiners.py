@@ -20,7 +20,7 @@ _HEADS: Final = frozenset({"NOUN", "PROPN", "PRON", "NUM", "ADJ", "SYM", "X"})
 
 @dataclass(frozen=True)
 class DanglingDeterminers(Extractor):
-    """Determiners whose head is no noun, nor stands for one: number, and share of determiners.
+    """Determiners whose head is no noun and no substitute for one: number, and share of determiners.
 
     sides  those that are looked at; the paper's: target
 
@@ -51,7 +51,7 @@ class DanglingDeterminers(Extractor):
 
 
 def is_dangling(words: Sequence[Word], place: int) -> bool:
-    """Whether a determiner has no head, or one that is no noun and stands for none.
+    """Whether a determiner has no head, or one that is neither a noun nor a substitute for one.
 
     >>> words = [Word("la", "el", "DET", head=1), Word("come", "comer", "VERB", head=-1)]
     >>> is_dangling(words, 0)

@@ -147,9 +147,8 @@ COSTS: tuple[Column[_Costs], ...] = (
 
 @dataclass(frozen=True)
 class DecoderImitation(Extractor):
-    """The target against the decoder's translation, as against a second engine's; model costs.
-
-    Where a decoder like the one that made the translation would have made another, the translation (or the
+    """The target against the decoder's translation, as against a second engine's; model costs. Where a
+    decoder like the one that made the translation would have made another, the translation (or the
     source) is unusual. Everything is NaN if source or target is empty.
     """
 

@@ -1,7 +1,6 @@
-"""Subword probabilities of a neural system, compared with its usual probabilities.
-
-Learned from the training translations and the decoder's numbers for them, so it is fitted inside each fold,
-though it needs no label.
+"""Subword probabilities of a neural system, compared with its usual probabilities. Learned from the training
+translations and the decoder's numbers for them, so it is fitted inside each fold, though it needs no
+label.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -89,11 +88,9 @@ COLUMNS: Final = (
 
 @dataclass(frozen=True)
 class DecoderResidual(FittedExtractor):
-    """Log-probabilities minus the mean of the subword's type in training: `COLUMNS`.
-
-    The means are over the training translations.
-
-    Means are smoothed towards the overall mean. Everything is NaN for an empty translation.
+    """Log-probabilities minus the mean of the subword's type in training: `COLUMNS`. The means are over the
+    training translations. Means are smoothed towards the overall mean. Everything is NaN for an empty
+    translation.
 
     marker  how subwords join, as for `decoder`
     """

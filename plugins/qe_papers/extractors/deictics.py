@@ -38,9 +38,8 @@ WORDS: Final[Mapping[str, frozenset[str]]] = {
 
 @dataclass(frozen=True)
 class Deictics(Extractor):
-    """Deictic words of both sides by lists: number, share, and source less target.
-
-    Shares are NaN for a text without tokens. Raises InputError for a language without a list.
+    """Deictic words of both sides by lists: number, share, and source less target. Shares are NaN for a text
+    without tokens. Raises InputError for a language without a list.
     """
 
     plain: ClassVar[str] = "words such as this, here and now"

@@ -34,9 +34,8 @@ Edges = dict[str, list[tuple[int, int]]]  # relation -> (place of the head, of t
 
 @dataclass(frozen=True, eq=False)
 class DependencyMatches(Extractor):
-    """Occurrences of each relation on both sides, their ratio, and matches.
-
-    Matches are divided by the occurrences on each side.
+    """Occurrences of each relation on both sides, their ratio, and matches. Matches are divided by the
+    occurrences on each side.
 
     threshold  probability in a lexicon, of either direction, from which words translate each other
 

@@ -22,9 +22,7 @@ _NO_HEAD: Final = -1
 
 @dataclass(frozen=True)
 class DependencyTrees(Extractor):
-    """Width, depth, distances and leaves of dependency trees.
-
-    Of each side, their difference and ratio.
+    """Width, depth, distances and leaves of dependency trees. Of each side, their difference and ratio.
 
     sides  those that have dependencies
 

@@ -30,10 +30,9 @@ _NUMBERS: Final[Mapping[tuple[str, str], int]] = {
 
 @dataclass(frozen=True)
 class ExamplePrecision(FittedExtractor):
-    """BLEU without brevity penalty against the best and worst translated quarters.
-
-    The quarters are of the training rows. The geometric mean of the shares of 1- to 4-grams that occur in
-    them, smoothed by one from bigrams on.
+    """BLEU without brevity penalty against the best and worst translated quarters. The quarters are of the
+    training rows. The geometric mean of the shares of 1- to 4-grams that occur in them, smoothed by one
+    from bigrams on.
 
     The rows are ranked by the sentence BLEU (smoothed, with brevity penalty) of their translation against
     `label`; equal rows keep their order, those with an empty side do not count. A segment's source is
@@ -142,9 +141,8 @@ def _precisions(examples: Examples, segments: Segments) -> FloatArray:
 
 
 def ranked(translations: Tokens, references: Tokens) -> NDArray[np.int64]:
-    """The rows by falling sentence BLEU; rows with an empty side are left out.
-
-    Raises InputError if fewer than four are left.
+    """The rows by falling sentence BLEU; rows with an empty side are left out. Raises InputError if fewer
+    than four are left.
     """
     compared = TextComparison(translations.lower(), references.lower())
     rows = np.flatnonzero((translations.lengths > 0) & (references.lengths > 0))

@@ -23,9 +23,8 @@ _SJTU: Final = (
 
 @dataclass(frozen=True)
 class ForcedDecoding(Extractor):
-    """MF1-MF8: log phrase and lexical probabilities, both ways, and the other costs.
-
-    Logarithms are summed over the phrases.
+    """MF1-MF8: log phrase and lexical probabilities, both ways, and the other costs. Logarithms are summed
+    over the phrases.
 
     They are of the best derivation of the translation by pairs of the phrase table (Wuebker et al. 2010,
     section 4); what it leaves out costs nothing. The word penalty is the length of the translation, the
@@ -33,7 +32,7 @@ class ForcedDecoding(Extractor):
     of a segment that no pair applies to.
 
     trace  with the density of the derivation and the mean length of its phrases, where a word that no pair
-           makes is a phrase of its own, as a decoder passes unknown words on
+           makes is a separate phrase, as a decoder passes unknown words on
     """
 
     plain: ClassVar[str] = "how well known phrases explain the translation"

@@ -17,10 +17,9 @@ _LIMSI: Final = "Wisniewski et al. 2012 (LIMSI), appendix A"
 
 @dataclass(frozen=True)
 class FunctionWords(Extractor):
-    """Shares of tokens that are function words, lower-cased; NaN for a text without tokens.
-
-    The words are those of a list (`resources: {read: {source_stop_words: FILE, ...}}`), else the most
-    frequent ones of the corpus.
+    """Shares of tokens that are function words, lower-cased; NaN for a text without tokens. The words are
+    those of a list (`resources: {read: {source_stop_words: FILE, ...}}`), else the most frequent ones of
+    the corpus.
     """
 
     plain: ClassVar[str] = "how many small words like `of` and `the` the {text} has"

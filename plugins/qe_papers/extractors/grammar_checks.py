@@ -19,7 +19,7 @@ from qe_papers.syntax import Word, is_finite, tagged
 
 _DFKI: Final = "Avramidis 2012 (DFKI), table 5 (there the rules of LanguageTool)"
 _TABLE_1: Final = "Avramidis 2012 (DFKI), table 1"
-_OWN: Final = "this project: rules beside those of Avramidis 2012"
+_OWN: Final = "this project: rules in addition to those of Avramidis 2012"
 
 Words = Sequence[Word]
 Mistakes = list[tuple[int, int]]  # (first word, word behind the last) of every match
@@ -198,7 +198,7 @@ def _preposition_verb(first_word: Word, second_word: Word) -> bool:
 
 
 def _y_before_i(first_word: Word, second_word: Word) -> bool:
-    """Whether `y` stands before the sound of i: `e` is due there.
+    """Whether `y` precedes the sound of i, where `e` is required.
 
     >>> [_y_before_i(Word("y", "y", "CCONJ"), Word(w, w, "NOUN")) for w in ("hijos", "hierro", "ideas")]
     [True, False, True]
@@ -211,7 +211,7 @@ def _o_before_o(first_word: Word, second_word: Word) -> bool:
 
 
 def _a_before_vowel(first_word: Word, second_word: Word) -> bool:
-    """Whether the article `a` stands before the sound of a vowel: `an` is due there.
+    """Whether the article `a` precedes a vowel sound, where `an` is required.
 
     >>> [_a_before_vowel(Word("a", "a", "DET"), Word(w, w, "NOUN")) for w in ("house", "hour", "union")]
     [False, True, False]

@@ -35,9 +35,7 @@ _NIST: Final = (
 
 @dataclass(frozen=True)
 class InvertedScores(WithBackTranslation):
-    """Scores that need more than the two texts, all lower-cased.
-
-    `back_translation` has BLEU and TER.
+    """Scores that need more than the two texts, all lower-cased. `back_translation` has BLEU and TER.
 
     METEOR matches equal words and equal stems (Snowball's; first five letters where the source language has
     no stemmer), with the English parameters of version 1.3; function words are those that are more than 1 in

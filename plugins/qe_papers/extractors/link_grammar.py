@@ -25,14 +25,13 @@ _OWN: Final = "this project: what the program says of its best linkage"
 
 @dataclass(frozen=True)
 class LinkGrammar(Extractor):
-    """Number of linkages; unused words, cost and length of the best one.
-
-    They come from `annotators/en+link-grammar`.
+    """Number of linkages; unused words, cost and length of the best one. They come from
+    `annotators/en+link-grammar`.
 
     sides     those that the program was asked about; it parses English
     below     limits: a column each says whether there are fewer linkages
     timed_out  whether a text may be without figures, as one that the program gave up on: all is NaN but a
-              column that says so; else it is an error, since nothing tells it from a text that was not parsed
+              column that marks it; otherwise it is an error, because it looks like a text that was not parsed
 
     The linkages are those with the fewest unused words; the program counts them up to 2147483647. Its walls
     at the ends of a text can be among the unused words, so that these can be more than the text has. In a
@@ -84,9 +83,8 @@ class Linkage:
 
 
 def linkages_of(annotated: Annotated, timed_out: bool = False) -> list[Linkage]:
-    """(n,) linkages of the annotation.
-
-    Raises InputError if figures are missing, unless the program may have `given_up`, or wrong.
+    """(n,) linkages of the annotation. Raises InputError if figures are missing, unless the program may have
+    `given_up`, or wrong.
     """
     table = np.column_stack([annotated.values(f"link_grammar_{name}") for name in FIGURES])
     result = []

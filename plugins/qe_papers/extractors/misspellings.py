@@ -20,15 +20,14 @@ _WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1 (there JMySpell)"
 
 @dataclass(frozen=True)
 class Misspellings(Extractor):
-    """Words that the annotation's speller does not know: number and share.
-
-    The speller is that of `annotators/es+hunspell`.
+    """Words that the annotation's speller does not know: number and share. The speller is that of
+    `annotators/es+hunspell`.
 
     sides     those that a speller was asked about; the paper's: target
     entities  whether words of named entities count, too; the paper's do not
 
-    The share is of the words that count, NaN without any. Raises InputError where no speller was asked, or
-    where there are no entity tags that say which words to leave out.
+    The denominator is the number of counted words; NaN if it is 0. Raises InputError where no speller was
+    asked, or where there are no entity tags that mark the words to leave out.
     """
 
     plain: ClassVar[str] = "words that the spelling checker does not know"

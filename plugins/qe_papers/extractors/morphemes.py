@@ -24,9 +24,8 @@ _OWN: Final = "this project: morphemes of Morfessor Baseline (Creutz and Lagus 2
 
 @dataclass(frozen=True)
 class MorphemeFeatures(Extractor):
-    """Log-probability, perplexity, IBM Model 1 scores and number per word of morphemes.
-
-    Of one side: NaN for an empty text; IBM Model 1: NaN if either is empty.
+    """Log-probability, perplexity, IBM Model 1 scores and number per word of morphemes. Of one side: NaN for
+    an empty text; IBM Model 1: NaN if either is empty.
     """
 
     plain: ClassVar[str] = "whether the parts of the words translate each other"

@@ -39,10 +39,9 @@ _OWN: Final = "this project: total variation distance of the tag distributions"
 
 @dataclass(frozen=True)
 class PartsOfSpeech(Extractor):
-    """Counts, shares, differences and ratios of universal parts of speech: `COLUMNS`.
-
-    Tags come from the segments' annotations (CoNLL-U); one outside the universal set counts nowhere but in
-    the length. Shares are NaN for a text without tokens, ratios if there is nothing to divide by.
+    """Counts, shares, differences and ratios of universal parts of speech: `COLUMNS`. Tags come from the
+    segments' annotations (CoNLL-U); one outside the universal set counts nowhere but in the length.
+    Shares are NaN for a text without tokens, ratios if there is nothing to divide by.
 
     Raises InputError if an annotation is missing, or does not fit the tokens.
     """

@@ -57,9 +57,8 @@ _LARGEST: Final = 1e100  # of a stored weight
 
 @dataclass(frozen=True, eq=False)
 class Templates:
-    """Template -> patterns; template of n-grams -> pattern -> the phrases that are like it.
-
-    These belong to the template too.
+    """Template -> patterns; template of n-grams -> pattern -> the phrases that are like it. These belong to
+    the template too.
     """
 
     patterns: Mapping[str, Set[Pattern]]
@@ -90,11 +89,9 @@ def _joined(parts: Iterable[Iterable[Pattern]]) -> set[Pattern]:
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """Result of a fit: templates, weights of patterns, sizes, intercept.
-
-    Template -> pattern -> weight in label units; template -> its size.
-
-    Patterns that no training row matches have no weight; they count in the size.
+    """Result of a fit: templates, weights of patterns, sizes, intercept. Template -> pattern -> weight in
+    label units; template -> its size. Patterns that no training row matches have no weight; they count in
+    the size.
     """
 
     templates: Templates
@@ -105,9 +102,8 @@ class Learned:
 
 @dataclass(frozen=True)
 class PhraseTemplates(WithBackTranslation, FittedExtractor):
-    """Sparse templates of phrases: matched patterns of each, and the label by an SVR.
-
-    The SVR learns from all patterns.
+    """Sparse templates of phrases: matched patterns of each, and the label by an SVR. The SVR learns from
+    all patterns.
 
     A matched pattern counts 1 / (size of its template); the matrix is divided by its rows' mean length, so
     that C has a scale. The SVR has a linear kernel (the paper: RBF): its weights are all that is kept.

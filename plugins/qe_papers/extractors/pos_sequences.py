@@ -36,10 +36,9 @@ _OWN: Final = "this project: shares of word n-grams (Uppsala at WMT12, section 2
 
 @dataclass(frozen=True)
 class PosSequences(Extractor):
-    """Log-probability, perplexity and n-gram frequency of tags, IBM Model 1 of tag 4-grams.
-
-    Tags come from the segments' annotations and must be those of the tagger that the corpus was tagged with.
-    What needs n-grams is NaN for a text that is too short to have one.
+    """Log-probability, perplexity and n-gram frequency of tags, IBM Model 1 of tag 4-grams. Tags come from
+    the segments' annotations and must be those of the tagger that the corpus was tagged with. What needs
+    n-grams is NaN for a text that is too short to have one.
 
     below  limits: a column each says whether the corpus has the least frequent tag n-gram fewer times. DCU's
            paper prints one, 10, and chose others by decision trees.

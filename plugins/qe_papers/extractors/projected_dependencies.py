@@ -39,7 +39,7 @@ class ProjectedDependencies(FittedExtractor):
     by (M+ - M-) / (M+ + M-), 0 of unseen ones, rounded up. C+ of all edges is coverage less C-.
 
     corpus  whose translations: the training rows' (`training`), or those of `translated_corpus`:
-            then nothing is learned, and our own decoder's translations stand in the place of those of the
+            then nothing is learned, and our own decoder's translations replace those of the
             system that is judged
 
     A word that is linked to several gives an edge with each of them, an unlinked one none. Everything is NaN

@@ -1,6 +1,5 @@
-"""Perplexities of sequences of a translation, by models of translations and references.
-
-The models are learned from the training rows.
+"""Perplexities of sequences of a translation, by models of translations and references. The models are
+learned from the training rows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,12 +34,11 @@ from qe_papers.learned.sequence_models import SequenceModels
 
 @dataclass(frozen=True)
 class SequenceLanguageModels(FittedExtractor):
-    """Perplexity by a model of the system's translations, and ratio to that of references.
-
-    Both models are learned from the same training rows: the translations, and the label `reference`.
+    """Perplexity by a model of the system's translations, and ratio to that of references. Both models are
+    learned from the same training rows: the translations, and the label `reference`.
 
     corpus  whose translations: the training rows' (`training`), or those of `translated_corpus`:
-            then nothing is learned, and our own decoder's translations stand in the place of those of the
+            then nothing is learned, and our own decoder's translations replace those of the
             system that is judged
     order   of the models
 

@@ -19,9 +19,7 @@ from qe_papers.resources.ngram_documents import NgramDocuments, Padded
 
 @dataclass(frozen=True)
 class SkipGrams(Extractor):
-    """Multi-level matching of skip-grams against the corpus, on both sides.
-
-    TCD at WMT12, section 2.1.2.
+    """Multi-level matching of skip-grams against the corpus, on both sides. TCD at WMT12, section 2.1.2.
 
     patterns     a word that is kept is 1, one that is left out 0: `101` keeps the first and the third word of
                  three. Without a 0, n-grams and skip-grams are combined.

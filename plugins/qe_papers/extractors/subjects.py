@@ -82,7 +82,7 @@ def _kinds_before(side: Annotated) -> list[Kinds]:
 
 
 def kinds_before(trees: Trees, i: int) -> Kinds:
-    """What stands before the verb phrases of a tree, those within others left out.
+    """Subjects before the outermost verb phrases of a tree.
 
     >>> inner = "(S (sn (da la) (nc niña)) (grup.verb (vm vino)))"
     >>> said = f"(S (sn (pp ella)) (grup.verb (vm pensó)) {inner})"

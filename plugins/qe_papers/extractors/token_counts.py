@@ -36,10 +36,9 @@ OfTokens = Callable[[Tokens], FloatArray]
 
 @dataclass(frozen=True)
 class TokenCounts(Extractor):
-    """Distinct words, bigrams, brackets, genitives, inner capitalised words, on both sides.
-
-    And ratios of punctuation marks, quotation marks and brackets: NaN without anything to divide by;
-    absolute differences in single marks; the D of lexical diversity.
+    """Distinct words, bigrams, brackets, genitives, inner capitalised words, on both sides. And ratios of
+    punctuation marks, quotation marks and brackets: NaN without anything to divide by; absolute
+    differences in single marks; the D of lexical diversity.
     """
 
     plain: ClassVar[str] = "lengths, punctuation and capitals"
@@ -64,9 +63,7 @@ def _diversity(tokens: Tokens) -> FloatArray:
 
 
 def diversity(tokens: FloatArray, types: FloatArray) -> FloatArray:
-    """D of Malvern and Richards: types^2 / (2 (tokens - types)).
-
-    NaN (infinite) where no word repeats.
+    """D of Malvern and Richards: types^2 / (2 (tokens - types)). NaN (infinite) where no word repeats.
 
     It puts the curve types / tokens = D / tokens ((1 + 2 tokens / D)^(1/2) - 1) through the one point of a
     text. Source: Jarvis 2002, "Short texts, best-fitting curves and new measures of lexical diversity", which
@@ -112,9 +109,8 @@ def _by_text(tokens: Tokens, count: Callable[[Sequence[str]], int]) -> FloatArra
 
 
 def genitives(words: Sequence[str]) -> int:
-    """Occurrences of `'s` and `s'` among the tokens of a text.
-
-    An apostrophe after a word in s is no genitive if it closes a quotation.
+    """Occurrences of `'s` and `s'` among the tokens of a text. An apostrophe after a word in s is no
+    genitive if it closes a quotation.
 
     >>> genitives(["Bob", "'s", "and", "the", "boys", "'", "toys"]), genitives(["the", "'", "rules", "'"])
     (2, 0)

@@ -49,13 +49,9 @@ DISTANCES: tuple[tuple[str, str, str, Callable[[FloatArray, FloatArray], FloatAr
 
 @dataclass(frozen=True)
 class Topics(Extractor):
-    """Topic shares of source and target in one bilingual topic model, and distances.
-
-    Each side's shares are its own.
-
-    `topic_model: sampled_topic_model` takes one by Gibbs sampling, without stop words, as DCU-SYMC.
-
-    The shares of a text without any word of the model are NaN, and so are the distances.
+    """Topic shares of source and target in one bilingual topic model, and distances. Each side's shares are
+    its own. `topic_model: sampled_topic_model` takes one by Gibbs sampling, without stop words, as
+    DCU-SYMC. The shares of a text without any word of the model are NaN, and so are the distances.
     """
 
     plain: ClassVar[str] = "what the {text} is about"

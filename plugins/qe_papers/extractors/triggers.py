@@ -16,9 +16,8 @@ _LORIA = "LORIA at WMT12, section 4, equation 1"
 
 @dataclass(frozen=True)
 class TriggerScores(Extractor):
-    """Intra-lingual and cross-lingual mutual information of words, each as often as it stands.
-
-    A word has none with itself. Pairs that the corpus has too seldom, or not at all, count 0.
+    """Intra-lingual and cross-lingual mutual information of words, each as often as it stands. A word has
+    none with itself. Pairs that the corpus has too seldom, or not at all, count 0.
     """
 
     plain: ClassVar[str] = "words that usually go together"

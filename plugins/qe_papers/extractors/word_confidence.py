@@ -1,7 +1,4 @@
-"""Confidence in words and n-grams of a translation, learned from post-edits.
-
-By smoothed naive Bayes.
-"""
+"""Confidence in words and n-grams of a translation, learned from post-edits. By smoothed naive Bayes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,7 +30,7 @@ _PRHLT: Final = "PRHLT-UPV at WMT12, section 2.2; Sanchis et al. 2007"
 CRITERIA: Final[Mapping[str, str]] = {
     "levenshtein": "kept by a cheapest edit",
     "position": "at its own place in the post-edit",
-    "near": "within two places of its own in the post-edit",
+    "near": "within two positions in the post-edit",
     "any": "anywhere in the post-edit",
 }
 SMOOTHINGS: Final = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)  # occurrences; tried on the development set
@@ -45,14 +42,13 @@ Corpus = Literal["training", "development"]
 
 @dataclass(frozen=True)
 class WordConfidence(FittedExtractor):
-    """Means of P(right|word, evidence), and shares of words by quarter of these.
-
-    Quarters are those of training words.
+    """Means of P(right|word, evidence), and shares of words by quarter of the probabilities. Quarters are
+    those of training words.
 
     corpus     whose translations teach: the training rows' (`training`), with their post-edits, or those of
                the part `development_set`, as our own decoder made them, with their references: then
                `smoothing` is what makes the fewest errors there in ten folds, one for each criterion
-    order      of the n-grams that stand in the place of words; those of 2 or more have it in their names
+    order      of the n-grams that replace words; those of 2 or more have it in their names
     bins       of equal size that values of evidence are put into
     smoothing  weight, in occurrences, of what holds for all words against what was counted of the word
 

@@ -25,9 +25,8 @@ _ORIGIN = "Koponen 2012, Comparing human perceptions of post-editing effort with
 
 @dataclass(frozen=True)
 class WordMoves(Extractor):
-    """Shares of paired target words by how they moved in a second translation.
-
-    The second translation stands for the post-edit.
+    """Shares of paired target words by how they moved in a second translation. The second translation stands
+    for the post-edit.
 
     Words are paired by `features.edits.edit_alignment`, lower-cased; places count among paired words only.
     Base forms come from simplemma for the target language. The other edit categories of the source are

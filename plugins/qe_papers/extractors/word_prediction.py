@@ -17,10 +17,9 @@ _KINDS: Final = {"filtered": "kept words", "hashed": "hashed words"}
 
 @dataclass(frozen=True)
 class WordPredictionScores(Extractor):
-    """NNdist, NNprob+, HNNdist and HNNprob+: distances and mean predictions.
-
-    Distance of the predicted vector from that of the translation, and geometric mean of the predictions
-    for the words that are there.
+    """NNdist, NNprob+, HNNdist and HNNprob+: distances and mean predictions. Distance of the predicted
+    vector from that of the translation, and geometric mean of the predictions for the words that are
+    there.
 
     NaN where source or translation has no word that the network knows. The filtered network knows the words
     of texts, as the paper's (`resources: {read: {source_kept_words: FILE, target_kept_words: FILE}}`), else

@@ -29,11 +29,8 @@ _SHARE: Final = 8  # one block of so many is drawn, where no lines are given
 
 @dataclass(frozen=True, kw_only=True)
 class DevelopmentSetBuilder(Builder):
-    """Takes lines `first_line` to `last_line` of the corpus, from 1.
-
-    If both are 0, it draws `pairs` of them.
-
-    What translates them lives in a folder of `scratch` (None: of TMPDIR), and is gone afterwards.
+    """Takes lines `first_line` to `last_line` of the corpus, from 1. If both are 0, it draws `pairs` of
+    them. What translates them lives in a folder of `scratch` (None: of TMPDIR), and is gone afterwards.
     """
 
     first_line: Annotated[int, Ge(0)] = 0
@@ -43,9 +40,8 @@ class DevelopmentSetBuilder(Builder):
     scratch: Path | None = None
 
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "DevelopmentSet":
-        """Draws, or takes, the pairs and translates them.
-
-        Raises InputError for lines that the corpus lacks, and fewer than 20 pairs in or beside them.
+        """Draws, or takes, the pairs and translates them. Raises InputError for lines that the corpus lacks,
+        and fewer than 20 pairs in them or next to them.
         """
         left, rows = self._rows(corpus)
         if min(len(rows), len(left)) < _LEAST:
@@ -84,10 +80,9 @@ class DevelopmentSetBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class DevelopmentSet(Resource):
-    """What stands in the place of a translation system's development set: a part of the corpus.
-
-    It is translated (`features.phrase_decoding.decoder`) by resources of the rest, none of whose pairs has
-    its source or its target.
+    """A part of the corpus that replaces a translation system's development set. It is
+    translated (`features.phrase_decoding.decoder`) by resources of the rest, none of whose pairs has its
+    source or its target.
 
     source     (n texts) the sources
     machine    their translations, lower-cased

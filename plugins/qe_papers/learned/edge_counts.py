@@ -60,11 +60,8 @@ class EdgeCountsBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class EdgeCounts(Resource):
-    """How often the references of `translated_corpus` have a projected edge, and how often not.
-
-    The edge is a translation's.
-
-    M+ and M- of UPC at WMT12, section 2.2; by words, stems and suffixes.
+    """How often the references of `translated_corpus` have a projected edge, and how often not. The edge is
+    a translation's. M+ and M- of UPC at WMT12, section 2.2; by words, stems and suffixes.
     """
 
     version: ClassVar[int] = 2

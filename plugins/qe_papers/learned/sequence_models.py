@@ -68,9 +68,8 @@ class SequenceModelsBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class SequenceModels(Resource):
-    """Models of each sequence of `qe_papers.comparisons.sequences`.
-
-    `words_sys`, ... model the machine translations of `translated_corpus`, `words_ref`, ... its references.
+    """Models of each sequence of `qe_papers.comparisons.sequences`. `words_sys`, ... model the machine
+    translations of `translated_corpus`, `words_ref`, ... its references.
     """
 
     version: ClassVar[int] = 3

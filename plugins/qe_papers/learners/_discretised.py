@@ -57,7 +57,7 @@ class DiscretisedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     Halves are rounded up (2.5 to 3), as Weka's Java does. Where no feature varies, the class frequencies
     answer. The probabilities of the SVM are the softmax of its one-versus-rest decision values: it has none
-    of its own. After fit: `classes_` in label units, `frequencies_`.
+    . After fit: `classes_` in label units, `frequencies_`.
 
     Source: WMT12 DFKI, Section 2.4.1; WMT12 DCU-SYMC, Section 4.1.
     """

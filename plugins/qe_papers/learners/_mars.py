@@ -1,6 +1,5 @@
-"""Multivariate adaptive regression splines (MARS) as a scikit-learn regressor.
-
-The fitted model is flat arrays.
+"""Multivariate adaptive regression splines (MARS) as a scikit-learn regressor. The fitted model is flat
+arrays.
 """
 
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ _COLLINEAR = 0.01  # share of a candidate's squared norm that must lie outside t
 
 @dataclass(frozen=True)
 class Hinge:
-    """max(0, sign (x_feature - knot)); sign 0 stands for the plain feature."""
+    """max(0, sign (x_feature - knot)); sign 0 means the plain feature."""
 
     feature: int
     knot: float
@@ -41,9 +40,8 @@ Term = tuple[Hinge, ...]  # the product of its hinges; () is the constant
 
 
 class MarsRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Sum of products of hinges max(0, x - t) and max(0, t - x).
-
-    Pairs are added forward and pruned backward by GCV.
+    """Sum of products of hinges max(0, x - t) and max(0, t - x). Pairs are added forward and pruned backward
+    by GCV.
 
     max_degree   most hinges in a product; 1: additive
     max_terms    terms after the forward pass; None: min(200, max(20, 2 k)) + 1

@@ -1,7 +1,6 @@
-"""Small networks trained side by side in compiled code, while the interpreter is free.
-
-The numbers of g networks lie beside each other, so that the processor's vectors hold as many networks as they
-can. Products of matrices are loops, not BLAS's: no digit depends on how many threads there are.
+"""Small networks trained side by side in compiled code, while the interpreter is free. The numbers of g
+networks are adjacent in memory, so that the processor's vectors hold as many networks as they can.
+Products of matrices are loops, not BLAS's: no digit depends on how many threads there are.
 """
 
 from typing import Any, NamedTuple
@@ -46,9 +45,8 @@ class LabelledRows(NamedTuple):
 
 
 def initial_state(lanes: Lanes) -> tuple[State, Lanes, Lanes]:
-    """The state before the first step, with views of its parameters and gradients.
-
-    Weights decay, biases do not.
+    """The state before the first step, with views of its parameters and gradients. Weights decay, biases do
+    not.
 
     >>> state, parameters, _ = begun(Lanes(np.ones((2, 2)), np.ones(2), np.zeros(2), np.zeros(2)))
     >>> parameters.out[:] = 7
@@ -88,9 +86,8 @@ def epoch(
 
 @numba.njit(**_FAST)
 def batch_gradients(rows: LabelledRows, lanes: Lanes, slopes: Lanes) -> None:
-    """Writes the gradients of half the mean squared error of each network into `slopes`.
-
-    Rows are weighted by their importance.
+    """Writes the gradients of half the mean squared error of each network into `slopes`. Rows are weighted
+    by their importance.
     """
     n, width = len(rows.labels), len(lanes.output)
     units = np.empty((n, width), rows.inputs.dtype)

@@ -15,9 +15,8 @@ from qe_papers.learners._discretised import TRUSTED_TYPES, Classifier, Discretis
 
 
 class ClassifierMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Mean of an RBF-SVM, naive Bayes and a random forest as classifiers.
-
-    Each classifies labels rounded to `interval`.
+    """Mean of an RBF-SVM, naive Bayes and a random forest as classifiers. Each classifies labels rounded to
+    `interval`.
 
     C, gamma       of the SVM
     n_estimators   of the forest; 10, and log2(M) + 1 of M features tried per split, are Weka's of 2012
@@ -74,10 +73,7 @@ def tried_features(columns: int) -> int:
 
 
 class DcuMean(Learner):
-    """The combination of DCU-SYMC; ClassifierMean has the parameters.
-
-    Deterministic for one `seed`.
-    """
+    """The combination of DCU-SYMC; ClassifierMean has the parameters. Deterministic for one `seed`."""
 
     space: ClassVar[Mapping[str, Distribution]] = {
         "C": FloatRange(0.1, 30.0, log=True),

@@ -98,9 +98,8 @@ def _share(importances: FloatArray) -> FloatArray:
 
 
 class ImportanceWeighted(Learner):
-    """Importance-weighted SVR, the feasibility study's best learner.
-
-    ImportanceWeightedSvr has the parameters.
+    """Importance-weighted SVR, the feasibility study's best learner. ImportanceWeightedSvr has the
+    parameters.
     """
 
     space: ClassVar[Mapping[str, Distribution]] = {

@@ -11,7 +11,7 @@ from qe_papers.learners._mars import MarsRegressor
 
 
 class Mars(Learner):
-    """Piecewise-linear regression with knots of its own; `.describe(names)` prints the equation.
+    """Piecewise-linear regression with learned knots; `.describe(names)` prints the equation.
 
     Parameters: those of MarsRegressor. Features enter unscaled, so that the knots are in their own units.
     Deterministic. Source: Friedman 1991; WMT12 DFKI (grcfs-mars).

@@ -21,9 +21,7 @@ _VALUES = 1 << 20  # activations at once in prediction (8 MB)
 
 
 class MlpEnsemble(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Mean of networks with one hidden layer of tanh units.
-
-    They differ in their random initialisation.
+    """Mean of networks with one hidden layer of tanh units. They differ in their random initialisation.
 
     n_members, hidden         networks, and hidden units in each
     epochs, batch_size        passes over the data, segments per step
@@ -122,10 +120,7 @@ def _outputs(weights: list[Array], X: FloatArray) -> FloatArray:
 
 
 class Mlp(Learner):
-    """Averaged small neural networks; MlpEnsemble has the parameters.
-
-    Deterministic for one `seed`.
-    """
+    """Averaged small neural networks; MlpEnsemble has the parameters. Deterministic for one `seed`."""
 
     space: ClassVar[Mapping[str, Distribution]] = {
         "hidden": IntRange(2, 40, log=True),

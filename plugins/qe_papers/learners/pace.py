@@ -1,6 +1,5 @@
-"""Pace regression: least squares whose effects are improved jointly.
-
-Each effect is improved in the light of all others.
+"""Pace regression: least squares whose effects are improved jointly. Each effect is improved in the light of
+all others.
 """
 
 from collections.abc import Mapping
@@ -23,10 +22,8 @@ _SMALLEST = 1e-9  # part of its length that a column must add to the ones before
 
 
 class PaceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Linear regression by effects (pace regression).
-
-    Effects are least-squares coefficients in orthogonal directions, divided by the standard deviation of
-    the error.
+    """Linear regression by effects (pace regression). Effects are least-squares coefficients in orthogonal
+    directions, divided by the standard deviation of the error.
 
     estimator  how effects are improved, given the mixture that they come from: `empirical_bayes`, their
                expectations; `subset`, those whose expected contribution is positive; `nested`, the first
@@ -75,10 +72,9 @@ class PaceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def mixture(effects: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """(means, weights) of the mixture of unit-variance normals that effects come from.
-
-    The means are the effects. The weights are those, not negative, that give intervals to both sides of every
-    effect most nearly the shares of effects in them, an effect at an end counted half: least squares.
+    """(means, weights) of the mixture of unit-variance normals that effects come from. The means are the
+    effects. The weights are those, not negative, that give intervals to both sides of every effect most
+    nearly the shares of effects in them, an effect at an end counted half: least squares.
 
     >>> means, weights = mixture(np.array([0.0, 10.0]))
     >>> weights.round(3).tolist()
@@ -102,9 +98,8 @@ def expectations(effects: FloatArray, means: FloatArray, weights: FloatArray) ->
 
 
 def contributions(effects: FloatArray, expected: FloatArray) -> FloatArray:
-    """The gain in accuracy from keeping each effect x: E[a^2 - (x - a)^2] = x (2 E[a] - x).
-
-    It says how much nearer to the truth a model is with the effect than without it; `expected` is E[a].
+    """The gain in accuracy from keeping each effect x: E[a^2 - (x - a)^2] = x (2 E[a] - x). It shows how much
+    nearer to the truth a model is with the effect than without it; `expected` is E[a].
     """
     return effects * (2 * expected - effects)
 

@@ -14,10 +14,9 @@ from qe.learning.learners.checks import relative_weights, rows_to_predict, train
 
 
 class PlsRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """PLS1: `n_components` orthogonal directions of largest covariance with the label.
-
-    Fewer components are built where the features span fewer dimensions, or the label is fitted exactly:
-    `n_components_` says how many. After fit: `coef_` (k,), `intercept_`.
+    """PLS1: `n_components` orthogonal directions of largest covariance with the label. Fewer components are
+    built where the features span fewer dimensions, or the label is fitted exactly: `n_components_` says
+    how many. After fit: `coef_` (k,), `intercept_`.
 
     Source: Wold et al. 2001.
     """
@@ -63,9 +62,8 @@ def _pls1(X: FloatArray, y: FloatArray, components: int) -> tuple[FloatArray, in
 
 
 class Pls(Learner):
-    """Regression on a few directions that covary with the label; see PlsRegressor.
-
-    Parameter: `n_components`. Deterministic. Source: Wold et al. 2001; WMT12 DFKI (cfs-plsreg).
+    """Regression on a few directions that covary with the label; see PlsRegressor. Parameter:
+    `n_components`. Deterministic. Source: Wold et al. 2001; WMT12 DFKI (cfs-plsreg).
     """
 
     space: ClassVar[Mapping[str, Distribution]] = {"n_components": IntRange(1, 20, log=True)}

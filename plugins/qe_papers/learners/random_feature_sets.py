@@ -18,9 +18,8 @@ from qe.learning.parameters import StrategyIn
 
 
 class RandomFeatureSets(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Mean of members fitted on the baseline and on random feature sets.
-
-    A random set is the baseline with `share` of the other columns.
+    """Mean of members fitted on the baseline and on random feature sets. A random set is the baseline with
+    `share` of the other columns.
 
     member     `{kind: LEARNER, parameter: value, ...}`; None: `ridge`
     baseline   the first so many columns, in every set
@@ -85,9 +84,8 @@ class RandomFeatureSets(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class RandomSets(Learner):
-    """One learner on random feature sets; members see standardised features.
-
-    RandomFeatureSets has the parameters.
+    """One learner on random feature sets; members see standardised features. RandomFeatureSets has the
+    parameters.
     """
 
     space: ClassVar[Mapping[str, Distribution]] = {"share": FloatRange(0.2, 0.8)}

@@ -17,9 +17,8 @@ from qe.learning.parameters import StrategyIn
 
 
 class RescaledRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """A member's predictions, stretched to the range low .. high.
-
-    low + (high - low) (S - S_min) / (S_max - S_min) for predictions S, cut to low .. high.
+    """A member's predictions, stretched to the range low .. high. low + (high - low) (S - S_min) / (S_max -
+    S_min) for predictions S, cut to low .. high.
 
     member      `{kind: LEARNER, parameter: value, ...}`; None: `svr_rbf`
     low, high   ends of the scale, in label units; None: those of the training labels

@@ -47,9 +47,8 @@ class Setting:
 
 
 class SvrChosenBySupport(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """RBF-SVR tuned on several grids, with a moderate number of support vectors.
-
-    Among the best settings, it takes one that has neither many nor few support vectors.
+    """RBF-SVR tuned on several grids, with a moderate number of support vectors. Among the best settings, it
+    takes one that has neither many nor few support vectors.
 
     The last rows are the development set. Each grid has its own step, in powers of two, and its own starting
     point in the first step of each range; its best setting is that of the lowest squared error by
@@ -66,7 +65,7 @@ class SvrChosenBySupport(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     tolerance          in units of the metric
     support            a share of the rows
 
-    The paper says that it looked at "the performance on the development set and the number of support
+    The paper looked at "the performance on the development set and the number of support
     vectors", and took one "that is neither too high nor too low". `tolerance` and `support` are ours; with
     .01 of DeltaAvg and one half they choose the paper's model among the four of its table 5.
 
@@ -166,9 +165,8 @@ def best_setting(settings: Sequence[Setting], tolerance: float, support: float) 
 
 
 def _axis(limits: Range, step: float, start: float) -> Values:
-    """Values between two limits, each 2 ** step times the one before.
-
-    The first is `start` (0 .. 1) of the way to the second, or to the higher limit if that is nearer.
+    """Values between two limits, each 2 ** step times the one before. The first is `start` (0 .. 1) of the
+    way to the second, or to the higher limit if that is nearer.
 
     >>> _axis((1, 16), 2, 0.5), _axis((1, 16), 8, 0.25)
     ((2.0, 8.0), (2.0,))
@@ -198,9 +196,8 @@ def _error(setting: Setting) -> float:
 
 
 class SvrBySupport(Learner):
-    """RBF-SVR with C, gamma and epsilon chosen inside; deterministic for one seed.
-
-    SvrChosenBySupport has the parameters.
+    """RBF-SVR with C, gamma and epsilon chosen inside; deterministic for one seed. SvrChosenBySupport has
+    the parameters.
     """
 
     trusted_types: ClassVar[tuple[str, ...]] = (

@@ -22,7 +22,7 @@ class ConsistentSVR(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """An SVR, trained again without inconsistent rows until there are none.
 
     A row is inconsistent if its multiplier is at its bound (C, times its weight): its error is greater than
-    epsilon. At the end no row that was trained on has such an error. If no more than one row would stay, the
+    epsilon. At the end no row that was trained on has such an error. If at most one row would stay, the
     last model with all of its rows is kept. Where epsilon is small, few rows stay, and predictions are poor.
 
     kernel, C, epsilon, gamma  as scikit-learn's SVR has them

@@ -26,9 +26,8 @@ Rows = NDArray[np.int64]
 
 
 class TreeKernelSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """SVR on a kernel of features plus tree kernels.
-
-    k(x, z) = p(x, z) + tree_weight * (sum over columns of trees of their normalised tree kernel).
+    """SVR on a kernel of features plus tree kernels. k(x, z) = p(x, z) + tree_weight * (sum over columns of
+    trees of their normalised tree kernel).
 
     p(x, z) = (gamma x.z + coef0)^degree on features scaled to 0 .. 1 over the training rows, divided by
     sqrt(p(x, x) p(z, z)) unless `normalise` is false. X is a table whose columns of trees come from the

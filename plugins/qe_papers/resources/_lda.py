@@ -1,7 +1,4 @@
-"""Latent Dirichlet allocation: online variational Bayes over bags of words.
-
-Hoffman, Blei and Bach 2010.
-"""
+"""Latent Dirichlet allocation: online variational Bayes over bags of words. Hoffman, Blei and Bach 2010."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,9 +21,8 @@ _CLOSE = 1e-3  # mean change of a topic's weight at which a document's topics ar
 
 @dataclass(frozen=True, eq=False)
 class Bags:
-    """Documents as bags of words.
-
-    The distinct words of document d are ids[offsets[d]:offsets[d + 1]], with counts.
+    """Documents as bags of words. The distinct words of document d are ids[offsets[d]:offsets[d + 1]], with
+    counts.
     """
 
     ids: Ints
@@ -39,9 +35,8 @@ class Bags:
 
 @dataclass(frozen=True)
 class LdaSettings:
-    """Hyperparameters: topics, Dirichlet priors of documents and topics, learning rate.
-
-    The rate is (t + delay)^-decay.
+    """Hyperparameters: topics, Dirichlet priors of documents and topics, learning rate. The rate is (t +
+    delay)^-decay.
     """
 
     topics: int
@@ -55,11 +50,8 @@ class LdaSettings:
 
 
 def train(bags: Bags, vocabulary: int, settings: LdaSettings, report: Callable[[int], None]) -> FloatArray:
-    """(vocabulary, topics) variational weights of words in topics.
-
-    `report` gets the number of documents done.
-
-    Documents are taken in a random order, `batch` at a time.
+    """(vocabulary, topics) variational weights of words in topics. `report` gets the number of documents
+    done. Documents are taken in a random order, `batch` at a time.
     """
     random = np.random.default_rng(settings.seed)
     weights = random.gamma(100.0, 0.01, (vocabulary, settings.topics))
@@ -92,9 +84,8 @@ def expected_words(weights: FloatArray) -> FloatArray:
 
 
 def settled(bags: Bags, topics: Longs, expected: FloatArray, alpha: float) -> tuple[FloatArray, FloatArray]:
-    """(n, topics) exp E[log share] of the chosen documents; normaliser of each distinct word.
-
-    Documents are independent of each other: ranges of them are settled side by side.
+    """(n, topics) exp E[log share] of the chosen documents; normaliser of each distinct word. Documents are
+    independent of each other: ranges of them are settled side by side.
     """
     sizes = np.diff(bags.offsets)[topics]
     begins = np.concatenate(([0], np.cumsum(sizes)))

@@ -1,6 +1,4 @@
-"""Exact nearest segment of a corpus by Levenshtein distance.
-
-Bounds come first, then distances for the rest.
+"""Exact nearest segment of a corpus by Levenshtein distance. Bounds come first, then distances for the rest.
 
 The distance of two texts is at least the length of the longer one minus the words they share (as bags).
 Shared words are counted for all segments at once: the 64 most frequent words by their counts in every
@@ -39,7 +37,7 @@ _BYTES, _EACH = np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
 
 
 def distinct_rows(ids: Ints, offsets: Longs) -> Longs:
-    """One row for every distinct non-empty text, shortest first, then as they come."""
+    """One row for every distinct non-empty text, by length, then in their order."""
     lengths = np.diff(offsets)
     keys = _hashes(ids, offsets)
     order = np.lexsort((np.arange(len(lengths)), keys, lengths))
@@ -146,9 +144,7 @@ def nearest_batch(
     bound: Any,
     found_rows: Any,
 ) -> None:
-    """Fills found_rows (n, 3): word edits, character edits, characters.
-
-    One row for each text at `offsets`.
+    """Fills found_rows (n, 3): word edits, character edits, characters. One row for each text at `offsets`.
 
     queries, types  ids of the tokens in the corpus's vocabulary, and in that of `letters`
     shared          (segments,) room to work in, of a type that holds the tokens of any query

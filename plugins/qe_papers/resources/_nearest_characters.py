@@ -1,7 +1,6 @@
-"""Least character Levenshtein distance to a corpus segment, exact, by rapidfuzz.
-
-No bound on the distance helps much: the characters that two sentences of a language share leave the least one
-far above every bound. Segments whose length alone puts them further away than the best so far are left out.
+"""Least character Levenshtein distance to a corpus segment, exact, by rapidfuzz. No bound on the distance
+helps much: the characters that two sentences of a language share leave the least one far above every
+bound. Segments whose length alone puts them further away than the best so far are left out.
 """
 
 from collections.abc import Sequence
@@ -35,10 +34,7 @@ class SpelledSegments:
         return cls(ordered, np.fromiter(map(len, ordered), np.int32, len(ordered)))
 
     def distance(self, text: str, best: int) -> int:
-        """Least of `best` and the distances from the text to all segments.
-
-        Other threads run meanwhile.
-        """
+        """Least of `best` and the distances from the text to all segments. Other threads run meanwhile."""
 
         first, last = np.searchsorted(self.lengths, [len(text) - best + 1, len(text) + best])
         near = self.texts[first:last]

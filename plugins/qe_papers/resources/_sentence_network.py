@@ -31,9 +31,8 @@ class Training:
 
 @dataclass(frozen=True, eq=False)
 class SentenceNetwork:
-    """Weights into and out of the hidden units (tanh), and their biases; outputs are logistic.
-
-    into (inputs, hidden), hidden_bias (hidden,), out (hidden, outputs), bias (outputs,)
+    """Weights into and out of the hidden units (tanh), and their biases; outputs are logistic. into (inputs,
+    hidden), hidden_bias (hidden,), out (hidden, outputs), bias (outputs,)
     """
 
     into: Singles
@@ -42,9 +41,8 @@ class SentenceNetwork:
     bias: Singles
 
     def probabilities(self, source: Sets) -> FloatArray:
-        """(n, outputs) probabilities of the translation's dimensions.
-
-        In double precision: the same in every batch.
+        """(n, outputs) probabilities of the translation's dimensions. In double precision: the same in every
+        batch.
         """
         hidden = np.tanh(source.astype(np.float64) @ self.into.astype(np.float64) + self.hidden_bias)
         return np.asarray(_logistic(hidden @ self.output.astype(np.float64) + self.bias), np.float64)
@@ -53,9 +51,8 @@ class SentenceNetwork:
 def trained(
     source: Sets, target: Sets, pairs: int, training: Training, progress: Callable[[int], None]
 ) -> SentenceNetwork:
-    """From `pairs` at most, evenly spread.
-
-    Outputs begin at the shares of pairs that have them: what a source adds is learned.
+    """From `pairs` at most, evenly spread. Outputs begin at the shares of pairs that have them: what a
+    source adds is learned.
     """
     rng = np.random.default_rng(training.seed)
     network = _initial(source.shape[1], target, training.hidden, rng)
@@ -107,10 +104,7 @@ def distance(predicted: FloatArray, target: Sets) -> FloatArray:
 
 
 def mean_log(predicted: FloatArray, target: Sets) -> FloatArray:
-    """(n,) mean natural logarithm of the predictions for dimensions that are there.
-
-    NaN without any.
-    """
+    """(n,) mean natural logarithm of the predictions for dimensions that are there. NaN without any."""
     logs = target.multiply(np.log(np.maximum(predicted, 1e-30)))
     counts = np.diff(target.indptr)
     sums = np.asarray(logs.sum(axis=1)).ravel()

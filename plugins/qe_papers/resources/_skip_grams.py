@@ -34,9 +34,8 @@ class SkipGrams:
         return cls(pattern, vocabulary, tuple(steps))
 
     def occurrences(self, ids: Ints) -> NDArray[np.bool_]:
-        """(n_places,) whether the skip-gram that ends at each place is there; no id below 0 is.
-
-        The first places, where the pattern does not fit, have none.
+        """(n_places,) whether the skip-gram that ends at each place is there; no id below 0 is. The first
+        places, where the pattern does not fit, have none.
         """
         size, places = len(self.pattern), len(ids)
         there = np.zeros(places, np.bool_)

@@ -118,9 +118,8 @@ class CorpusIndex(Resource):
         return SpelledSegments.build(self.vocabulary.words, self.ids, self.offsets)
 
     def nearest(self, tokens: Tokens, *, by_characters: bool = False) -> Nearest:
-        """The nearest corpus segments by words, exactly; slices of the batch on all cores.
-
-        Words that the corpus lacks equal none of its words. Character edits are those into that segment;
+        """The nearest corpus segments by words, exactly; slices of the batch on all cores. Words that the
+        corpus lacks equal none of its words. Character edits are those into that segment;
         `by_characters`: the least of all segments, exactly, which takes about 180 times as long.
         """
         lowered = tokens.lower()

@@ -64,9 +64,8 @@ class Padded:
         return np.arange(len(self.text)) - self.offsets[:-1][self.text]
 
     def ends(self, order: int, boundaries: bool) -> NDArray[np.bool_]:
-        """Whether an n-gram of the text ends at each place.
-
-        Inside the text, or with at least one word in it.
+        """Whether an n-gram of the text ends at each place. Inside the text, or with at least one word in
+        it.
         """
         first, length = len(self.nodes) - 1, self.lengths[self.text]
         if boundaries:
@@ -98,10 +97,9 @@ class NgramDocumentsBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class NgramDocuments(Resource):
-    """Segments with each n-gram, and its occurrences, to the order built.
-
-    Segments are padded with order - 1 marks at each end, so that every word is in the same number of
-    n-grams (TCD at WMT12, section 2.1); n-grams inside a segment are counted as if there were none.
+    """Segments with each n-gram, and its occurrences, to the order built. Segments are padded with order - 1
+    marks at each end, so that every word is in the same number of n-grams (TCD at WMT12, section 2.1);
+    n-grams inside a segment are counted as if there were none.
 
     >>> from features.text.tokens import Tokens
     >>> corpus = Tokens.from_lists([["a", "b", "a", "b"], ["a", "c"]])
@@ -138,9 +136,8 @@ class NgramDocuments(Resource):
         punctuation: bool = True,
         progress: Progress = silent,
     ) -> Self:
-        """From any text. Without `punctuation`, tokens without letters and digits are left out.
-
-        Raises InputError for an order below 1 or an unknown case.
+        """From any text. Without `punctuation`, tokens without letters and digits are left out. Raises
+        InputError for an order below 1 or an unknown case.
         """
         if order < 1:
             raise InputError(f"the order of n-grams must be at least 1, but got {order}")

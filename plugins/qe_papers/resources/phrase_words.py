@@ -58,11 +58,8 @@ class PhraseWordsBuilder(Builder):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PhraseWords(Resource):
-    """The words of phrases of 3 to 5 words.
-
-    Phrase p has words[starts[p] : starts[p + 1]], ids of `vocabulary`.
-
-    Words are lower-cased. Shorter phrases are like none.
+    """The words of phrases of 3 to 5 words. Phrase p has words[starts[p] : starts[p + 1]], ids of
+    `vocabulary`. Words are lower-cased. Shorter phrases are like none.
     """
 
     parts: ClassVar[Parts] = {"source_phrases": {"side": "source"}, "target_phrases": {"side": "target"}}
@@ -85,10 +82,9 @@ class PhraseWords(Resource):
         return tuple(self.vocabulary.word(word) for word in here.tolist())
 
     def similar(self, patterns: Sequence[Phrase]) -> dict[Phrase, tuple[Phrase, ...]]:
-        """Pattern -> the other phrases that are like it; patterns without any are left out.
-
-        A phrase p is like a pattern g where LCSQ(p, g)^2 / (|p| |g|) > 0.6, of the longest common sequence
-        (with gaps), and LCSG(p, g) >= 3, of the longest common segment (without).
+        """Pattern -> the other phrases that are like it; patterns without any are left out. A phrase p is
+        like a pattern g where LCSQ(p, g)^2 / (|p| |g|) > 0.6, of the longest common sequence (with gaps),
+        and LCSG(p, g) >= 3, of the longest common segment (without).
 
         Source: SJTU at WMT12, section 3.2, equations 2 and 3.
         """

@@ -19,9 +19,8 @@ from qe_papers.resources.topic_model import TopicModel, bags_of, content_words, 
 
 @dataclass(frozen=True, kw_only=True)
 class SampledTopicModelBuilder(Builder):
-    """Learns from words of letters, no stop words, in `rare` segments or more.
-
-    `iterations` pass over all of them.
+    """Learns from words of letters, no stop words, in `rare` segments or more. `iterations` pass over all of
+    them.
     """
 
     source_stop_words: StopWords
@@ -63,10 +62,9 @@ class SampledTopicModelBuilder(Builder):
 
 
 class SampledTopicModel(TopicModel):
-    """A topic model as DCU's: collapsed Gibbs sampling, 1,000 iterations, no stop words.
-
-    The weights are the counts of the last iteration and the prior. Topics of new texts are inferred as in a
-    TopicModel, by variational Bayes.
+    """A topic model as DCU's: collapsed Gibbs sampling, 1,000 iterations, no stop words. The weights are the
+    counts of the last iteration and the prior. Topics of new texts are inferred as in a TopicModel, by
+    variational Bayes.
 
     Source: DCU-SYMC at WMT12, section 3.1; Griffiths and Steyvers 2004.
     """

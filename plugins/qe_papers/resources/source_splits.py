@@ -44,12 +44,9 @@ class SourceSplitsBuilder(Builder):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SourceSplits(Resource):
-    """Bigrams that the corpus splits, lower-cased.
-
-    `codes` holds first word * vocabulary size + second word of each, ascending.
-
-    A bigram is split where both words have links, and between the span of target words that the one is
-    linked to and that of the other lies at least one word.
+    """Bigrams that the corpus splits, lower-cased. `codes` holds first word * vocabulary size + second word
+    of each, ascending. A bigram is split where both words have links, and between the span of target
+    words that the one is linked to and that of the other is at least one word.
 
     Source: SJTU at WMT12, section 3.2 (bi-gram source splitting).
     """

@@ -22,9 +22,8 @@ LEAST_SHARE = 0.05  # a tag rarer than that among a word's tags is taken for the
 
 @dataclass(frozen=True, kw_only=True)
 class TagDictionaryBuilder(Builder):
-    """Builds from a layer of the annotation of one side.
-
-    Tags of less than `least_share` of a word do not count, but every word has one.
+    """Builds from a layer of the annotation of one side. Tags of less than `least_share` of a word do not
+    count, but every word has one.
     """
 
     side: Side
@@ -49,9 +48,8 @@ class TagDictionaryBuilder(Builder):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TagDictionary(Resource):
-    """tags[k] is the number of tags that the k-th word has in the corpus; case is kept.
-
-    It stands for the dictionary of a tagger that says of every word which tags it can have.
+    """tags[k] is the number of tags that the k-th word has in the corpus; case is kept. It replaces the
+    dictionary of a tagger that says of every word which tags it can have.
     """
 
     parts: ClassVar[Parts] = {

@@ -67,9 +67,7 @@ class TopicModelBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class TopicModel(Resource):
-    """Latent Dirichlet allocation over source and target words together.
-
-    Blei, Ng and Jordan 2003.
+    """Latent Dirichlet allocation over source and target words together. Blei, Ng and Jordan 2003.
 
     Words are lower-cased and consist of letters; those of more than the share `common` of all segments
     (stop words, in any language) and of fewer than `rare` segments are left out. Source and target words
@@ -104,9 +102,8 @@ class TopicModel(Resource):
         return expected_words(np.asarray(self.weights, np.float64))
 
     def shares(self, tokens: Tokens, side: Side) -> tuple[FloatArray, NDArray[np.bool_]]:
-        """(n, topics) topic shares of one side's texts; whether a text has a word of the model.
-
-        A text without one has the prior's shares, all equal.
+        """(n, topics) topic shares of one side's texts; whether a text has a word of the model. A text
+        without one has the prior's shares, all equal.
         """
         vocabulary = self.source if side == "source" else self.target
         begin = 0 if side == "source" else len(self.source)

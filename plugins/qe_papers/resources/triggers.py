@@ -75,10 +75,7 @@ class TriggersBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class Triggers(Resource):
-    """I(w1, w2) = P(w1, w2) ln(P(w1, w2) / (P(w1) P(w2))); P is a share of segments.
-
-    Words are lower-cased.
-
+    """I(w1, w2) = P(w1, w2) ln(P(w1, w2) / (P(w1) P(w2))); P is a share of segments. Words are lower-cased.
     Pairs seen in fewer than `minimum` segments are left out and count 0, which is what I tends to as
     P(w1, w2) does. Within a side the table is symmetric, and a word has 0 with itself.
 
@@ -106,21 +103,15 @@ class Triggers(Resource):
         finite("values", self.values)
 
     def within(self, tokens: Tokens) -> FloatArray:
-        """(n,) mean over a text's words of their mean I with its other words.
-
-        Each word counts as often as it stands.
-
-        NaN for a text of fewer than two words. Only for a table of one side.
+        """(n,) mean over a text's words of their mean I with its other words. Each word counts as often as
+        it stands. NaN for a text of fewer than two words. Only for a table of one side.
         """
         words = WordSets.from_tokens(tokens, self.trigger_side)
         return ratio(self._sums(words, words), tokens.lengths * (tokens.lengths - 1))
 
     def across(self, trigger_side: Tokens, triggered_side: Tokens) -> FloatArray:
-        """(n,) mean over the words of `given` of their mean I with the words of `other`.
-
-        Each word counts as often as it stands.
-
-        NaN if one of the two texts is empty.
+        """(n,) mean over the words of `given` of their mean I with the words of `other`. Each word counts as
+        often as it stands. NaN if one of the two texts is empty.
         """
         trigger_words, right = (
             WordSets.from_tokens(trigger_side, self.trigger_side),

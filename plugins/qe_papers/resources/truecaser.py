@@ -32,12 +32,9 @@ class TruecaserBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class Truecaser(Resource):
-    """The most frequent spelling of each word where no sentence begins.
-
-    The rules are those of Moses's train-truecaser.
-
-    Words that only ever begin sentences are counted there. Among equally frequent spellings the first in
-    code point order is taken (capitals come first).
+    """The most frequent spelling of each word where no sentence begins. The rules are those of Moses's
+    train-truecaser. Words that only ever begin sentences are counted there. Among equally frequent
+    spellings the first in code point order is taken (capitals come first).
 
     spellings  one for each known word
     shares     (known words,) its share of the counted occurrences of the word
@@ -88,9 +85,8 @@ class Truecaser(Resource):
         return [self._index.get(word.lower()) for word in types]
 
     def truecase(self, tokens: Tokens) -> Tokens:
-        """The tokens, with the usual spelling where a sentence or title begins.
-
-        Unknown words keep their spelling.
+        """The tokens, with the usual spelling where a sentence or title begins. Unknown words keep their
+        spelling.
         """
         index = {word: i for i, word in enumerate(tokens.types)}
         spelled = [usual or word for word, usual in zip(tokens.types, self.usual(tokens.types), strict=True)]

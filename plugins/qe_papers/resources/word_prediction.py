@@ -60,9 +60,8 @@ class WordPredictionBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class WordPrediction(Resource):
-    """A network from the vector of a source to that of its translation.
-
-    Words are lower-cased; words with digits are one word.
+    """A network from the vector of a source to that of its translation. Words are lower-cased; words with
+    digits are one word.
 
     into, hidden_bias, out, bias  weights of the network, float32
 
@@ -100,10 +99,9 @@ class WordPrediction(Resource):
             finite(name, array)
 
     def score(self, source: Tokens, target: Tokens) -> tuple[FloatArray, FloatArray]:
-        """(n,) distances of predicted and observed vectors; mean predictions of words.
-
-        Distances are Euclidean. The means are geometric, over the words that are there. NaN for a
-        source or a translation without any dimension.
+        """(n,) distances of predicted and observed vectors; mean predictions of words. Distances are
+        Euclidean. The means are geometric, over the words that are there. NaN for a source or a
+        translation without any dimension.
         """
         hashed = bool(self.settings["hashed"])
         given, there = (
@@ -140,7 +138,7 @@ def _bounds(tokens: Tokens) -> list[tuple[int, int]]:
 
 
 def hashes(word: str) -> list[int]:
-    """The first bits of its SHA-1 with every salt, which stands before it.
+    """The first bits of the SHA-1 of each salt followed by the word.
 
     >>> [int(sha1(salt + b"casa").hexdigest()[:3], 16) for salt in (b"0", b"1", b"2")] == hashes("casa")
     True

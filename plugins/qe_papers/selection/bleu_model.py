@@ -1,6 +1,5 @@
-"""BleuModel: five regressions that predict BLEU statistics without references.
-
-They predict segment by segment.
+"""BleuModel: five regressions that predict BLEU statistics without references. They predict segment by
+segment.
 """
 
 from collections.abc import Mapping
@@ -22,9 +21,8 @@ TOTAL = slice(2 + ORDER, 2 + 2 * ORDER)
 
 
 def without_reference(statistics: FloatArray) -> FloatArray:
-    """BLEU statistics (..., 10) with NaN for what only a reference tells.
-
-    These are its length and the matches.
+    """BLEU statistics (..., 10) with NaN for what only a reference tells. These are its length and the
+    matches.
     """
     known_features = statistics.copy()
     known_features[..., REFERENCE_LENGTH] = np.nan
@@ -33,10 +31,9 @@ def without_reference(statistics: FloatArray) -> FloatArray:
 
 
 def targets(statistics: FloatArray) -> FloatArray:
-    """(n, 5) what the models learn: the precisions p1 .. p4 and the length ratio |r| / |c|.
-
-    NaN if the translation has no n-grams of that order, or no word. The brevity penalty is a function of
-    the ratio (equation 2); unlike the penalty, ratio times length can be summed over a document.
+    """(n, 5) what the models learn: the precisions p1 .. p4 and the length ratio |r| / |c|. NaN if the
+    translation has no n-grams of that order, or no word. The brevity penalty is a function of the ratio
+    (equation 2); unlike the penalty, ratio times length can be summed over a document.
 
     >>> targets(np.array([[4.0, 6, 3, 2, 1, 0, 4, 3, 2, 1]])).round(3).tolist()
     [[0.75, 0.667, 0.5, 0.0, 1.5]]
@@ -49,7 +46,7 @@ def targets(statistics: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class BleuModel:
-    """Predicts p1 .. p4 and the length ratio from features, each by a model of its own.
+    """Predicts p1 .. p4 and the length ratio from features, each by a separate model.
 
     learner, params   a learner of the project and its parameters; M5P as published
 
@@ -68,10 +65,7 @@ class BleuModel:
     shortest: float = 0.0
 
     def fit(self, features: pd.DataFrame, statistics: FloatArray) -> Self:
-        """Fit the models to (n, k) features and (n, 10) statistics.
-
-        A row counts if it is defined.
-        """
+        """Fit the models to (n, k) features and (n, 10) statistics. A row counts if it is defined."""
         labels = targets(statistics)
         fitted = []
         for column in labels.T:
@@ -93,8 +87,7 @@ class BleuModel:
 
 
 def segment_bleu(statistics: FloatArray) -> FloatArray:
-    """(..., 10) statistics -> (...) BLEU of single segments, 0 to 100.
-
-    It is taken over the orders that a segment has.
+    """(..., 10) statistics -> (...) BLEU of single segments, 0 to 100. It is taken over the orders that a
+    segment has.
     """
     return Bleu().segment_scores(statistics)

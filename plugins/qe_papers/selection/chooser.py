@@ -1,4 +1,4 @@
-"""Chooser: prefers one system's translation of a segment. Think twice before adding here."""
+"""Chooser: prefers one system's translation of a segment."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -28,9 +28,7 @@ class Outputs:
 
 
 class Chooser(ABC):
-    """Chooses the best system's output without references.
-
-    It learns from outputs with references.
+    """Chooses the best system's output without references. It learns from outputs with references.
 
     Attributes
     ----------
@@ -42,9 +40,8 @@ class Chooser(ABC):
 
     @abstractmethod
     def fit(self, outputs: Outputs) -> Self:
-        """Return a fitted chooser.
-
-        Segments that all systems translate equally well by BLEU may teach nothing.
+        """Return a fitted chooser. Segments that all systems translate equally well by BLEU may teach
+        nothing.
         """
 
     @abstractmethod
@@ -52,9 +49,8 @@ class Chooser(ABC):
         """(S, n) the highest is chosen."""
 
     def document_preferences(self, outputs: Outputs, documents: Sequence[str]) -> FloatArray:
-        """(S, d) preferences of systems for whole documents.
-
-        They are means over segments, weighted by length in words.
+        """(S, d) preferences of systems for whole documents. They are means over segments, weighted by
+        length in words.
         """
         rows = zip(self.preferences(outputs), outputs.statistics[..., 0], strict=True)
         return np.stack([document_means(row, documents, weights) for row, weights in rows])

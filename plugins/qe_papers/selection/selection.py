@@ -1,7 +1,4 @@
-"""System selection: choose among translations of several systems.
-
-It chooses by segment or by document.
-"""
+"""System selection: choose among translations of several systems. It chooses by segment or by document."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -55,9 +52,8 @@ _DRAWS = 200  # random choices whose mean score is reported
 @summarised
 @dataclass(frozen=True, eq=False)
 class Translations:
-    """n source segments and what S >= 2 systems made of them.
-
-    Raises InputError for fewer than two systems, columns of different length, or no segment.
+    """n source segments and what S >= 2 systems made of them. Raises InputError for fewer than two systems,
+    columns of different length, or no segment.
 
     Attributes
     ----------
@@ -94,20 +90,14 @@ class Translations:
         return len(self.source)
 
     def statistics(self, metric: TextMetric) -> FloatArray:
-        """(S, n, k) statistics of the metric against the references.
-
-        Raises InputError if there are none.
-        """
+        """(S, n, k) statistics of the metric against the references. Raises InputError if there are none."""
         if not self.references:
             raise InputError("there are no references to learn from or evaluate with")
         references = [Texts.of(column) for column in self.references]
         return np.stack([metric.statistics(Texts.of(out), references) for out in self.systems.values()])
 
     def agreement(self, metric: TextMetric) -> FloatArray:
-        """(S,) the metric of each system's whole text.
-
-        The other systems' outputs are the references.
-        """
+        """(S,) the metric of each system's whole text. The other systems' outputs are the references."""
         texts = [Texts.of(output) for output in self.systems.values()]
         sums = [
             metric.statistics(system_sums, [other for other in texts if other is not system_sums]).sum(axis=0)
@@ -163,9 +153,8 @@ def cross_validated(
     seed: int = 0,
     progress: Progress = silent,
 ) -> dict[str, Preferences]:
-    """Name -> preferences of every chooser on held-out documents.
-
-    Neither the chooser nor a feature was fitted to these.
+    """Name -> preferences of every chooser on held-out documents. Neither the chooser nor a feature was
+    fitted to these.
 
     statistics   (S, n, 10) of Bleu, see `Translations.statistics`
     """
@@ -216,11 +205,8 @@ def applied(
     tokenizers: tuple[Tokenizer, Tokenizer],
     bleu: Bleu,
 ) -> dict[str, Preferences]:
-    """Name -> preferences for new translations by the same systems.
-
-    The choosers are fitted to all training segments, which have references.
-
-    Raises InputError if the systems are others.
+    """Name -> preferences for new translations by the same systems. The choosers are fitted to all training
+    segments, which have references. Raises InputError if the systems are others.
     """
     if new.names != translations.names:
         raise InputError(
@@ -261,9 +247,8 @@ def make_extraction(
     seed: int = 0,
     progress: Progress = silent,
 ) -> tuple[Extraction, tuple[Tokenizer, Tokenizer]]:
-    """The feature set on a bundle, with the bundle's tokenizers (Moses' if there is no bundle).
-
-    Raises InputError if a bundle was made for other languages, or lacks parts.
+    """The feature set on a bundle, with the bundle's tokenizers (Moses' if there is no bundle). Raises
+    InputError if a bundle was made for other languages, or lacks parts.
     """
     tokenizers = Tokenizer(languages[0]), Tokenizer(languages[1])
     bundle = None if resources is None else Bundle(resources)
@@ -359,15 +344,14 @@ def select(
     seed: int = 0,
     progress: Progress = silent,
 ) -> Selection:
-    """Choose by cross-validation over documents, and compare with the better system.
-
-    The comparison always takes that system.
+    """Choose by cross-validation over documents, and compare with the better system. The comparison always
+    takes that system.
 
     bleu     what is learned and what the oracle looks at
     metrics  what choices are compared by
 
     p-values are corrected over methods and metrics.
-    Raises InputError for too few documents, no references, and whatever features need and lack.
+    Raises InputError for too few documents, no references, and for inputs that the features lack.
     """
     check_seed(seed)
     check_enough(samples)
@@ -419,9 +403,8 @@ def select(
 
 
 def oracle(statistics: FloatArray, bleu: Bleu, granularity: By, documents: Sequence[str]) -> Rows:
-    """(n,) the system with the highest true BLEU of the segment or its document.
-
-    Ties go to the first system.
+    """(n,) the system with the highest true BLEU of the segment or its document. Ties go to the first
+    system.
     """
     if granularity == "segment":
         return _highest(bleu.segment_scores(statistics), granularity, documents)
@@ -440,9 +423,7 @@ def shares(choice: Rows, systems: int) -> FloatArray:
 
 
 def divergence(system_sums: FloatArray, reference: FloatArray) -> float:
-    """Kullback-Leibler divergence D(own || reference) in nats.
-
-    It is infinite if `reference` lacks a system.
+    """Kullback-Leibler divergence D(own || reference) in nats. It is infinite if `reference` lacks a system.
 
     >>> round(100 * divergence(np.array([.639, .361]), np.array([.345, .655])), 2)
     17.88
@@ -454,9 +435,8 @@ def divergence(system_sums: FloatArray, reference: FloatArray) -> float:
 
 
 def choose_by_model(model: Model, translations: Translations) -> Preferences:
-    """Preferences by a trained scoring model; no references needed.
-
-    They are oriented so that the highest is the best.
+    """Preferences by a trained scoring model; no references needed. They are oriented so that the highest is
+    the best.
 
     A document's preference is the mean of its segments, weighted by source length in words. An empty
     translation (a document with one) is chosen only where no system has better to offer.

@@ -1,6 +1,4 @@
-"""Tables of a selection of translations.
-
-They hold scores with shares, tests, and how documents are ranked.
+"""Tables of a selection of translations. They hold scores with shares, tests, and how documents are ranked.
 """
 
 from collections.abc import Sequence
@@ -13,9 +11,8 @@ from qe_papers.selection.selection import Selection
 
 
 def selection_tables(selection: Selection, metrics: Sequence[str]) -> list[Table]:
-    """Scores and shares of every choice, and tests against the best system.
-
-    Documents get a table if they were ranked.
+    """Scores and shares of every choice, and tests against the best system. Documents get a table if they
+    were ranked.
     """
     tables = [scores_table(selection, metrics), _tests(selection)]
     return [*tables, _documents(selection)] if selection.documents else tables

@@ -11,9 +11,8 @@ METRIC_CODES = {"mae": MAE, "rmse": RMSE, "delta_avg": DELTA_AVG}
 
 @numba.njit(cache=True, nogil=True)
 def position_weights(n: int) -> Any:
-    """(n,) w such that DeltaAvg = sum of w[i] gold[i] over segments ranked best first.
-
-    DeltaAvg is linear in the labels once the ranking is known (WMT12 findings, equations 14 and 15).
+    """(n,) w such that DeltaAvg = sum of w[i] gold[i] over segments ranked best first. DeltaAvg is linear in
+    the labels once the ranking is known (WMT12 findings, equations 14 and 15).
     """
     heads = np.zeros(n + 1)
     most = n // 2

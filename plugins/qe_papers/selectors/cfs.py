@@ -17,20 +17,16 @@ Subset = tuple[int, ...]
 
 
 class CorrelationBased(Selector):
-    """The subset of highest merit k r_cf / sqrt(k + k (k - 1) r_ff).
-
-    Its features correlate with the label, not with each other.
-
-    r_cf is the mean |r| of its k features with the label, r_ff their mean |r| with one another.
-
-    A constant feature has correlation 0. At least one feature stays. After fit: `merit_`.
+    """The subset of highest merit k r_cf / sqrt(k + k (k - 1) r_ff). Its features correlate with the label,
+    not with each other. r_cf is the mean |r| of its k features with the label, r_ff their mean |r| with
+    one another. A constant feature has correlation 0. At least one feature stays. After fit: `merit_`.
 
     Source: Hall 2000 (Pearson's correlation, as for a numeric class); WMT12 DFKI, Section 2.3.
 
     Parameters
     ----------
     search : {'best_first', 'greedy_stepwise'}, default='best_first'
-        `best_first` (forward, goes on from the best subset seen until `stale` expansions bring nothing)
+        `best_first` (forward from the best subset so far until `stale` expansions bring nothing)
         or `greedy_stepwise` (adds the best feature until merit falls).
     stale : int, default=5
         Of best-first search.

@@ -16,12 +16,9 @@ from qe.learning.selectors.greedy import splits
 
 
 class FoldFrequency(Selector):
-    """Runs a selector in every fold; keeps features that a share of the folds keep.
-
-    The selector is fitted on the training part of the fold.
-
-    Where none is left, the most frequent one stays (the most correlated of several). After fit:
-    `frequencies_` (k,). Raises InputError for a selector that makes new columns.
+    """Runs a selector in every fold; keeps features that a share of the folds keep. The selector is fitted
+    on the training part of the fold. Where none is left, the most frequent one stays (the most correlated
+    of several). After fit: `frequencies_` (k,). Raises InputError for a selector that makes new columns.
 
     Source: WMT12 DFKI, Section 3.3.
 

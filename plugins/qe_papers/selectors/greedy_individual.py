@@ -18,10 +18,9 @@ from qe.learning.selectors.paths import Parts, estimator_of, forward_path, predi
 
 
 class GreedyIndividual(Selector):
-    """Ranks features by the metric of a model on each alone; keeps the first `n_features`.
-
-    After fit: `individual_` (k,) the metric of each feature alone, higher is better; `joint_` (sets,
-    combinations) that of the sets tried; `params_` the combination of the best one.
+    """Ranks features by the metric of a model on each alone; keeps the first `n_features`. After fit:
+    `individual_` (k,) the metric of each feature alone, higher is better; `joint_` (sets, combinations)
+    that of the sets tried; `params_` the combination of the best one.
 
     Source: WMT12 PRHLT-UPV, Section 3.2 (GS); 4.2: "the parameters of each system were tuned".
 

@@ -32,10 +32,9 @@ _MOST_EXHAUSTIVE = 24  # features: 2^24 scores take 134 MB
 
 
 class SubsetSearch(Selector):
-    """Scores models on all subsets (`exhaustive`), or near the best found (`beam`).
-
-    The beam grows the best subsets of each size by one feature, and tries dropping each feature again.
-    After fit: `score_` of the best subset (higher is better); `subsets_` (best 64, k), `scores_`.
+    """Scores models on all subsets (`exhaustive`), or near the best found (`beam`). The beam grows the best
+    subsets of each size by one feature, and tries dropping each feature again. After fit: `score_` of the
+    best subset (higher is better); `subsets_` (best 64, k), `scores_`.
 
     Raises InputError for another metric, or exhaustive search over more than 24 features (14 with a learner).
 
@@ -186,10 +185,7 @@ def _workers(n_jobs: int) -> int:
 
 
 def voted(subsets: BoolArray, vote: int) -> BoolArray:
-    """(k,) features that most of the first `vote` subsets have.
-
-    If there are none, the first subset.
-    """
+    """(k,) features that most of the first `vote` subsets have. If there are none, the first subset."""
     wanted = subsets[:vote].mean(axis=0) > 0.5
     return np.asarray(wanted if wanted.any() else subsets[0])
 

@@ -12,10 +12,9 @@ _COMMENT: Final = "# constituency ="
 
 @dataclass(frozen=True)
 class Constituents(TreeColumn):
-    """Phrase-structure trees in the brackets of the Penn Treebank, without traces and functions.
-
-    A segment's annotation is its tree, or a CoNLL-U block with the comment `# constituency = (S ...)`. One
-    that a parser found no tree for has none.
+    """Phrase-structure trees in the brackets of the Penn Treebank, without traces and functions. A segment's
+    annotation is its tree, or a CoNLL-U block with the comment `# constituency = (S ...)`. One that a
+    parser found no tree for has none.
 
     Source: WMT12 UU, Section 2.2.
     """

@@ -62,9 +62,7 @@ class Node:
 
 
 def escaped(word: str) -> str:
-    """The word without blanks and brackets.
-
-    `-LRB-` and `-RRB-` stand for brackets, `_` for a blank.
+    """The word without blanks and brackets. `-LRB-` and `-RRB-` are brackets, `_` is a blank.
 
     >>> escaped("(a b")
     '-LRB-a_b'
@@ -73,9 +71,8 @@ def escaped(word: str) -> str:
 
 
 def read_trees(path: Path) -> tuple[list[Node], list[str]]:
-    """The trees of a bracketed file, plain or gzip, as `plain` leaves them.
-
-    Also returns what was passed over.
+    """The trees of a bracketed file, plain or gzip, as `plain` leaves them. Also returns what was passed
+    over.
 
     A leaf is `(tag form)` or `(tag form lemma)`. Where trees begin at the beginnings of lines, one whose own
     brackets do not match is passed over, and the second result names its line; so it does for trees in which
@@ -160,11 +157,8 @@ def _node(items: list[str | Node], location: str) -> Node:
 
 
 def plain(tree: Node) -> Node | None:
-    """The tree with one root `ROOT`, without traces, functions and escapes.
-
-    Constituents that traces leave empty go, too.
-
-    None if no word is left.
+    """The tree with one root `ROOT`, without traces, functions and escapes. Constituents that traces leave
+    empty go, too. None if no word is left.
     """
     node = _plain(tree)
     if node is None:

@@ -1,8 +1,6 @@
-"""A chart parser from the counts of a treebank.
-
-It tries a coarse grammar, then a fine one, then a plain one if the fine one has no tree.
-
-A guide may say beforehand which tags words can have and where constituents can end.
+"""A chart parser from the counts of a treebank. It tries a coarse grammar, then a fine one, then a plain one
+if the fine one has no tree. A guide may say beforehand which tags words can have and where constituents
+can end.
 """
 
 from collections.abc import Iterator, Sequence
@@ -82,9 +80,9 @@ class Level:
 class ChartParser:
     """Best trees under the grammar of `counts`.
 
-    A coarse grammar (labels up to a dot, tags by their first two letters) says which kinds of symbols a span
-    can have at all; the fine one looks at no others (Charniak et al. 2006). So a tree can be missed, seldom.
-    Limits of the guide, where a text has a tree within them, come before all that.
+    A coarse grammar (labels up to a dot, tags by their first two letters) limits the kinds of symbols that a
+    span can have at all; the fine one looks at no others (Charniak et al. 2006). So a tree can be missed,
+    seldom. Limits of the guide, where a text has a tree within them, come before all that.
     """
 
     counts: Counts
@@ -132,9 +130,8 @@ class ChartParser:
             yield self.parse(texts.words(i), n_best, of_text)
 
     def parse(self, words: Sequence[str], n_best: int = 1, limits: Limits | None = None) -> Parse:
-        """The best trees of a text within the limits.
-
-        The limits do not hold if there are none, or if no tree is within them.
+        """The best trees of a text within the limits. The limits do not hold if there are none, or if no
+        tree is within them.
         """
         if not 0 < len(words) <= LONGEST:
             return Parse((), (), "none")

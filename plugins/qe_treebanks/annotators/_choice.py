@@ -1,6 +1,5 @@
-"""A choice among candidates for every word: averaged perceptron over hashed features.
-
-What a word can be is limited by a tag that is known already, as its morphology by its part of speech.
+"""A choice among candidates for every word: averaged perceptron over hashed features. What a word can be is
+limited by a tag that is known already, as its morphology by its part of speech.
 """
 
 from collections.abc import Sequence
@@ -69,9 +68,8 @@ def fit(
     progress: Progress = silent,
     stage: str = "training",
 ) -> ChoiceModel:
-    """Fit a model of choices.
-
-    A tag allows the labels seen with it; a tag never seen allows the most frequent label.
+    """Fit a model of choices. A tag allows the labels seen with it; a tag never seen allows the most
+    frequent label.
     """
     seen: list[set[int]] = [set() for _ in tag_names]
     for tag, label in zip(tags.tolist(), gold.tolist(), strict=True):

@@ -1,10 +1,9 @@
-"""Parsing with a weighted grammar in a chart: inside and outside scores, derivations.
-
-All of them are of the best derivations.
+"""Parsing with a weighted grammar in a chart: inside and outside scores, derivations. All of them are of the
+best derivations.
 
 A symbol A of a span has a base score, that of its best expansion by two children or by a word, and a top
 score, the best of its base (`stay`) and of the bases under its chains of single children. Children of rules
-are tops. There are no circles, whatever the chains.
+are tops. Chains never form a cycle.
 
 Spans are numbered j (j - 1) / 2 + i for words i <= k < j.
 """
@@ -201,9 +200,8 @@ def outside(
     rules: Rules,
     log_threshold: float,
 ) -> tuple[Floats, Floats]:
-    """Best outside scores of bases and tops, (rows, S) each.
-
-    They are defined only for symbols in trees that score at least `least`.
+    """Best outside scores of bases and tops, (rows, S) each. They are defined only for symbols in trees that
+    score at least `least`.
     """
     out_base = np.full(base.shape, NEVER, np.float32)
     out_top = np.full(top.shape, NEVER, np.float32)

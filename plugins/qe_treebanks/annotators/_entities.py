@@ -24,13 +24,9 @@ class Tagged:
 
 
 def read_entities(files: Sequence[Path]) -> list[Tagged]:
-    """Sentences of CoNLL 2002 and 2003 files, or of CoNLL-U with `NER=`.
-
-    CoNLL 2002 and 2003 have a word a line, its tag last.
-
-    Tags of the older kind, where `I-` can begin an entity, are turned into `B-` and `I-`.
-
-    Raises InputError, with file and line, for tags of another kind and files without a sentence.
+    """Sentences of CoNLL 2002 and 2003 files, or of CoNLL-U with `NER=`. CoNLL 2002 and 2003 have a word a
+    line, its tag last. Tags of the older kind, where `I-` can begin an entity, are turned into `B-` and
+    `I-`. Raises InputError, with file and line, for tags of another kind and files without a sentence.
     """
     sentences = [sentence for file in files for sentence in _read(file)]
     if not sentences:
@@ -97,10 +93,9 @@ def normalised(tags: Sequence[str]) -> list[str]:
 
 
 def scores(pairs: Iterable[tuple[Sequence[str], Sequence[str]]]) -> dict[str, Any]:
-    """Precision, recall and F1 of (gold, predicted) tags of texts, over all types and of each.
-
-    As the script conlleval of the CoNLL tasks counts (Tjong Kim Sang 2002): an entity is right if its first
-    word, last word and type are. A share of nothing is 0, as there.
+    """Precision, recall and F1 of (gold, predicted) tags of texts, over all types and of each. As the script
+    conlleval of the CoNLL tasks counts (Tjong Kim Sang 2002): an entity is right if its first word, last
+    word and type are. A share of nothing is 0, as there.
 
     >>> scores([(["B-PER", "I-PER", "O"], ["B-PER", "O", "O"])])["f1"]
     0.0

@@ -1,12 +1,11 @@
-"""Compare labelled brackets by the rules of EVALB (Sekine and Collins).
-
-The rules are set as in its COLLINS.prm.
+"""Compare labelled brackets by the rules of EVALB (Sekine and Collins). The rules are set as in its
+COLLINS.prm.
 
 - Words whose tag in the gold tree is punctuation are taken out of both trees before brackets are counted; so
   are the brackets that they leave empty. Punctuation: `, : `` '' .` of the Penn Treebank, and tags that begin
   with `F` and have no second capital (`Fc`, `fp`) of EAGLES. Other trees keep all words.
 - Tags (brackets around one word) and the root (`ROOT`, `TOP`, no label) do not count.
-- A label is what stands before `-`, `=` or `|`; `PRT` and `ADVP` are the same.
+- A label ends before `-`, `=` or `|`; `PRT` and `ADVP` are the same.
 - A bracket is right if label, first and last word are those of a gold bracket; each gold bracket once.
 - Precision, recall and F1 are over all brackets of all sentences, of any length; a text without a parse has
   no brackets.
@@ -37,9 +36,7 @@ def is_punctuation(tag: str) -> bool:
 
 
 def brackets(tree: Node, dropped: frozenset[int]) -> Counter[Bracket]:
-    """(label, first word, end) of the constituents.
-
-    Words in `dropped` (places in the tree) are not counted.
+    """(label, first word, end) of the constituents. Words in `dropped` (places in the tree) are not counted.
     """
     result: Counter[Bracket] = Counter()
     _collect(tree, 0, 0, dropped, result)

@@ -1,6 +1,5 @@
-"""Probabilistic context-free grammars read from trees.
-
-They are markovised and binary, with chains of single children.
+"""Probabilistic context-free grammars read from trees. They are markovised and binary, with chains of single
+children.
 
 A constituent's symbol is its label and those above it (vertical order); its children are produced one after
 the other, each after the labels of the last few (horizontal order). Klein and Manning 2003, Accurate
@@ -143,9 +142,8 @@ class Grammar:
 
 
 def grammar_of(counts: Counts) -> Grammar:
-    """The grammar of relative frequencies.
-
-    A symbol that is a child or the root first has a chain or none, then two children or a word.
+    """The grammar of relative frequencies. A symbol that is a child or the root first has a chain or none,
+    then two children or a word.
     """
     tops, expanded, chained = Counter(counts.roots), Counter[str](), Counter[str]()
     for (a, b, c), n in counts.binary.items():
@@ -188,9 +186,8 @@ def label_of(symbol: str) -> str:
 
 
 def tree_of(nodes: NDArray[np.int64], grammar: Grammar, words: Sequence[str]) -> Node:
-    """The tree of a derivation, as treebanks have it.
-
-    The derivation is as from `qe_treebanks.annotators._cky.best_derivation`.
+    """The tree of a derivation, as treebanks have it. The derivation is as from
+    `qe_treebanks.annotators._cky.best_derivation`.
     """
     finished: list[list[Node]] = []
     for symbol, low, high, chain in nodes[::-1].tolist():

@@ -53,10 +53,9 @@ class Limits(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Guide:
-    """A sequence model of a treebank that tags words and ends of constituents.
-
-    Its labels join the kind of a word's tag (`kind_name`), and whether a constituent ends with the word.
-    Only constituents of several words, less than the text, are meant.
+    """A sequence model of a treebank that tags words and ends of constituents. Its labels join the kind of a
+    word's tag (`kind_name`), and whether a constituent ends with the word. Only constituents of several
+    words, less than the text, are meant.
     """
 
     model: SequenceModel
@@ -79,9 +78,8 @@ class Guide:
         return tuple(dict.fromkeys(label.removesuffix(_END) for label in self.model.labels))
 
     def limits(self, tokens: Tokens, hashes: Hashes | None = None) -> Iterator[Limits]:
-        """Limits of each text, from the labels near its best labelling.
-
-        The last word of a text always ends a constituent.
+        """Limits of each text, from the labels near its best labelling. The last word of a text always ends
+        a constituent.
         """
         near = self.model.near(tokens, MARGIN, hashes)
         kinds = self.kinds
@@ -97,7 +95,7 @@ class Guide:
             yield Limits(possible, ends)
 
     def arrays(self) -> dict[str, NDArray[np.float32]]:
-        """What a file keeps, beside the labels."""
+        """Arrays of a file, without the labels."""
         return {"guide": self.model.weights, "transitions": self.model.transitions}
 
     @classmethod

@@ -56,10 +56,9 @@ def k_best(
     rules: Rules,
     log_threshold: float,
 ) -> tuple[Floats, NDArray[np.int64], Longs]:
-    """The best derivations: scores, nodes, and (m + 1,) where each begins.
-
-    Scores are best first. Nodes are in pre-order as in `best_derivation`, one derivation after the other.
-    Some derivations that score less than `least` are not found.
+    """The best derivations: scores, nodes, and (m + 1,) where each begins. Scores are best first. Nodes are
+    in pre-order as in `best_derivation`, one derivation after the other. Some derivations that score less
+    than `least` are not found.
     """
     rows, size = base.shape
     at = np.full((rows, size), -1, np.int32)  # the list of a base

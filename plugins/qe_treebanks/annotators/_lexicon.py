@@ -1,6 +1,4 @@
-"""Which tags a word can have, and how likely each makes the word.
-
-Words not seen are known by their class.
+"""Which tags a word can have, and how likely each makes the word. Words not seen are known by their class.
 
 P(tag | word) is the word's relative frequency, smoothed with that of its class: capitals, digits, hyphens and
 the last letters, learned from rare words. Divided by P(tag) and multiplied by P(word) it is P(word | tag). A

@@ -1,7 +1,4 @@
-"""Trees without crossing arcs.
-
-A dependant of a crossing arc is lifted to the head of its head.
-"""
+"""Trees without crossing arcs. A dependant of a crossing arc is lifted to the head of its head."""
 
 from collections.abc import Sequence
 
@@ -10,9 +7,7 @@ from numpy.typing import NDArray
 
 
 def projective(heads: Sequence[int]) -> list[int]:
-    """Heads of a projective tree (Nivre and Nilsson 2005).
-
-    While arcs cross, the shortest of them is lifted.
+    """Heads of a projective tree (Nivre and Nilsson 2005). While arcs cross, the shortest of them is lifted.
 
     >>> projective([2, 3, -1, 2])
     [2, 2, -1, 2]

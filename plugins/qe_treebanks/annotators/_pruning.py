@@ -17,11 +17,10 @@ _LANES: Final = 8  # columns are as long as the next multiple
 
 
 class Grouped(NamedTuple):
-    """The binary rules again, grouped by right child and by parent.
-
-    Right child C has the entries by_right[C] to by_right[C + 1] of the first three arrays. Parent A has
-    the entries by_parent[A] to by_parent[A + 1] of the last four, by left child. After rule r, the first
-    one with another left child is at after[r].
+    """The binary rules again, grouped by right child and by parent. Right child C has the entries
+    by_right[C] to by_right[C + 1] of the first three arrays. Parent A has the entries by_parent[A] to
+    by_parent[A + 1] of the last four, by left child. After rule r, the first one with another left child
+    is at after[r].
     """
 
     by_right: Longs
@@ -120,10 +119,9 @@ def possible(
     starts: Longs, tags: Ints, emissions: Floats, rules: Rules, groups: Grouped, root: int, beam: float,
     threshold: float, ends: Flags,
 ) -> Flags:  # fmt: skip
-    """(spans, S) symbols that have two children or a word in a good tree.
-
-    A good tree is at most `threshold` below the best; the result is (0, 0) if there is no tree. `beam` is
-    as for `_cky.inside`, spans by its numbers, `ends` as for `chart`.
+    """(spans, S) symbols that have two children or a word in a good tree. A good tree is at most `threshold`
+    below the best; the result is (0, 0) if there is no tree. `beam` is as for `_cky.inside`, spans by its
+    numbers, `ends` as for `chart`.
     """
     n = len(starts) - 1
     base, top = chart(starts, tags, emissions, rules, groups, beam, ends)

@@ -1,7 +1,6 @@
-"""Labels of the arcs of a dependency tree: averaged perceptron, from the root downwards.
-
-A label is chosen among those that training saw with the dependant's part of speech, from the two words, their
-neighbours and children, and the labels already given to the head and to the sibling before.
+"""Labels of the arcs of a dependency tree: averaged perceptron, from the root downwards. A label is chosen
+among those that training saw with the dependant's part of speech, from the two words, their neighbours
+and children, and the labels already given to the head and to the sibling before.
 """
 
 from typing import Final

@@ -1,9 +1,6 @@
-"""The part of a grammar that a text can use.
-
-It has the rules whose children some words of the text can make.
-
-Treebank grammars have thousands of symbols, of which a sentence can use some hundreds; charts of these alone
-are small and quick. No tree is lost.
+"""The part of a grammar that a text can use. It has the rules whose children some words of the text can
+make. Treebank grammars have thousands of symbols, of which a sentence can use some hundreds; charts of
+these alone are small and quick. No tree is lost.
 """
 
 from typing import NamedTuple

@@ -1,8 +1,6 @@
-"""Sequence labels by a linear model of first order.
-
-Training is an averaged structured perceptron, decoding is Viterbi.
-
-Collins 2002, Discriminative training methods for hidden Markov models; weights averaged over all steps.
+"""Sequence labels by a linear model of first order. Training is an averaged structured perceptron, decoding
+is Viterbi. Collins 2002, Discriminative training methods for hidden Markov models; weights averaged over
+all steps.
 """
 
 from collections.abc import Sequence
@@ -54,9 +52,8 @@ class SequenceModel:
         return result
 
     def near(self, tokens: Tokens, margin: float, hashes: Hashes | None = None) -> Flags:
-        """(n_tokens, L) labels of every token in labellings up to `margin` below the best.
-
-        Labellings are of the token's whole text.
+        """(n_tokens, L) labels of every token in labellings up to `margin` below the best. Labellings are of
+        the token's whole text.
         """
         words = attributes(tokens.types) if hashes is None else hashes
         result = np.zeros((len(tokens.ids), len(self.labels)), np.bool_)
@@ -252,7 +249,7 @@ def _epoch(
 
 
 def load(path: Path, name: str, labels: tuple[str, ...], templates: Sequence[Template]) -> SequenceModel:
-    """The model whose weights and transitions lie in `path`. Raises InputError for damaged ones."""
+    """The model whose weights and transitions are in `path`. Raises InputError for damaged ones."""
     transitions = _storage.load_array(path, "transitions", np.float32, 2)
     _storage.check(transitions.shape == (len(labels) + 1, len(labels)), "transitions have another size", path)
     sound = ~np.isnan(transitions) & (transitions < np.inf)

@@ -1,7 +1,4 @@
-"""Files of annotators: JSON and .npy arrays.
-
-Type, size and bounds are checked on reading.
-"""
+"""Files of annotators: JSON and .npy arrays. Type, size and bounds are checked on reading."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -25,10 +22,8 @@ def save(path: Path, meta: Mapping[str, Any], **arrays: NDArray[Any]) -> None:
 
 
 def load_meta(path: Path, keys: Sequence[str], version: str = "") -> dict[str, Any]:
-    """Read `meta.json`.
-
-    Raises InputError for a missing key, and for a file that is damaged or of another `version`: the
-    weights of hashed features mean nothing to other features.
+    """Read `meta.json`. Raises InputError for a missing key, and for a file that is damaged or of another
+    `version`: the weights of hashed features mean nothing to other features.
     """
     with damage_reported("the annotator", path / "meta.json", _REMEDY):
         meta = json.loads((path / "meta.json").read_text("utf-8"))

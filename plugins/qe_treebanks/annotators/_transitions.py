@@ -1,6 +1,5 @@
-"""Unlabelled dependency trees by transitions.
-
-The method is arc-standard with beam search and an averaged perceptron.
+"""Unlabelled dependency trees by transitions. The method is arc-standard with beam search and an averaged
+perceptron.
 
 Nivre 2004 (arc-standard); Huang, Fayong and Guo 2012 (the perceptron is updated where the beam is furthest
 ahead of the right derivation: max violation); features after Zhang and Nivre 2011. The trees are projective,
@@ -65,9 +64,8 @@ def bucket(distance: int) -> int:
 
 @njit(cache=True, nogil=True)
 def between(marks: Longs, low: int, high: int) -> int:
-    """The bits that any word strictly between two has (see `marks`).
-
-    The bits are verb, punctuation, conjunction.
+    """The bits that any word strictly between two has (see `marks`). The bits are verb, punctuation,
+    conjunction.
     """
     seen = np.int64(0)
     for k in range(low + 1, high):

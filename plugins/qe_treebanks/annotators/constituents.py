@@ -28,12 +28,11 @@ from qe_treebanks.annotators.pos import indexed
 @summarised
 @dataclass(frozen=True, eq=False)
 class Constituents(Annotator):
-    """Comments on constituents: the best tree, its grammar, and log-probabilities.
+    """Comments on constituents: the best tree, its grammar, and log-probabilities. The comments are
+    `constituency` (the best tree), `tree_grammar` (`fine` or `plain`), `tree_log_probability` (of the
+    best tree), `tree_log_probabilities` (of the n best, best first).
 
-    The comments are `constituency` (the best tree), `tree_grammar` (`fine` or `plain`),
-    `tree_log_probability` (of the best tree), `tree_log_probabilities` (of the n best, best first).
-
-    Words that the treebank joins by `_` (`Nueva_York`) are learned as they are and taken apart: texts have
+    Words that the treebank joins by `_` (`Nueva_York`) are learned whole and split: texts have
     them apart. A text that no grammar has a tree for, or of more than 250 words, has one comment alone:
     `tree_grammar = none`.
     """

@@ -46,9 +46,8 @@ _VERSION: Final = digest(_transitions.TEMPLATES.tolist(), _relations.TEMPLATES.t
 @summarised
 @dataclass(frozen=True, eq=False)
 class Dependencies(Annotator):
-    """Heads, and the layer `deprel`.
-
-    Heads come from transitions with a beam, then labels from the root downwards.
+    """Heads, and the layer `deprel`. Heads come from transitions with a beam, then labels from the root
+    downwards.
 
     Every text is one tree with one root, without crossing arcs. Parts of speech are those that a tagger
     trained on the other three quarters of the treebank gives, so that training sees errors like those of use.
@@ -177,9 +176,8 @@ class Dependencies(Annotator):
 
     @classmethod
     def evaluate(cls, gold: Sequence[Path], language: str, annotators: Sequence[Annotator]) -> dict[str, Any]:
-        """Unlabelled and labelled attachment scores, punctuation included.
-
-        `las_universal` is without subtypes.
+        """Unlabelled and labelled attachment scores, punctuation included. `las_universal` is without
+        subtypes.
         """
         sentences = _parsed(gold)
         words = _attachment([s.words for s in sentences], language, annotators)

@@ -35,9 +35,8 @@ _VERSION: Final = digest(_TEMPLATES)
 @summarised
 @dataclass(frozen=True, eq=False)
 class Entities(Annotator):
-    """Layer `entity`: `B-` or `I-` and a type, or `O`.
-
-    It learns from words, endings and capitals, not from tags.
+    """Layer `entity`: `B-` or `I-` and a type, or `O`. It learns from words, endings and capitals, not from
+    tags.
     """
 
     adds: ClassVar[tuple[Layer, ...]] = ("entity",)
@@ -94,9 +93,8 @@ class Entities(Annotator):
 
 
 def follows(labels: Sequence[str]) -> NDArray[np.bool_]:
-    """(L + 1, L) whether a label may follow another.
-
-    The last row says which may begin a text; `I-` only continues its own type.
+    """(L + 1, L) whether a label may follow another. The last row marks the labels that may begin a text;
+    `I-` only continues its own type.
 
     >>> follows(["O", "B-A", "I-A"]).tolist()
     [[True, True, False], [True, True, True], [True, True, True], [True, True, False]]

@@ -33,7 +33,7 @@ def train(
     quiet: bool = False,
     json: bool = False,
 ) -> None:
-    """Trains the annotator of one task, and puts it into a folder beside those of other tasks.
+    """Train the annotator of one task into a folder that may hold other tasks.
 
     dependencies needs pos in the same folder. The folder holds JSON and arrays, no code: it can be handed on.
 
@@ -85,7 +85,7 @@ def run(
     quiet: bool = False,
     json: bool = False,
 ) -> None:
-    """Annotates a file on all cores; a run that was cut off goes on where it was.
+    """Annotates a file on all cores; an interrupted run resumes.
 
     The output fits `annotation_source`, `annotation_target` of a dataset, and `qe resources build
     --source-annotation`: a word for each token of the project's tokenizer.
@@ -188,7 +188,7 @@ def evaluate(
 
     pos: shares of right tags. dependencies: attachment scores, punctuation counted. Both twice: by syntactic
     words, and by tokens of the text, where a range such as `del` is one. constituents: brackets by EVALB's
-    rules. entities: whole entities, as conlleval counts. What lies below runs too: dependencies from the
+    rules. entities: whole entities, as conlleval counts. Earlier stages run too: dependencies from the
     folder's own tags, not from those of the file.
 
     Example:

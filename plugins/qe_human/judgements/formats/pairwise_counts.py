@@ -64,7 +64,7 @@ def _is_new(
     if a == b:
         raise InputError(f"'{a}' is compared with itself", location=location, remedy="leave the row out")
     if key in counts_by_pair:
-        raise InputError(f"'{a}' and '{b}' stand in this order a second time", location=location)
+        raise InputError(f"'{a}' and '{b}' appear twice in this order", location=location)
     counts_by_pair[key] = counts
     other = counts_by_pair.get((pair, b, a))
     if other is not None and other[::-1] != counts:

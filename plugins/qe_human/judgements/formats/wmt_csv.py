@@ -29,9 +29,8 @@ Rows = list[tuple[int, list[str]]]
 
 
 class WmtCsv(JudgementFormat):
-    """CSV of WMT rankings: srclang, trglang, srcIndex, judgeId, systemKId, systemKrank.
-
-    The place K counts from 1; the last two columns come once for each place.
+    """CSV of WMT rankings: srclang, trglang, srcIndex, judgeId, systemKId, systemKrank. The place K counts
+    from 1; the last two columns come once for each place.
 
     Ranks are 1 .. 5, lower is better, ties allowed, -1 for blank. A place named `blank` with number 0 is
     empty. Other columns are not read: documentId and segmentId are redundant.
