@@ -1,5 +1,4 @@
-"""Files of a selection: chosen translations, preferences, report. Preferences are of segments and documents.
-"""
+"""Files of a selection: chosen translations, preferences, report. Preferences are of segments and documents."""
 
 import csv
 import json
