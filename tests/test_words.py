@@ -103,4 +103,4 @@ def test_an_odd_word_is_found() -> None:
 
 def test_names_of_files_describe_their_subject() -> None:
     stems = {path.stem for path in CODE}
-    assert not stems & {"_base", "base", "tables", "plots", "utils", "helpers", "common", "misc"}
+    assert not stems & {"_base", "base", "utils", "helpers", "common", "misc"}

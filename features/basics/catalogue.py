@@ -44,9 +44,9 @@ class Catalogue(Generic[T]):
     """
 
     def __init__(
-        self, package: str, base: type, noun: str, *more: str, plugins: bool = False, group: str = ""
+        self, package: str, base: type, noun: str, *packages: str, plugins: bool = False, group: str = ""
     ) -> None:
-        self.packages = tuple(name for name in (package, *more) if name)
+        self.packages = tuple(name for name in (package, *packages) if name)
         self.base, self.noun, self._plugins = base, noun, plugins
         self.group = group or noun.replace(" ", "_")
         self._registered: dict[str, type[T]] = {}
@@ -192,9 +192,9 @@ class Catalogue(Generic[T]):
 
 def _in_package(package: str) -> list[tuple[str, _Location]]:
     module = importlib.import_module(package)
-    several: dict[str, tuple[str, ...]] = getattr(module, "NAMES", {})
+    listed: dict[str, tuple[str, ...]] = getattr(module, "NAMES", {})
     stems = [m.name for m in pkgutil.iter_modules(module.__path__) if not m.ispkg and m.name[0] != "_"]
-    return [(name, _Location(f"{package}.{stem}")) for stem in stems for name in several.get(stem, (stem,))]
+    return [(name, _Location(f"{package}.{stem}")) for stem in stems for name in listed.get(stem, (stem,))]
 
 
 def _registers(node: ast.ClassDef, name: str) -> bool:

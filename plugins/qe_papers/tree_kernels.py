@@ -53,7 +53,7 @@ class TreeKernel(ABC):
         return _normalised(values, self.own_values(rows), self.own_values(columns))
 
     def own_values(self, trees: Trees) -> FloatArray:
-        """(n,) K(a, a), not normalised. Raises InputError for a tree whose value is too large for a number."""
+        """(n,) K(a, a), not normalised. Raises InputError for a tree whose value is too large."""
         values: FloatArray = trees.cached((self, "own values"), lambda: self._own_values(trees))
         return values
 

@@ -35,7 +35,7 @@ def method_title(name: str) -> str:
 
 
 def methods_table(report: RankingReport) -> Table:
-    """The orders of all methods side by side, as in Table 5 of the findings. The last rows hold their costs."""
+    """The orders of all methods side by side (Table 5 of the findings), then their costs."""
     longest = max(len(result.order) for result in report.methods.values())
     columns = [_column(result, longest) for result in report.methods.values()]
     ranks = [str(i + 1) for i in range(longest)]

@@ -135,7 +135,7 @@ class CorrelationResult:
     notes: tuple[str, ...] = ()
 
     def cluster_of(self, metric: str) -> int | None:
-        """Rank of the metric's cluster, from 1; None without tests. Raises InputError for an unknown metric."""
+        """Rank of a metric's cluster, from 1; None without tests. Raises InputError if it is unknown."""
         self._check_metric(metric)
         if self.clusters is None:
             return None

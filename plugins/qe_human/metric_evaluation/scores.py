@@ -181,7 +181,7 @@ def _other_names(table: ScoreTable, human: Human, scores: FloatArray | None) -> 
 
 
 def human_of(table: ScoreTable, metrics: Sequence[ScoreTable]) -> Human:
-    """Human scores as `Human`. Its segments include those that only metrics score; they have no human score."""
+    """Human scores as `Human`; segments that only metrics score have no human score."""
     systems = tuple(dict.fromkeys([*(system for system, _ in table.segments), *table.systems]))
     judged = dict.fromkeys(segment for _, segment in table.segments)
     scored = dict.fromkeys(segment for metric in metrics for _, segment in metric.segments)

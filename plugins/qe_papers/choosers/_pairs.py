@@ -17,7 +17,7 @@ from qe_papers.selection.chooser import Outputs
 
 
 def standardiser(outputs: Outputs) -> Pipeline:
-    """Impute medians for undefined features and standardise. It is learned from the outputs of all systems."""
+    """Impute medians and standardise; both are learned from the outputs of all systems."""
     steps = Pipeline([("impute", imputer()), ("scale", scaler())])
     return steps.fit(pd.concat(outputs.features, ignore_index=True))
 

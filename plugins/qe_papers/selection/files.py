@@ -1,4 +1,4 @@
-"""Files of a selection: chosen translations, preferences, report. Preferences are of segments and documents."""
+"""Files of a selection: chosen translations, preferences by segment and document, report."""
 
 import csv
 import json

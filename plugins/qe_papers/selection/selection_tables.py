@@ -1,4 +1,4 @@
-"""Tables of a selection of translations. They hold scores with shares, tests, and how documents are ranked."""
+"""Tables of a selection of translations: scores with shares, tests, rankings of documents."""
 
 from collections.abc import Sequence
 

@@ -36,7 +36,7 @@ def is_punctuation(tag: str) -> bool:
 
 
 def brackets(tree: Node, dropped: frozenset[int]) -> Counter[Bracket]:
-    """(label, first word, end) of the constituents. Words in `dropped` (places in the tree) are not counted."""
+    """(label, first word, end) of the constituents, without the words in `dropped`."""
     result: Counter[Bracket] = Counter()
     _collect(tree, 0, 0, dropped, result)
     return result
