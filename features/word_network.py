@@ -107,7 +107,7 @@ class WordNetwork(TwoSides):
         if not (len(segments.target_tokens.ids) and len(segments.source_tokens.ids)):
             raise InputError("word_network learns from words of both sides, but one side has none")
         prepared = self._prepared(segments, labels)
-        by_name, links = prepared._by_name(segments, own=True)
+        by_name, links = prepared._by_name(segments, is_training=True)
         target = prepared._bad_target(segments, labels)
         bad: dict[str, Bad] = {"target": target.words}
         if "source" in by_name:
@@ -156,8 +156,10 @@ class WordNetwork(TwoSides):
     def _names(self) -> tuple[str, ...]:
         return _SIDES if self.sides == "both" else ("target",)
 
-    def _by_name(self, segments: Segments, *, own: bool = False) -> tuple[dict[str, Side], Links | None]:
+    def _by_name(
+        self, segments: Segments, *, is_training: bool = False
+    ) -> tuple[dict[str, Side], Links | None]:
         if self.sides == "target":
-            return {"target": self._target_side(segments, is_training=own)}, None
-        both = self._sides(segments, is_training=own)
+            return {"target": self._target_side(segments, is_training=is_training)}, None
+        both = self._sides(segments, is_training=is_training)
         return {"target": both.target, "source": both.source}, both.links

@@ -178,11 +178,11 @@ def unknown_part(name: str) -> InputError:
 def resource_parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     """The parameters of a function, or fields of a dataclass, annotated with a Resource class."""
     hints = get_type_hints(declaration(function))
-    return tuple(
-        name
-        for name, hint in hints.items()
-        if name != "return" and inspect.isclass(hint) and issubclass(hint, Resource)
-    )
+    return tuple(name for name, hint in hints.items() if name != "return" and _is_resource(hint))
+
+
+def _is_resource(hint: Any) -> bool:
+    return inspect.isclass(hint) and issubclass(hint, Resource)
 
 
 def plain_parts(kind: type[Resource]) -> Parts:
@@ -193,13 +193,8 @@ def plain_parts(kind: type[Resource]) -> Parts:
 
 def optional_resources(function: Callable[..., Any]) -> tuple[str, ...]:
     """Parameters annotated with a Resource class or None. Only some settings name these parts."""
-    hints = get_type_hints(declaration(function))
-    inside = {name: get_args(hint) for name, hint in hints.items() if NoneType in get_args(hint)}
-    return tuple(
-        name
-        for name, kinds in inside.items()
-        if any(inspect.isclass(kind) and issubclass(kind, Resource) for kind in kinds)
-    )
+    hints = {name: get_args(hint) for name, hint in get_type_hints(declaration(function)).items()}
+    return tuple(name for name, kinds in hints.items() if NoneType in kinds and any(map(_is_resource, kinds)))
 
 
 def with_needs(names: Iterable[str], builders: Builders | None = None) -> list[str]:

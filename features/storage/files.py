@@ -12,7 +12,7 @@ import shutil
 import stat
 import tempfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -58,16 +58,8 @@ def atomic_file(path: Path) -> Iterator[Path]:
         _check_kind(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(_PART, f".{path.name}.", path.parent)
-    temporary = Path(name)
-    temporary.chmod(0o666 & ~_umask())
-    try:
-        with _in_use(handle):
-            with _no_room(path):
-                yield temporary
-            with _refusals(path):
-                temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with _replacing(path, Path(name), handle, 0o666, Path.replace) as temporary:
+        yield temporary
 
 
 @contextmanager
@@ -83,15 +75,9 @@ def atomic_directory(path: Path) -> Iterator[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         tidy(path)
         temporary = Path(tempfile.mkdtemp(_PART, f".{path.name}.", path.parent))
-    temporary.chmod(0o777 & ~_umask())
-    try:
-        with _in_use(os.open(temporary, os.O_RDONLY)):
-            with _no_room(path):
-                yield temporary
-            with _refusals(path):
-                _put_in_place(temporary, path)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+    handle = os.open(temporary, os.O_RDONLY)
+    with _replacing(path, temporary, handle, 0o777, _put_in_place):
+        yield temporary
 
 
 def _put_in_place(new: Path, path: Path) -> None:
@@ -105,13 +91,23 @@ def _put_in_place(new: Path, path: Path) -> None:
 
 
 @contextmanager
-def _in_use(handle: int) -> Iterator[None]:
+def _replacing(
+    path: Path, temporary: Path, handle: int, mode: int, replace: Callable[[Path, Path], object]
+) -> Iterator[Path]:
     try:
+        temporary.chmod(mode & ~_umask())
         with suppress(OSError):  # a file system without locks
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
+        with _no_room(path):
+            yield temporary
+        with _refusals(path):
+            replace(temporary, path)
     finally:
         os.close(handle)
+        if temporary.is_dir():
+            shutil.rmtree(temporary, ignore_errors=True)
+        else:
+            temporary.unlink(missing_ok=True)
 
 
 def tidy(path: Path) -> None:
