@@ -31,12 +31,12 @@ def ended(*arguments: str | Path) -> int:
     return int(str(end.value.code))
 
 
-def told(path: Path) -> dict[str, Any]:
+def summary_at(path: Path) -> dict[str, Any]:
     content: dict[str, Any] = json.loads(path.with_name(f"{path.name}.json").read_text("utf-8"))
     return content
 
 
-ASKED = {
+OPTIONS = {
     "tsv": ("--interval", "0.9", "--explain", "2", "--flags", "--outside"),
     "csv": ("--keep", "--suffix", "_qe", "--with-model"),
     "jsonl": ("--keep", "--explain", "1", "--interval", "0.8"),
@@ -45,13 +45,13 @@ ASKED = {
 }
 
 
-@pytest.mark.parametrize(("kind", "asked"), ASKED.items())
+@pytest.mark.parametrize(("kind", "options"), OPTIONS.items())
 def test_the_output_is_the_same_to_the_byte(
     demo_model: Path,
     texts: list[str],
     tmp_path: Path,
     kind: str,
-    asked: tuple[str, ...],
+    options: tuple[str, ...],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -60,7 +60,7 @@ def test_the_output_is_the_same_to_the_byte(
     first = table(tmp_path / "monday.tsv", [header, *rows[:40], "x\tthe house\t"])
     second = table(tmp_path / "tuesday.tsv", [header, *rows[60:19:-1], "x\tthe house\t", *rows[:20]])
     previous, plain, known = (tmp_path / f"{name}.{kind}" for name in ("previous", "plain", "known"))
-    given = ["--model", demo_model, *asked, "--workers", "1", "--chunk", "17"]
+    given = ["--model", demo_model, *options, "--workers", "1", "--chunk", "17"]
     assert ended(*given, "--input", first, "--output", previous) == 0
     assert ended(*given, "--input", second, "--output", plain) == 0
     computed: list[int] = []
@@ -72,14 +72,14 @@ def test_the_output_is_the_same_to_the_byte(
 
     monkeypatch.setattr(Scorer, "_computed", counted)
     capsys.readouterr()
-    assert ended(*given, "--input", second, "--output", known, "--known", previous) == 0
+    assert ended(*given, "--input", second, "--output", known, "--reuse-scores", previous) == 0
     assert known.read_bytes() == plain.read_bytes()
     there = {tuple(row.split("\t")[1:3]) for row in rows[:40]}
     kept = sum(tuple(row.split("\t")[1:3]) in there for row in rows)
-    assert told(known)["known"] == kept and 40 <= kept < 60
+    assert summary_at(known)["known"] == kept and 40 <= kept < 60
     assert sum(computed) == len({tuple(row.split("\t")[1:3]) for row in rows[40:]} - there)
     assert f"  {kept} ({100 * kept / 60:.1f} %) kept the score of an earlier job" in capsys.readouterr().out
-    assert told(known)["drift"]["n"] == 60 - kept
+    assert summary_at(known)["drift"]["n"] == 60 - kept
 
 
 def test_worker_processes_know_them_too(demo_model: Path, texts: list[str], tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_other_scores_are_not_kept_and_that_is_told(
     rows, previous = table(tmp_path / "in.tsv", texts), tmp_path / "a.tsv"
     assert ended("--model", demo_model, "-i", rows, "-o", previous) == 0
     if change == "model":
-        content = told(previous)
+        content = summary_at(previous)
         content["model"]["fingerprint"] = "0" * 64
         (tmp_path / "a.tsv.json").write_text(json.dumps(content))
     options = Options(explain=1) if change == "options" else Options()

@@ -19,24 +19,24 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QE_CACHE_DIR", str(tmp_path / "cache"))
 
 
-def made(path: Path, fingerprint: str = "a") -> FinishedOutput:
+def finished(path: Path, fingerprint: str = "a") -> FinishedOutput:
     return FinishedOutput(path, fingerprint)
 
 
 def test_what_made_an_output_is_known_while_nothing_changes_it(tmp_path: Path) -> None:
     path = tmp_path / "scores.tsv"
-    assert made(path).summary(overwrite=False) is None
+    assert finished(path).summary(overwrite=False) is None
     path.write_text("1\n")
     with pytest.raises(InputError, match=r"scores\.tsv: is there already; .*--overwrite"):
-        made(path).summary(overwrite=False)
-    made(path).remember({"rows": 1})
-    assert made(path).summary(overwrite=False) == {"rows": 1}
-    assert made(path).summary(overwrite=True) is None
+        finished(path).summary(overwrite=False)
+    finished(path).remember({"rows": 1})
+    assert finished(path).summary(overwrite=False) == {"rows": 1}
+    assert finished(path).summary(overwrite=True) is None
     with pytest.raises(InputError, match="holds scores of another model, input or options"):
-        made(path, "b").summary(overwrite=False)
+        finished(path, "b").summary(overwrite=False)
     path.write_text("1\n2\n")
     with pytest.raises(InputError, match="is there already"):
-        made(path).summary(overwrite=False)
+        finished(path).summary(overwrite=False)
 
 
 TABLE = "source\ttarget\nZdand dro leyn\tNawanw nisê yêtatê\nA\t\n"

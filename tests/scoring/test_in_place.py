@@ -277,7 +277,7 @@ def test_a_file_that_would_not_be_the_same_replaces_nothing(
     source, output = tmp_path / "in.xlf", tmp_path / "out.xlf"
     source.write_text(XLIFF, "utf-8")
     output.write_text("before", "utf-8")
-    monkeypatch.setattr(TranslationFile, "with_notes", spoilt(TranslationFile.with_notes, wrong))
+    monkeypatch.setattr(TranslationFile, "with_notes", damaging(TranslationFile.with_notes, wrong))
     with pytest.raises(InputError, match=r"in\.xlf: cannot be scored in place: .*; score it into a table"):
         score_in_place(demo_model, source, output, overwrite=True)
     assert output.read_text() == "before" and {path.name for path in tmp_path.iterdir()} == {
@@ -286,8 +286,8 @@ def test_a_file_that_would_not_be_the_same_replaces_nothing(
     }
 
 
-def spoilt(write: Any, wrong: str) -> Any:
-    return lambda *given: write(*given).replace(b"</target>", f"</target>{wrong}".encode(), 1)
+def damaging(write: Any, wrong: str) -> Any:
+    return lambda *arguments: write(*arguments).replace(b"</target>", f"</target>{wrong}".encode(), 1)
 
 
 def test_a_workbook_that_would_not_be_the_same_replaces_nothing(

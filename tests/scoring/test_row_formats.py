@@ -18,7 +18,7 @@ ROWS = [
 ]
 
 
-def written(path: Path) -> Path:
+def sample_of(path: Path) -> Path:
     frame = pd.DataFrame(ROWS)
     kind = row_formats.kind_of(path)
     if kind == "parquet":
@@ -38,7 +38,7 @@ def written(path: Path) -> Path:
     "name", ["x.tsv", "x.csv", "x.jsonl", "x.parquet", "x.tsv.gz", "x.csv.gz", "x.jsonl.gz"]
 )
 def test_every_kind_gives_the_same_rows(tmp_path: Path, name: str) -> None:
-    path = written(tmp_path / name)
+    path = sample_of(tmp_path / name)
     assert list(read_rows(path)) == [(row, "") for row in ROWS]
     given = open_input([path])
     assert given.columns in (["id", "source", "target"], None)
