@@ -31,9 +31,9 @@ def compare(
 
     Parameters
     ----------
-    systems : mapping of str to sequence of str, or to sequences of these
+    systems : mapping of str to sequence of str, or to several such sequences
         n translations of each system, or several runs (optimizer replications) of n translations each.
-    references : sequence of str of length n, or several of these
+    references : sequence of str of length n, or several such sequences
         Reference translations.
     metrics : sequence of str, default=('bleu', 'chrf', 'ter')
         Names of files in qe/systems/mt_metrics, with options such as `chrf:word_order=2`.
@@ -63,7 +63,7 @@ def compare(
 
     Examples
     --------
-    >>> texts = ["the house is red", "a cat sleeps here"]
+    >>> texts = ["the door is red", "a cat sleeps here"]
     >>> compare({"ours": texts}, texts, metrics=["bleu"], samples=19).scores["ours"]["bleu"].instability.mean
     100.0
     """

@@ -116,11 +116,11 @@ def evaluate(
     )  # fmt: skip
 
 
-def _numbers(values: Any, what: str) -> FloatArray:
+def _numbers(values: Any, subject: str) -> FloatArray:
     try:
         array = np.asarray(values, np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"{what} must be numbers, but got {quoted(values)}") from None
+        raise InputError(f"{subject} must be numbers, but got {quoted(values)}") from None
     if array.ndim != 1:
-        raise InputError(f"{what} must be one number per segment, but got shape {array.shape}")
+        raise InputError(f"{subject} must be one number per segment, but got shape {array.shape}")
     return array

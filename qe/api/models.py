@@ -18,7 +18,7 @@ from qe.scoring.scorer import Options, Scorer
 @summarised
 @dataclass(frozen=True, eq=False)
 class LoadedModel:
-    """A trained model and the folder it lies in."""
+    """A trained model and its folder."""
 
     folder: Path
     model: Model
@@ -53,10 +53,10 @@ class LoadedModel:
         Returns
         -------
         table of n rows, of the kind of `table`; a DataFrame has its index
-            `score` is on the scale of the labels, NaN for a row that cannot be scored; `reason` says why, and
-            is empty else. With `interval`: `low`, `high`. With `explain`: `because`. With `words`: `tokens`,
-            `bad` (P(BAD) of every target word) and `gaps` (of every gap between words); and, if the model has
-            learned them, `tags`, `gap_tags`, `spans` (of BAD words), `source_tokens`, `source_bad`,
+            `score` is on the scale of the labels, NaN for a row that cannot be scored; `reason` explains why,
+            and is empty otherwise. With `interval`: `low`, `high`. With `explain`: `because`. With `words`:
+            `tokens`, `bad` (P(BAD) of every target word) and `gaps` (of every gap between words); and, if the
+            model has learned them, `tags`, `gap_tags`, `spans` (of BAD words), `source_tokens`, `source_bad`,
             `source_tags`, by thresholds of F1-mult.
 
         Raises
@@ -125,7 +125,7 @@ def load_model(model: str | Path, *, require_signature: Path | None = None) -> L
 def model_folder(model: str, require_signature: Path | None = None) -> tuple[Path, str]:
     """The model directory of a path or an MLflow URI, and the model's identity.
 
-    The identity is of the model that lies there; what is loaded after this must be that one.
+    The identity is that of the model in the folder; what is loaded afterwards must have the same.
 
     Raises InputError if it is not signed with the key (a public one, PEM) that is required, if any is.
     """

@@ -32,13 +32,13 @@ def progress_bars() -> Progress:
         raise InputError("progress bars need tqdm", remedy="pip install 'mtqe[train]'") from error
     bars: dict[str, tqdm] = {}
 
-    def show(stage: str, done: int, total: int | None) -> None:
+    def show(stage: str, count: int, total: int | None) -> None:
         if stage not in bars:
             bars[stage] = tqdm(desc=stage, total=total)
         bar = bars[stage]
         bar.total = total
-        bar.update(done - bar.n)
-        if done == total:
+        bar.update(count - bar.n)
+        if count == total:
             bars.pop(stage).close()
 
     return show

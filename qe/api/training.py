@@ -42,7 +42,7 @@ def train(
     resume : bool, default=False
         Whether to go on with a run that was killed.
     overwrite : bool, default=False
-        Whether to start anew over an unfinished run.
+        Whether to replace an existing run.
     workers : int, default=1
         Processes that search. What is tried then depends on which is faster.
     progress : callable, default=silent
@@ -51,7 +51,7 @@ def train(
     Returns
     -------
     Outcome
-        The report (JSON values), the model, and where both lie.
+        The report (JSON values), the model, and the paths of both.
 
     Raises
     ------

@@ -121,9 +121,9 @@ class FeatureExtractor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         DataFrame, a row a family
-            `resources`: parts that a bundle must have (`qe resources build`); `columns`: of the table, beside
-            source and target; `parameters`: settings without a default; `learns`: whether it learns from
-            labels, so that it needs `qe.train`.
+            `resources`: parts that a bundle must have (`qe resources build`); `columns`: of the table,
+            besides source and target; `parameters`: settings without a default; `learns`: whether it learns
+            from labels, so that it needs `qe.train`.
         """
         from qe.getting_started.catalogue.costs import FeatureCosts
         from qe.getting_started.catalogue.features import families

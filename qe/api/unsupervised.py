@@ -33,7 +33,7 @@ def train_without_labels(
 ) -> Unlabelled:
     """Trains a model on translations that have no labels.
 
-    Its scores are in standard deviations from the mean of these translations; higher is better.
+    Its scores are in standard deviations from the mean of the given translations; higher is better.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def train_without_labels(
         Columns `source` and `target`; with `subwords` and `token_log_probabilities` also what the decoder
         said of its output.
     output : str or Path
-        Folder of the model; it lies in `output`/model.
+        Parent folder: the model is written to `output`/model.
     source_language, target_language : str
         Codes such as "en".
     parallel : pair of str or Path, default=None

@@ -52,11 +52,11 @@ class Application(typer.Typer):
 
 
 class _Verb:
-    def main(self, *settings: Any, **named: Any) -> Any:
+    def main(self, *arguments: Any, **options: Any) -> Any:
         try:
-            code = super().main(*settings, **{**named, "standalone_mode": False})  # type: ignore[misc]
+            code = super().main(*arguments, **{**options, "standalone_mode": False})  # type: ignore[misc]
         except typer.TyperException as error:
-            raise _refused(error, *settings) from None
+            raise _refused(error, *arguments) from None
         sys.exit(code or 0)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -118,20 +118,20 @@ class _Group(_Verb, TyperGroup):
         return "" if name == self.default else name, command, rest
 
 
-def _refused(error: typer.TyperException, given: Sequence[str], name: str) -> InputError:
-    told = " ".join(error.format_message().split()).removesuffix(".")
-    what = _NOISE.sub("", told[:1].lower() + told[1:])
-    seen = _value(given, getattr(getattr(error, "param", None), "opts", ()))
-    if seen is not None and f"'{seen}'" not in what:
-        what += f", but got '{seen}'"
+def _refused(error: typer.TyperException, arguments: Sequence[str], name: str) -> InputError:
+    message = " ".join(error.format_message().split()).removesuffix(".")
+    problem = _NOISE.sub("", message[:1].lower() + message[1:])
+    value = _value(arguments, getattr(getattr(error, "param", None), "opts", ()))
+    if value is not None and f"'{value}'" not in problem:
+        problem += f", but got '{value}'"
     context: Any = getattr(error, "ctx", None)
     path = name if context is None else " ".join(context.command_path.split())
-    return InputError(what, remedy=f"see `{path} --help`")
+    return InputError(problem, remedy=f"see `{path} --help`")
 
 
-def _value(given: Sequence[str], names: Sequence[str]) -> str | None:
-    for place in reversed(range(len(given))):
-        name, equals, value = given[place].partition("=")
+def _value(arguments: Sequence[str], names: Sequence[str]) -> str | None:
+    for place in reversed(range(len(arguments))):
+        name, equals, value = arguments[place].partition("=")
         if name in names:
-            return value if equals else "".join(given[place + 1 : place + 2])
+            return value if equals else "".join(arguments[place + 1 : place + 2])
     return None

@@ -1,7 +1,7 @@
 """Commands as Typer reads them: options are a function's parameters, their help is in its docstring.
 
-A parameter without a default is required. One whose type is a dataclass stands for an option per field, so
-that verbs share groups of options. After the text of the docstring come sections of options, each with its
+A parameter without a default is required. One whose type is a dataclass is a group of options, one per field,
+that verbs can share. After the text of the docstring come sections of options, each with its
 names, its metavar and, after two blanks or on the next line, its help:
 
     title:
@@ -28,7 +28,11 @@ from qe.cli._options import CommonOptions
 from qe.cli._process import use_threads
 
 OUTPUT = "output"  # the section of options that name what is written
-_RENAMED = {"set": "overrides", "effort": "scores"}  # option -> parameter with a better name
+# Options whose parameters have clearer names.
+_RENAMED = {
+    "set": "overrides", "effort": "scores", "each": "sweep", "only": "selection", "with": "added_checks",
+    "without": "excluded_checks",
+}  # fmt: skip
 # Commands that check their outputs themselves: jobs that can be resumed, and folders that grow.
 OWN_CHECK = {
     "data fetch", "demo", "distill", "encoders fetch", "encoders make", "encoders quantize", "init",

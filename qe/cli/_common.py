@@ -27,9 +27,9 @@ def on_spark(engine: str, master: str | None) -> bool:
     return engine == "spark"
 
 
-def tell_made(command: str, made: object) -> None:
+def tell_made(command: str, output: object) -> None:
     """On stderr: there was nothing to do, because the same command has made it."""
-    print(f"qe {command}: {made}: made already by the same command, and left as it is", file=sys.stderr)
+    print(f"qe {command}: {output}: made already by the same command, and left as it is", file=sys.stderr)
 
 
 def tell_refused(verb: str, refused: Mapping[str, int], table: Path) -> None:
@@ -52,7 +52,9 @@ def group_files(arguments: list[str] | None) -> dict[str, Path]:
     return named_files(arguments or (), "--group", lambda path: "group")
 
 
-def held(output: Path | None, verb: str, inputs: Iterable[Path | None]) -> AbstractContextManager[None]:
+def locked_output(
+    output: Path | None, verb: str, inputs: Iterable[Path | None]
+) -> AbstractContextManager[None]:
     """The output folder of a verb, if it is given one, kept from others while the verb works.
 
     Raises InputError as `locked_folder` does, when it is entered.
@@ -64,11 +66,11 @@ def held(output: Path | None, verb: str, inputs: Iterable[Path | None]) -> Abstr
     return locked_folder(output, verb, inputs=[path for path in inputs if path is not None])
 
 
-def emit(name: str, result: object, json: bool, *shown: "Table | str", output: Path | None = None) -> None:
+def emit(name: str, result: object, json: bool, *parts: "Table | str", output: Path | None = None) -> None:
     """One result for machines, as JSON (`qe schema NAME`), or for people, as tables and sentences.
 
     json    whether JSON is printed
-    shown   tables and sentences, in order
+    parts   tables and sentences, in order
     output  a file for the JSON, too
     """
     if json or output is not None:
@@ -85,7 +87,7 @@ def emit(name: str, result: object, json: bool, *shown: "Table | str", output: P
             return
     from qe.display.terminal import say, show
 
-    for part in shown:
+    for part in parts:
         say(part) if isinstance(part, str) else show(part)
 
 

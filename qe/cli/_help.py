@@ -33,7 +33,7 @@ def line_width() -> int:
 
 
 def listed(panels: Mapping[str, Sequence[tuple[str, str]]], width: int) -> list[str]:
-    """Every panel: its title, then names and what is said of them in two columns."""
+    """Every panel: its title, then names and help in two columns."""
     names = [len(name) for rows in panels.values() for name, _ in rows]
     column = min(max(names, default=0), _NAMES)
     lines = []
@@ -149,7 +149,7 @@ def filled(text: str) -> str:
     return _PACKAGE.sub(lambda match: ", ".join(_files(match[1])), text)
 
 
-def named_in(text: str) -> list[str]:
+def names_in(text: str) -> list[str]:
     """The names that `filled` puts into a help."""
     return [name for package in _PACKAGE.findall(text) for name in _files(package)]
 

@@ -8,7 +8,7 @@ _SHORT = re.compile("-[A-Za-z]")  # -o, but no negative number
 
 
 def is_list(option: Any) -> bool:
-    """Whether an option's metavar says that it takes several values: `METRIC...`."""
+    """Whether an option takes several values, by its metavar: `METRIC...`."""
     return option.param_type_name == "option" and (option.metavar or "").endswith("...")
 
 

@@ -45,7 +45,7 @@ class TextLog:
             print(visible(f"qe {self.verb}: {text}"), file=sys.stderr)
 
     def event(self, name: str, **values: Any) -> None:
-        """What only machines are told."""
+        """An event for machines only."""
 
     @contextmanager
     def progress(self, quiet: bool) -> Iterator[Progress]:
@@ -109,21 +109,21 @@ class Stages:
     emit: Callable[..., None]
     now: Callable[[], float] = time.monotonic
     _stage: str = ""
-    _begun: float = 0.0
+    _start: float = 0.0
     _last: float = 0.0
     _counts: tuple[int, int | None] = field(default=(0, None))
 
-    def __call__(self, stage: str, done: int, total: int | None) -> None:
+    def __call__(self, stage: str, count: int, total: int | None) -> None:
         now = self.now()
         if stage != self._stage:
             self.end()
-            self._stage, self._begun = stage, now
-        self._counts, self._last = (done, total), now
+            self._stage, self._start = stage, now
+        self._counts, self._last = (count, total), now
 
     def end(self) -> None:
-        """Tells of the stage that has begun, if there is one."""
+        """Reports the current stage, if there is one."""
         if self._stage:
-            done, total = self._counts
-            seconds = round(self._last - self._begun, 3)
-            self.emit("stage", stage=self._stage, done=done, total=total, seconds=seconds)
+            count, total = self._counts
+            seconds = round(self._last - self._start, 3)
+            self.emit("stage", stage=self._stage, done=count, total=total, seconds=seconds)
             self._stage = ""

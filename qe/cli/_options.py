@@ -131,9 +131,9 @@ class TextOptions:
 
         return name_pairs(self.columns or (), "--columns")
 
-    def layout(self, **more: Any) -> "Layout":
-        """The format of the table; `more` as `table_layout` takes it."""
-        return table_layout(self.delimiter, self.quoting, self.encoding, **more)
+    def layout(self, **settings: Any) -> "Layout":
+        """The format of the table; `settings` as `table_layout` takes it."""
+        return table_layout(self.delimiter, self.quoting, self.encoding, **settings)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,8 +143,8 @@ class TableOptions(TextOptions):
     sheet: str = ""
     header_row: Positive = 1
 
-    def layout(self, **more: Any) -> "Layout":
-        return super().layout(sheet=self.sheet, header_row=self.header_row, **more)
+    def layout(self, **settings: Any) -> "Layout":
+        return super().layout(sheet=self.sheet, header_row=self.header_row, **settings)
 
     def pool(self, path: Path, languages: tuple[str, str] | None) -> "Pool":
         """Translations without labels from a table, XLSX, XLIFF or TMX."""
@@ -159,8 +159,8 @@ class RowOptions(TableOptions):
 
     decimal: str | None = None
 
-    def layout(self, **more: Any) -> "Layout":
-        return super().layout(decimal=self.decimal, **more)
+    def layout(self, **settings: Any) -> "Layout":
+        return super().layout(decimal=self.decimal, **settings)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -69,12 +69,11 @@ def stopped_by_signals() -> Iterator[None]:
 
 @contextmanager
 def standard_streams() -> Iterator[None]:
-    """Streams that a command can write to, whatever it was started with.
+    """Streams that a command can write to, however it was started.
 
-    A character that stdout's encoding lacks is written as JSON would escape it. What is left to write is
-    written here, while errors can still be told: Python itself would do it too late. Raises InputError where
-    stdout cannot be written (a full disk, closed), BrokenPipeError where nobody reads it (`qe ... | head`),
-    also if Typer or Rich made an exit of that.
+    A character that stdout's encoding lacks is written as JSON would escape it. Buffers are flushed here,
+    while errors can still be reported. Raises InputError if stdout cannot be written (a full disk, closed),
+    BrokenPipeError if nobody reads it (`qe ... | head`), also if Typer or Rich made an exit of that.
     """
     with _open_streams():
         codecs.register_error("qe-escape", _escaped)
@@ -235,7 +234,7 @@ def safe_children() -> Iterator[None]:
 def without_telemetry() -> None:
     """Turn off MLflow's reports, here and in new processes.
 
-    They stay on if the user has said so.
+    They stay on if the user has set the variable.
     """
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 
@@ -246,7 +245,7 @@ def store_named(name: str, arguments: Sequence[str]) -> Iterator[None]:
     if {"-q", "--quiet"} & {*arguments}:
         yield
         return
-    logger, handler = logging.getLogger("qe.tracking"), _Named(name)
+    logger, handler = logging.getLogger("qe.tracking"), _StoreNotices(name)
     level = logger.level
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
@@ -257,13 +256,13 @@ def store_named(name: str, arguments: Sequence[str]) -> Iterator[None]:
         logger.removeHandler(handler)
 
 
-class _Named(logging.Handler):
+class _StoreNotices(logging.Handler):
     def __init__(self, name: str) -> None:
         super().__init__(logging.INFO)
-        self._verb, self._told = name, set[str]()
+        self._verb, self._printed = name, set[str]()
 
     def emit(self, record: logging.LogRecord) -> None:
         message = record.getMessage()
-        if message not in self._told and sys.stderr is not None:
-            self._told.add(message)
+        if message not in self._printed and sys.stderr is not None:
+            self._printed.add(message)
             print(f"{self._verb}: {message}", file=sys.stderr, flush=True)

@@ -40,27 +40,27 @@ def progress_bar(quiet: bool = False) -> Iterator[Report]:
 
 
 @dataclass(frozen=True)
-class Begun:
+class Beginning:
     """Beginning of a stage: how much was done then, and when (in seconds)."""
 
-    done: int
+    count: int
     time: float
 
-    def pace(self, done: int, total: int | None, now: float) -> str:
+    def pace(self, count: int, total: int | None, now: float) -> str:
         """The rate since then, and the remaining time at that rate.
 
         Empty before anything is done.
 
-        >>> Begun(1000, 0.0).pace(3000, 9000, 4.0)
+        >>> Beginning(1000, 0.0).pace(3000, 9000, 4.0)
         '500/s, 0:00:12 left'
         """
-        if done <= self.done or now <= self.time:
+        if count <= self.count or now <= self.time:
             return ""
-        rate = (done - self.done) / (now - self.time)
+        rate = (count - self.count) / (now - self.time)
         shown = f"{number(rate, 0 if rate >= 10 else 1)}/s"
         if total is None:
             return shown
-        return f"{shown}, {timedelta(seconds=round(max(total - done, 0) / rate))} left"
+        return f"{shown}, {timedelta(seconds=round(max(total - count, 0) / rate))} left"
 
 
 class _LateBars(Progress):
@@ -73,14 +73,14 @@ class _Bars:
         self.bars = bars
         self.tasks: dict[str, Any] = {}
 
-    def __call__(self, stage: str, done: int, total: int | None) -> None:
+    def __call__(self, stage: str, count: int, total: int | None) -> None:
         key = _key(stage)
         if key not in self.tasks:
-            begun = Begun(done, self.bars.get_time())
-            self.tasks[key] = self.bars.add_task(stage, total=total, begun=begun, pace="")
+            beginning = Beginning(count, self.bars.get_time())
+            self.tasks[key] = self.bars.add_task(stage, total=total, beginning=beginning, pace="")
         task = next(t for t in self.bars.tasks if t.id == self.tasks[key])
-        pace = task.fields["begun"].pace(done, total, self.bars.get_time())
-        self.bars.update(task.id, completed=done, total=total, description=stage, pace=pace)
+        pace = task.fields["beginning"].pace(count, total, self.bars.get_time())
+        self.bars.update(task.id, completed=count, total=total, description=stage, pace=pace)
 
 
 class _Pace(ProgressColumn):
@@ -100,10 +100,10 @@ def _key(stage: str) -> str:
 @dataclass
 class _Stage:
     name: str
-    begun: Begun
-    done: int
+    beginning: Beginning
+    count: int
     total: int | None
-    told: float | None = None  # when its last line was written
+    last_line: float | None = None  # time when it was written
 
 
 class Lines:
@@ -117,16 +117,16 @@ class Lines:
         self._stages: dict[str, _Stage] = {}
         self._lock = threading.Lock()
 
-    def __call__(self, stage: str, done: int, total: int | None) -> None:
+    def __call__(self, stage: str, count: int, total: int | None) -> None:
         with self._lock:
             now = self.now()
             key = _key(stage)
-            known = self._stages.setdefault(key, _Stage(stage, Begun(done, now), done, total))
-            known.name, known.done, known.total = stage, done, total
-            if total is not None and done >= total:
+            known = self._stages.setdefault(key, _Stage(stage, Beginning(count, now), count, total))
+            known.name, known.count, known.total = stage, count, total
+            if total is not None and count >= total:
                 del self._stages[key]
-                if now - known.begun.time > QUIET:
-                    self._write(f"{stage}: done in {timedelta(seconds=round(now - known.begun.time))}")
+                if now - known.beginning.time > QUIET:
+                    self._write(f"{stage}: done in {timedelta(seconds=round(now - known.beginning.time))}")
         self.tick()
 
     def tick(self) -> None:
@@ -136,12 +136,14 @@ class Lines:
                 return
             stage = list(self._stages.values())[-1]
             now = self.now()
-            if now - stage.begun.time <= QUIET or (stage.told is not None and now - stage.told < EVERY):
+            if now - stage.beginning.time <= QUIET or (
+                stage.last_line is not None and now - stage.last_line < EVERY
+            ):
                 return
-            stage.told = now
-            of = "" if stage.total is None else f"{stage.done:,} of {stage.total:,}"
-            pace = stage.begun.pace(stage.done, stage.total, now)
-            passed = f"{timedelta(seconds=round(now - stage.begun.time))} so far"
+            stage.last_line = now
+            of = "" if stage.total is None else f"{stage.count:,} of {stage.total:,}"
+            pace = stage.beginning.pace(stage.count, stage.total, now)
+            passed = f"{timedelta(seconds=round(now - stage.beginning.time))} so far"
             self._write(f"{stage.name}: {', '.join(filter(None, (of, pace or passed)))}")
 
     def _write(self, line: str) -> None:

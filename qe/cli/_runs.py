@@ -4,7 +4,7 @@ from pathlib import Path
 
 import typer
 
-from qe.cli._common import emit, held
+from qe.cli._common import emit, locked_output
 
 _FOR_RUNS = {"runs", "samples", "seed", "output", "json", "latex", "csv", "quiet", "threads", "overwrite"}
 
@@ -43,7 +43,7 @@ def compare_runs(folders: list[Path], samples: int | None, seed: int, form: str,
             location=missing[0],
             remedy="outputs of MT systems are given as --system NAME=FILE, predictions to `qe evaluate`",
         )
-    with held(output, "compare", folders):
+    with locked_output(output, "compare", folders):
         if not leaderboard.are_of_one_data_set(folders):
             pairs = board_of_pairs.make(folders, samples=samples, seed=seed)
             if output is not None:

@@ -186,15 +186,15 @@ class ScoreJob:
         }  # fmt: skip
         _check_unused(unused, "is for the local engine", "leave out either it or --engine spark")
         self._check_profiles()
-        done = self._score_on_spark()
-        warnings = () if done.drift is None else done.drift.warnings
-        self._show(done, None)
-        warn_of_input(self.log, warnings, done.not_checked)
+        result = self._score_on_spark()
+        warnings = () if result.drift is None else result.drift.warnings
+        self._show(result, None)
+        warn_of_input(self.log, warnings, result.not_checked)
         if options.drift is not None:
-            write_drift(options.drift, done.drift)
+            write_drift(options.drift, result.drift)
         if self.thresholds[0] is not None and not self._no_progress:
-            show_actions(self.thresholds[0], done.actions, done.scored)
-        self._end(done.rows, done.scored, warnings)
+            show_actions(self.thresholds[0], result.actions, result.scored)
+        self._end(result.rows, result.scored, warnings)
 
     def _score_on_spark(self) -> "ScoredTable":
         from qe.scoring.spark.scoring import check_inputs, score_table
@@ -219,11 +219,11 @@ class ScoreJob:
         job = self._job()
         output = self.options.output
         self.log.event("begin", model=job.model.to_json(), inputs=self.options.input_, output=output)
-        done = self._score_in_place(job) if self._in_place else self._score(job)
-        self._report(done, ids, job)
+        result = self._score_in_place(job) if self._in_place else self._score(job)
+        self._report(result, ids, job)
         seconds = (datetime.now(UTC) - self.begun).total_seconds()
-        self.log.event("end", output=output, **done.counts, seconds=seconds)
-        self._end(done.rows, done.scored, done.warnings)
+        self.log.event("end", output=output, **result.counts, seconds=seconds)
+        self._end(result.rows, result.scored, result.warnings)
 
     @cached_property
     def _sources(self) -> list[Path]:
@@ -327,22 +327,22 @@ class ScoreJob:
     def _no_progress(self) -> bool:
         return self.options.quiet or self.options.json
 
-    def _report(self, done: ScoredFile, ids: DocumentIds | None, job: JobSummary) -> None:
+    def _report(self, result: ScoredFile, ids: DocumentIds | None, job: JobSummary) -> None:
         options = self.options
-        for note in done.notes:
+        for note in result.notes:
             self.log.tell("note", f"{options.input_[0]}: {note}", quiet=options.quiet)
-        warn_of_input(self.log, done.warnings, done.not_checked)
+        warn_of_input(self.log, result.warnings, result.not_checked)
         if options.drift is not None:
-            write_drift(options.drift, done.drift)
+            write_drift(options.drift, result.drift)
         if options.documents is not None and ids is not None:
             self._write_documents(options.documents, ids)
         if self.piped is not None and options.output == "-":
             self.piped.write(self.destination)
         with redirect_stdout(sys.stderr if options.output == "-" else sys.stdout):
-            self._show(done, job.model.to_json() if options.json else None)
+            self._show(result, job.model.to_json() if options.json else None)
             thresholds = self.thresholds[0]
             if thresholds is not None and options.models is None and not (options.json or self._silent):
-                show_actions(thresholds, done.actions, done.scored)
+                show_actions(thresholds, result.actions, result.scored)
 
     def _write_documents(self, path: Path, ids: DocumentIds) -> None:
         column = f"score{self.options.suffix if self.options.keep else ''}"
@@ -352,11 +352,11 @@ class ScoreJob:
             rows = f"{documents[''].segments:,} rows name no document: they form one without a name"
             self.log.tell("note", f"{path}: {rows}", quiet=self.options.quiet)
 
-    def _show(self, done: "ScoredFile | ScoredTable", model: Mapping[str, object] | None) -> None:
+    def _show(self, result: "ScoredFile | ScoredTable", model: Mapping[str, object] | None) -> None:
         if self.options.json:
-            print(summary_json(done, self.options.output, model))
+            print(summary_json(result, self.options.output, model))
         elif not self._silent:
-            show_scored(done, self.options.output)
+            show_scored(result, self.options.output)
 
     def _end(self, rows: int, scored: int, drift: Sequence[str]) -> None:
         failed = list(failures(self.conditions, rows, scored, drift))

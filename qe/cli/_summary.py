@@ -17,10 +17,10 @@ from qe.training.train import Outcome
 
 
 def print_outcome(outcome: Outcome) -> None:
-    """The figures of a run beside its baselines, the best parameters, and where to look."""
+    """The figures of a run compared with its baselines, the best parameters, and where to look."""
     report = outcome.report
     if outcome.unchanged:
-        say(f"{outcome.output} is finished: the same experiment made it; --overwrite makes it anew")
+        say(f"{outcome.output} is finished: the same experiment made it; --overwrite repeats it")
     for title, section in (
         (_title(report), report["cross_validation"]),
         ("nested cross-validation: the whole procedure, selection included", report["nested"]),

@@ -84,7 +84,7 @@ def evaluate_tag_files(
 
 def _parts(gold: Path, systems: Sequence[str], layout: Layout) -> dict[str, _Part]:
     whole = _read_gold(gold)
-    files = _named(systems, layout)
+    files = _tag_files(systems, layout)
     for file in files.values():
         same_tags(whole, file)
     by_system = {name: file.parts(layout) for name, file in files.items()}
@@ -119,7 +119,7 @@ def _files(arguments: Sequence[str], option: str = "--predictions") -> dict[str,
     return named_files(arguments, option, lambda path: path.stem)
 
 
-def _named(arguments: Sequence[str], layout: Layout) -> dict[str, TagFile]:
+def _tag_files(arguments: Sequence[str], layout: Layout) -> dict[str, TagFile]:
     return {name: _tags_of(path, layout) for name, path in _files(arguments).items()}
 
 
@@ -133,7 +133,7 @@ def _tuning(systems: Sequence[str], options: WordOptions) -> dict[tuple[str, str
     if options.tune_gold is None:
         return {}
     layout = cast(Layout, options.layout)
-    files, tuned = _named(systems, layout), _named(options.tune or (), layout)
+    files, tuned = _tag_files(systems, layout), _tag_files(options.tune or (), layout)
     gold = _read_gold(options.tune_gold)
     for name, file in files.items():
         if file.probabilities and name not in tuned:

@@ -42,7 +42,7 @@ def list_(cache_dir: Path | None = None, json: bool = False) -> None:
 @app.command()
 def prune(
     days: Annotated[float, typer.Option(min=0)] = 30,
-    only: list[str] | None = None,
+    selection: list[str] | None = None,
     dry_run: bool = False,
     cache_dir: Path | None = None,
     json: bool = False,
@@ -67,7 +67,7 @@ def prune(
     from qe.display.numbers import number
     from qe.resources.cached import KINDS, cached, old, remove
 
-    kinds = [known_name("kind of cache", name, KINDS) for name in only or KINDS]
+    kinds = [known_name("kind of cache", name, KINDS) for name in selection or KINDS]
     folder = cache_dir or default_cache()
     entries = old(cached(folder, kinds), days)
     size = sum(entry.size for entry in entries) if dry_run else remove(entries)

@@ -10,7 +10,7 @@ import typer
 
 from features.basics.assignments import assigned
 from features.basics.errors import InputError
-from qe.cli._common import emit, group_files, groups, held, track
+from qe.cli._common import emit, group_files, groups, locked_output, track
 from qe.cli._evaluation_options import BucketOptions
 from qe.cli._options import MAX_SAMPLES, Seed
 from qe.cli._progress import progress_bar
@@ -148,7 +148,7 @@ def compare(
     files = [*(references or []), *(dev_references or []), *group_files(group).values(), *buckets.files()]
     files += [] if source is None else [source]
     for option, texts in (("--system", system), ("--dev", dev or []), ("--scores", scores or [])):
-        files += [Path(run) for text in texts for run in _named(text, option)[1]]
+        files += [Path(run) for text in texts for run in _named_values(text, option)[1]]
     names = metrics or ([] if scores and not references else ["bleu", "ter", "length"])
     lines = [line for texts in reference for line in texts.lines]
     chosen: dict[str, Any] = {**metrics_for(names, tokenize, language, lines)}
@@ -165,7 +165,7 @@ def compare(
     if sources is not None and len(sources) != len(systems[0].runs[0]):
         raise InputError(f"{len(systems[0].runs[0])} segments, but {len(sources)} sources", location=source)
     settings: Any = vars(resampling)
-    with held(output, "compare", files), progress_bar(quiet) as progress:
+    with locked_output(output, "compare", files), progress_bar(quiet) as progress:
         comparison = run_comparison(
             systems, reference, chosen,
             baseline=baseline, settings=ResamplingSettings(**settings), progress=progress,
@@ -213,23 +213,23 @@ def _dependency_f(
     return DependencyF(parser, annotator, tokens, code, default_cache())
 
 
-def _score_metrics(scores: list[str], lower: list[str], others: list[str]) -> "dict[str, TextMetric]":
+def _score_metrics(scores: list[str], lower: list[str], computed: list[str]) -> "dict[str, TextMetric]":
     from qe.systems.mt_metrics.table import SegmentErrors, SegmentScores
 
     names = dict.fromkeys(_scored(text)[0] for text in scores)
-    if twice := sorted(names.keys() & set(others)):
+    if twice := sorted(names.keys() & set(computed)):
         raise InputError(f"--scores names a metric of --metrics: {', '.join(twice)}", remedy="rename it")
     _check_known(lower, names, "--lower-is-better names no metric of --scores")
     return {name: SegmentErrors() if name in lower else SegmentScores() for name in names}
 
 
-def _check_known(names: Iterable[str], known: Iterable[str], message: str) -> None:
-    if unknown := sorted(set(names) - set(known)):
+def _check_known(names: Iterable[str], allowed: Iterable[str], message: str) -> None:
+    if unknown := sorted(set(names) - set(allowed)):
         raise InputError(f"{message}: {', '.join(unknown)}")
 
 
 def _scored(text: str) -> tuple[str, str, list[str]]:
-    name, runs = _named(text, "--scores", _SCORES)
+    name, runs = _named_values(text, "--scores", _SCORES)
     metric, _, system = name.partition(":")
     if not metric or not system:
         raise InputError(f"expected {_SCORES}, but got '{text}'", location="--scores")
@@ -252,14 +252,14 @@ def _systems(named_runs: list[str], dev: list[str], metrics: list[str], scored: 
 
     scores: dict[str, dict[str, tuple[float, ...]]] = {}
     outputs: dict[str, tuple[Texts, ...]] = {}
-    for name, values in dict(_named(text, "--dev") for text in dev).items():
+    for name, values in dict(_named_values(text, "--dev") for text in dev).items():
         system, _, metric = name.partition(":")
         numbers = _numbers(values)
         if numbers is not None:
             scores.setdefault(system, {})[metric or metrics[0]] = numbers
         else:
             outputs[system] = tuple(_texts(Path(value)) for value in values)
-    named = [_named(text, "--system") for text in named_runs]
+    named = [_named_values(text, "--system") for text in named_runs]
     names = [name for name, _ in named]
     files = _score_files(scored, names)
     systems = [
@@ -275,7 +275,7 @@ def _systems(named_runs: list[str], dev: list[str], metrics: list[str], scored: 
     return systems
 
 
-def _named(text: str, option: str, form: str = "NAME=VALUE[,VALUE...]") -> tuple[str, list[str]]:
+def _named_values(text: str, option: str, form: str = "NAME=VALUE[,VALUE...]") -> tuple[str, list[str]]:
     name, values = assigned(text, form, option)
     if not all(values.split(",")):
         raise InputError(f"expected {form}, but got '{text}'", location=option)

@@ -83,17 +83,17 @@ def _words(command: Any) -> list[str]:
     options = [
         name for one in command.params for name in (*one.opts, *one.secondary_opts) if name.startswith("--")
     ]
-    return [*(choice for one in arguments for choice in _of(one)), *options, "--help"]
+    return [*(choice for one in arguments for choice in _values_of(one)), *options, "--help"]
 
 
 def _choices(command: Any) -> Iterator[tuple[str, list[str]]]:
     for option in command.params:
-        if option.param_type_name == "option" and (choices := _of(option)):
+        if option.param_type_name == "option" and (choices := _values_of(option)):
             yield from ((name, choices) for name in option.opts)
 
 
-def _of(parameter: Any) -> list[str]:
-    from qe.cli._help import named_in
+def _values_of(parameter: Any) -> list[str]:
+    from qe.cli._help import names_in
 
     metavar = parameter.metavar or ""
-    return metavar.split("|") if "|" in metavar else named_in(parameter.help or "")
+    return metavar.split("|") if "|" in metavar else names_in(parameter.help or "")

@@ -25,7 +25,7 @@ def evaluate(
     oracles: OracleOptions,
     buckets: BucketOptions,
     predictions: list[str] | None = None,
-    more: list[str] | None = None,
+    files: list[str] | None = None,
     column: str | None = None,
     gold_column: str | None = None,
     lower_is_better: bool = False,
@@ -69,7 +69,7 @@ def evaluate(
 
     input:
       --predictions [NAME=]FILE...  Predictions of each system.
-      more [[NAME=]FILE...]  More systems.
+      files [[NAME=]FILE...]  More systems.
       --documents FILE  The document of each line: documents are scored, by the means of their segments.
       --scale-low X  Lowest possible label; a smaller one is an error.
       --scale-high X  Highest possible label; a larger one is an error.
@@ -92,7 +92,7 @@ def evaluate(
     from qe.evaluation.evaluate import metrics_of
     from qe.statistics.equivalence import margins
 
-    systems = _systems([*(predictions or ()), *(more or ())], column)
+    systems = _systems([*(predictions or ()), *(files or ())], column)
     if not (systems or oracles.oracle):
         raise InputError("nothing to evaluate", remedy="give --predictions, or --oracle")
     if output is not None:
@@ -158,7 +158,7 @@ def evaluate(
             )
         delta_avg = {name: scores.metrics.get("delta_avg", nan) for name, scores in report.systems.items()}
         content = report.to_json() | ({"bayesian": [one.to_json() for one in bayesian]} if bayes else {})
-        shown = [] if json else _shown(report, bayesian)
+        shown = [] if json else _parts(report, bayesian)
     if scored:
         from qe.evaluation.tables import best_system, oracle_table
 
@@ -168,7 +168,7 @@ def evaluate(
     emit("evaluate", content, json, *shown, output=output)
 
 
-def _shown(report: Any, bayesian: "list[BayesianComparison]") -> list[Any]:
+def _parts(report: Any, bayesian: "list[BayesianComparison]") -> list[Any]:
     from qe.evaluation.bayes import bayesian_lines
     from qe.evaluation.tables import bucket_notes, bucket_tables, notes, report_tables
 

@@ -23,8 +23,8 @@ def filter_(
     languages: list[str],
     table: TextOptions,
     rejected: Path | None = None,
-    with_: list[str] | None = None,
-    without: list[str] | None = None,
+    added_checks: list[str] | None = None,
+    excluded_checks: list[str] | None = None,
     overrides: list[str] | None = None,
     worst: float | None = None,
     model: str | None = None,
@@ -85,8 +85,8 @@ def filter_(
     lexicon = None if scorer is None else Knowledge.from_model(scorer.model).lexicon
     checks = filter_checks(
         Knowledge((languages[0], languages[1]), lexicon),
-        additional=with_ or (),
-        excluded=without or (),
+        additional=added_checks or (),
+        excluded=excluded_checks or (),
         settings=parse_settings(overrides or ()),
     )
     for name, reason in checks.lacking.items():

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._common import emit, group_files, groups, held
+from qe.cli._common import emit, group_files, groups, locked_output
 from qe.cli._options import MAX_SAMPLES, Seed
 from qe.cli._progress import progress_bar
 
@@ -82,7 +82,7 @@ def power(
     check_shares(power=power_, level=level)
     exchanges = samples if samples is not None else max(199, 10 * round(comparisons / level) - 1)
     settings = PowerSettings(power_, level, comparisons, simulations, exchanges, seed)
-    with held(output, "power", [gold, *paths, *group_files([group] if group else []).values()]):
+    with locked_output(output, "power", [gold, *paths, *group_files([group] if group else []).values()]):
         labels = read_scores(gold, gold_column)
         files = [read_scores(path, column) for path in paths]
         same_segments(labels, {text: file for text, file in zip(predictions, files, strict=True)})

@@ -36,7 +36,7 @@ def build(
     target_monolingual: Path | None = None,
     read: list[str] | None = None,
     overrides: list[str] | None = None,
-    only: list[str] | None = None,
+    selection: list[str] | None = None,
     all_: bool = False,
     engine: str = "local",
     master: str | None = None,
@@ -114,7 +114,7 @@ def build(
     kind: Any = known_name("tokenizer", tokenizer, ("moses", "moses-2012", "whitespace"))
     sides = {"source": source_annotation, "target": target_annotation}
     annotations = {side: name for side, name in sides.items() if name is not None}
-    parts = only or parts_needed([{"kind": "baseline17"}])
+    parts = selection or parts_needed([{"kind": "baseline17"}])
     if all_:
         parts = [name for name in known_parts() if set(annotated_sides([name])) <= set(annotations)]
     part_files = files.parsed(read or [])
@@ -135,11 +135,11 @@ def build(
     corpus = CorpusFiles(source, target)
 
     def build_with(engine: "Builders") -> "Build":
-        def build(chosen: Sequence[str], progress: "Progress") -> "Bundle":
-            tagged = annotations_for(chosen, annotations, tokenizers)
+        def build(parts: Sequence[str], progress: "Progress") -> "Bundle":
+            tagged = annotations_for(parts, annotations, tokenizers)
             source = BundleSource(corpus, tokenizers, tagged, inputs, engine)
-            source.check_used(chosen)
-            return source.build(output, chosen, progress)
+            source.check_used(parts)
+            return source.build(output, parts, progress)
 
         return build
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 
-def schema(what: str = "experiment", output: Path | None = None) -> None:
+def schema(name: str = "experiment", output: Path | None = None) -> None:
     """Write the JSON Schema of the experiment file, with the names and parameters that are installed.
 
     Or the schema of an output: `report` is report.json, `summary` is written next to scores, `log` is a line
@@ -25,7 +25,7 @@ def schema(what: str = "experiment", output: Path | None = None) -> None:
         qe schema summary --output summary.schema.json
 
     arguments:
-      what  experiment, or an output: report, summary, log, a verb such as evaluate.
+      name  experiment, or an output: report, summary, log, a verb such as evaluate.
 
     output:
       -o, --output FILE  File of the schema. (default: stdout)
@@ -37,7 +37,7 @@ def schema(what: str = "experiment", output: Path | None = None) -> None:
 
     if output is not None:
         check_output(output)
-    content = experiment_schema() if what == "experiment" else output_schema(what)
+    content = experiment_schema() if name == "experiment" else output_schema(name)
     text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
     if output is None:
         print(text, end="")

@@ -39,7 +39,7 @@ def serve(
     machines (docs/serving.md, docs/security.md).
 
     SIGHUP, or --refresh 60, loads the model that the name now points to: no request is lost, and if the new
-    model cannot be loaded, the log says why and the old one stays.
+    model cannot be loaded, the log has the reason and the old one stays.
 
     Example:
 

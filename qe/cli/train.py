@@ -24,7 +24,7 @@ def train(
     experiments: list[Path],
     settings: ExperimentOptions,
     output: Path | None = None,
-    each: list[str] | None = None,
+    sweep: list[str] | None = None,
     max_runs: Positive = 1000,
     resume: bool = False,
     trial: Annotated[int | None, typer.Option(min=1)] = None,
@@ -84,13 +84,15 @@ def train(
         )
     if worker and workers > 1:
         raise InputError("--worker is one process", remedy="start it several times, or leave it out")
-    if each and len(experiments) > 1:
+    if sweep and len(experiments) > 1:
         raise InputError("--each changes one experiment", remedy="give one file")
     root, overrides = settings.data_root, settings.overrides or ()
-    sweep = (
-        plans_of(experiments[0], each, data_root=root, overrides=overrides, max_runs=max_runs) if each else []
+    runs = (
+        plans_of(experiments[0], sweep, data_root=root, overrides=overrides, max_runs=max_runs)
+        if sweep
+        else []
     )
-    plans = [plan for _, plan in sweep] or _checked(experiments, root, overrides)
+    plans = [plan for _, plan in runs] or _checked(experiments, root, overrides)
     if without_missing:
         plans = _without_missing(plans)
     if check:
@@ -99,7 +101,7 @@ def train(
         _add_trials(plans, settings.cache, quiet or json)
     else:
         options = {"cache": settings.cache, "resume": resume, "overwrite": overwrite, "workers": workers}
-        _train(plans, [setting for setting, _ in sweep], output, options, trial, promote, quiet, json)
+        _train(plans, [setting for setting, _ in runs], output, options, trial, promote, quiet, json)
 
 
 def _train(

@@ -35,7 +35,7 @@ def ui(
         raise InputError(
             "is no database that a UI could be opened on",
             location=uri,
-            remedy="a tracking server has a UI of its own: open its address in a browser",
+            remedy="a tracking server has its own UI: open its address in a browser",
         )
     check_reachable(uri)
     bound(host, port).close()

@@ -38,18 +38,19 @@ _SETTINGS: Any = {"svg.hashsalt": "qe", "svg.fonttype": "path", "pdf.fonttype": 
 def save(figure: Figure, path: Path, dpi: int = 150) -> None:
     """Writes a plot, atomically, of the kind that its name ends in (PNG, SVG, PDF); else a PNG.
 
-    Beside a PNG stand the kinds that QE_PLOTS names, such as `svg,pdf`. The same figure gives the same bytes.
+    Next to a PNG, the kinds that QE_PLOTS names are written, such as `svg,pdf`. The same figure
+    gives the same bytes.
 
     Raises InputError for a kind in QE_PLOTS that there is not.
     """
     ending = path.suffix.lower().removeprefix(".")
     kind = ending if ending in _FORMATS else "png"
-    for each, place in ((kind, path), *((more, path.with_suffix(f".{more}")) for more in _beside(kind))):
+    for each, place in ((kind, path), *((more, path.with_suffix(f".{more}")) for more in _extra_kinds(kind))):
         with atomic_file(place) as temporary, rc_context(_SETTINGS):
             figure.savefig(temporary, format=each, dpi=dpi, metadata=_NO_DATES[each])
 
 
-def _beside(kind: str) -> list[str]:
+def _extra_kinds(kind: str) -> list[str]:
     named = [name.strip().lower() for name in os.environ.get(PLOTS, "").split(",") if name.strip()]
     for name in named:
         if name not in _FORMATS:

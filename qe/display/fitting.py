@@ -24,7 +24,7 @@ class Fitted:
 
 
 def fitted(sheet: Sheet, width: int) -> Fitted:
-    """The columns beside each other, those with the highest `drop` left out until the rest fits.
+    """The columns next to each other, those with the highest `drop` left out until the rest fits.
 
     If the columns that may not be dropped are too wide together, rows are stacked and nothing is left out.
     """
@@ -55,7 +55,7 @@ def _widths(strips: Sequence[Strip], width: int) -> list[int] | None:
 def _grid(strips: Sequence[Strip], gaps: Sequence[int], widths: Sequence[int]) -> list[str]:
     lines = _lines([strip.title for strip in strips], strips, widths, bottom=True)
     lines.append("─" * max(map(cell_len, [*lines, GAP.join(" " * width for width in widths)])))
-    for number, row in enumerate(zip(*(strip.shown for strip in strips), strict=True)):
+    for number, row in enumerate(zip(*(strip.visible_cells for strip in strips), strict=True)):
         lines += [""] if number in gaps else []
         lines += _lines(row, strips, widths)
     return lines
@@ -73,20 +73,20 @@ def _lines(
 
 
 def _stacked(sheet: Sheet, width: int) -> list[str]:
-    strips, named = sheet.strips, sheet.named + 1
+    strips, named = sheet.strips, sheet.name_column + 1
     lines: list[str] = []
     for row in zip(*(strip.cells for strip in strips), strict=True):
         name = " ".join(filter(None, row[:named]))
-        told = [(strip.title, cell) for strip, cell in zip(strips, row, strict=True)][named:]
-        lines += [*([""] if lines else []), *wrapped(name, width), *_told(told, width)]
+        fields = [(strip.title, cell) for strip, cell in zip(strips, row, strict=True)][named:]
+        lines += [*([""] if lines else []), *wrapped(name, width), *_fields(fields, width)]
     return lines
 
 
-def _told(pairs: Sequence[tuple[str, str]], width: int) -> list[str]:
+def _fields(pairs: Sequence[tuple[str, str]], width: int) -> list[str]:
     shown = [(f"{GAP}{title}", cell) for title, cell in pairs if cell]
     if not shown:
         return []
-    strips = [Strip("", column, column, left=True) for column in zip(*shown, strict=True)]
+    strips = [Strip("", column, column, align_left=True) for column in zip(*shown, strict=True)]
     if (widths := _widths(strips, width)) is None:
         return [line for title, cell in shown for line in wrapped(f"{title}: {cell}", width)]
     return [line for row in shown for line in _lines(row, strips, widths)]

@@ -4,7 +4,7 @@ import re
 
 from markupsafe import Markup
 
-from qe.display.numbers import SIGNIFICANT, UNDEFINED, Shown
+from qe.display.numbers import SIGNIFICANT, UNDEFINED, NumberText
 from qe.display.sheet import Sheet, Strip
 
 # No line ends within an interval; on paper and on a phone it may stand below its figure.
@@ -53,7 +53,7 @@ def latex(sheet: Sheet) -> str:
 
 
 def _latex_cell(cell: str) -> str:
-    if not isinstance(cell, Shown):
+    if not isinstance(cell, NumberText):
         return latex_escaped(cell)
     return "--" if cell == UNDEFINED else re.sub(r"-(?=\d)", "$-$", latex_escaped(cell))
 
@@ -84,7 +84,8 @@ def html(sheet: Sheet) -> str:
 def _html_row(sheet: Sheet, row: tuple[str, ...]) -> Markup:
     cells = enumerate(zip(row, sheet.strips, strict=True))
     return Markup().join(
-        _cell(cell, strip.right, "row" if place == sheet.named else "") for place, (cell, strip) in cells
+        _cell(cell, strip.right, "row" if place == sheet.name_column else "")
+        for place, (cell, strip) in cells
     )
 
 
@@ -93,8 +94,8 @@ def _heading(strip: Strip) -> str:
 
 
 def _cell(text: str, right: bool, scope: str) -> Markup:
-    kinds = ["sure"] if isinstance(text, Shown) and text.endswith(SIGNIFICANT) else []
-    if isinstance(text, Shown):
+    kinds = ["sure"] if isinstance(text, NumberText) and text.endswith(SIGNIFICANT) else []
+    if isinstance(text, NumberText):
         text = _IN_INTERVAL.sub("\u00a0", text)
     kinds += [] if right else ["text"]
     tag = "th" if scope else "td"

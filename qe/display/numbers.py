@@ -13,13 +13,13 @@ _UNDEFINED_LEGEND = f"{UNDEFINED}: undefined"
 _SMALLEST_P = 0.001  # below it, digits of a p-value say nothing to a reader
 
 
-class Shown(str):
+class NumberText(str):
     """A number in words, with the value behind it.
 
     People read the text, CSV and JSON get the value.
 
     value   with all its digits; None if it is undefined; several by name, such as an interval's `low`, `high`
-    pieces  the parts that may stand on lines of their own; none of them is ever broken
+    pieces  the parts that may be on separate lines; none of them is ever broken
     legend  what a mark in the text means, for the foot of a table
     """
 
@@ -29,39 +29,39 @@ class Shown(str):
 
     def __new__(cls, *pieces: str, value: Any, legend: str = "") -> Self:
         """From the pieces of the text."""
-        shown = super().__new__(cls, " ".join(pieces))
-        shown.value, shown.pieces, shown.legend = value, pieces, legend
-        return shown
+        text = super().__new__(cls, " ".join(pieces))
+        text.value, text.pieces, text.legend = value, pieces, legend
+        return text
 
 
-def number(value: float | None, digits: int = 3) -> Shown:
+def number(value: float | None, digits: int = 3) -> NumberText:
     """A figure with so many digits after the point, thousands parted; no zero has a sign.
 
     >>> number(1234.5, 1), number(-0.0004), number(float("nan"))
     ('1,234.5', '0.000', '-')
     """
-    return _shown(value, f"z,.{digits}f")
+    return _formatted_number(value, f"z,.{digits}f")
 
 
-def signed(value: float | None, digits: int = 3) -> Shown:
+def signed(value: float | None, digits: int = 3) -> NumberText:
     """A difference: with its sign, unless it rounds to zero.
 
     >>> signed(0.25, 2), signed(-0.25, 2), signed(-0.0004)
     ('+0.25', '-0.25', '0.000')
     """
     sign = "" if value is None or round(value, digits) == 0 else "+"
-    return _shown(value, f"{sign}z,.{digits}f")
+    return _formatted_number(value, f"{sign}z,.{digits}f")
 
 
-def general(value: float | None, digits: int = 4) -> Shown:
+def general(value: float | None, digits: int = 4) -> NumberText:
     """A figure of unknown size: so many significant digits, all of a whole number's.
 
     >>> general(0.000123456), general(18320.4), general(-0.0), general(float("nan"))
     ('0.0001235', '18,320', '0', '-')
     """
     if value is None or math.isnan(value) or abs(value) < 10**digits or math.isinf(value):
-        return _shown(value, f"z.{digits}g")
-    return _shown(value, "z,.0f" if abs(value) < 1e15 else f"z.{digits}g")
+        return _formatted_number(value, f"z.{digits}g")
+    return _formatted_number(value, "z,.0f" if abs(value) < 1e15 else f"z.{digits}g")
 
 
 def signed_general(value: float, digits: int = 4) -> str:
@@ -73,26 +73,26 @@ def signed_general(value: float, digits: int = 4) -> str:
     return ("" if value < 0 else "+") + general(value, digits)
 
 
-def count(value: float | None) -> Shown:
+def count(value: float | None) -> NumberText:
     """A whole number, thousands parted.
 
     >>> count(18320)
     '18,320'
     """
-    shown = _shown(value, "z,.0f")
-    return shown if shown.value is None else Shown(shown, value=round(shown.value))
+    text = _formatted_number(value, "z,.0f")
+    return text if text.value is None else NumberText(text, value=round(text.value))
 
 
-def percent(share: float | None, digits: int = 1) -> Shown:
+def percent(share: float | None, digits: int = 1) -> NumberText:
     """A share in per cent.
 
     >>> percent(0.254)
     '25.4 %'
     """
-    return _shown(share, f"z.{digits}f", 100, " %")
+    return _formatted_number(share, f"z.{digits}f", 100, " %")
 
 
-def interval(bounds: Sequence[float | None] | None, digits: int = 3) -> Shown:
+def interval(bounds: Sequence[float | None] | None, digits: int = 3) -> NumberText:
     """`[low, high]`; undefined if a bound is.
 
     >>> interval((-0.0001, 0.25), 2), interval((float("nan"), 1.0))
@@ -101,7 +101,7 @@ def interval(bounds: Sequence[float | None] | None, digits: int = 3) -> Shown:
     return _interval(bounds, f"z,.{digits}f", 1)
 
 
-def span(low: float | None, high: float | None, digits: int = 4) -> Shown:
+def span(low: float | None, high: float | None, digits: int = 4) -> NumberText:
     """`[low, high]` of figures of unknown size.
 
     >>> span(0.0001234, 18320.4)
@@ -110,7 +110,7 @@ def span(low: float | None, high: float | None, digits: int = 4) -> Shown:
     return _bounded(general(low, digits), general(high, digits))
 
 
-def estimate(value: float | None, bounds: Sequence[float | None] | None, digits: int = 3) -> Shown:
+def estimate(value: float | None, bounds: Sequence[float | None] | None, digits: int = 3) -> NumberText:
     """A figure with its interval, or alone if there is none.
 
     >>> estimate(0.25, (0.125, 0.5), 2), estimate(0.25, None, 2)
@@ -119,7 +119,9 @@ def estimate(value: float | None, bounds: Sequence[float | None] | None, digits:
     return _with_bounds(number(value, digits), interval(bounds, digits))
 
 
-def percent_estimate(share: float | None, bounds: Sequence[float | None] | None, digits: int = 1) -> Shown:
+def percent_estimate(
+    share: float | None, bounds: Sequence[float | None] | None, digits: int = 1
+) -> NumberText:
     """A share in per cent with its interval, or alone if there is none.
 
     >>> percent_estimate(0.25, (0.125, 0.5))
@@ -128,10 +130,10 @@ def percent_estimate(share: float | None, bounds: Sequence[float | None] | None,
     return _with_bounds(percent(share, digits), _interval(bounds, f"z.{digits}f", 100))
 
 
-def p_value(p: float | None, level: float | None, undecided: object = False) -> Shown:
+def p_value(p: float | None, level: float | None, undecided: object = False) -> NumberText:
     """A p-value with three digits, never all zeros.
 
-    `*` follows if it is at most the level of significance, whatever it rounds to.
+    `*` follows if the unrounded value is at most the level of significance.
 
     level      None for a p-value without a mark, as in a sentence that says the verdict
     undecided  whether the test cannot decide: `?`
@@ -142,26 +144,26 @@ def p_value(p: float | None, level: float | None, undecided: object = False) -> 
     ('-', '?')
     """
     if undecided:
-        return Shown(UNDECIDED, value=None, legend=f"{UNDECIDED}: cannot be decided")
+        return NumberText(UNDECIDED, value=None, legend=f"{UNDECIDED}: cannot be decided")
     if p is None or math.isnan(p):
-        return _shown(p, "")
+        return _formatted_number(p, "")
     text = "< .001" if p < _SMALLEST_P else f"{p:.3f}".removeprefix("0")
     if level is None or p > level:
-        return Shown(text, value=p)
-    return Shown(text + SIGNIFICANT, value=p, legend=f"{SIGNIFICANT}: p <= {probability(level)}")
+        return NumberText(text, value=p)
+    return NumberText(text + SIGNIFICANT, value=p, legend=f"{SIGNIFICANT}: p <= {probability(level)}")
 
 
-def starred(shown: Shown, p: float, level: float) -> Shown:
-    """A figure with the mark of significance of its own p-value.
+def starred(text: NumberText, p: float, level: float) -> NumberText:
+    """A figure with the significance mark of its p-value.
 
     >>> starred(estimate(0.25, (0.125, 0.5), 2), 0.01, 0.05)
     '0.25 [0.12, 0.50]*'
     """
     mark = p_value(p, level)
     if not mark.endswith(SIGNIFICANT):
-        return shown
-    *pieces, last = shown.pieces
-    return Shown(*pieces, last + SIGNIFICANT, value=shown.value, legend=mark.legend)
+        return text
+    *pieces, last = text.pieces
+    return NumberText(*pieces, last + SIGNIFICANT, value=text.value, legend=mark.legend)
 
 
 def settings(values: Mapping[str, Any]) -> str:
@@ -173,13 +175,13 @@ def settings(values: Mapping[str, Any]) -> str:
     return ", ".join(f"{k}={general(v) if isinstance(v, float) else v}" for k, v in values.items())
 
 
-def in_words(shown: Shown) -> str:
+def in_words(text: NumberText) -> str:
     """A figure in a sentence, where a mark would not be understood.
 
     >>> in_words(number(None)), in_words(number(0.25))
     ('undefined', '0.250')
     """
-    return "undefined" if shown == UNDEFINED else str(shown)
+    return "undefined" if text == UNDEFINED else str(text)
 
 
 def fixed(value: float, digits: int) -> str:
@@ -200,28 +202,28 @@ def exact(value: float | None) -> str:
     return "" if value is None or math.isnan(value) else repr(float(value))
 
 
-def _shown(value: float | None, form: str, factor: float = 1, unit: str = "") -> Shown:
+def _formatted_number(value: float | None, form: str, factor: float = 1, unit: str = "") -> NumberText:
     if value is None or math.isnan(value):
-        return Shown(UNDEFINED, value=None, legend=_UNDEFINED_LEGEND)
-    return Shown(f"{float(factor * value):{form}}{unit}", value=float(value))
+        return NumberText(UNDEFINED, value=None, legend=_UNDEFINED_LEGEND)
+    return NumberText(f"{float(factor * value):{form}}{unit}", value=float(value))
 
 
-def _interval(bounds: Sequence[float | None] | None, form: str, factor: float) -> Shown:
-    low, high = (_shown(bound, form, factor) for bound in bounds or (None, None))
+def _interval(bounds: Sequence[float | None] | None, form: str, factor: float) -> NumberText:
+    low, high = (_formatted_number(bound, form, factor) for bound in bounds or (None, None))
     return _bounded(low, high)
 
 
-def _bounded(low: Shown, high: Shown) -> Shown:
+def _bounded(low: NumberText, high: NumberText) -> NumberText:
     value = {"low": low.value, "high": high.value}
     if UNDEFINED in (low, high):
-        return Shown(UNDEFINED, value=value, legend=_UNDEFINED_LEGEND)
-    return Shown(f"[{low}, {high}]", value=value)
+        return NumberText(UNDEFINED, value=value, legend=_UNDEFINED_LEGEND)
+    return NumberText(f"[{low}, {high}]", value=value)
 
 
-def _with_bounds(shown: Shown, bounds: Shown) -> Shown:
+def _with_bounds(text: NumberText, bounds: NumberText) -> NumberText:
     if bounds == UNDEFINED:
-        return shown
-    return Shown(shown, bounds, value={"value": shown.value, **bounds.value})
+        return text
+    return NumberText(text, bounds, value={"value": text.value, **bounds.value})
 
 
 def probability(level: float) -> str:

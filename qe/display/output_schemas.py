@@ -53,9 +53,13 @@ def _read(name: str) -> dict[str, Any]:
 
 
 def _printed(
-    verb: str, keys: Mapping[str, Any], absent: Sequence[str] = (), more: Mapping[str, Any] | None = None
+    verb: str, keys: Mapping[str, Any], absent: Sequence[str] = (), extension: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
     properties = {"schema": {"const": SCHEMA}, **keys}
     required = [name for name in properties if name not in absent]
     own = {"type": "object", "required": required, "properties": properties}
-    return {"title": f"What `qe {verb}` prints with --json", **({"allOf": [more]} if more else {}), **own}
+    return {
+        "title": f"What `qe {verb}` prints with --json",
+        **({"allOf": [extension]} if extension else {}),
+        **own,
+    }

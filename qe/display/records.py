@@ -5,7 +5,7 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from qe.display.numbers import Shown
+from qe.display.numbers import NumberText
 from qe.display.sheet import Sheet
 
 
@@ -35,7 +35,7 @@ def csv_of(rows: Sequence[Mapping[str, Any]], empty: Sequence[str] = ()) -> str:
 
 
 def _value(cell: str) -> Any:
-    return cell.value if isinstance(cell, Shown) else cell
+    return cell.value if isinstance(cell, NumberText) else cell
 
 
 def _flat(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

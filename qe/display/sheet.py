@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len
 
-from qe.display.numbers import MARKS, Shown
+from qe.display.numbers import MARKS, NumberText
 from qe.display.wrapping import narrowest, natural
 
 _TEXT = 12  # a column of texts is wrapped no narrower than that, if it has so long ones
@@ -16,28 +16,28 @@ _MARKS = tuple(MARKS)
 class Strip:
     """A column with its cells; the names of `qe.display.table.Column` mean the same here.
 
-    shown  the cells, empty where they repeat those above
-    left   whether numbers lean left, too
+    visible_cells  the cells, empty where they repeat those above
+    align_left   whether numbers lean left, too
     """
 
     title: str
     cells: Sequence[str]
-    shown: Sequence[str]
+    visible_cells: Sequence[str]
     name: str = ""
     drop: int = 0
     latex: str = ""
-    left: bool = False
+    align_left: bool = False
     about: str = ""
 
     @property
     def right(self) -> bool:
         """Numbers stand under each other by their last digit."""
-        return not self.left and any(isinstance(cell, Shown) for cell in self.cells)
+        return not self.align_left and any(isinstance(cell, NumberText) for cell in self.cells)
 
     @property
     def hanging(self) -> bool:
-        """Marks of significance stand behind the numbers, whose digits stay under each other."""
-        return any(cell.endswith(_MARKS) for cell in self.cells if isinstance(cell, Shown))
+        """Marks of significance follow the numbers, whose digits stay under each other."""
+        return any(cell.endswith(_MARKS) for cell in self.cells if isinstance(cell, NumberText))
 
     @property
     def natural(self) -> int:
@@ -79,9 +79,9 @@ class Sheet:
     @property
     def rows(self) -> list[tuple[str, ...]]:
         """The cells row by row, empty where they repeat those above."""
-        return list(zip(*(strip.shown for strip in self.strips), strict=True))
+        return list(zip(*(strip.visible_cells for strip in self.strips), strict=True))
 
     @property
-    def named(self) -> int:
+    def name_column(self) -> int:
         """The column that names a row: the first with a title."""
         return next((i for i, strip in enumerate(self.strips) if strip.title), 0)

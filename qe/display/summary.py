@@ -46,13 +46,13 @@ def summary_of(value: Any) -> Table:
     return entries(type(value).__name__, "", fields_of(value))
 
 
-def entries(what: str, name: str, rows: Iterable[tuple[str, str]]) -> Table:
+def entries(kind: str, name: str, rows: Iterable[tuple[str, str]]) -> Table:
     """A table of what there is to say of one thing; entries that are empty are left out."""
-    return Table("", [Column(what, "what"), Column(name, "value")], [row for row in rows if row[1]])
+    return Table("", [Column(kind, "what"), Column(name, "value")], [row for row in rows if row[1]])
 
 
 def short(table: Table) -> str:
-    """The table in 15 lines of 80 columns: notes go first, then rows, with a line that says so."""
+    """The table in 15 lines of 80 columns: notes go first, then rows, with a line that counts the rest."""
     for notes in (table.notes, ()):
         text = replace(table, notes=notes).text(_WIDTH).rstrip()
         if text.count("\n") < LINES:

@@ -6,7 +6,7 @@ from typing import Any
 
 from qe.display import markup, records
 from qe.display.fitting import fitted
-from qe.display.numbers import Shown
+from qe.display.numbers import NumberText
 from qe.display.sheet import Sheet, Strip
 from qe.display.wrapping import wrapped
 
@@ -99,7 +99,7 @@ class Table:
     @property
     def foot(self) -> list[str]:
         """What its marks mean, and the notes."""
-        cells = (cell for row in self.body for cell in row if isinstance(cell, Shown))
+        cells = (cell for row in self.body for cell in row if isinstance(cell, NumberText))
         marks = dict.fromkeys(cell.legend for cell in cells if cell.legend)
         return [*(["; ".join(marks)] if marks else []), *self.notes]
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from rich.cells import cell_len
 
-from qe.display.numbers import Shown
+from qe.display.numbers import NumberText
 
 _NUMBER = re.compile(r"[-+]?\d+(?:[.,:]\d+)*(?:[eE][-+]?\d+)?")
 _AFTER = "_-/\\=:;,|.+&?"
@@ -27,24 +27,24 @@ def wrapped(text: str, width: int, whole_words: bool = False) -> list[str]:
     >>> wrapped("learning_rate=0.001234", 8)
     ['learning', '_rate=', '0.001234']
     """
-    if isinstance(text, Shown):
+    if isinstance(text, NumberText):
         return _filled(list(text.pieces), width, whole_words)
     return [line for own in text.split("\n") for line in _filled(own.split(" "), width, whole_words)]
 
 
 def narrowest(text: str) -> int:
     """The width that a text needs so that no line of it is wider."""
-    words = text.pieces if isinstance(text, Shown) else text.split()
-    return max((_needed(word, isinstance(text, Shown)) for word in words), default=0)
+    words = text.pieces if isinstance(text, NumberText) else text.split()
+    return max((_needed(word, isinstance(text, NumberText)) for word in words), default=0)
 
 
 def natural(text: str) -> int:
-    """The width of a text whose lines are left as they are."""
+    """The width of a text whose lines are not wrapped."""
     return max(map(cell_len, text.split("\n")))
 
 
-def _needed(word: str, whole: bool) -> int:
-    if whole or not word:
+def _needed(word: str, unbroken: bool) -> int:
+    if unbroken or not word:
         return cell_len(word)
     longest = max(map(cell_len, _parts(word)))
     return longest if longest <= _LONGEST else max(_LONGEST, max(map(cell_len, _pieces(word))))

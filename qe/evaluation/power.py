@@ -22,7 +22,7 @@ from features.basics.errors import InputError
 from features.basics.numerals import finite_or_none
 from features.basics.progress import Progress, silent
 from features.basics.threads import cores
-from qe.display.numbers import Shown, count, general, number
+from qe.display.numbers import NumberText, count, general, number
 from qe.display.summary import summarised, table_by
 from qe.display.table import Column, Table
 from qe.evaluation.evaluate import json_name
@@ -506,12 +506,12 @@ def _power_row(one: MetricPower, asked: bool) -> list[str]:
     return [*cells, general(one.gain), count(one.needed)] if one.by_size else [*cells, "", ""]
 
 
-def _with_error(value: float, error: float) -> Shown:
-    return Shown(f"{number(value)} ± {number(error)}", value=value)
+def _with_error(value: float, error: float) -> NumberText:
+    return NumberText(f"{number(value)} ± {number(error)}", value=value)
 
 
-def _times(value: float) -> Shown:
-    return Shown(f"x {number(value, 2)}", value=value)
+def _times(value: float) -> NumberText:
+    return NumberText(f"x {number(value, 2)}", value=value)
 
 
 def _power_notes(report: PowerReport) -> list[str]:

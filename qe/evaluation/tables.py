@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from qe.display.numbers import Shown, count, estimate, general, interval, number, p_value, percent
+from qe.display.numbers import NumberText, count, estimate, general, interval, number, p_value, percent
 from qe.display.table import Column, Table
 from qe.evaluation.evaluate import OF_PAPERS, Report
 from qe.evaluation.word_level import BINS, TITLES, WordReport
@@ -115,7 +115,7 @@ def _tested(report: Report) -> list[str]:
     return [metric for metric in (*metrics_of(report, "classes"), *OF_PAPERS) if metric in tested]
 
 
-def _difference(one: Pair) -> list[Shown]:
+def _difference(one: Pair) -> list[NumberText]:
     digits = METRICS.get(one.metric).digits
     return [number(one.result.difference, digits), interval(one.ci, digits), p_cell(one)]
 
@@ -157,7 +157,7 @@ def _cells(report: Report, name: str, metrics: Sequence[str], baseline: str | No
     return cells
 
 
-def p_cell(comparison: Pair) -> Shown:
+def p_cell(comparison: Pair) -> NumberText:
     """The corrected p-value, marked where it is significant."""
     return p_value(comparison.p_corrected, LEVEL, comparison.result.undecided)
 
@@ -298,7 +298,7 @@ def _bucket_cells(one: Pair, digits: int, level: float) -> list[str]:
     return [bucket.label, count(bucket.segments), *scores, *told, p_of(one, level)]
 
 
-def p_of(one: Pair, level: float) -> Shown:
+def p_of(one: Pair, level: float) -> NumberText:
     """The corrected p-value, marked where it is significant."""
     return p_value(one.p_corrected, level, one.result.undecided)
 
@@ -369,10 +369,12 @@ def shown_metrics(report: WordReport) -> list[str]:
     return [*WORD_METRICS, *(["ece"] if calibrated else [])]
 
 
-def _word_cell(report: WordReport, name: str, metric: str) -> Shown:
+def _word_cell(report: WordReport, name: str, metric: str) -> NumberText:
     if metric == "ece" and metric in report.scores[name]:
         error, chance = report.scores[name][metric], report.scores[name]["ece_by_chance"]
-        return Shown(number(error), f"(chance {number(chance)})", value={"value": error, "by chance": chance})
+        return NumberText(
+            number(error), f"(chance {number(chance)})", value={"value": error, "by chance": chance}
+        )
     bounds = report.ci[name].get(metric) if report.ci else None
     return estimate(report.scores[name].get(metric), bounds)
 
@@ -449,6 +451,6 @@ def best_system(systems: Mapping[str, float | None]) -> str | None:
     return max(known, key=lambda name: known[name]) if known else None
 
 
-def _oracle_cell(values: Mapping[str, Any], metric: str) -> Shown:
+def _oracle_cell(values: Mapping[str, Any], metric: str) -> NumberText:
     bounds = values.get("ci", {}).get(metric) if metric in _WITH_INTERVAL else None
     return METRICS.get(metric).shown(values.get(metric), bounds)

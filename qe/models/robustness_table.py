@@ -1,6 +1,6 @@
 """The answers of a robustness battery as a table."""
 
-from qe.display.numbers import Shown, count, number, percent, signed
+from qe.display.numbers import NumberText, count, number, percent, signed
 from qe.display.table import Column, Row, Table
 from qe.models.robustness import Answer, Robustness
 
@@ -59,6 +59,6 @@ def _notes(found: Robustness) -> list[str]:
     return notes
 
 
-def told(found: Robustness) -> Shown | str:
+def told(found: Robustness) -> NumberText | str:
     """One sentence about destroyed translations."""
     return _notes(found)[0]

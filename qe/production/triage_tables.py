@@ -5,7 +5,7 @@ They show what is done with which segments, how often that is wrong, and what it
 
 from collections.abc import Mapping
 
-from qe.display.numbers import Shown, count, estimate, percent, percent_estimate
+from qe.display.numbers import NumberText, count, estimate, percent, percent_estimate
 from qe.display.table import Column, Table
 from qe.production.thresholds import Thresholds, rules
 from qe.production.triage import Estimate, Triage
@@ -49,9 +49,9 @@ def actions_table(thresholds: Thresholds, found: Mapping[str, int], scored: int)
     return Table("", [Column("action"), Column("segments"), Column("share"), Column("rule")], rows)
 
 
-def _share(found: Estimate) -> Shown:
+def _share(found: Estimate) -> NumberText:
     return percent_estimate(found.value, found.ci)
 
 
-def _cost(found: Estimate) -> Shown:
+def _cost(found: Estimate) -> NumberText:
     return estimate(found.value, found.ci, 4)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from qe.display.numbers import Shown, count, number
+from qe.display.numbers import NumberText, count, number
 from qe.display.table import Column, Table
 
 
@@ -32,5 +32,5 @@ def bundle_table(name: str, manifest: Mapping[str, Any]) -> Table:
 
 
 def _part(name: str, part: Mapping[str, Any]) -> list[str]:
-    took = [Shown(str(part[key]), value=part[key]) for key in ("seconds", "cpu_seconds")]
+    took = [NumberText(str(part[key]), value=part[key]) for key in ("seconds", "cpu_seconds")]
     return [name, str(part["kind"]), *took, number(int(part["bytes"]) / 1e6, 1)]

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from features.basics.array_types import BoolArray, FloatArray
 from features.basics.catalogue import Catalogue
-from qe.display.numbers import Shown, estimate
+from qe.display.numbers import NumberText, estimate
 from qe.statistics.draws import CountArray
 
 
@@ -37,7 +37,7 @@ class Metric(ABC):
     """Variance-stabilising transform: log for sizes, fisher for correlations, arcsine for percentages."""
 
     @classmethod
-    def shown(cls, value: float | None, bounds: Sequence[float | None] | None = None) -> Shown:
+    def shown(cls, value: float | None, bounds: Sequence[float | None] | None = None) -> NumberText:
         """A score as tables show it, with its interval if there is one."""
         return estimate(value, bounds, cls.digits)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from qe.display.numbers import Shown, number
+from qe.display.numbers import NumberText, number
 from qe.display.table import Column, Table
 from qe.statistics.metric import METRICS, title_of
 from qe.tracking.registry import Version
@@ -32,8 +32,8 @@ def _learner(version: Version) -> str:
     return version.tags.get("model", "").partition(" on ")[0]
 
 
-def _minute(version: Version) -> Shown:
-    return Shown(*version.created[:16].split("T"), value=version.created)
+def _minute(version: Version) -> NumberText:
+    return NumberText(*version.created[:16].split("T"), value=version.created)
 
 
 def _score(version: Version) -> str:
@@ -41,4 +41,4 @@ def _score(version: Version) -> str:
         return ""
     metric, value = version.tags.get("metric", ""), float(version.tags["value"])
     digits = METRICS.get(metric).digits + 1 if metric in METRICS else 4
-    return Shown(title_of(metric), number(value, digits), value=value)
+    return NumberText(title_of(metric), number(value, digits), value=value)

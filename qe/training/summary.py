@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from qe.display.numbers import Shown, interval, p_value, settings, signed
+from qe.display.numbers import NumberText, interval, p_value, settings, signed
 from qe.display.table import Column, Table
 from qe.evaluation.evaluate import CLASS_METRICS, json_name
 from qe.statistics.metric import METRICS
@@ -110,7 +110,7 @@ def _figure(section: Mapping[str, Any], name: str, metric: str) -> str:
     return f"{kind.title} {score_text(scores[name], metric)}{beside}"
 
 
-def score_text(scores: Mapping[str, Any], metric: str) -> Shown:
+def score_text(scores: Mapping[str, Any], metric: str) -> NumberText:
     """A system's score with its interval, if it has one."""
     return METRICS.get(metric).shown(value_of(scores, metric), scores.get("ci", {}).get(json_name(metric)))
 

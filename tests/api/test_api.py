@@ -139,11 +139,12 @@ def test_both_compare_in_buckets() -> None:
         {"a": worse, "b": references}, references, metrics=["ter"], samples=999, buckets=kinds
     ).buckets
     assert outcome is not None
-    assert [(one.bucket, one.result.samples) for one in outcome.differences] == [("3", 4096), ("9", 4096)]
+    tested = [(one.bucket.label, one.result.samples) for one in outcome.differences]
+    assert tested == [("3", 4096), ("9", 4096)]
     labels = [float(i % 5) for i in range(24)]
     sides = {"a": [4 - label for label in labels], "b": labels}
     report = qe.evaluate(labels, sides, higher_is_better=True, samples=999, buckets=kinds).buckets
-    assert report is not None and {one.by for one in report.differences} == {"length"}
+    assert report is not None and {one.bucket.kind for one in report.differences} == {"length"}
 
 
 def test_progress_bars_are_drawn_by_stage(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,13 +10,13 @@ from qe.cli import main
 from qe.cli._help import described
 from qe.cli._verbs import GROUPS, command, commands, purpose, verbs
 from qe.data.tag_files import LAYOUTS
-from qe.evaluation import pairs
+from qe.evaluation import evaluate as evaluation
 from qe.evaluation.oracles import ORACLES
 from qe.evaluation.word_level import THRESHOLD_METRICS
+from qe.statistics import settings
 from qe.statistics.family import CORRECTIONS, SCOPES
 from qe.statistics.metric import METRICS
 from qe.statistics.result import TAILS
-from qe.systems import settings
 from qe.systems.text_metric import MT_METRICS
 from qe_human.correlation import CORRELATIONS
 from qe_human.ranking_method import RANKINGS
@@ -85,7 +85,7 @@ def test_every_command_has_an_example_that_its_parser_takes(
 
 
 CHOICES = {
-    ("evaluate", "test"): pairs.TESTS,
+    ("evaluate", "test"): tuple(evaluation.TESTS),
     ("evaluate", "correct"): CORRECTIONS,
     ("evaluate", "family"): SCOPES,
     ("evaluate", "oracle"): ORACLES,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qe.display.numbers import (
-    Shown,
+    NumberText,
     count,
     estimate,
     exact,
@@ -104,5 +104,5 @@ def test_infinite_numbers_have_a_text(value: float) -> None:
 
 def test_texts_are_texts() -> None:
     shown = number(0.25, 2)
-    assert isinstance(shown, Shown) and f"MAE {shown}" == "MAE 0.25"
+    assert isinstance(shown, NumberText) and f"MAE {shown}" == "MAE 0.25"
     assert settings({"alpha": 1e-7, "layers": 2}) == "alpha=1e-07, layers=2"

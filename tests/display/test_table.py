@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from qe.display.numbers import Shown, estimate, interval, number, p_value, percent
+from qe.display.numbers import NumberText, estimate, interval, number, p_value, percent
 from qe.display.table import Column, Table
 from tests.display.whole import check_whole
 
@@ -175,7 +175,7 @@ def test_a_row_with_another_number_of_cells_is_refused() -> None:
 def test_significant_and_other_p_values_stand_under_each_other() -> None:
     table = Table("", [Column("p")], [(p_value(p, 0.05),) for p in (0.01, 0.6, 1.0, 0.0001)])
     assert table.text(80).splitlines()[2:6] == ["  .010*", "  .600", " 1.000", "< .001*"]
-    assert re.search("< .001", table.text(80)) and isinstance(table.rows[0][0], Shown)
+    assert re.search("< .001", table.text(80)) and isinstance(table.rows[0][0], NumberText)
 
 
 def test_wide_characters_take_two_columns() -> None:

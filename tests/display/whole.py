@@ -4,7 +4,7 @@ import re
 
 from rich.cells import cell_len
 
-from qe.display.numbers import Shown
+from qe.display.numbers import NumberText
 from qe.display.table import Table
 
 
@@ -23,7 +23,7 @@ def check_whole(table: Table, width: int) -> None:
             continue
         for row in table.body:
             cell = row[place]
-            for piece in cell.pieces if isinstance(cell, Shown) else _numbers(cell):
+            for piece in cell.pieces if isinstance(cell, NumberText) else _numbers(cell):
                 assert _stands(piece, text), f"{piece!r} is not whole at {width}:\n{text}"
 
 

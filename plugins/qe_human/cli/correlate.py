@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._common import held, print_json
+from qe.cli._common import locked_output, print_json
 from qe.cli._options import MAX_SAMPLES, Resamples, Seed
 from qe.cli._progress import progress_bar
 
@@ -109,7 +109,7 @@ def correlate(
         *(rankings or []),
         *(named_file(text)[1] for text in metrics or ()),
     ]
-    with held(output, "correlate", inputs), progress_bar(quiet or json) as progress:
+    with locked_output(output, "correlate", inputs), progress_bar(quiet or json) as progress:
         reports = []
         for one in pair or (None,):
             evaluation = _evaluation(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._common import held, print_json
+from qe.cli._common import locked_output, print_json
 from qe.cli._options import Samples, Seed
 from qe.cli._progress import progress_bar
 
@@ -86,7 +86,7 @@ def effort(
     labels = read_scores(scores, effort_column).scores
     title = f"Edits and effort: {target.name.removesuffix('.gz')}"
     languages = source_language, target_language
-    folder = held(output, "effort", [target, post_edit, scores, source])
+    folder = locked_output(output, "effort", [target, post_edit, scores, source])
     with folder, progress_bar(quiet or json) as progress:
         sides, by = _texts(target, post_edit, tagger, target_language, source_language, cache_dir, progress)
         report = analyse(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from qe.cli._common import held, print_json
+from qe.cli._common import locked_output, print_json
 from qe.cli._options import MAX_SAMPLES, Seed
 from qe.cli._progress import progress_bar
 
@@ -85,7 +85,7 @@ def rank(
         reference, with_reference, _ranges(ranges, list(made)), samples, seed, confidence, level,
         None if correct == "none" else correct, tuple(constrained or ()), _draw(draw),
     )  # fmt: skip
-    with held(output, "rank", files), progress_bar(quiet) as progress:
+    with locked_output(output, "rank", files), progress_bar(quiet) as progress:
         judged = chosen_pairs(read_judgements(files, progress), pair or [])
         _check_systems(settings.constrained, judged)
         reports = []

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from qe.cli._application import Application
-from qe.cli._common import held, print_json
+from qe.cli._common import locked_output, print_json
 from qe.cli._options import Seed
 from qe.cli._progress import progress_bar
 from qe.display.numbers import number, percent
@@ -97,7 +97,7 @@ def train(
     for text in overrides or ():
         override(parameters, text)
     inputs = [*rankings, reference, segments, *files.values()]
-    with held(output, "terrorcat", inputs), progress_bar(quiet or json) as progress:
+    with locked_output(output, "terrorcat", inputs), progress_bar(quiet or json) as progress:
         collection, chosen = _judged(rankings, pair)
         pairs = ranked_pairs(chosen, None if with_reference else human_reference)
         frequencies = _frequencies(files, reference, segments, target_language, annotator, progress)
@@ -119,7 +119,7 @@ def train(
             "without translation"
         )
         typer.echo(
-            f"held out, {percent(about['held_out_accuracy'])} of the pairs are ordered as people did"
+            f"locked_output out, {percent(about['held_out_accuracy'])} of the pairs are ordered as people did"
             f" ({percent(about['held_out_equal'])} not told apart)"
         )
         typer.echo(f"model: {output}")

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from features.edits.edit_categories import ALL
-from qe.display.numbers import Shown, count, estimate, number, percent, starred
+from qe.display.numbers import NumberText, count, estimate, number, percent, starred
 from qe.display.table import Column, Table
 from qe.statistics.result import LEVEL
 from qe_human.effort.correlations import Correlation
@@ -72,7 +72,7 @@ def strongest_table(name: str, correlations: Sequence[Correlation], count: int) 
     return Table(f"strongest by word class, {name}", [Column("words"), Column("Spearman")], rows)
 
 
-def correlation_cell(correlation: Correlation) -> Shown:
+def correlation_cell(correlation: Correlation) -> NumberText:
     """Spearman's rho with its interval, marked where it is significant after correction."""
     found = correlation.association
     return starred(estimate(found.rho, found.ci, 2), correlation.p_corrected, LEVEL)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from qe.display.numbers import UNDEFINED, Shown, count, interval, number
+from qe.display.numbers import UNDEFINED, NumberText, count, interval, number
 from qe.display.table import Column, Table
 from qe_human.judgements.agreement import Kappa
 from qe_human.judgements.ranking_report import MethodResult, RankingReport
@@ -122,7 +122,7 @@ def _share(report: RankingReport, row: int, column: int) -> str:
     share = float(counts.wins[column, row] / judged)
     better = counts.wins[column, row] > counts.wins[row, column]
     mark = stars(report.decisive[row, column]) if better else ""
-    return Shown(number(share, 2) + mark, value=share, legend=stars_legend(mark))
+    return NumberText(number(share, 2) + mark, value=share, legend=stars_legend(mark))
 
 
 def correlation_table(report: RankingReport) -> Table:
@@ -174,7 +174,7 @@ def agreement_table(report: RankingReport) -> Table:
     return Table(f"{report.name}: agreement of judges", columns, rows)
 
 
-def _kappa_cells(kappa: Kappa) -> list[Shown]:
+def _kappa_cells(kappa: Kappa) -> list[NumberText]:
     numbers = (kappa.observed, kappa.chance, kappa.kappa)
     return [count(kappa.pairs), *map(number, numbers), interval(kappa.ci)]
 

@@ -1,6 +1,6 @@
 """Tables of a report on metrics."""
 
-from qe.display.numbers import Shown, count, general, interval, number, p_value, signed
+from qe.display.numbers import NumberText, count, general, interval, number, p_value, signed
 from qe.display.table import Column, Table
 from qe_human.correlation import DIGITS, title_of
 from qe_human.metric_evaluation.comparison import CorrelationResult
@@ -81,6 +81,6 @@ def tests_table(report: MetaReport, result: CorrelationResult) -> Table:
     return Table(f"{report.name}: {title_of(result.name)}, differences of metrics", columns, rows)
 
 
-def _ranked(score: float, cluster: int | None) -> Shown:
+def _ranked(score: float, cluster: int | None) -> NumberText:
     shown = number(score, DIGITS)
-    return shown if cluster is None else Shown(shown, f"({cluster})", value=shown.value)
+    return shown if cluster is None else NumberText(shown, f"({cluster})", value=shown.value)

@@ -8,7 +8,7 @@ import typer
 
 from features.basics.assignments import assignments
 from features.basics.errors import InputError, unknown_name
-from qe.cli._common import emit, held
+from qe.cli._common import emit, locked_output
 from qe.cli._options import Positive, Samples, Seed
 from qe.cli._progress import progress_bar
 
@@ -97,7 +97,7 @@ def select(
         *_named_files(system, "--system").values(),
         *_named_files(new_system or (), "--new-system").values(),
     ]
-    folder = held(output, "select", files)
+    folder = locked_output(output, "select", files)
     if model is not None:
         with folder:
             _apply(model, translations, unit, output, json, arguments=bool(references or features or new))
