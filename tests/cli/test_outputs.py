@@ -110,3 +110,13 @@ def test_wrong_numbers_of_threads_in_the_environment(
     monkeypatch.setenv(name, value)
     assert run("evaluate") == 2
     assert f"{name} must be a whole number from 1" in capsys.readouterr().err
+
+
+def test_the_old_name_of_an_option_is_taken_with_a_notice(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["score", "--model", "none", "--input", "t", "--output", "out.tsv", "--known=before.tsv"]
+    assert run(*command) == 2
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == "qe score: --known is now --reuse-scores; the old name will be removed"
+    assert "none" in second

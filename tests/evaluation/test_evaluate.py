@@ -447,7 +447,7 @@ def test_buckets_compare_systems_on_parts_of_the_segments(
         (["--samples", "0"], "buckets are compared by resampling"),
         (["--test", "tukey"], "buckets go with pairwise tests"),
         (["--official"], "leave out --baseline, --group, --oracle, --margin and --bucket"),
-        (["--bucket", "length"], "--bucket length has no text to look at"),
+        (["--bucket", "length"], "--bucket length has no text"),
     ):
         assert run(*given, *kinds, *options) == 2
         assert message in capsys.readouterr().err

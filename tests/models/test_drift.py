@@ -199,4 +199,4 @@ def test_the_command_warns_and_writes_a_report(
     assert swapped["warnings"][0].startswith("source and target swapped: ")
     assert set(swapped["signs"]) == set(SIGNS) and {s["name"] for s in same["shifts"]} >= set(LENGTHS)
     assert len(stderr) == len(swapped["warnings"])
-    assert all(line.startswith("qe score: the input departs from the training data: ") for line in stderr)
+    assert all(line.startswith("qe score: the input differs from the training data: ") for line in stderr)

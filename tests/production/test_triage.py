@@ -221,7 +221,7 @@ def test_the_command_says_no_where_nothing_is_saved(
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        ([], "its labels lie from -2 to 1.5, and nothing says where the label ends; give --model, or"),
+        ([], "its labels are between -2 and 1.5, and the range of the label is not known; give --model, or"),
         (["--scale-low", "-2", "--scale-high", "1.5"], "good: 4 lies outside of the label 'gold', -2 to 1.5"),
     ],
 )

@@ -78,7 +78,7 @@ def test_the_output_is_the_same_to_the_byte(
     kept = sum(tuple(row.split("\t")[1:3]) in there for row in rows)
     assert summary_at(known)["known"] == kept and 40 <= kept < 60
     assert sum(computed) == len({tuple(row.split("\t")[1:3]) for row in rows[40:]} - there)
-    assert f"  {kept} ({100 * kept / 60:.1f} %) kept the score of an earlier job" in capsys.readouterr().out
+    assert f"  {kept} ({100 * kept / 60:.1f} %) reused the score of an earlier job" in capsys.readouterr().out
     assert summary_at(known)["drift"]["n"] == 60 - kept
 
 

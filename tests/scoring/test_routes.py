@@ -139,8 +139,8 @@ def test_what_goes_with_one_model_alone(
     for arguments, message in (
         ((*given, tmp_path / "in.tsv"), "no model is given; give --model MODEL, or --models ROUTES"),
         ((*routed_in, "--model", demo_model), "exclude each other"),
-        ((*routed_in, "--drift", tmp_path / "d"), "--drift is of one model"),
-        ((*routed_in, "--known", tmp_path / "d"), "--known is of one model"),
+        ((*routed_in, "--drift", tmp_path / "d"), "--drift is for one model"),
+        ((*routed_in, "--reuse-scores", tmp_path / "d"), "--reuse-scores is for one model"),
         ((*given, tmp_path / "plain.tsv", "--models", routes), "needs the column 'pair'"),
     ):  # fmt: skip
         assert ended(*arguments) == 2 and message in capsys.readouterr().err

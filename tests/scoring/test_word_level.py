@@ -221,4 +221,4 @@ def test_tags_go_with_tokens(demo_model: Path, tmp_path: Path, capsys: pytest.Ca
     given = ["--model", str(demo_model), "--input", str(new), "--output", str(tmp_path / "o.tsv")]
     with pytest.raises(SystemExit) as done:
         main(["score", "--tags", "mcc", *given])
-    assert done.value.code == 2 and "--tags goes with --tokens" in capsys.readouterr().err
+    assert done.value.code == 2 and "--tags needs --tokens" in capsys.readouterr().err

@@ -74,7 +74,7 @@ def test_what_is_told_of_the_models(app: App, one: Service) -> None:
     ("arguments", "message"),
     [
         ([], "no model is given"),
-        (["--models", "routes.yaml", "--triage", "t.json"], "--triage is of one model"),
+        (["--models", "routes.yaml", "--triage", "t.json"], "--triage is for one model"),
         (["--models", "none.yaml"], "none.yaml"),
     ],
 )

@@ -360,7 +360,7 @@ def test_the_command(
     [
         (["--engine", "flink"], "unknown engine 'flink'"),
         (["--master", "spark://x:7077"], "--master is Spark's"),
-        (["--engine", "spark", "--resume"], "--resume is the local engine's"),
+        (["--engine", "spark", "--resume"], "--resume is for the local engine"),
         (["--engine", "spark", "--input", "y"], "--engine spark takes one table"),
     ],
 )
