@@ -18,7 +18,6 @@ _FORMS: Final = (
     (re.compile(rf"([?&;]{_SECRET}=)[^&;\s]*?(?=['\",;:)\]]*(?:[&;\s]|$))", re.IGNORECASE), r"\1***"),
     (re.compile(rf"(\b\w*(?:password|passwd|pwd)\s*=\s*){_VALUE}", re.IGNORECASE | re.MULTILINE), r"\1***"),
 )
-_CONNECTION: Final = re.compile(r"(?:^|\s)(?:ssl)?password\s*=", re.IGNORECASE)
 
 
 def without_passwords(text: str) -> str:
@@ -34,12 +33,3 @@ def without_passwords(text: str) -> str:
     for form, replacement in _FORMS:
         text = form.sub(replacement, text)
     return text
-
-
-def has_password_setting(text: str) -> bool:
-    """Whether a text is a connection string of libpq with a password, which is no address and no path.
-
-    >>> has_password_setting("host=db password=secret"), has_password_setting("postgresql://qe:secret@db/qe")
-    (True, False)
-    """
-    return _CONNECTION.search(text) is not None

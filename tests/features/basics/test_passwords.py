@@ -3,7 +3,7 @@
 import pytest
 
 from features.basics.errors import InputError
-from features.basics.passwords import has_password_setting, without_passwords
+from features.basics.passwords import without_passwords
 
 PASSWORDS = [
     "S3CRET",
@@ -61,8 +61,3 @@ def test_other_forms(text: str) -> None:
 )  # fmt: skip
 def test_text_without_passwords_is_unchanged(text: str) -> None:
     assert without_passwords(text) == text
-
-
-def test_connection_strings_are_no_addresses() -> None:
-    assert [has_password_setting(form) for form in CONNECTIONS] == [True] * 3
-    assert not any(has_password_setting(form) for form in [*ADDRESSES, "a/password.txt", "password"])
