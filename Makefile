@@ -31,18 +31,20 @@ extras: $(READY)
 demo: $(READY)
 	$(BIN)/qe demo
 
+# Every capability once: what a newcomer runs. `make check` runs the rest, too.
+PYTEST := $(BIN)/pytest
 test: $(READY)
-	$(BIN)/pytest -n auto --dist loadfile
+	$(PYTEST) -n auto --dist loadfile -m "not slow or capability"
 
 # The inner loop: without the tests that train, serve, start Spark or a browser, or need data beside the checkout.
 test-fast: $(READY)
 	$(BIN)/pytest -n auto --dist loadfile -m "not slow"
 
-# The fast tests, and how much of the code they run: fails below FLOOR percent.
+# `make test`, and how much of the code it runs: fails below FLOOR percent.
 FLOOR := 80
 coverage: $(READY)
 	rm -rf output/coverage && mkdir -p output/coverage
-	$(BIN)/coverage run -m pytest -n auto --dist loadfile -m "not slow"
+	$(MAKE) test PYTEST="$(BIN)/coverage run -m pytest"
 	$(BIN)/coverage combine --quiet output/coverage
 	$(BIN)/coverage report --skip-covered --sort cover --fail-under $(FLOOR)
 
@@ -56,13 +58,13 @@ PYTHONS ?= python3.11 python3.12 python3.13
 pythons:
 	for python in $(PYTHONS); do LOWEST=$(LOWEST) .ci/on_python "$$python" || exit 1; done
 
-# Format, lint, types, all tests; the fast ones are measured, which costs little (docs/testing.md).
+# Format, lint, types, `make test` measured, then attacks, fuzz, Spark, browser, wheel, pages and real data.
 check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(MAKE) coverage
-	$(BIN)/pytest -n auto --dist loadfile -m slow
+	$(BIN)/pytest -n auto --dist loadfile -m "slow and not capability"
 
 format: $(READY)
 	$(BIN)/ruff format .
