@@ -21,8 +21,8 @@ _UNSEEN = 1.0  # words in a context that were never seen there count for so many
 class ContextCounts:
     """Contexts, and the words in them; keys ascend.
 
-    contexts, times, most  (c,), (c, p) words seen in a context, (c, p) the count of the most frequent of them
-    events, seen           (e,) keys of a context with a word, (e, p) how often they were seen
+    contexts, times, highest  (c,), (c, p) words seen in a context, (c, p) the count of the most frequent one
+    events, occurrences       (e,) keys of a context with a word, (e, p) how often they were seen
 
     p is 1 (all training text), or 1 + `PARTS` while learning: all text, and that outside of each part.
     """
@@ -79,13 +79,13 @@ class ContextCounts:
 
     @classmethod
     def load(cls, path: Path) -> "ContextCounts":
-        names = ("contexts", "times", "most", "events", "seen")
+        names = ("contexts", "times", "highest", "events", "occurrences")
         counts = cls(**{name: np.load(path / f"{name}.npy", allow_pickle=False) for name in names})
         typed("contexts", counts.contexts, np.uint64, None)
         typed("events", counts.events, np.uint64, None)
         typed("times", counts.times, np.int32, len(counts.contexts), 1)
-        typed("most", counts.highest, np.int32, len(counts.contexts), 1)
-        typed("seen", counts.occurrences, np.int32, len(counts.events), 1)
+        typed("highest", counts.highest, np.int32, len(counts.contexts), 1)
+        typed("occurrences", counts.occurrences, np.int32, len(counts.events), 1)
         return counts
 
 

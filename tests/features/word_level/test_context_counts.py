@@ -65,6 +65,6 @@ def test_what_is_saved_says_the_same_and_damage_is_seen(tmp_path: Path) -> None:
     counts.save(tmp_path / "counts")
     loaded = ContextCounts.load(tmp_path / "counts")
     np.testing.assert_array_equal(loaded.columns(contexts, words), counts.columns(contexts, words))
-    np.save(tmp_path / "counts" / "seen.npy", np.zeros((1, 1), np.int32))
-    with pytest.raises(Damaged, match="seen"):
+    np.save(tmp_path / "counts" / "occurrences.npy", np.zeros((1, 1), np.int32))
+    with pytest.raises(Damaged, match="occurrences"):
         ContextCounts.load(tmp_path / "counts")
