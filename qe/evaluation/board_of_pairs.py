@@ -180,13 +180,15 @@ def exchanged_p(pairs: Sequence[tuple[Outputs, Outputs]], metric: str, samples: 
     """
     generator, kind = np.random.default_rng(seed), METRICS.get(metric)()
     scale = kind.on_common_scale if isinstance(kind, ExchangedMetric) else np.asarray
-    sides = [(one.sign * one.gold, *(scale(o.sign * o.chosen) for o in (one, other))) for one, other in pairs]
+    sides = [
+        (item.sign * item.gold, *(scale(o.sign * o.chosen) for o in (item, other))) for item, other in pairs
+    ]
 
     def difference(swaps: Callable[[int], Any]) -> float:
         parts = []
-        for gold, one, other in sides:
+        for gold, item, other in sides:
             swap = swaps(len(gold))
-            left, right = np.where(swap, other, one), np.where(swap, one, other)
+            left, right = np.where(swap, other, item), np.where(swap, item, other)
             parts.append(kind.score(gold, left) - kind.score(gold, right))
         return float(np.mean(parts))
 
@@ -211,7 +213,7 @@ def _data_names(reports: Mapping[Path, Mapping[str, Any]]) -> dict[Path, str]:
 
 
 def _systems(reports: Mapping[Path, Mapping[str, Any]], data: Mapping[Path, str]) -> dict[Path, str]:
-    keys = {folder: _made_by(report["experiment"]) for folder, report in reports.items()}
+    keys = {folder: _settings_key(report["experiment"]) for folder, report in reports.items()}
     groups: dict[str, list[Path]] = {}
     for folder, key in keys.items():
         groups.setdefault(key, []).append(folder)
@@ -223,7 +225,7 @@ def _systems(reports: Mapping[Path, Mapping[str, Any]], data: Mapping[Path, str]
     return {folder: names[key] for folder, key in keys.items()}
 
 
-def _made_by(settings: Mapping[str, Any]) -> str:
+def _settings_key(settings: Mapping[str, Any]) -> str:
     own = {key: value for key, value in settings.items() if key not in (*_OF_DATA, *_FOR_PEOPLE)}
     return json.dumps(own, sort_keys=True)
 

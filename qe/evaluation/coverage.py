@@ -68,7 +68,7 @@ class Coverage:
             ]
             for name in ("by_label", "by_prediction")
         }
-        for band in (one for some in bands.values() for one in some):
+        for band in (item for some in bands.values() for item in some):
             band["n"] = int(band["n"] or 0)
         plain = {"level": self.level, "coverage": self.coverage, "ci": list(self.ci)}
         return {**plain, "width": finite_or_none(self.width), "n": self.n, **bands}

@@ -87,9 +87,9 @@ def residuals(gold: ArrayLike, predicted: ArrayLike, scale: LabelScale) -> Figur
     margin.set_xlabel("segments")
     margin.tick_params(labelleft=False)
     bias = float(residual.mean())
-    for one in (axes, margin):
-        one.axhline(0, color=INK, linewidth=1, zorder=3)
-        one.axhline(bias, color=VERMILLION, linewidth=1.4, linestyle="--", zorder=3, label="mean residual")
+    for item in (axes, margin):
+        item.axhline(0, color=INK, linewidth=1, zorder=3)
+        item.axhline(bias, color=VERMILLION, linewidth=1.4, linestyle="--", zorder=3, label="mean residual")
     legend(axes, "upper right")
     rmse = float(np.sqrt((residual**2).mean()))
     headline(axes, "Residuals", f"{_count(len(x), lost)} · mean {signed(bias)} · RMSE {number(rmse)}")
@@ -198,7 +198,7 @@ def interval_coverage(measured: Sequence[Coverage], scale: LabelScale, location:
     for axes in panels:
         plain_axes(axes)
         axes.set_ylim(0, 1.02)
-    _asked_and_held(panels[0], measured)
+    _coverage_by_level(panels[0], measured)
     chosen = [entry for entry in measured if entry.level in _SHOWN] or list(measured)
     _held_by_band(panels[1], {entry.level: entry.by_label for entry in chosen}, f"gold {scale_label(scale)}")
     by_prediction = {entry.level: entry.by_prediction for entry in chosen}
@@ -217,7 +217,7 @@ def _held_by_band(axes: Axes, by_level: Mapping[float, Sequence[BandCoverage]], 
     axes.set_xlabel(what)
 
 
-def _asked_and_held(axes: Axes, measured: Sequence[Coverage]) -> None:
+def _coverage_by_level(axes: Axes, measured: Sequence[Coverage]) -> None:
     asked = [entry.level for entry in measured]
     held = np.array([entry.coverage for entry in measured])
     ends = np.array([entry.ci for entry in measured]).T
@@ -234,8 +234,8 @@ MAX_LINES = 40  # buckets beyond which lines cannot be told apart
 def bucket_forest(report: BucketReport, buckets: Buckets, titles: Titles = title_of) -> Figure | None:
     """Differences with their intervals in every bucket; None where there are too many to draw."""
     shown = report.by_kind(buckets.name)
-    metrics = list(dict.fromkeys(one.metric for one in shown))
-    pairs = list(dict.fromkeys((one.system, one.baseline) for one in shown))
+    metrics = list(dict.fromkeys(item.metric for item in shown))
+    pairs = list(dict.fromkeys((item.system, item.baseline) for item in shown))
     lines = len(buckets.labels) * len(pairs)
     if lines > MAX_LINES:
         return None
@@ -243,7 +243,7 @@ def bucket_forest(report: BucketReport, buckets: Buckets, titles: Titles = title
     panels = figure.subplots(1, len(metrics), sharey=True, squeeze=False)[0]
     for axes, metric in zip(panels, metrics, strict=True):
         _bucket_panel(
-            axes, [one for one in shown if one.metric == metric], buckets.labels, pairs, report.level
+            axes, [item for item in shown if item.metric == metric], buckets.labels, pairs, report.level
         )
         headline(axes, titles(metric), "difference, 95 % interval")
     figure.supxlabel(f"filled: p ≤ {report.level:g}, corrected", fontsize=8)
@@ -263,15 +263,15 @@ def _bucket_panel(
     plain_axes(axes)
     axes.axvline(0, color=INK, linewidth=1)
     for place_of_pair, pair in enumerate(pairs):
-        own = [one for one in shown if (one.system, one.baseline) == pair]
+        own = [item for item in shown if (item.system, item.baseline) == pair]
         colour = PALETTE[place_of_pair % len(PALETTE)]
         shift = (place_of_pair - (len(pairs) - 1) / 2) * 0.7 / len(pairs)
-        for one in own:
-            place = labels.index(one.bucket.label if one.bucket else "") + shift
-            face = colour if one.p_corrected <= level else "white"
-            label = f"{pair[0]} : {pair[1]}" if one is own[0] else None
+        for item in own:
+            place = labels.index(item.bucket.label if item.bucket else "") + shift
+            face = colour if item.p_corrected <= level else "white"
+            label = f"{pair[0]} : {pair[1]}" if item is own[0] else None
             axes.plot(
-                one.result.difference,
+                item.result.difference,
                 place,
                 "o",
                 color=colour,
@@ -280,7 +280,7 @@ def _bucket_panel(
                 label=label,
                 zorder=3,
             )
-            axes.plot(one.ci, (place, place), color=colour, linewidth=1.6)
+            axes.plot(item.ci, (place, place), color=colour, linewidth=1.6)
     axes.set_yticks(np.arange(len(labels)), labels)
     axes.set_ylim(len(labels) - 0.5, -0.5)
     axes.grid(False, axis="y")
@@ -292,21 +292,21 @@ def power_plot(report: PowerReport) -> Figure:
 
     The size is the one in question.
     """
-    asked = any(one.by_size for one in report.metrics)
+    asked = any(item.by_size for item in report.metrics)
     rows, columns = len(report.metrics), 2 if asked else 1
     figure = new_figure(1.2 + 4.6 * columns, 1.0 + 2.9 * rows)
     panels = figure.subplots(rows, columns, squeeze=False)
     unit = report.recipe["unit"]
-    for i, (row, one) in enumerate(zip(panels, report.metrics, strict=True)):
+    for i, (row, item) in enumerate(zip(panels, report.metrics, strict=True)):
         colour = PALETTE[i % len(PALETTE)]
-        _curve(row[0], one.by_gain, "difference", report.recipe["power"], one.detectable, colour)
-        row[0].set(xlabel=f"true gain in {title_of(one.metric)}", ylabel="power")
-        row[0].set_title(f"{title_of(one.metric)}: {one.size:,} {unit}s", loc="left", color=INK)
-        if asked and one.by_size:
-            needed = float("nan") if one.needed is None else float(one.needed)
-            _curve(row[1], one.by_size, "size", report.recipe["power"], needed, colour)
+        _curve(row[0], item.by_gain, "difference", report.recipe["power"], item.detectable, colour)
+        row[0].set(xlabel=f"true gain in {title_of(item.metric)}", ylabel="power")
+        row[0].set_title(f"{title_of(item.metric)}: {item.size:,} {unit}s", loc="left", color=INK)
+        if asked and item.by_size:
+            needed = float("nan") if item.needed is None else float(item.needed)
+            _curve(row[1], item.by_size, "size", report.recipe["power"], needed, colour)
             row[1].set(xlabel=f"{unit}s")
-            row[1].set_title(_needs(one, unit), loc="left", color=INK)
+            row[1].set_title(_needs(item, unit), loc="left", color=INK)
         elif asked:
             row[1].set_axis_off()
     note = f"bars: ± 2 Monte-Carlo standard errors of {report.recipe['simulations']:,} virtual test sets"
@@ -314,8 +314,8 @@ def power_plot(report: PowerReport) -> Figure:
     return figure
 
 
-def _needs(one: MetricPower, unit: str) -> str:
-    return f"a gain of {one.gain:g}" + ("" if one.needed is None else f": {one.needed:,} {unit}s")
+def _needs(item: MetricPower, unit: str) -> str:
+    return f"a gain of {item.gain:g}" + ("" if item.needed is None else f": {item.needed:,} {unit}s")
 
 
 def _curve(axes: Axes, points: Sequence[Point], key: str, power: float, at: float, colour: str) -> None:
@@ -339,7 +339,7 @@ def reliability_plot(parts: Mapping[str, Mapping[str, Sequence[Bin]]]) -> Figure
     panels = figure.subplots(1, len(parts), squeeze=False)[0]
     for axes, (part, systems) in zip(panels, parts.items(), strict=True):
         _reliability_panel(axes, systems)
-        n = sum(one.n for one in next(iter(systems.values())))
+        n = sum(item.n for item in next(iter(systems.values())))
         of = "source words" if part == "source" else part
         headline(axes, f"Reliability of {of}", f"n = {n:,} · bins of equal mass · bars: 95 %")
     return figure
@@ -347,14 +347,14 @@ def reliability_plot(parts: Mapping[str, Mapping[str, Sequence[Bin]]]) -> Figure
 
 def _reliability_panel(axes: Axes, systems: Mapping[str, Sequence[Bin]]) -> None:
     plain_axes(axes)
-    highest = max(max(one.predicted, one.observed) for bins in systems.values() for one in bins)
+    highest = max(max(item.predicted, item.observed) for bins in systems.values() for item in bins)
     limit = min(1.0, 1.08 * highest + 0.01)
     axes.plot([0, limit], [0, limit], color=GREY, linewidth=1, label="share = probability")
     for row, (name, bins) in enumerate(systems.items()):
-        predicted = np.array([one.predicted for one in bins])
-        observed = np.array([one.observed for one in bins])
+        predicted = np.array([item.predicted for item in bins])
+        observed = np.array([item.observed for item in bins])
         axes.errorbar(
-            predicted, observed, _reach(observed, np.array([one.n for one in bins])), fmt="o-",
+            predicted, observed, _reach(observed, np.array([item.n for item in bins])), fmt="o-",
             color=PALETTE[row % len(PALETTE)], markersize=4, linewidth=1.4, label=name,
         )  # fmt: skip
     axes.set(xlim=(0, limit), ylim=(0, limit), xlabel="mean P(BAD) of the bin", ylabel="share of BAD tags")

@@ -213,11 +213,13 @@ def power(
             raise InputError(f"a test set has at least {_FEWEST} segments, but got size {wanted}")
         smallest, curve = _detectable(pilot, wanted, progress)
         there = None if np.isnan(smallest) else pilot.point(wanted, smallest, 1, progress)
-        one = MetricPower(name, pilot.gain(0.0), wanted, smallest, there, curve)
+        item = MetricPower(name, pilot.gain(0.0), wanted, smallest, there, curve)
         if name in gains:
             needed, sizes = _needed(pilot, gains[name], progress)
-            one = MetricPower(name, one.observed, wanted, smallest, there, curve, gains[name], needed, sizes)
-        by_metric.append(one)
+            item = MetricPower(
+                name, item.observed, wanted, smallest, there, curve, gains[name], needed, sizes
+            )
+        by_metric.append(item)
     units = len(gold) if groups is None else group_index(groups, len(gold))[1]
     return PowerReport(
         by_metric, {**asdict(settings), "pilot": units, "unit": _unit(groups)}, _notes(units, by_metric)
@@ -252,17 +254,17 @@ def _notes(units: int, powers: Sequence[MetricPower]) -> list[str]:
     notes = []
     if units < FEW_PILOTS:
         notes.append(f"a pilot of {units}: its variance is a rough guess, and so are these figures")
-    for one in powers:
-        if max([one.size, one.needed or 0]) > _LARGEST:
+    for item in powers:
+        if max([item.size, item.needed or 0]) > _LARGEST:
             notes.append(
-                f"{title_of(one.metric)}: simulated with {_LARGEST:,} units, and carried over by their root"
+                f"{title_of(item.metric)}: simulated with {_LARGEST:,} units, and carried over by their root"
             )
-        if np.isnan(one.detectable):
+        if np.isnan(item.detectable):
             notes.append(
-                f"{title_of(one.metric)}: no possible gain is found with that power in {one.size} units"
+                f"{title_of(item.metric)}: no possible gain is found with that power in {item.size} units"
             )
-        if one.metric in ("large_error", "small_error"):
-            notes.append(f"{title_of(one.metric)}: a share of so many segments moves in steps")
+        if item.metric in ("large_error", "small_error"):
+            notes.append(f"{title_of(item.metric)}: a share of so many segments moves in steps")
     return notes
 
 
@@ -355,12 +357,12 @@ class _Pilot:
         share = self._centred_share(gain * scale, draws)
         if np.isnan(share):
             return Point(size, gain, float("nan"), float("nan"), float("nan"))
-        run = partial(self._found, self.moved(share))
+        run = partial(self._gain_found, self.moved(share))
         count, stage = len(draws), f"{self.name}, {size:,} {_unit(None if self.plain else self.index)}s"
         gains = np.empty(count)
         with ThreadPoolExecutor(cores()) as pool:
-            for done, one in enumerate(pool.map(run, draws)):
-                gains[done] = one
+            for done, item in enumerate(pool.map(run, draws)):
+                gains[done] = item
                 progress(stage, done, count)
         hits = gains > 0
         share_found = float(hits.mean())
@@ -393,7 +395,7 @@ class _Pilot:
                 return float(optimize.brentq(lack, low, high, xtol=_PRECISION))
         return float("nan")
 
-    def _found(self, moved: FloatArray, draw: "_Draw") -> float:
+    def _gain_found(self, moved: FloatArray, draw: "_Draw") -> float:
         rows = draw.rows
         gold, sides = self.gold[rows], {"own": moved[rows], "other": self.other[rows]}
         scored = Predictions(gold, sides, {self.name: self.metric})
@@ -485,25 +487,25 @@ def power_table(report: PowerReport) -> Table:
 
     The units are for the gain asked about.
     """
-    unit, asked = report.recipe["unit"], any(one.by_size for one in report.metrics)
+    unit, asked = report.recipe["unit"], any(item.by_size for item in report.metrics)
     columns = [
         Column("Metric"), Column(f"gain seen in {count(report.metrics[0].size)} {unit}s", "detectable"),
         Column("power there"), Column("overstated", drop=1),
     ]  # fmt: skip
     columns += [Column("gain asked"), Column(f"{unit}s needed", "needed")] if asked else []
-    return Table("", columns, [_power_row(one, asked) for one in report.metrics], _power_notes(report))
+    return Table("", columns, [_power_row(item, asked) for item in report.metrics], _power_notes(report))
 
 
-def _power_row(one: MetricPower, asked: bool) -> list[str]:
-    there = one.there
-    cells = [title_of(one.metric), number(one.detectable, METRICS.get(one.metric).digits + 1)]
+def _power_row(item: MetricPower, asked: bool) -> list[str]:
+    there = item.there
+    cells = [title_of(item.metric), number(item.detectable, METRICS.get(item.metric).digits + 1)]
     if there is None:
         cells += [number(None), number(None)]
     else:
         cells += [_with_error(there.power, 2 * there.error), _times(there.exaggeration)]
     if not asked:
         return cells
-    return [*cells, general(one.gain), count(one.needed)] if one.by_size else [*cells, "", ""]
+    return [*cells, general(item.gain), count(item.needed)] if item.by_size else [*cells, "", ""]
 
 
 def _with_error(value: float, error: float) -> NumberText:

@@ -63,7 +63,7 @@ def metrics_of(report: Report, kind: Kind) -> list[str]:
 
 
 def _compared(report: Report) -> list[tuple[str, str]]:
-    return list(dict.fromkeys((one.system, one.baseline) for one in report.comparisons))
+    return list(dict.fromkeys((item.system, item.baseline) for item in report.comparisons))
 
 
 def _primaries(report: Report) -> list[str]:
@@ -91,7 +91,7 @@ def _scoring(metric: str) -> bool:
 
 def pairs_table(report: Report) -> Table:
     """Differences with intervals and corrected p-values, pair by pair."""
-    shown = [m for m in _primaries(report) if any(one.metric == m for one in report.comparisons)]
+    shown = [m for m in _primaries(report) if any(item.metric == m for item in report.comparisons)]
     columns = [Column("System"), Column("minus")]
     for metric in shown:
         columns += [Column(title_of(metric), metric), Column(INTERVAL, f"{metric} interval")]
@@ -111,13 +111,13 @@ def p_table(report: Report, metrics: Sequence[str]) -> Table:
 
 
 def _tested(report: Report) -> list[str]:
-    tested = {one.metric for one in report.comparisons}
+    tested = {item.metric for item in report.comparisons}
     return [metric for metric in (*metrics_of(report, "classes"), *OF_PAPERS) if metric in tested]
 
 
-def _difference(one: Pair) -> list[NumberText]:
-    digits = METRICS.get(one.metric).digits
-    return [number(one.result.difference, digits), interval(one.ci, digits), p_cell(one)]
+def _difference(item: Pair) -> list[NumberText]:
+    digits = METRICS.get(item.metric).digits
+    return [number(item.result.difference, digits), interval(item.ci, digits), p_cell(item)]
 
 
 def _intervals(report: Report) -> bool:
@@ -263,12 +263,12 @@ def bucket_tables(report: BucketReport, digits: int | None = None, titles: Title
     return (
         []
         if _too_many_pairs(report)
-        else [bucket_table(report, one, digits, titles=titles) for one in report.buckets]
+        else [bucket_table(report, item, digits, titles=titles) for item in report.buckets]
     )
 
 
 def _too_many_pairs(report: BucketReport) -> bool:
-    return len({(one.system, one.baseline) for one in report.differences}) > PAIRS_LIMIT
+    return len({(item.system, item.baseline) for item in report.differences}) > PAIRS_LIMIT
 
 
 def bucket_table(
@@ -282,25 +282,25 @@ def bucket_table(
     shown = report.by_kind(buckets.name, metric)
     rows: list[Sequence[str]] = []
     before: tuple[str, ...] = ()
-    for one in shown:
-        names = (titles(one.metric), one.system, one.baseline)
+    for item in shown:
+        names = (titles(item.metric), item.system, item.baseline)
         rows += [()] if before and names != before else []
-        shown_digits = METRICS.get(one.metric).digits if digits is None else digits
-        rows.append((*names, *_bucket_cells(one, shown_digits, report.level)))
+        shown_digits = METRICS.get(item.metric).digits if digits is None else digits
+        rows.append((*names, *_bucket_cells(item, shown_digits, report.level)))
         before = names
     return Table(f"By {buckets.name}: {buckets.about}", _BUCKET_COLUMNS, rows)
 
 
-def _bucket_cells(one: Pair, digits: int, level: float) -> list[str]:
-    scores = [number(score, digits) for score in one.scores]
-    told = number(one.result.difference, digits), interval(one.ci, digits)
-    bucket = one.bucket or Bucket("", "", 0)
-    return [bucket.label, count(bucket.segments), *scores, *told, p_of(one, level)]
+def _bucket_cells(item: Pair, digits: int, level: float) -> list[str]:
+    scores = [number(score, digits) for score in item.scores]
+    told = number(item.result.difference, digits), interval(item.ci, digits)
+    bucket = item.bucket or Bucket("", "", 0)
+    return [bucket.label, count(bucket.segments), *scores, *told, p_of(item, level)]
 
 
-def p_of(one: Pair, level: float) -> NumberText:
+def p_of(item: Pair, level: float) -> NumberText:
     """The corrected p-value, marked where it is significant."""
-    return p_value(one.p_corrected, level, one.result.undecided)
+    return p_value(item.p_corrected, level, item.result.undecided)
 
 
 def bucket_notes(report: BucketReport, titles: Titles = title_of) -> list[str]:
@@ -316,24 +316,24 @@ def bucket_notes(report: BucketReport, titles: Titles = title_of) -> list[str]:
             f"buckets: more than {PAIRS_LIMIT} pairs of systems are too many for tables: --json has them",
             *(f"note: {note}" for note in report.notes),
         ]
-    for by in dict.fromkeys(one.by for one in report.dependences):
-        own = [one for one in report.dependences if one.by == by]
-        for pair in dict.fromkeys((one.system, one.baseline) for one in own):
+    for by in dict.fromkeys(item.by for item in report.dependences):
+        own = [item for item in report.dependences if item.by == by]
+        for pair in dict.fromkeys((item.system, item.baseline) for item in own):
             told = [
-                f"{titles(one.metric)} {verdict(one, report.level)}"
-                for one in own
-                if (one.system, one.baseline) == pair
+                f"{titles(item.metric)} {verdict(item, report.level)}"
+                for item in own
+                if (item.system, item.baseline) == pair
             ]
             lines.append(f"does {' : '.join(pair)} depend on {by}? {'; '.join(told)}")
     return [*lines, *(f"note: {note}" for note in report.notes)]
 
 
-def verdict(one: Dependence, level: float) -> str:
+def verdict(item: Dependence, level: float) -> str:
     """Yes, or not shown, with the p-value."""
-    if math.isnan(one.p_corrected):
+    if math.isnan(item.p_corrected):
         return "cannot be decided"
-    shown = "yes" if one.p_corrected <= level else "not shown"
-    return f"{shown} (p {p_value(one.p, None)}, corrected {p_value(one.p_corrected, None)})"
+    shown = "yes" if item.p_corrected <= level else "not shown"
+    return f"{shown} (p {p_value(item.p, None)}, corrected {p_value(item.p_corrected, None)})"
 
 
 def word_tables(reports: Mapping[str, WordReport]) -> list[Table]:
@@ -394,7 +394,7 @@ def word_notes(reports: dict[str, WordReport]) -> list[str]:
         )
     if any(report.comparisons for report in reports.values()):
         sizes = ", ".join(f"{name}: {size}" for name, size in recipe["family"]["comparisons"].items())
-        test = next(one.result.test for report in reports.values() for one in report.comparisons)
+        test = next(item.result.test for report in reports.values() for item in report.comparisons)
         lines.append(
             f"p: {test}; corrected ({recipe['correction']}) within families of comparisons ({sizes}), words"
             " and gaps apart"
@@ -411,11 +411,11 @@ def _word_differences(part: str, report: WordReport) -> Table:
     columns = [Column("System"), Column("minus"), Column("MCC"), Column(INTERVAL, "interval"), Column("p")]
     rows = [
         (
-            one.system, one.baseline, number(one.result.difference), interval(one.ci),
-            p_value(one.p_corrected, LEVEL, one.result.undecided),
+            item.system, item.baseline, number(item.result.difference), interval(item.ci),
+            p_value(item.p_corrected, LEVEL, item.result.undecided),
         )
-        for one in report.comparisons
-        if one.metric == "mcc"
+        for item in report.comparisons
+        if item.metric == "mcc"
     ]  # fmt: skip
     return Table(f"{part}: differences", columns, rows)
 

@@ -67,7 +67,7 @@ class Comparisons:
             tested = pool.map(lambda pair: self.test(*pair), pairs)
             for done, (pair, by_metric) in enumerate(zip(pairs, tested, strict=True)):
                 self.progress("testing", done, len(pairs))
-                results |= {(*pair, metric): one for metric, one in by_metric.items()}
+                results |= {(*pair, metric): item for metric, item in by_metric.items()}
         self.progress("testing", len(pairs), len(pairs))
         return results
 
@@ -79,7 +79,7 @@ class Comparisons:
             results = {m: self._bootstrapped(system, baseline, m) for m in self.scored.metrics}
         else:
             results = self._exchanged(system, baseline, exchanges or self.settings.exchanges)
-        return {metric: self._defined((system, baseline, metric), one) for metric, one in results.items()}
+        return {metric: self._defined((system, baseline, metric), item) for metric, item in results.items()}
 
     def _defined(self, key: Key, result: TestResult) -> TestResult:
         if np.isnan(self.difference(*key)):
@@ -91,8 +91,8 @@ class Comparisons:
         for exchange in exchanges:
             for level, groups in [("run", None)] if exchange == "run" else self.levels.each():
                 results = self.scored.exchanged(system, baseline, self.settings, groups, exchange)
-                by_unit.append({metric: with_units(one, level) for metric, one in results.items()})
-        return {metric: largest_p([one[metric] for one in by_unit]) for metric in self.scored.metrics}
+                by_unit.append({metric: with_units(item, level) for metric, item in results.items()})
+        return {metric: largest_p([item[metric] for item in by_unit]) for metric in self.scored.metrics}
 
     def _bootstrapped(self, system: str, baseline: str, metric: str) -> TestResult:
         undefined = np.full(self.samples, np.nan)
@@ -185,9 +185,9 @@ class Comparisons:
         for metric, higher in better.items():
             sign = 1.0 if higher else -1.0
             gains = {
-                one.names: (sign * one.result.difference, one.p_corrected)
-                for one in pairs.values()
-                if one.metric == metric
+                item.names: (sign * item.result.difference, item.p_corrected)
+                for item in pairs.values()
+                if item.metric == metric
             }
             complete = all((name, metric) in drawn for name in names)
             scores = {name: sign * drawn[name, metric] for name in names} if complete else {}

@@ -43,21 +43,21 @@ def equivalences(
             worse = float("nan") if higher is None else above if higher else below
             tested[key] = Equivalence(*key, difference, margin, float(np.maximum(above, below)), worse)
     results = {
-        key: TestResult(one.difference, one.p, TOST, reach.unit, 0, "two-sided", False, reach)
-        for key, one in tested.items()
+        key: TestResult(item.difference, item.p, TOST, reach.unit, 0, "two-sided", False, reach)
+        for key, item in tested.items()
     }
     decidable, answers = not reach.shortfall(rule.level), []
-    for key, one in Table.of(list(tested), rule, alike=alike).corrected(results).items():
+    for key, item in Table.of(list(tested), rule, alike=alike).corrected(results).items():
         different = pairs[key].p_corrected <= rule.level
-        verdict = _verdict(different, one.p_corrected <= rule.level, bool(one.result.undecided))
+        verdict = _verdict(different, item.p_corrected <= rule.level, bool(item.result.undecided))
         answers.append(
             replace(
                 tested[key],
-                p=one.result.p,
-                p_corrected=one.p_corrected,
+                p=item.result.p,
+                p_corrected=item.p_corrected,
                 p_noninferior=tested[key].p_noninferior if decidable else float("nan"),
                 verdict=verdict,
-                undecided=one.result.undecided,
+                undecided=item.result.undecided,
             )
         )
     return answers

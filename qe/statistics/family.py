@@ -309,8 +309,8 @@ class Table:
         p_values = [1.0 if answered[key].undecided else result.p for key, result in results.items()]
         corrected = correct(p_values, "none" if self.rule.method == IN_TEST else self.rule.method)
         return {
-            key: Pair(*key, one, math.nan if one.undecided else float(p), family)
-            for (key, one), p in zip(answered.items(), corrected, strict=True)
+            key: Pair(*key, item, math.nan if item.undecided else float(p), family)
+            for (key, item), p in zip(answered.items(), corrected, strict=True)
         }
 
     def factor(self, comparisons: int) -> int:
@@ -333,9 +333,9 @@ class Table:
         could not have reached the level with so few resamples.
         """
         short = {}
-        for key, one in pairs.items():
-            result, factor = one.result, self.factor(len(self.members.get(one.family, ())))
-            if result.exact or not result.samples or np.isnan(result.p) or one.family == "":
+        for key, item in pairs.items():
+            result, factor = item.result, self.factor(len(self.members.get(item.family, ())))
+            if result.exact or not result.samples or np.isnan(result.p) or item.family == "":
                 continue
             bound = self.rule.level / factor
             reachable = 1 / (result.samples + 1) <= bound
@@ -346,9 +346,9 @@ class Table:
     def borderline(self, pairs: Mapping[Key, Pair]) -> list[Key]:
         """Comparisons whose corrected p-value is within two Monte-Carlo standard errors of the level."""
         near = []
-        for key, one in pairs.items():
-            scale = one.p_corrected / one.result.p if one.result.p > 0 else 1.0
-            if abs(one.p_corrected - self.rule.level) < 2 * one.result.error * scale:
+        for key, item in pairs.items():
+            scale = item.p_corrected / item.result.p if item.result.p > 0 else 1.0
+            if abs(item.p_corrected - self.rule.level) < 2 * item.result.error * scale:
                 near.append(key)
         return near
 
@@ -417,9 +417,9 @@ def few_units(levels: Levels, interval: str = "jackknife") -> list[str]:
 def undecided(table: Table, pairs: Mapping[Key, Pair], titles: Titles = title_of) -> list[str]:
     """Comparisons without an answer, by reason: too few units, or too few resamples."""
     reasons: dict[str, list[Key]] = {}
-    for key, one in pairs.items():
-        if one.result.undecided:
-            reasons.setdefault(one.result.undecided, []).append(key)
+    for key, item in pairs.items():
+        if item.result.undecided:
+            reasons.setdefault(item.result.undecided, []).append(key)
     notes = [f"cannot be decided for {_listed(keys, titles)}: {reason}" for reason, keys in reasons.items()]
     short = table.short_of_samples(pairs)
     if short:

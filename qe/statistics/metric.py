@@ -77,7 +77,9 @@ class ExchangedMetric(Metric):
         """
 
     @abstractmethod
-    def exchanged(self, gold: FloatArray, own: FloatArray, other: FloatArray, heads: BoolArray) -> FloatArray:
+    def exchanged(
+        self, gold: FloatArray, own: FloatArray, other: FloatArray, swapped: BoolArray
+    ) -> FloatArray:
         """(B,) difference of the scores of `own` and `other` after exchanges, exactly rescored.
 
         own, other  (n,) predictions of two systems on the common scale
@@ -111,10 +113,12 @@ class RankedMetric(ExchangedMetric):
         ranks = np.cumsum(counts) - (counts - 1) / 2.0
         return np.asarray(ranks[inverse], np.float64)
 
-    def exchanged(self, gold: FloatArray, own: FloatArray, other: FloatArray, heads: BoolArray) -> FloatArray:
+    def exchanged(
+        self, gold: FloatArray, own: FloatArray, other: FloatArray, swapped: BoolArray
+    ) -> FloatArray:
         """By `resample` of both systems' rows; a metric may override this with something faster."""
         twice, both = np.concatenate([gold, gold]), np.concatenate([own, other])
-        moved = np.ascontiguousarray(heads.T).astype(np.int32)
+        moved = np.ascontiguousarray(swapped.T).astype(np.int32)
         kept = self.resample(twice, both, np.concatenate([1 - moved, moved], axis=1))
         return kept - self.resample(twice, both, np.concatenate([moved, 1 - moved], axis=1))
 

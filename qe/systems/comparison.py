@@ -96,7 +96,7 @@ def compare(
         for system in systems
     }  # fmt: skip
     claims = {pair: _other_claims(result.engine, scored, *pair) for pair in pairs}
-    same = {one.key: one for one in result.equivalences(margins or {})}
+    same = {item.key: item for item in result.equivalences(margins or {})}
     comparisons = tuple(
         replace(
             pair,

@@ -52,13 +52,13 @@ def _write_buckets(comparison: SystemsComparison, folder: Path) -> Mapping[str, 
     parted, plots = comparison.buckets, {}
     if parted is None:
         return {}
-    rows = [{**bucket_row(one), "ci_low": one.ci[0], "ci_high": one.ci[1]} for one in parted.differences]
+    rows = [{**bucket_row(item), "ci_low": item.ci[0], "ci_high": item.ci[1]} for item in parted.differences]
     files.write(folder / "buckets.csv", csv_of([{k: v for k, v in row.items() if k != "ci"} for row in rows]))
-    for place, one in enumerate(parted.buckets, start=1):
-        if (figure := bucket_forest(parted, one, title_of)) is not None:
-            path = folder / f"by-{place}-{files.folder_name(one.name)}.png"
+    for place, item in enumerate(parted.buckets, start=1):
+        if (figure := bucket_forest(parted, item, title_of)) is not None:
+            path = folder / f"by-{place}-{files.folder_name(item.name)}.png"
             save(figure, path, dpi=100)
-            plots[one.name] = path.read_bytes()
+            plots[item.name] = path.read_bytes()
     return plots
 
 

@@ -45,13 +45,13 @@ class SingleRuns:
         cases = {
             name: {
                 "runs": list(runs),
-                "difference": finite_or_none(one.difference),
-                "p": finite_or_none(one.p),
+                "difference": finite_or_none(item.difference),
+                "p": finite_or_none(item.p),
             }
-            for name, (runs, one) in self.cases.items()
+            for name, (runs, item) in self.cases.items()
         }
         named = {"system": self.system, "baseline": self.baseline, "metric": self.metric, "cases": cases}
-        return {**named, "by_number_of_runs": [vars(one) for one in self.by_number]}
+        return {**named, "by_number_of_runs": [vars(item) for item in self.by_number]}
 
 
 _PAIR = (Column("metric", once=True), Column("system", once=True), Column("minus", once=True))
@@ -66,12 +66,12 @@ def single_runs_tables(found: Sequence[SingleRuns], level: float) -> list[Table]
     if not found:
         return []
     cases, numbers = [], []
-    for one in found:
-        pair = (title_of(one.metric), one.system, one.baseline)
-        for name, ((own, other), result) in one.cases.items():
+    for item in found:
+        pair = (title_of(item.metric), item.system, item.baseline)
+        for name, ((own, other), result) in item.cases.items():
             told = number(result.difference, 2), p_value(result.p, level, result.undecided)
             cases.append([*pair, name, f"{own + 1} : {other + 1}", *told])
-        for each in one.by_number:
+        for each in item.by_number:
             told = number(each.median, 2), interval(each.bounds, 2)
             numbers.append([*pair, count(each.runs), *told, percent(each.opposite)])
     case, runs, difference = Column("case"), Column("runs"), Column("difference")

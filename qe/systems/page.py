@@ -61,9 +61,9 @@ def page(
     """
     others = [name for name in comparison.scores if name != comparison.recipe["baseline"]]
     pictures = {
-        one.name: figures({f"Differences by {one.name} with intervals": (plots or {})[one.name]})[0]
-        for one in (comparison.buckets.buckets if comparison.buckets else ())
-        if one.name in (plots or {})
+        item.name: figures({f"Differences by {item.name} with intervals": (plots or {})[item.name]})[0]
+        for item in (comparison.buckets.buckets if comparison.buckets else ())
+        if item.name in (plots or {})
     }
     directions = {name: DIRECTIONS[metric.higher_is_better] for name, metric in comparison.metrics.items()}
     return render(
@@ -95,13 +95,13 @@ def _bucket_tables(
     if parted is None:
         return {}
     return {
-        (one.name, metric): replace(
-            bucket_table(parted, one, _DIGITS, metric, title_of),
-            title=f"{title_of(metric)} by {one.name} ({directions[metric]})",
+        (item.name, metric): replace(
+            bucket_table(parted, item, _DIGITS, metric, title_of),
+            title=f"{title_of(metric)} by {item.name} ({directions[metric]})",
         ).html()
-        for one in parted.buckets
+        for item in parted.buckets
         for metric in comparison.metrics
-        if parted.by_kind(one.name, metric)
+        if parted.by_kind(item.name, metric)
     }
 
 
@@ -111,16 +111,16 @@ def _segments(
     every = changes(comparison, SHOWN)
     for (system, metric), of_metric in groupby(every, lambda change: (change.system, change.metric)):
         by_change = [
-            (name, [_shown(comparison, change, source) for change in changes])
+            (name, [_shown_segment(comparison, change, source) for change in changes])
             for name, changes in groupby(of_metric, lambda change: change.change)
         ]
         yield system, metric, by_change
 
 
-def _shown(comparison: SystemsComparison, change: Change, source: Texts | None) -> ShownSegment:
+def _shown_segment(comparison: SystemsComparison, change: Change, source: Texts | None) -> ShownSegment:
     row = change.segment - 1
     own, other = change.system_text.split(), change.baseline_text.split()
-    bands = {one.name: one.label(row) for one in comparison.buckets.buckets} if comparison.buckets else {}
+    bands = {item.name: item.label(row) for item in comparison.buckets.buckets} if comparison.buckets else {}
     text = None if source is None else source.lines[row]
     return ShownSegment(change, text, marked(other, own), marked(own, other), bands)
 

@@ -155,10 +155,10 @@ class SystemsComparison:
             for quantity, value in score.to_json().items()
             if isinstance(value, float)
         }
-        for one in self.comparisons:
-            name = f"{one.system}.{one.metric}"
-            values |= {f"{name}.difference": one.result.difference, f"{name}.p": one.result.p}
-            values[f"{name}.p_corrected"] = one.p_corrected
+        for item in self.comparisons:
+            name = f"{item.system}.{item.metric}"
+            values |= {f"{name}.difference": item.result.difference, f"{name}.p": item.result.p}
+            values[f"{name}.p_corrected"] = item.p_corrected
         return values
 
     def signature(self, metric: str) -> str:

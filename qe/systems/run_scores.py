@@ -56,7 +56,7 @@ def draw(scored: Additive, levels: Levels, samples: int, seed: int, progress: Pr
 
 def pooled(drawn: AllDrawn) -> VirtualScores:
     """(samples,) scores of all runs together."""
-    return {key: one.pooled for key, one in drawn.items()}
+    return {key: item.pooled for key, item in drawn.items()}
 
 
 def system_score(

@@ -48,14 +48,14 @@ def by_runs_plot(found: Sequence[SingleRuns]) -> Figure:
 
     The plot follows Clark et al. 2011, Figure 2.
     """
-    metrics = list(dict.fromkeys(one.metric for one in found))
+    metrics = list(dict.fromkeys(item.metric for item in found))
     figure = new_figure(1.2 + 2.6 * len(metrics), 3.2)
     panels = figure.subplots(1, len(metrics), squeeze=False)[0]
     for axes, metric in zip(panels, metrics, strict=True):
-        own = [one for one in found if one.metric == metric]
-        for number, one in enumerate(own):
+        own = [item for item in found if item.metric == metric]
+        for number, item in enumerate(own):
             shift = (number - (len(own) - 1) / 2) * 0.5 / len(own)
-            _draw_by_runs(axes, one, shift, PALETTE[number % len(PALETTE)])
+            _draw_by_runs(axes, item, shift, PALETTE[number % len(PALETTE)])
         axes.axhline(0, color=INK, linewidth=1)
         axes.set_title(title_of(metric), fontsize=9)
         axes.set_xticks([each.runs for each in own[0].by_number])
@@ -64,8 +64,8 @@ def by_runs_plot(found: Sequence[SingleRuns]) -> Figure:
     return figure
 
 
-def _draw_by_runs(axes: Axes, one: SingleRuns, shift: float, colour: str) -> None:
-    places = [each.runs + shift for each in one.by_number]
-    axes.plot(places, [each.median for each in one.by_number], "o", color=colour, label=one.system)
-    for place, each in zip(places, one.by_number, strict=True):
+def _draw_by_runs(axes: Axes, item: SingleRuns, shift: float, colour: str) -> None:
+    places = [each.runs + shift for each in item.by_number]
+    axes.plot(places, [each.median for each in item.by_number], "o", color=colour, label=item.system)
+    for place, each in zip(places, item.by_number, strict=True):
         axes.plot((place, place), each.bounds, color=colour, linewidth=1.6)

@@ -25,40 +25,40 @@ def single_runs(comparison: SystemsComparison) -> Iterator[SingleRuns]:
 
     Sources: Clark et al. 2011, Table 2 (its first three rows) and Figure 2.
     """
-    for one in comparison.comparisons:
-        directed = comparison.metrics[one.metric].higher_is_better is not None
-        if directed and min(len(comparison.statistics[name]) for name in (one.system, one.baseline)) > 1:
-            chosen = _chosen(comparison, one)
-            cases = {name: (runs, _tested(comparison, one, runs)) for name, runs in chosen.items()}
-            numbers = tuple(_by_number(comparison, one))
-            yield SingleRuns(one.system, one.baseline, one.metric, cases, numbers)
+    for item in comparison.comparisons:
+        directed = comparison.metrics[item.metric].higher_is_better is not None
+        if directed and min(len(comparison.statistics[name]) for name in (item.system, item.baseline)) > 1:
+            chosen = _case_runs(comparison, item)
+            cases = {name: (runs, _tested(comparison, item, runs)) for name, runs in chosen.items()}
+            numbers = tuple(_by_number(comparison, item))
+            yield SingleRuns(item.system, item.baseline, item.metric, cases, numbers)
 
 
 def _scores(comparison: SystemsComparison, system: str, metric: str) -> FloatArray:
     return np.asarray(comparison.scores[system][metric].instability.runs)
 
 
-def _chosen(comparison: SystemsComparison, one: Pair) -> dict[str, tuple[int, int]]:
-    sign = 1 if comparison.metrics[one.metric].higher_is_better else -1
-    own, other = (sign * _scores(comparison, name, one.metric) for name in (one.system, one.baseline))
+def _case_runs(comparison: SystemsComparison, item: Pair) -> dict[str, tuple[int, int]]:
+    sign = 1 if comparison.metrics[item.metric].higher_is_better else -1
+    own, other = (sign * _scores(comparison, name, item.metric) for name in (item.system, item.baseline))
     first, second = (
-        comparison.scores[name][one.metric].instability.median_run for name in (one.system, one.baseline)
+        comparison.scores[name][item.metric].instability.median_run for name in (item.system, item.baseline)
     )
     return dict(zip(CASES, (
         (int(own.argmin()), int(other.argmax())), (first, second), (int(own.argmax()), int(other.argmin())),
     ), strict=True))  # fmt: skip
 
 
-def _tested(comparison: SystemsComparison, one: Pair, runs: tuple[int, int]) -> TestResult:
-    pair = one.system, one.baseline
+def _tested(comparison: SystemsComparison, item: Pair, runs: tuple[int, int]) -> TestResult:
+    pair = item.system, item.baseline
     statistics = {name: comparison.statistics[name][run, None] for name, run in zip(pair, runs, strict=True)}
-    scored = Additive(statistics, {one.metric: comparison.measures[one.metric]})
+    scored = Additive(statistics, {item.metric: comparison.measures[item.metric]})
     engine = Comparisons(scored, comparison.levels, comparison.settings)
-    return engine.tests([pair])[*pair, one.metric]
+    return engine.tests([pair])[*pair, item.metric]
 
 
-def _by_number(comparison: SystemsComparison, one: Pair) -> Iterator[ByNumber]:
-    own, other = (_scores(comparison, name, one.metric) for name in (one.system, one.baseline))
+def _by_number(comparison: SystemsComparison, item: Pair) -> Iterator[ByNumber]:
+    own, other = (_scores(comparison, name, item.metric) for name in (item.system, item.baseline))
     whole = own.mean() - other.mean()
     for runs in range(1, min(len(own), len(other)) + 1):
         left, right = (_means(scores, runs, comparison.settings.seed) for scores in (own, other))

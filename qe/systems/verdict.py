@@ -23,28 +23,28 @@ def verdict(comparison: SystemsComparison) -> str:
 
 def _of_system(comparison: SystemsComparison, system: str) -> str:
     found = (comparison.against_baseline(system, metric) for metric in comparison.metrics)
-    return "; ".join(_words(comparison, one) for one in found if one is not None)
+    return "; ".join(_words(comparison, item) for item in found if item is not None)
 
 
-def _words(comparison: SystemsComparison, one: Pair) -> str:
-    own, other = (comparison.scores[s][one.metric].instability.mean for s in (one.system, one.baseline))
-    told = f"{title_of(one.metric)} {number(own, 2)} against {number(other, 2)}"
-    if one.result.undecided:
+def _words(comparison: SystemsComparison, item: Pair) -> str:
+    own, other = (comparison.scores[s][item.metric].instability.mean for s in (item.system, item.baseline))
+    told = f"{title_of(item.metric)} {number(own, 2)} against {number(other, 2)}"
+    if item.result.undecided:
         return f"{told}, the segments are too few to tell them apart"
-    return f"{told}, {_found(comparison, one)} (p {p_value(one.p_corrected, None)})"
+    return f"{told}, {_found(comparison, item)} (p {p_value(item.p_corrected, None)})"
 
 
-def _found(comparison: SystemsComparison, one: Pair) -> str:
-    better = comparison.metrics[one.metric].higher_is_better
-    if one.p_corrected > comparison.settings.level:
+def _found(comparison: SystemsComparison, item: Pair) -> str:
+    better = comparison.metrics[item.metric].higher_is_better
+    if item.p_corrected > comparison.settings.level:
         return "no difference is shown"
     if better is None:
         return "different"
-    return "better" if (one.result.difference > 0) == better else "worse"
+    return "better" if (item.result.difference > 0) == better else "worse"
 
 
 def _count(comparison: SystemsComparison, metric: str) -> str:
-    compared = [one for one in comparison.comparisons if one.metric == metric]
-    found = [_found(comparison, one) for one in compared if not one.result.undecided]
+    compared = [item for item in comparison.comparisons if item.metric == metric]
+    found = [_found(comparison, item) for item in compared if not item.result.undecided]
     kinds = [f"{found.count(kind)} {kind}" for kind in ("better", "worse", "different") if kind in found]
     return ", ".join(kinds) or "no difference is shown"

@@ -256,7 +256,7 @@ class TunedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         self.check_parameters()
         X, y = training_data(self, X, y)
-        seen = self._seen(X)
+        seen = self._search_columns(X)
         combinations = self._combinations()
         members = [make_members([{**self._member, **params}], self.seed)[0] for params in combinations]
         self.scores_ = [self._score(m, seen, y, sample_weight) for m in members] if len(members) > 1 else []
@@ -277,7 +277,7 @@ class TunedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         grid = self.grid or {}
         return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
 
-    def _seen(self, X: FloatArray) -> FloatArray:
+    def _search_columns(self, X: FloatArray) -> FloatArray:
         if self.columns is not None and X.shape[1] < self.columns:
             raise InputError(
                 f"the search needs {self.columns} columns, but there are {X.shape[1]}",

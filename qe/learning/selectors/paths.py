@@ -28,15 +28,15 @@ class _Part:
     beyond: Singles
 
     @classmethod
-    def of(cls, X: FloatArray, y: FloatArray, train: Rows, held: Rows, taken: BoolArray) -> Self:
-        columns = X[train][:, taken], X[held][:, taken]
+    def of(cls, X: FloatArray, y: FloatArray, train: Rows, held: Rows, selected: BoolArray) -> Self:
+        columns = X[train][:, selected], X[held][:, selected]
         return cls(X[train], X[held], y[train], _squared(columns[0], columns[0]), _squared(*columns[::-1]))
 
-    def predictions(self, machine: BaseEstimator, taken: BoolArray, feature: int | None) -> FloatArray:
-        if not taken.any():
+    def predictions(self, machine: BaseEstimator, selected: BoolArray, feature: int | None) -> FloatArray:
+        if not selected.any():
             return np.full(len(self.held), self.labels.mean())
-        gamma = np.float32(_gamma(machine, self.train, taken))
-        sign = np.float32(0 if feature is None else 1 if taken[feature] else -1)
+        gamma = np.float32(_gamma(machine, self.train, selected))
+        sign = np.float32(0 if feature is None else 1 if selected[feature] else -1)
         train, held = (side[:, feature or 0].astype(np.float32) for side in (self.train, self.held))
         fitted: Any = clone(machine).set_params(kernel="precomputed")
         fitted.fit(np.exp(-gamma * (self.among + sign * np.subtract.outer(train, train) ** 2)), self.labels)
@@ -50,13 +50,13 @@ def kernel_predictions(
     y: FloatArray,
     parts: list[tuple[Rows, Rows]],
     machines: list[BaseEstimator],
-    taken: BoolArray,
+    selected: BoolArray,
 ) -> FloatArray:
     """(n, machines) predictions for the held-out rows of all parts by the features taken."""
 
     def of(part: tuple[Rows, Rows]) -> FloatArray:
-        made = _Part.of(X, y, *part, taken)
-        return np.column_stack([made.predictions(machine, taken, None) for machine in machines])
+        made = _Part.of(X, y, *part, selected)
+        return np.column_stack([made.predictions(machine, selected, None) for machine in machines])
 
     return np.concatenate(list(side_by_side(of, parts)))
 
@@ -84,19 +84,19 @@ class KernelRefit:
         return result
 
     def change(self, feature: int) -> None:
-        taken = self.taken.copy()
-        taken[feature] = not taken[feature]
-        self._take(taken)
+        selected = self.selected.copy()
+        selected[feature] = not selected[feature]
+        self._take(selected)
 
-    def _take(self, taken: BoolArray) -> None:
-        self.taken = taken
-        self.parts = [_Part.of(self.X, self.y, train, held, taken) for train, held in self.rows]
-        self.predictions = np.concatenate([p.predictions(self.machine, taken, None) for p in self.parts])
+    def _take(self, selected: BoolArray) -> None:
+        self.selected = selected
+        self.parts = [_Part.of(self.X, self.y, train, held, selected) for train, held in self.rows]
+        self.predictions = np.concatenate([p.predictions(self.machine, selected, None) for p in self.parts])
 
     def _changed(self, feature: int) -> FloatArray:
-        taken = self.taken.copy()
-        taken[feature] = not taken[feature]
-        return np.concatenate([part.predictions(self.machine, taken, feature) for part in self.parts])
+        selected = self.selected.copy()
+        selected[feature] = not selected[feature]
+        return np.concatenate([part.predictions(self.machine, selected, feature) for part in self.parts])
 
 
 def _squared(left: FloatArray, right: FloatArray) -> Singles:
@@ -104,12 +104,12 @@ def _squared(left: FloatArray, right: FloatArray) -> Singles:
     return np.asarray(np.maximum(lengths - 2.0 * (left @ right.T), 0.0), np.float32)
 
 
-def _gamma(machine: Any, train: FloatArray, taken: BoolArray) -> float:
+def _gamma(machine: Any, train: FloatArray, selected: BoolArray) -> float:
     if machine.gamma == "auto":
-        return 1.0 / float(taken.sum())
+        return 1.0 / float(selected.sum())
     if machine.gamma == "scale":
-        variance = float(train[:, taken].var())
-        return 1.0 / (float(taken.sum()) * variance) if variance else 1.0
+        variance = float(train[:, selected].var())
+        return 1.0 / (float(selected.sum()) * variance) if variance else 1.0
     return float(machine.gamma)
 
 
@@ -165,13 +165,13 @@ def _by_kernel(estimator: BaseEstimator, parts: Parts) -> bool:
 
 
 def predictions_of(
-    learners: Sequence[Mapping[str, Any]], X: FloatArray, y: FloatArray, parts: Parts, taken: BoolArray
+    learners: Sequence[Mapping[str, Any]], X: FloatArray, y: FloatArray, parts: Parts, selected: BoolArray
 ) -> FloatArray:
     """(n, learners) held-out predictions of all parts by the one or more features taken."""
     estimators = [estimator_of(learner) for learner in learners]
     if all(_by_kernel(estimator, parts) for estimator in estimators):
-        return kernel_predictions(X, y, parts, estimators, taken)
-    return np.column_stack([held_out_predictions(one, X, y, parts, taken) for one in estimators])
+        return kernel_predictions(X, y, parts, estimators, selected)
+    return np.column_stack([held_out_predictions(item, X, y, parts, selected) for item in estimators])
 
 
 class _LinearForward:
@@ -255,14 +255,14 @@ def estimator_of(learner: Mapping[str, Any]) -> BaseEstimator:
 
 
 def held_out_predictions(
-    estimator: BaseEstimator, X: FloatArray, y: FloatArray, parts: Parts, taken: BoolArray
+    estimator: BaseEstimator, X: FloatArray, y: FloatArray, parts: Parts, selected: BoolArray
 ) -> FloatArray:
     """(n,) held-out predictions of all parts by the features taken; the mean without any."""
     predicted = []
     for train, held in parts:
-        if taken.any():
-            model = clone(estimator).fit(X[train][:, taken], y[train])
-            predicted.append(model.predict(X[held][:, taken]))
+        if selected.any():
+            model = clone(estimator).fit(X[train][:, selected], y[train])
+            predicted.append(model.predict(X[held][:, selected]))
         else:
             predicted.append(np.full(len(held), y[train].mean()))
     return np.concatenate(predicted)
@@ -274,8 +274,8 @@ class _Refit:
     ) -> None:
         self.estimator = estimator
         self.X, self.y, self.parts = X, y, parts
-        self.taken = np.full(X.shape[1], all_features)
-        self.predictions = self._predict(self.taken)
+        self.selected = np.full(X.shape[1], all_features)
+        self.predictions = self._predict(self.selected)
 
     def candidates(self, wanted: BoolArray | None = None) -> FloatArray:
         k = self.X.shape[1]
@@ -287,16 +287,16 @@ class _Refit:
         return result
 
     def change(self, feature: int) -> None:
-        self.taken = self._changed(feature)
-        self.predictions = self._predict(self.taken)
+        self.selected = self._changed(feature)
+        self.predictions = self._predict(self.selected)
 
     def _changed(self, feature: int) -> BoolArray:
-        taken = self.taken.copy()
-        taken[feature] = not taken[feature]
-        return taken
+        selected = self.selected.copy()
+        selected[feature] = not selected[feature]
+        return selected
 
-    def _predict(self, taken: BoolArray) -> FloatArray:
-        return held_out_predictions(self.estimator, self.X, self.y, self.parts, taken)
+    def _predict(self, selected: BoolArray) -> FloatArray:
+        return held_out_predictions(self.estimator, self.X, self.y, self.parts, selected)
 
 
 def _centred(

@@ -38,13 +38,13 @@ class DeltaAvg(RankedMetric):
         return scores
 
     def exchanged(
-        self, gold: FloatArray, own: FloatArray, other: FloatArray, heads: NDArray[np.bool_]
+        self, gold: FloatArray, own: FloatArray, other: FloatArray, swapped: NDArray[np.bool_]
     ) -> FloatArray:
         if len(gold) < 4:
-            return np.full(heads.shape[1], np.nan)
-        entries, scores = Entries.of(own, other), np.zeros(heads.shape[1])
+            return np.full(swapped.shape[1], np.nan)
+        entries, scores = Entries.of(own, other), np.zeros(swapped.shape[1])
         labels, weights = gold[entries.segment], _cumulative_weights(len(gold))
-        _exchanged(labels, entries.segment, entries.side, entries.ends, weights, heads, scores)
+        _exchanged(labels, entries.segment, entries.side, entries.ends, weights, swapped, scores)
         return scores
 
 
@@ -83,11 +83,11 @@ def _by_quantiles(ranked: Any) -> Any:
     while n <= total // 2:
         q = total // n
         last = min(total // q, total // 2)
-        heads = 0.0
+        head_means = 0.0
         for k in range(1, last):
-            heads += sums[k * q] / (k * q)
+            head_means += sums[k * q] / (k * q)
             if k + 1 >= n:
-                result[k - 1] = heads / k - mean
+                result[k - 1] = head_means / k - mean
         n = last + 1
     return result
 
@@ -152,15 +152,15 @@ def _weighted(gold: Any, groups: Any, order: Any, counts: Any, total: int, weigh
 
 @numba.njit(cache=True, nogil=True)
 def _exchanged(
-    labels: Any, segment: Any, side: Any, ends: Any, weights: Any, heads: Any, scores: Any
+    labels: Any, segment: Any, side: Any, ends: Any, weights: Any, swapped: Any, scores: Any
 ) -> None:
-    samples = heads.shape[1]
+    samples = swapped.shape[1]
     position, count = np.zeros(samples, np.int64), np.zeros(samples, np.int64)
     summed, steps = np.zeros(samples), weights[1:] - weights[:-1]
     start = 0
     for end in ends:
         if end - start == 1:
-            label, own, row = labels[start], side[start], heads[segment[start]]
+            label, own, row = labels[start], side[start], swapped[segment[start]]
             for s in range(samples):
                 here = np.int64(row[s] == own)
                 before = position[s]
@@ -172,7 +172,7 @@ def _exchanged(
             summed[:] = 0.0
             whole = 0.0
             for e in range(start, end):
-                label, own, row = labels[e], side[e], heads[segment[e]]
+                label, own, row = labels[e], side[e], swapped[segment[e]]
                 whole += label
                 for s in range(samples):
                     count[s] += np.int64(row[s] == own)

@@ -42,11 +42,11 @@ class Kendall(RankedMetric):
         return scores
 
     def exchanged(
-        self, gold: FloatArray, own: FloatArray, other: FloatArray, heads: NDArray[np.bool_]
+        self, gold: FloatArray, own: FloatArray, other: FloatArray, swapped: NDArray[np.bool_]
     ) -> FloatArray:
         if len(gold) > _LARGEST:
-            return super().exchanged(gold, own, other, heads)
-        entries, samples = Entries.of(own, other), heads.shape[1]
+            return super().exchanged(gold, own, other, swapped)
+        entries, samples = Entries.of(own, other), swapped.shape[1]
         labels, _ = tie_groups(gold)
         labels = labels[entries.segment]
         words = (len(labels) + 63) // 64
@@ -54,9 +54,11 @@ class Kendall(RankedMetric):
         balances = np.zeros(len(labels), np.int64)
         _pairs(labels, entries.ends, above, below, balances)
         sums = np.zeros((2, samples), np.int64)
-        _exchanged(above, below, balances, entries.segment, entries.side, np.ascontiguousarray(heads.T), sums)
+        _exchanged(
+            above, below, balances, entries.segment, entries.side, np.ascontiguousarray(swapped.T), sums
+        )
         ties = np.zeros((2, samples), np.int64)
-        tied_pairs(entries.segment, entries.side, entries.ends, heads, *ties)
+        tied_pairs(entries.segment, entries.side, entries.ends, swapped, *ties)
         pairs = len(gold) * (len(gold) - 1) // 2
         sizes = np.bincount(tie_groups(gold)[0])
         untied_gold = pairs - int((sizes * (sizes - 1) // 2).sum())
@@ -168,14 +170,16 @@ def _balance_with(above: Any, below: Any, chosen: Any, words: int) -> Any:
 
 
 @numba.njit(cache=True, nogil=True)
-def _exchanged(above: Any, below: Any, balances: Any, segment: Any, side: Any, heads: Any, sums: Any) -> None:
+def _exchanged(
+    above: Any, below: Any, balances: Any, segment: Any, side: Any, swapped: Any, sums: Any
+) -> None:
     entries, words = above.shape
-    samples = len(heads)
+    samples = len(swapped)
     chosen = np.zeros((samples, words), np.uint64)
     for e in range(entries):
         word, bit = e >> 6, np.uint64(1) << np.uint64(e & 63)
         for s in range(samples):
-            if heads[s, segment[e]] == side[e]:
+            if swapped[s, segment[e]] == side[e]:
                 sums[0, s] += _balance_with(above[e], below[e], chosen[s], word + 1)
                 chosen[s, word] |= bit
                 sums[1, s] += balances[e]

@@ -52,16 +52,16 @@ class Entries:
 
 
 @numba.njit(cache=True, nogil=True)
-def tied_pairs(segment: Any, side: Any, ends: Any, heads: Any, first: Any, both: Any) -> None:
+def tied_pairs(segment: Any, side: Any, ends: Any, swapped: Any, first: Any, both: Any) -> None:
     """Adds up pairs of equal predictions (B,): of the first pseudo-system, and of both."""
-    samples = heads.shape[1]
+    samples = swapped.shape[1]
     count = np.empty(samples, np.int64)
     start = 0
     for end in ends:
         if end - start > 1:
             count[:] = 0
             for e in range(start, end):
-                row, own = heads[segment[e]], side[e]
+                row, own = swapped[segment[e]], side[e]
                 for s in range(samples):
                     count[s] += np.int64(row[s] == own)
             for s in range(samples):
@@ -90,14 +90,16 @@ class Spearman(RankedMetric):
         _resample(*tie_groups(gold), *tie_groups(predicted), counts, scores)
         return scores
 
-    def exchanged(self, gold: FloatArray, own: FloatArray, other: FloatArray, heads: BoolArray) -> FloatArray:
-        entries, samples = Entries.of(own, other), heads.shape[1]
+    def exchanged(
+        self, gold: FloatArray, own: FloatArray, other: FloatArray, swapped: BoolArray
+    ) -> FloatArray:
+        entries, samples = Entries.of(own, other), swapped.shape[1]
         groups, count = tie_groups(gold)
         ranks = np.empty(count)
         _average_ranks(groups, ranks, np.ones(len(gold), np.int32))
         centred = ranks[groups] - (len(gold) + 1) / 2.0
         sums = np.zeros((4, samples))
-        _exchanged(centred[entries.segment], entries.segment, entries.side, entries.ends, heads, sums)
+        _exchanged(centred[entries.segment], entries.segment, entries.side, entries.ends, swapped, sums)
         xx, cube = float(centred @ centred), float(len(gold)) ** 3 - len(gold)
         with np.errstate(divide="ignore", invalid="ignore"):
             # Ranks are multiples of 1/2: constant sides give exactly 0.
@@ -179,8 +181,8 @@ def _resample(
 
 
 @numba.njit(cache=True, nogil=True)
-def _exchanged(x: Any, segment: Any, side: Any, ends: Any, heads: Any, sums: Any) -> None:
-    samples = heads.shape[1]
+def _exchanged(x: Any, segment: Any, side: Any, ends: Any, swapped: Any, sums: Any) -> None:
+    samples = swapped.shape[1]
     position, count, total = np.zeros(samples), np.zeros(samples), np.zeros(samples)
     start = 0
     for end in ends:
@@ -188,7 +190,7 @@ def _exchanged(x: Any, segment: Any, side: Any, ends: Any, heads: Any, sums: Any
         total[:] = 0.0
         whole = 0.0
         for e in range(start, end):
-            value, own, row = x[e], side[e], heads[segment[e]]
+            value, own, row = x[e], side[e], swapped[segment[e]]
             whole += value
             for s in range(samples):
                 count[s] += 1.0 if row[s] == own else 0.0
