@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from features.basics.errors import unknown_name
-from features.storage.strict_yaml import read_mapping
 
 SCHEMA: Final = 1  # another number where a key goes, or means something else; more keys may come
 _FOLDER: Final = Path(__file__).parent / "schemas"
@@ -49,6 +48,8 @@ def _verbs() -> Mapping[str, Any]:
 
 @cache
 def _read(name: str) -> dict[str, Any]:
+    from features.storage.strict_yaml import read_mapping  # late: a log needs no YAML
+
     return read_mapping(_FOLDER / f"{name}.yaml", "schema")
 
 
