@@ -19,8 +19,8 @@ from features.core.segments import Segments
 from features.word_level.beginnings import standardised
 from features.word_level.knowledge import TokenKnowledge
 from features.word_level.labels import Bad, error_rate
+from features.word_level.network import Matrix
 from features.word_level.pooling import Parameters
-from features.word_level.scaling import Matrix
 from features.word_level.text_model import TextModel
 from features.word_level.two_sides import Side, TwoSides
 

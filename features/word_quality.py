@@ -17,9 +17,8 @@ from features.basics.threads import side_by_side
 from features.core.extractor import Extractor, Feature
 from features.core.out_of_fold import ResourceLookup, in_groups
 from features.core.segments import Segments
-from features.word_level.aggregates import AGGREGATES, aggregate
-from features.word_level.extension import Extension, Extras
-from features.word_level.judged import JudgedWords
+from features.word_level.aggregates import AGGREGATES, JudgedWords, aggregate
+from features.word_level.extension import OPTIONAL, Extension, Extras, load_used, save_used
 from features.word_level.knowledge import Knowing, judgements, stem
 from features.word_level.labels import (
     Bad,
@@ -32,7 +31,6 @@ from features.word_level.labels import (
 )
 from features.word_level.memory import remembered
 from features.word_level.model import Inputs, TokenModel
-from features.word_level.optional import OPTIONAL, load_used, save_used
 from features.word_level.places import Kind, Places, WordLevelExtractor
 from features.word_level.tokens import TokenTable, joined
 

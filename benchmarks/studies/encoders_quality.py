@@ -15,10 +15,9 @@ import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.encoder import _joint, _mean_unit
-from features.encoding.folder import EncoderFolder, EncoderSettings
+from features.encoding.folder import EncoderFolder, EncoderSettings, encoder_path
 from features.encoding.pairs import EncodedPairs, PairMemory
-from features.encoding.places import encoder_path
-from features.encoding.ridge import fit_ridge
+from features.encoding.projections import fit_ridge
 from qe.data.format import make_format
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"

@@ -1,11 +1,14 @@
-"""What an encoder says of one text."""
+"""What an encoder computes for a text, and how texts are normalised for it."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from features.text.tokenizer import composed, normalise
 
 Floats = NDArray[np.float32]
 Spans = NDArray[np.int32]
@@ -44,3 +47,15 @@ def units(vectors: Floats) -> Floats:
 def within_text(spans: Sequence[tuple[int, int]], prompt: str) -> Spans:
     """(k, 2) spans in the text, from spans in prompt and text. Tokens of the prompt end at 0 or before."""
     return np.array(spans, np.int32).reshape(-1, 2) - len(prompt)
+
+
+_APART = re.compile(r" +(?=[.,;:!?](?: |$))")  # blanks before a mark that closes
+
+
+def as_read(text: str) -> str:
+    """Straight quotes, single blanks, none before a mark that closes, letters composed (NFC).
+
+    >>> as_read("“So” ,  he said . ")
+    '"So", he said.'
+    """
+    return _APART.sub("", normalise(composed(text)))

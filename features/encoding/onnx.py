@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from features.basics.errors import InputError
 from features.encoding.encoded import NO_LAYERS, NO_SPANS, EncodedText, Floats, Spans, units, within_text
-from features.encoding.layers import layer_outputs, with_outputs
+from features.encoding.graph import layer_outputs, with_outputs
 from features.encoding.tokenizing import REMEDY, load_tokenizer, package
 from features.storage.damage import Damaged, damage_reported
 

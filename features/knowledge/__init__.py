@@ -1,1 +1,4 @@
 """Inputs of models of words in addition to the text."""
+
+# Modules that hold several kinds: module -> names.
+NAMES: dict[str, tuple[str, ...]] = {"from_resources": ("predictor", "pretrained", "synthetic", "vectors")}

@@ -13,17 +13,15 @@ from numpy.typing import NDArray
 from features.basics.errors import InputError
 from features.basics.hints import Count
 from features.core.segments import Segments
-from features.encoding.encoded import Floats
-from features.encoding.folder import EncoderFolder
-from features.encoding.places import encoder_path
+from features.encoding.encoded import Floats, as_read
+from features.encoding.folder import EncoderFolder, encoder_path
 from features.encoding.projections import Projection, fit_pca
-from features.encoding.reading import as_read
 from features.encoding.words import WordStates, word_states
 from features.resources.aligner import Aligner
 from features.storage.files import digest
 from features.text.tokens import Tokens
 from features.word_level.columns import Columns, shifted, spread
-from features.word_level.knowledge import DescribedSegments, LearnedKnowledge
+from features.word_level.knowledge import DescribedSegments, LearnedKnowledge, knowledge
 from features.word_level.links import aligned_links
 from features.word_level.tokens import TokenTable
 
@@ -36,6 +34,7 @@ _OF_GAPS: Final = ("encoder_best", "encoder_partner")
 _OfWords = Callable[[tuple[str, ...], Tokens], Floats]  # texts and their words -> states of the words
 
 
+@knowledge("encoder")
 @dataclass(frozen=True, eq=False)
 class EncoderKnowledge(LearnedKnowledge):
     """Cosines of a word's state with source words, and principal components of states. Cosines are with the

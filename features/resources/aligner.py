@@ -29,13 +29,7 @@ from features.text.tokens import Tokens
 from features.text.vocabulary import BOS, Vocabulary
 
 Symmetrization = Literal[
-    "grow-diag-final-and",
-    "grow-diag",
-    "intersection",
-    "union",
-    "source-target",
-    "target-source",
-    "posterior",
+    "grow-diag-final-and", "grow-diag", "intersection", "union", "source-target", "target-source", "posterior"
 ]
 SYMMETRIZATIONS: tuple[str, ...] = get_args(Symmetrization)
 

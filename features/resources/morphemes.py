@@ -63,10 +63,7 @@ class Morphemes(Resource):
     (('casa', 's'), ('1990',))
     """
 
-    parts: ClassVar[Parts] = {
-        "source_morphemes": {"side": "source"},
-        "target_morphemes": {"side": "target"},
-    }
+    parts: ClassVar[Parts] = {"source_morphemes": {"side": "source"}, "target_morphemes": {"side": "target"}}
     builder = MorphemesBuilder
 
     morphemes: tuple[str, ...]

@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from features.basics.array_types import FloatArray
 from features.basics.threads import side_by_side
 from features.word_level.columns import Longs, columns_in
+from features.word_level.network import Matrix, moments, standardised_inputs
 from features.word_level.pooling import (
     Learned,
     Parameters,
@@ -20,7 +21,6 @@ from features.word_level.pooling import (
     save_network,
 )
 from features.word_level.pooling_training import fit_network
-from features.word_level.scaling import Matrix, moments, standardised_inputs
 
 _EPOCHS = 6
 

@@ -1,17 +1,34 @@
-"""Extension: token tables beyond `describe`, learned from training segments and texts."""
+"""Extension: token tables beyond `describe`, and the optional columns that models read."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from features.basics.errors import InputError
 from features.core.segments import Segments, check_texts
 from features.resources.aligner import Aligner
+from features.storage.damage import Damaged
 from features.word_level.keys import triple_keys
-from features.word_level.text_predictor import TextPredictor
+from features.word_level.predicted import TextPredictor
 from features.word_level.tokens import TokenTable
 from features.word_level.training_text import TrainingText, with_text
+
+OPTIONAL: Final = ("annotation_source", "annotation_target", "back_translation", "pseudo_reference")
+DECODER: Final = ("subwords", "token_log_probabilities")  # what the system said of its own words
+_FILE: Final = "used.json"
+
+
+def save_used(used: Set[str], path: Path) -> None:
+    (path / _FILE).write_text(json.dumps(sorted(used)), "utf-8")
+
+
+def load_used(path: Path) -> frozenset[str]:
+    used = json.loads((path / _FILE).read_text("utf-8"))
+    if not isinstance(used, list) or any(name not in OPTIONAL for name in used):
+        raise Damaged(f"{_FILE} names columns that are not read; known: {', '.join(OPTIONAL)}")
+    return frozenset(used)
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,10 @@
 """Knowledge: inputs of models of words in addition to the text."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Annotated, Any, Final, Self
+from typing import Annotated, Any, ClassVar, Final, Self
 
 from features.basics.array_types import FloatArray
 from features.basics.catalogue import Catalogue
@@ -13,8 +13,8 @@ from features.core.resource import Resource
 from features.core.segments import Segments
 from features.resources.aligner import Aligner
 from features.storage.files import digest
+from features.word_level.network import Matrix
 from features.word_level.pooling import Parameters
-from features.word_level.scaling import Matrix
 from features.word_level.tokens import COLUMNS_VERSION, TokenResources, TokenTable
 
 
@@ -36,9 +36,7 @@ class Knowledge:
     a Resource class is filled with the part of that name from the bundle.
     """
 
-    @property
-    def kind(self) -> str:
-        return type(self).__module__.rpartition(".")[2]
+    kind: ClassVar[str]  # its name
 
     def requires(self) -> tuple[str, ...]:
         """Optional columns of Segments that it cannot do without."""
@@ -100,6 +98,16 @@ class Judgement(Knowledge, ABC):
 KNOWLEDGE: Final[Catalogue[Knowledge]] = Catalogue("features.knowledge", Knowledge, "knowledge")
 
 
+def knowledge(name: str) -> Callable[[type[Any]], type[Any]]:
+    """Class decorator: registers a kind of knowledge by its name."""
+
+    def decorate(kind: type[Any]) -> type[Any]:
+        kind.kind = name
+        return KNOWLEDGE.register(name)(kind)
+
+    return decorate
+
+
 @dataclass(frozen=True, eq=False)
 class Knowing(TokenResources):
     """Resources for token tables, and kinds of knowledge."""
@@ -109,60 +117,44 @@ class Knowing(TokenResources):
 
     @property
     def knows(self) -> frozenset[str]:
-        return frozenset(kind_of_knowledge.kind for kind_of_knowledge in self.knowledge)
+        return frozenset(item.kind for item in self.knowledge)
 
     def described(self, segments: Segments, use: frozenset[str]) -> TokenTable:
         table = super().described(segments, use)
         described = DescribedSegments(segments, self.aligner)
-        for kind_of_knowledge in sorted(self.knowledge, key=lambda kind_of_knowledge: kind_of_knowledge.kind):
-            if isinstance(kind_of_knowledge, TokenKnowledge) and not isinstance(
-                kind_of_knowledge, LearnedKnowledge
-            ):
-                table = kind_of_knowledge.extended(table, described)
+        for item in sorted(self.knowledge, key=lambda item: item.kind):
+            if isinstance(item, TokenKnowledge) and not isinstance(item, LearnedKnowledge):
+                table = item.extended(table, described)
         return table
 
     @property
     def described_by(self) -> tuple[Hashable, ...]:
-        known = (
-            kind_of_knowledge
-            for kind_of_knowledge in self.knowledge
-            if not isinstance(kind_of_knowledge, LearnedKnowledge)
-        )
-        return (*super().described_by, *sorted(kind_of_knowledge.identity() for kind_of_knowledge in known))
+        known = (item for item in self.knowledge if not isinstance(item, LearnedKnowledge))
+        return (*super().described_by, *sorted(item.identity() for item in known))
 
     def content_fingerprint(self) -> str:
         return digest(
-            "token columns",
-            COLUMNS_VERSION,
-            *(kind_of_knowledge.content_fingerprint() for kind_of_knowledge in self.knowledge),
+            "token columns", COLUMNS_VERSION, *(item.content_fingerprint() for item in self.knowledge)
         )
 
     def _knowledge_of(self, segments: Segments) -> tuple[LearnedKnowledge, ...]:
         return tuple(
-            kind_of_knowledge.fit(segments, self.aligner)
-            for kind_of_knowledge in self.knowledge
-            if isinstance(kind_of_knowledge, LearnedKnowledge)
+            item.fit(segments, self.aligner) for item in self.knowledge if isinstance(item, LearnedKnowledge)
         )
 
     def _with_knowledge(self, table: TokenTable, segments: Segments, *, is_training: bool) -> TokenTable:
-        for kind_of_knowledge in self._learned_knowledge:
-            table = kind_of_knowledge.extended(table, DescribedSegments(segments, self.aligner, is_training))
+        for item in self._learned_knowledge:
+            table = item.extended(table, DescribedSegments(segments, self.aligner, is_training))
         return table
 
     def _save_knowledge(self, path: Path) -> None:
-        for kind_of_knowledge in self._learned_knowledge:
-            (path / kind_of_knowledge.kind).mkdir()
-            kind_of_knowledge.save(path / kind_of_knowledge.kind)
+        for item in self._learned_knowledge:
+            (path / item.kind).mkdir()
+            item.save(path / item.kind)
 
     def _knowledge_in(self, path: Path) -> tuple[LearnedKnowledge, ...]:
-        learned = (
-            kind_of_knowledge
-            for kind_of_knowledge in self.knowledge
-            if isinstance(kind_of_knowledge, LearnedKnowledge)
-        )
-        return tuple(
-            kind_of_knowledge.restore(path / kind_of_knowledge.kind) for kind_of_knowledge in learned
-        )
+        learned = (item for item in self.knowledge if isinstance(item, LearnedKnowledge))
+        return tuple(item.restore(path / item.kind) for item in learned)
 
 
 def stem(name: str, knowledge: Sequence[Knowledge]) -> str:
@@ -171,7 +163,7 @@ def stem(name: str, knowledge: Sequence[Knowledge]) -> str:
     >>> stem("word_quality", [])
     'word_quality'
     """
-    return "_".join([name, *(kind_of_knowledge.kind for kind_of_knowledge in knowledge)])
+    return "_".join([name, *(item.kind for item in knowledge)])
 
 
 def judgements(settings: Mapping[str, Any]) -> Iterator[str]:

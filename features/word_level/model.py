@@ -12,7 +12,6 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features.basics.threads import side_by_side
 from features.storage.boosted_trees import check_trees
-from features.word_level.boosting import fit_trees, load_trees, tree_probability
 from features.word_level.columns import Floats, Longs, same_width
 from features.word_level.encodings import (
     Encoding,
@@ -25,7 +24,7 @@ from features.word_level.encodings import (
 from features.word_level.keys import Keys
 from features.word_level.labels import Bad
 from features.word_level.network import Network
-from features.word_level.tree_walks import TreeWalks
+from features.word_level.trees import TreeWalks, fit_trees, load_trees, tree_probability
 
 
 @dataclass(frozen=True, eq=False)

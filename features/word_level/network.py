@@ -1,11 +1,11 @@
-"""A small neural network for P(BAD): one hidden layer over columns and vectors.
+"""Adam, and a small neural network for P(BAD): one hidden layer over columns, encodings and vectors."""
 
-The columns include target encodings.
-"""
-
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
+import numba
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -14,11 +14,158 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features.basics.rows import row_products
 from features.storage.arrays import typed
-from features.word_level.adam import State, falling_rates, initial_state, step
 from features.word_level.columns import Floats
 from features.word_level.labels import Bad
-from features.word_level.scaling import Matrix, moments, standardised_inputs
-from features.word_level.units import guess_errors, rectify, sum_rows
+
+Array = NDArray[Any]
+
+
+class State(NamedTuple):
+    """All p parameters in a row, their gradients, and their moments: (p,) each. The first `decaying` of them
+    decay.
+    """
+
+    values: Array
+    gradients: Array
+    first: Array
+    second: Array
+    decaying: int
+
+
+def initial_state(parameters: Sequence[Array], decaying: int = 0) -> tuple[State, list[Array], list[Array]]:
+    """The state before the first step, and views into it shaped like the parameters. The views are values and
+    gradients.
+
+    >>> state, (matrix, bias), _ = initial_state([np.ones((2, 2)), np.zeros(1)])
+    >>> matrix[0, 1] = 7
+    >>> state.values.tolist()
+    [1.0, 7.0, 1.0, 1.0, 0.0]
+    """
+    values = np.concatenate([parameter.reshape(-1) for parameter in parameters])
+    gradients, first, second = (np.zeros_like(values) for _ in range(3))
+    state = State(values, gradients, first, second, decaying)
+    ends = np.cumsum([parameter.size for parameter in parameters])[:-1]
+
+    def views(flat: Array) -> list[Array]:
+        parts = np.split(flat, ends)
+        return [part.reshape(like.shape) for part, like in zip(parts, parameters, strict=True)]
+
+    return state, views(state.values), views(state.gradients)
+
+
+def falling_rates(first: float, steps: int) -> NDArray[np.float64]:
+    """(steps,) rates that fall evenly to 0, with the correction of the bias of both moments.
+
+    >>> falling_rates(0.1, 2).round(4).tolist()
+    [0.0316, 0.0118]
+    """
+    done = np.arange(steps)
+    correction = np.sqrt(1 - 0.999 ** (done + 1)) / (1 - 0.9 ** (done + 1))
+    return np.asarray(first * (1 - done / steps) * correction, np.float64)
+
+
+# Division as in C: its check for 0 would keep the loop from being vectorised.
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def step(state: State, rate: float, shrink: float) -> None:
+    """Changes the parameters in place.
+
+    rate    with the correction of the bias
+    shrink  share of themselves that decaying parameters lose (decoupled: Loshchilov and Hutter 2019)
+    """
+    kind = state.values.dtype.type
+    slow, slower, small, by = kind(0.1), kind(0.001), kind(1e-8), kind(rate)
+    kept = kind(1) - kind(shrink)
+    values, gradients, first, second, decaying = state
+    for i in range(decaying):
+        values[i] *= kept
+    for i in range(len(values)):
+        first[i] += slow * (gradients[i] - first[i])
+        second[i] += slower * (gradients[i] * gradients[i] - second[i])
+        values[i] -= by * first[i] / (np.sqrt(second[i]) + small)
+
+
+@numba.njit(cache=True, nogil=True)
+def rectify(units: Array, bias: Array) -> None:
+    zero = units.dtype.type(0)
+    for i in range(units.shape[0]):
+        for j in range(units.shape[1]):
+            units[i, j] = max(units[i, j] + bias[j], zero)
+
+
+@numba.njit(cache=True, nogil=True)
+def guess_errors(logits: Array, bias: float, bad: Array) -> None:
+    """(logistic(logit + bias) - bad) / n, in place. The gradient of the mean cross-entropy by each logit."""
+    kind = logits.dtype.type
+    for i in range(len(logits)):
+        guess = kind(1) / (kind(1) + math.exp(-(logits[i] + bias)))
+        logits[i] = (guess - bad[i]) / kind(len(logits))
+
+
+@numba.njit(cache=True, nogil=True)
+def sum_rows(values: Array, total: Array) -> None:
+    total[:] = 0
+    for i in range(values.shape[0]):
+        for j in range(values.shape[1]):
+            total[j] += values[i, j]
+
+
+Matrix = NDArray[np.float32]
+
+_VECTOR_SCALE: Final = np.float32(3.0)  # vectors have length 1: near the entries of standardised columns
+_LIMIT: Final = np.float32(4.0)  # standard deviations
+
+
+def moments(columns: Matrix) -> tuple[Matrix, Matrix]:
+    """(k,) means and standard deviations of the defined values of (n, k) columns. Undefined is NaN. 0 and 1
+    for a column that is never defined, and deviation 1 for a constant one.
+
+    >>> [m.tolist() for m in moments(np.array([[1, np.nan], [3, np.nan]], np.float32))]
+    [[2.0, 0.0], [1.0, 1.0]]
+    """
+    mean, square = _moments(columns)
+    deviation = np.sqrt(square).astype(np.float32)  # 0 also where it is too small for single precision
+    return mean.astype(np.float32), np.where(deviation > 0, deviation, np.float32(1))
+
+
+def standardised_inputs(columns: Matrix, vectors: Matrix, mean: Matrix, deviation: Matrix) -> Matrix:
+    """(n, k + d) inputs: standardised (n, k) columns and (n, d) vectors. Columns are in standard deviations,
+    cut at 4; undefined values are 0.
+    """
+    result = np.empty((len(columns), columns.shape[1] + vectors.shape[1]), np.float32)
+    _scale(columns, mean, deviation, result)
+    np.multiply(vectors, _VECTOR_SCALE, out=result[:, columns.shape[1] :])
+    return result
+
+
+@njit(cache=True, nogil=True)
+def _moments(columns: Matrix) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    n, size = columns.shape
+    count, mean, square = np.zeros(size), np.zeros(size), np.zeros(size)
+    for i in range(n):
+        for k in range(size):
+            value = columns[i, k]
+            if not np.isnan(value):
+                count[k] += 1.0
+                mean[k] += value
+    for k in range(size):
+        mean[k] /= max(count[k], 1.0)
+    for i in range(n):
+        for k in range(size):
+            value = columns[i, k]
+            if not np.isnan(value):
+                square[k] += (value - mean[k]) ** 2
+    for k in range(size):
+        square[k] /= max(count[k], 1.0)
+    return mean, square
+
+
+@njit(cache=True, nogil=True)
+def _scale(columns: Matrix, mean: Matrix, deviation: Matrix, result: Matrix) -> None:
+    for i in range(columns.shape[0]):
+        for k in range(columns.shape[1]):
+            value = (columns[i, k] - mean[k]) / deviation[k]
+            result[i, k] = np.float32(0) if np.isnan(value) else min(max(value, -_LIMIT), _LIMIT)
+
 
 _HIDDEN = 128
 _EPOCHS = 2

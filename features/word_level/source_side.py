@@ -23,10 +23,9 @@ from features.word_level.columns import (
 )
 from features.word_level.keys import Keys, hashes, key_at, neighbour_keys, neighbours, paired
 from features.word_level.labels import Bad
-from features.word_level.language import language_columns
 from features.word_level.links import TokenLinks, spread_share
+from features.word_level.lookups import _copied, _repeated, _words, language_columns
 from features.word_level.model import Inputs
-from features.word_level.surface import _copied, _repeated, _words
 from features.word_level.tokens import TokenResources, TokenTable
 
 # Columns of target tokens of which a source token also sees the lowest among all that it is linked with ...

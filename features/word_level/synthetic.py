@@ -20,8 +20,8 @@ from features.word_level.beginnings import SyntheticExamples
 from features.word_level.columns import columns_in, offsets_together
 from features.word_level.labels import TokenLabels, error_rate, post_edit_labels
 from features.word_level.links import aligned_links
+from features.word_level.lookups import PLACES
 from features.word_level.source_side import describe_sources, link_ends, projected
-from features.word_level.surface import PLACES
 from features.word_level.tokens import TokenResources, TokenTable, describe, joined
 
 _CHUNK = 2000  # pairs translated and described at a time

@@ -23,6 +23,7 @@ from features.word_level.encodings import (
 )
 from features.word_level.labels import Bad
 from features.word_level.model import Inputs
+from features.word_level.network import Matrix, moments, standardised_inputs
 from features.word_level.pooling import (
     Learned,
     Parameters,
@@ -32,7 +33,6 @@ from features.word_level.pooling import (
     save_network,
 )
 from features.word_level.pooling_training import fit_network
-from features.word_level.scaling import Matrix, moments, standardised_inputs
 from features.word_level.two_sides import Side
 
 _BATCH = 500  # texts scored at a time: memory stays small

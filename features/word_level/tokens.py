@@ -19,18 +19,21 @@ from features.resources.phrase_table import PhraseTable
 from features.resources.tuple_lm import TupleLM
 from features.resources.word_vectors import WordVectors
 from features.text.tokens import rows_of
-from features.word_level.agreement import agreement_columns
 from features.word_level.annotation import annotation_keys
 from features.word_level.columns import Columns, Longs, matrix, offsets_together, shifted, values_at
 from features.word_level.keys import Keys, WordClasses, gap_keys, gap_sides, word_keys
 from features.word_level.labels import gap_offsets
-from features.word_level.language import language_columns, source_columns
 from features.word_level.links import TokenLinks, aligned_links, given_links, link_columns
+from features.word_level.lookups import (
+    agreement_columns,
+    language_columns,
+    phrase_columns,
+    source_columns,
+    surface_columns,
+    translation_columns,
+    tuple_columns,
+)
 from features.word_level.model import Inputs
-from features.word_level.phrases import phrase_columns
-from features.word_level.surface import surface_columns
-from features.word_level.translation import translation_columns
-from features.word_level.tuples import tuple_columns
 
 # Raised whenever columns or keys change: cached values and saved models are then refused.
 COLUMNS_VERSION = 2

@@ -14,7 +14,7 @@ from features.core.out_of_fold import ResourceLookup, in_groups
 from features.core.segments import Segments
 from features.decoder_output.tokens import Marker
 from features.word_level.columns import Longs
-from features.word_level.extension import Extension, Extras
+from features.word_level.extension import DECODER, OPTIONAL, Extension, Extras, load_used, save_used
 from features.word_level.knowledge import KNOWLEDGE, Knowing, LearnedKnowledge, refuse_judgements, stem
 from features.word_level.labels import (
     Bad,
@@ -27,7 +27,6 @@ from features.word_level.labels import (
 from features.word_level.links import aligned_links
 from features.word_level.memory import remembered
 from features.word_level.model import Inputs
-from features.word_level.optional import DECODER, OPTIONAL, load_used, save_used
 from features.word_level.source_side import (
     SourceTable,
     describe_sources,

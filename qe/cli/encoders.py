@@ -25,7 +25,7 @@ def list_(json: bool = False) -> None:
 
         qe encoders list
     """
-    from features.encoding.places import encoders_home
+    from features.encoding.folder import encoders_home
     from qe.resources.encoders.listed import listed, table
 
     entries = listed()
@@ -105,7 +105,7 @@ def check(model: str, json: bool = False) -> None:
     arguments:
       model MODEL  Name of one of your encoders, or the path of its folder (./NAME).
     """
-    from features.encoding.places import encoder_path
+    from features.encoding.folder import encoder_path
     from qe.resources.encoders.checked import check_encoder
 
     checked = check_encoder(encoder_path(model))
@@ -126,7 +126,7 @@ def quantize(model: str, output: Path | None = None, overwrite: bool = False, js
     output:
       -o, --output DIR  Folder of the new encoder. (default: NAME-int8, next to the encoder)
     """
-    from features.encoding.places import encoder_path
+    from features.encoding.folder import encoder_path
     from qe.resources.encoders.quantized import quantize_encoder
 
     folder = encoder_path(model)

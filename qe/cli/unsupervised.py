@@ -50,7 +50,7 @@ def unsupervised(
     """
     import pandas as pd
 
-    from features.encoding.places import encoder_names
+    from features.encoding.folder import encoder_names
     from features.storage.outputs import check_no_overlap
     from qe.api.unsupervised import train_without_labels
 

@@ -13,7 +13,7 @@ from features.core.extractor import FittedExtractor
 from features.core.feature_set import FeatureSet, checked, parts_needed
 from features.core.segments import Segments
 from features.core.tree_columns import numbers
-from features.encoding.places import is_path
+from features.encoding.folder import is_path
 from features.storage.outputs import locked_folder
 from qe.config.experiment import IN_MEMORY, Experiment, from_mapping
 from qe.data.dataset import LabelScale

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray, IntArray
-from features.word_level import adam
-from features.word_level.adam import State, step
+from features.word_level import network
+from features.word_level.network import State, step
 
 Array = NDArray[Any]
 
@@ -53,7 +53,7 @@ def initial_state(lanes: Lanes) -> tuple[State, Lanes, Lanes]:
     >>> state.values.tolist(), state.decaying
     ([1.0, 1.0, 1.0, 1.0, 7.0, 7.0, 0.0, 0.0, 0.0, 0.0], 6)
     """
-    state, values, gradients = adam.initial_state(lanes, lanes.into.size + lanes.output.size)
+    state, values, gradients = network.initial_state(lanes, lanes.into.size + lanes.output.size)
     return state, Lanes(*values), Lanes(*gradients)
 
 

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from features.basics.array_types import FloatArray
 from features.basics.hints import Count, NotNegative, Positive, Seed
 from features.basics.threads import apply_to_each
-from features.word_level.adam import falling_rates
+from features.word_level.network import falling_rates
 from qe.config.distributions import Distribution, FloatRange, IntRange
 from qe.learning.learner import Learner
 from qe.learning.learners.checks import relative_weights, rows_to_predict, training_data

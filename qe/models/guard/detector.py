@@ -14,7 +14,7 @@ from features.basics.array_types import FloatArray
 from features.storage.arrays import typed
 from features.storage.boosted_trees import check_trees
 from features.storage.damage import Damaged
-from features.word_level.tree_walks import TreeWalks
+from features.word_level.trees import TreeWalks
 from qe.models.guard.columns import COLUMNS
 
 _TREES, _REFERENCE = "trees.txt", "reference.npy"

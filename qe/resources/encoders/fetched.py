@@ -13,8 +13,7 @@ from typing import Any, Final, cast
 from filelock import FileLock
 
 from features.basics.errors import InputError, unknown_name
-from features.encoding.folder import PLACES, POOLING, PROMPTS, WEIGHTS, EncoderFolder
-from features.encoding.places import encoders_home
+from features.encoding.folder import PLACES, POOLING, PROMPTS, WEIGHTS, EncoderFolder, encoders_home
 from features.encoding.tokenizing import package
 from features.storage.damage import read_json
 from features.storage.files import atomic_directory, atomic_file, sha256

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from features.basics.errors import InputError
-from features.encoding.folder import EncoderFolder
-from features.encoding.places import encoder_names, encoders_home
+from features.encoding.folder import EncoderFolder, encoder_names, encoders_home
 from qe.display.numbers import number
 from qe.display.table import Column, Table
 from qe.resources.encoders.origin import origin_of

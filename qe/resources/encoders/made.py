@@ -11,8 +11,7 @@ from typing import Any, Final
 
 from features.basics.errors import InputError, unknown_name
 from features.basics.packages import missing
-from features.encoding.folder import POOLING, PROMPTS, TOKENIZER, EncoderFolder
-from features.encoding.places import encoders_home
+from features.encoding.folder import POOLING, PROMPTS, TOKENIZER, EncoderFolder, encoders_home
 from features.encoding.tokenizing import package
 from features.storage.files import atomic_directory, sha256
 from qe.resources.encoders._e5_file import E5Weights, read_weights

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from features.basics.errors import InputError
-from features.encoding.external import external_files
 from features.encoding.folder import EncoderFolder, EncoderSettings
-from features.encoding.guarded import guarded
+from features.encoding.graph import external_files
+from features.encoding.tokenizing import guarded
 from tests.features.encoding.made import BEGIN, END, TOKENS, Tiny, ids_of, onnx_folder, static_folder
 
 for package in ("onnx", "onnxruntime", "safetensors", "tokenizers"):

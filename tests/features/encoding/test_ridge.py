@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import RidgeCV
 from sklearn.preprocessing import StandardScaler
 
-from features.encoding.ridge import _PENALTIES, fit_ridge
+from features.encoding.projections import _PENALTIES, fit_ridge
 
 
 @pytest.mark.parametrize(("n", "d"), [(200, 30), (30, 30), (40, 200)])

@@ -5,8 +5,8 @@ import numpy as np
 from features.core.segments import Segments
 from features.decoder_output.means import SubwordMeans
 from features.decoder_output.tokens import DecoderTokens
+from features.knowledge.decoder import GAP_COLUMNS, decoder_columns
 from features.text.tokens import Tokens
-from features.word_level.decoder_words import GAP_COLUMNS, decoder_columns
 
 
 def test_columns_of_tokens_by_hand() -> None:

@@ -22,7 +22,7 @@ from features.phrase_decoding.decoder import decode
 from features.text.corpus import ParallelCorpus
 from features.text.held_out import split_pairs
 from features.text.tokenizer import Tokenizer
-from features.word_level.judged import JudgedWords
+from features.word_level.aggregates import JudgedWords
 from features.word_level.labels import TokenLabels, post_edit_labels
 from features.word_level.memory import TokenMemory, joined, remembered
 from features.word_level.tokens import TokenResources, TokenTable

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from features.resources._context_learning import Learning, _descend_rows, _rate, inputs_of
-from features.resources._context_network import ContextNetwork
+from features.resources._context_network import ContextNetwork, Learning, _descend_rows, _rate, inputs_of
 
 OWN, SLOTS, SAMPLED = 2, 3, np.array([1, 2, 5, 9, 11], np.int32)
 

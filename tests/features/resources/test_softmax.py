@@ -5,7 +5,7 @@ import pytest
 from scipy.special import log_softmax
 from scipy.stats import entropy
 
-from features.resources._softmax import summarise
+from features.resources._context_network import summarise
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from features.word_level.adam import falling_rates, initial_state, step
+from features.word_level.network import falling_rates, initial_state, step
 
 
 @pytest.mark.parametrize("decay", [0.0, 0.3])

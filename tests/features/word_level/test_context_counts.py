@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from features.storage.damage import Damaged
-from features.word_level.context_counts import PARTS, ContextCounts, part_of
+from features.word_level.training_text import PARTS, ContextCounts, part_of
 
 
 def world(n: int = 400) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

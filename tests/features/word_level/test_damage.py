@@ -10,11 +10,11 @@ import pytest
 
 from features.basics.errors import InputError
 from features.storage.damage import Damaged
-from features.word_level.boosting import fit_trees, load_trees, tree_probability
 from features.word_level.columns import same_width
-from features.word_level.optional import load_used, save_used
+from features.word_level.extension import load_used, save_used
 from features.word_level.pooling import PoolingNetwork
 from features.word_level.pooling_training import random_beginning
+from features.word_level.trees import fit_trees, load_trees, tree_probability
 
 
 def test_columns_that_were_read_are_known(tmp_path: Path) -> None:

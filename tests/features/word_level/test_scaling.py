@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from features.word_level.scaling import moments, standardised_inputs
+from features.word_level.network import moments, standardised_inputs
 
 floats = st.one_of(st.just(float("nan")), st.floats(-1e3, 1e3, width=32))
 matrices = arrays(np.float32, st.tuples(st.integers(0, 12), st.integers(0, 5)), elements=floats)

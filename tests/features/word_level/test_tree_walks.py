@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from features.basics.errors import InputError
 from features.storage.boosted_trees import check_trees
 from features.storage.damage import Damaged
-from features.word_level.boosting import fit_trees, load_trees, tree_probability
-from features.word_level.tree_walks import TreeWalks, _rounded_down
+from features.word_level.trees import TreeWalks, _rounded_down, fit_trees, load_trees, tree_probability
 
 Matrix = NDArray[np.float32]
 
