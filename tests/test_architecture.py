@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # The only files that may import mlflow: the tracker with its user interface, and the models-from-code file
 # that MLflow itself runs.
 TRACKER = (
-    "connection", "experiments", "housekeeping", "list_view", "logged_models", "pyfunc", "registration",
+    "connection", "experiments", "list_view", "logged_models", "pyfunc", "registration",
     "registry", "runs", "web_ui",
 )  # fmt: skip
 MLFLOW = {*(f"qe.tracking.{name}" for name in TRACKER), "qe.production.pyfunc_model"}

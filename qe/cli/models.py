@@ -39,7 +39,7 @@ def list_(name: str | None = None, json: bool = False) -> None:
     from dataclasses import asdict
 
     from qe.tracking import registry
-    from qe.tracking.registry_table import versions_table
+    from qe.tracking.registry import versions_table
 
     names = registry.model_names() if name is None else [name]
     versions = [version for one in names for version in registry.model_versions(one)]
@@ -65,9 +65,9 @@ def delete(name: str, versions: list[str], dry_run: bool = False, json: bool = F
     options:
       --dry-run  Only show what would be deleted.
     """
-    from qe.tracking.housekeeping import chosen
+    from qe.tracking.registry import select_versions
 
-    _delete(chosen(name, versions), dry_run, json)
+    _delete(select_versions(name, versions), dry_run, json)
 
 
 @app.command(name="keep-last")
@@ -89,13 +89,13 @@ def keep_last(
     options:
       --dry-run  Only show what would be deleted.
     """
-    from qe.tracking.housekeeping import to_delete
+    from qe.tracking.registry import to_delete
 
     _delete(to_delete(name, number), dry_run, json)
 
 
 def _delete(versions: "Sequence[Version]", dry_run: bool, json: bool) -> None:
-    from qe.tracking.housekeeping import delete as delete_versions
+    from qe.tracking.registry import delete as delete_versions
 
     if not dry_run:
         delete_versions(versions)

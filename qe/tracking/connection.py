@@ -118,7 +118,7 @@ def _check_usable(uri: str, path: Path | None) -> None:
 
 
 def follow_moved(uri: str, path: Path | None = None) -> None:
-    """Lets a moved SQLite store find its artifacts beside it.
+    """Updates the artifact locations of an SQLite store that was moved.
 
     `path` is that of mlflow.yaml.
     """
@@ -150,7 +150,7 @@ def _nearest(folder: Path) -> Path:
 def quiet() -> Iterator[None]:
     """MLflow's migrations, downloads and hints are not the user's business; its errors are.
 
-    It reports nothing to anyone, unless the user has said that it may.
+    It reports nothing to anyone, unless the user allows it.
     """
     loggers = [logging.getLogger(name) for name in ("mlflow", "alembic")]
     levels = [logger.level for logger in loggers]

@@ -43,11 +43,11 @@ def experiment_id(settings: TrackingSettings, path: Path | None, parent: str | N
         return str(mlflow.get_run(parent).info.experiment_id)
     given = os.environ.get(_ID)
     if given:
-        return _known(given)
-    return _named(os.environ.get(_NAME) or settings.experiment, path)
+        return _known_id(given)
+    return _id_of_name(os.environ.get(_NAME) or settings.experiment, path)
 
 
-def _known(number: str) -> str:
+def _known_id(number: str) -> str:
     try:
         return str(mlflow.get_experiment(number).experiment_id)
     except MlflowException:
@@ -58,7 +58,7 @@ def _known(number: str) -> str:
         ) from None
 
 
-def _named(name: str, path: Path | None) -> str:
+def _id_of_name(name: str, path: Path | None) -> str:
     uri = mlflow.get_tracking_uri()
     with one_at_a_time(uri):
         experiment = mlflow.get_experiment_by_name(name)

@@ -1,4 +1,4 @@
-"""Large files of a folder: they go straight to where they belong, and lie on the disk once."""
+"""Large files of a folder: they are stored once, directly in the artifact store."""
 
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,15 +19,15 @@ def large_files(folder: Path) -> list[Path]:
 
 
 @contextmanager
-def without(folder: Path, left_out: Sequence[Path]) -> Iterator[Path]:
-    """A temporary copy of `folder`, of its name, without the files `left_out` (relative paths).
+def copy_without(folder: Path, excluded: Sequence[Path]) -> Iterator[Path]:
+    """A temporary copy of `folder`, with its name, without the files `excluded` (relative paths).
 
-    `folder` itself where nothing is left out.
+    `folder` itself if there are none.
     """
-    if not left_out:
+    if not excluded:
         yield folder
         return
-    skipped = {folder / path for path in left_out}
+    skipped = {folder / path for path in excluded}
 
     def ignore(parent: str, names: list[str]) -> list[str]:
         return [name for name in names if Path(parent, name) in skipped]

@@ -30,22 +30,24 @@ def show_columns(run: Run, metrics: Sequence[str]) -> None:
         return
     experiment = run.client.get_experiment(run.experiment_id)
     if is_ours(experiment):
-        columns = beside(metrics, _shown(experiment.tags.get(_STATE, "")))
+        columns = with_previous_metrics(metrics, _metrics_of(experiment.tags.get(_STATE, "")))
         run.client.set_experiment_tag(run.experiment_id, _STATE, json.dumps(_state(columns)))
 
 
-def beside(metrics: Sequence[str], earlier: Sequence[str]) -> list[str]:
-    """The metrics with those of earlier runs behind them; one at least, if there are others.
+def with_previous_metrics(metrics: Sequence[str], previous: Sequence[str]) -> list[str]:
+    """The metrics, then those of earlier runs: at least one, if there are others.
 
-    >>> beside(["MCC", "F1"], ["MAE", "MCC", "RMSE"]), beside(list("abcdef"), list("fgh"))
-    (['MCC', 'F1', 'MAE', 'RMSE'], ['a', 'b', 'c', 'd', 'e', 'g'])
+    >>> with_previous_metrics(["MCC", "F1"], ["MAE", "MCC", "RMSE"])
+    ['MCC', 'F1', 'MAE', 'RMSE']
+    >>> with_previous_metrics(list("abcdef"), list("fgh"))
+    ['a', 'b', 'c', 'd', 'e', 'g']
     """
-    others = [name for name in earlier if name not in metrics]
+    others = [name for name in previous if name not in metrics]
     own = list(metrics[: _MOST - bool(others)])
     return [*own, *others[: _MOST - len(own)]]
 
 
-def _shown(state: str) -> list[str]:
+def _metrics_of(state: str) -> list[str]:
     try:
         columns = json.loads(state)["selectedColumns"]
         return [name[len("metrics.`") : -1] for name in columns if name.startswith("metrics.`")]

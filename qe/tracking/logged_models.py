@@ -21,7 +21,7 @@ from qe.tracking import pyfunc
 from qe.tracking.address import check_text
 from qe.tracking.connection import connected
 from qe.tracking.example import example
-from qe.tracking.large_files import bring, large_files, without
+from qe.tracking.large_files import bring, copy_without, large_files
 from qe.tracking.names import flatten
 from qe.tracking.runs import Run
 
@@ -107,7 +107,7 @@ def _model_directory(uri: str) -> Path:
         flavors = strict_yaml.read(local / "MLmodel", "description of a model")["flavors"]
         folder = local / str(flavors["python_function"]["artifacts"]["model"]["path"])
         if not folder.resolve().is_relative_to(local.resolve()):
-            raise Damaged(f"its path leads to {folder}, out of its own folder")
+            raise Damaged(f"its path leads to {folder}, outside the model")
     return folder
 
 
@@ -116,7 +116,8 @@ def registered_as(folder: Path) -> tuple[str, str] | None:
 
     `folder` is a `model_directory`.
 
-    MLflow writes them beside the model as it brings it, so that an alias that moves meanwhile does not count.
+    MLflow writes them next to the model when it downloads it, so that an alias that moves meanwhile has no
+    effect.
     """
     root = next((above for above in folder.parents if (above / "MLmodel").is_file()), folder)
     file = root / "registered_model_meta"
@@ -167,7 +168,7 @@ class _PyfuncOfFolder:
         del validate_serving_input  # Model.log reads it, and passes it on
         store = _local_store(mlflow_model.model_id)
         large = [] if store is None else large_files(folder)
-        with without(folder, large) as rest:
+        with copy_without(folder, large) as rest:
             artifacts = {"model": rest.absolute().as_uri()}
             pyfunc.save(path, artifacts=artifacts, mlflow_model=mlflow_model, **options)
         if store is None:

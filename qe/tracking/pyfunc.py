@@ -15,7 +15,7 @@ _PYFUNC_MODEL = Path(__file__).resolve().parents[1] / "production" / "pyfunc_mod
 def save(path: str | Path, requirements: Sequence[str] = (), **options: Any) -> None:
     """Writes an MLflow model that qe/production/pyfunc_model.py runs, in the present version.
 
-    requirements  what pip must install for it, beside MLflow; default: this project without training
+    requirements  what pip must install for it, in addition to MLflow; default: this project without training
     options       what else `mlflow.pyfunc.save_model` takes
     """
     needed = [*requirements] or [f"{DISTRIBUTION}=={version()}"]

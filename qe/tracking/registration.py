@@ -127,36 +127,36 @@ def _placed(name: str, version: str, higher_is_better: bool) -> str:
         else entry.tags
         for number, entry in entries(name).items()
     }
-    own = versions[version]
+    tags = versions[version]
     if version == champion:
         return "the first model of this name" if len(versions) == 1 else "as before"
-    if "promotion.decision" in own:
-        return f"`qe promote` has judged it: {own['promotion.decision']}"
+    if "promotion.decision" in tags:
+        return f"`qe promote` has judged it: {tags['promotion.decision']}"
     if len(versions) == 1:
         make_champion(name, version)
         return "the first model of this name"
-    # One that was judged does not wait any more.
+    # A version that `qe promote` has decided on does not wait any more.
     waiting = {n: t for n, t in versions.items() if "promotion.decision" not in t and n != version}
-    if challenger in waiting and _gain(own, waiting[challenger], higher_is_better) <= 0:
-        return f"challenger version {challenger} is no worse ({_compared(waiting[challenger], own)})"
+    if challenger in waiting and _gain(tags, waiting[challenger], higher_is_better) <= 0:
+        return f"challenger version {challenger} is no worse ({_compared(waiting[challenger], tags)})"
     set_alias(name, CHALLENGER, version)
     if champion not in versions:
         return "no version is champion; `qe promote` makes one"
-    return f"`qe promote` decides against champion version {champion} ({_compared(own, versions[champion])})"
+    return f"`qe promote` decides against champion version {champion} ({_compared(tags, versions[champion])})"
 
 
-def _gain(own: Mapping[str, str], other: Mapping[str, str], higher_is_better: bool) -> float:
-    if not _comparable(own, other):
+def _gain(tags: Mapping[str, str], other_tags: Mapping[str, str], higher_is_better: bool) -> float:
+    if not _comparable(tags, other_tags):
         return float("inf")
-    return (float(own["value"]) - float(other["value"])) * (1 if higher_is_better else -1)
+    return (float(tags["value"]) - float(other_tags["value"])) * (1 if higher_is_better else -1)
 
 
-def _comparable(own: Mapping[str, str], other: Mapping[str, str]) -> bool:
-    return all(own[key] == other.get(key) for key in ("metric", _FOLDS))
+def _comparable(tags: Mapping[str, str], other_tags: Mapping[str, str]) -> bool:
+    return all(tags[key] == other_tags.get(key) for key in ("metric", _FOLDS))
 
 
-def _compared(own: Mapping[str, str], other: Mapping[str, str]) -> str:
-    if not _comparable(own, other):
+def _compared(tags: Mapping[str, str], other_tags: Mapping[str, str]) -> str:
+    if not _comparable(tags, other_tags):
         return "measured on other data or by another metric"
-    value, before = (number(float(tags["value"]), 4) for tags in (own, other))
-    return f"{title_of(own['metric'])} {value} against {before} on the same folds"
+    value, before = (number(float(entry["value"]), 4) for entry in (tags, other_tags))
+    return f"{title_of(tags['metric'])} {value} against {before} on the same folds"

@@ -1,6 +1,6 @@
-"""The registry: names, versions, their aliases and tags."""
+"""The registry of models: names, versions, aliases, tags, deletion, and a table of versions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -8,10 +8,13 @@ from typing import Any
 import mlflow
 from mlflow.exceptions import MlflowException
 
-from features.basics.errors import InputError
+from features.basics.errors import InputError, unknown_name
+from qe.display.numbers import NumberText, number
 from qe.display.summary import summarised
+from qe.display.table import Column, Table
+from qe.statistics.metric import METRICS, title_of
 from qe.tracking.address import check_text
-from qe.tracking.connection import connected, store_is_there
+from qe.tracking.connection import connected, one_at_a_time, store_is_there
 
 CHAMPION, CHALLENGER = "champion", "challenger"
 PREVIOUS = "promotion.previous"  # tag: the version that was champion before
@@ -130,3 +133,102 @@ def aliased(name: str, alias: str) -> str | None:
 
 def _quoted(text: str) -> str:
     return f'"{text}"' if "'" in text else f"'{text}'"
+
+
+def to_delete(name: str, keep: int) -> list[Version]:
+    """The versions to delete: none of the last `keep`, and none that is still needed.
+
+    A version is needed if an alias names it, or a rollback would go back to it.
+
+    Raises InputError for a name that is not registered.
+    """
+    versions = model_versions(name)
+    before = {version.tags.get(PREVIOUS) for version in versions if CHAMPION in version.aliases}
+    last = versions[max(0, len(versions) - keep) :]
+    return [v for v in versions if not (v.aliases or v.version in before or v in last)]
+
+
+def select_versions(name: str, numbers: Sequence[str]) -> list[Version]:
+    """The versions with these numbers.
+
+    Raises InputError for one that there is not, and for one that an alias names.
+    """
+    by_number = {version.version: version for version in model_versions(name)}
+    for key in numbers:
+        if key not in by_number:
+            raise unknown_name(f"version of '{name}'", key, by_number)
+        _check_free(by_number[key])
+    return [by_number[key] for key in dict.fromkeys(numbers)]
+
+
+@connected(reading=True)
+def delete(versions: Sequence[Version]) -> None:
+    """Deletes versions from the registry; their models are marked as deleted, for `mlflow gc`.
+
+    Raises InputError, before any is deleted, if an alias names one by now.
+    """
+    client = mlflow.MlflowClient()
+    with one_at_a_time(mlflow.get_tracking_uri()):
+        now = {version.name: {v.version: v for v in model_versions(version.name)} for version in versions}
+        there = [now[v.name][v.version] for v in versions if v.version in now[v.name]]
+        for version in there:
+            _check_free(version)
+        for version in there:
+            model = str(client.get_model_version(version.name, version.version).source)
+            client.delete_model_version(version.name, version.version)
+            _delete_model(model, version.name)
+
+
+def _delete_model(source: str, name: str) -> None:
+    client, model = mlflow.MlflowClient(), source.removeprefix("models:/")
+    others = client.search_model_versions(f"source_path = '{source}'")
+    if source.startswith("models:/") and not others:
+        try:
+            client.delete_logged_model(model)
+        except MlflowException:  # somebody has deleted it already
+            return
+
+
+def _check_free(version: Version) -> None:
+    if version.aliases:
+        raise InputError(
+            f"version {version.version} of '{version.name}' is {', '.join(version.aliases)}",
+            remedy="give the alias to another version first (`qe promote`)",
+        )
+
+
+_COLUMNS = (
+    Column("model", once=True), Column("version"), Column("alias"), Column("learner", drop=3),
+    Column("data", drop=2), Column("metric"), Column("created", drop=1), Column("experiment", drop=4),
+    Column("90 % coverage", "coverage", drop=5), Column("promotion", drop=6),
+)  # fmt: skip
+
+
+def versions_table(versions: Sequence[Version]) -> Table:
+    """A row per version, in the order given."""
+    return Table("", _COLUMNS, [_row(version) for version in versions])
+
+
+def _row(version: Version) -> list[str]:
+    tags, coverage = version.tags, version.metrics.get("intervals/coverage 90 percent")
+    return [
+        version.name, version.version, ", ".join(version.aliases), _learner(version),
+        tags.get("data", ""), _score(version), _minute(version), tags.get("experiment", ""),
+        "" if coverage is None else number(coverage), tags.get("promotion.decision", ""),
+    ]  # fmt: skip
+
+
+def _learner(version: Version) -> str:
+    return version.tags.get("model", "").partition(" on ")[0]
+
+
+def _minute(version: Version) -> NumberText:
+    return NumberText(*version.created[:16].split("T"), value=version.created)
+
+
+def _score(version: Version) -> str:
+    if "value" not in version.tags:
+        return ""
+    metric, value = version.tags.get("metric", ""), float(version.tags["value"])
+    digits = METRICS.get(metric).digits + 1 if metric in METRICS else 4
+    return NumberText(title_of(metric), number(value, digits), value=value)

@@ -60,7 +60,7 @@ class Run:
         """Logs parameters, nested mappings by dotted names.
 
         A value that changed since the run began (MLflow keeps the first) is logged as the tag
-        `resumed.NAME`; one too long for MLflow stands in report.json alone.
+        `resumed.NAME`; one too long for MLflow is only in report.json.
         """
         flat = {name: without_passwords(str(value)) for name, value in flatten(values).items()}
         known = self.client.get_run(self.id).data.params
@@ -233,7 +233,7 @@ def run(
     tags: Mapping[str, str] | None = None,
     settings_file: Path | None = None,
 ) -> Iterator[Run]:
-    """An MLflow run, ended when the block ends; `resume` goes on with the run of that id.
+    """An MLflow run, ended when the block ends; `resume` continues the run with that id.
 
     It is a child of `parent`, else of the run that the user has active. It does not become the active run,
     and MLflow logs nothing by itself meanwhile (autologging).
@@ -290,7 +290,7 @@ def log_report(
     under: str = "",
     settings_file: Path | None = None,
 ) -> str:
-    """Logs a report that is no model training as a run of its own; its id.
+    """Logs a report that is not a training run as a separate run; its id.
 
     params   settings, nested mappings by dotted names
     metrics  figures; undefined ones are left out

@@ -1,6 +1,7 @@
 """The settings of mlflow.yaml: where runs go, and what a model is registered as."""
 
 import os
+import subprocess
 from pathlib import Path
 from string import Formatter
 
@@ -62,7 +63,7 @@ def artifact_root(path: Path | None = None) -> str:
     """URI of the artifacts of a database; one in the settings is taken as it is.
 
     A relative path starts where the store does: at mlflow.yaml, or, where MLFLOW_TRACKING_URI names another
-    store, beside its SQLite file, and in the working directory for other databases.
+    store, next to its SQLite file, and in the working directory for other databases.
     """
     settings, folder = load_settings(path)
     given = os.environ.get("MLFLOW_TRACKING_URI")
@@ -101,3 +102,12 @@ def _check_template(template: str, location: Path | None = None) -> None:
             location=location,
             remedy="known: {dataset}, {experiment}",
         )
+
+
+def working_directory_commit() -> str:
+    """The commit that is checked out in the working directory; empty outside a checkout."""
+    try:
+        command = ["git", "rev-parse", "--verify", "HEAD"]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""

@@ -38,7 +38,7 @@ from qe.models.versions import versions
 from qe.scoring.checks import Flags
 from qe.statistics.metric import METRICS
 from qe.statistics.metrics.delta_avg import delta_avg_by_n
-from qe.tracking.checkout import working_directory_commit
+from qe.tracking.settings import working_directory_commit
 from qe.training.auxiliary import Fitting
 from qe.training.plots import (
     feature_importance,

@@ -13,7 +13,7 @@ from features.basics.errors import InputError
 from qe.cli import main
 from qe.tracking import registry
 from qe.tracking.connection import connected
-from qe.tracking.housekeeping import chosen, delete, to_delete
+from qe.tracking.registry import delete, select_versions, to_delete
 
 NAME = "mine"
 
@@ -58,7 +58,7 @@ def test_a_deleted_version_takes_its_model_along_unless_another_is_of_it(store: 
     with connected():
         client = mlflow.MlflowClient()
         client.create_model_version(NAME, f"models:/{second}", model_id=second)
-    delete(chosen(NAME, ["1", "2"]))
+    delete(select_versions(NAME, ["1", "2"]))
     assert numbers() == ["3"]
     with connected():
         assert mlflow.get_logged_model(second).model_id == second
@@ -69,15 +69,15 @@ def test_a_deleted_version_takes_its_model_along_unless_another_is_of_it(store: 
 @pytest.mark.slow
 def test_an_alias_protects_its_version(store: Path) -> None:
     registered(2)
-    waiting = chosen(NAME, ["1", "2"])
+    waiting = select_versions(NAME, ["1", "2"])
     registry.make_champion(NAME, "2")
     with pytest.raises(InputError, match="version 2 of 'mine' is champion; give the alias to another"):
-        chosen(NAME, ["2"])
+        select_versions(NAME, ["2"])
     with pytest.raises(InputError, match="is champion"):
         delete(waiting)  # the alias came after the choice
     assert numbers() == ["1", "2"]
     with pytest.raises(InputError, match="unknown version of 'mine' '9'; known: 1, 2"):
-        chosen(NAME, ["9"])
+        select_versions(NAME, ["9"])
 
 
 @pytest.mark.slow
@@ -107,7 +107,7 @@ def test_mlflow_collects_the_files(store: Path) -> None:
         (place / "x").parent.mkdir(parents=True, exist_ok=True)
         (place / "x").write_text("x")
         uri = mlflow.get_tracking_uri()
-    delete(chosen(NAME, ["1"]))
+    delete(select_versions(NAME, ["1"]))
     command = [sys.executable, "-m", "mlflow", "gc", "--backend-store-uri", uri, "--logged-model-ids", model]
     subprocess.run([*command, "--tracking-uri", uri], check=True, capture_output=True)
     assert not (place / "x").exists()

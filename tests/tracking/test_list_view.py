@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from qe.tracking import runs
-from qe.tracking.list_view import beside, show_columns
+from qe.tracking.list_view import show_columns, with_previous_metrics
 
 REGRESSION = ["MAE", "cross-validation/MAE", "RMSE", "Pearson", "Spearman", "DeltaAvg"]
 
@@ -24,7 +24,7 @@ REGRESSION = ["MAE", "cross-validation/MAE", "RMSE", "Pearson", "Spearman", "Del
 def test_metrics_of_other_runs_keep_columns(
     metrics: list[str], earlier: list[str], columns: list[str]
 ) -> None:
-    assert beside(metrics, earlier) == columns
+    assert with_previous_metrics(metrics, earlier) == columns
 
 
 @pytest.mark.slow

@@ -1,7 +1,6 @@
 """`qe models` at 80 columns: who learned, from which data, how good, when."""
 
-from qe.tracking.registry import Version
-from qe.tracking.registry_table import versions_table
+from qe.tracking.registry import Version, versions_table
 
 TAGS = {"model": "svr_rbf", "data": "wmt12", "metric": "mae", "value": "0.5612", "experiment": "demo"}
 VERSION = Version("qe-demo", "1", ("challenger",), TAGS, {}, "run", "2026-11-26T01:40:00")
