@@ -63,6 +63,7 @@ def test_every_row_gets_its_action_and_a_resume_with_other_thresholds_is_refused
     assert list(table.columns) == ["id", "score", "action", "unlike", "reason"]
     (tmp_path / "x.tsv.partial").mkdir()
     (tmp_path / "x.tsv.partial" / "job.json").write_text(json.dumps({"fingerprint": "of another table"}))
+    (tmp_path / "x.tsv.partial" / "000000000.piece").touch()
     with pytest.raises(InputError, match="other options"):
         score_file(demo_model, [rows], tmp_path / "x.tsv", options=options, resume=True)
     assert Options(triage=decided).key != Options(triage=Thresholds(3.9, 3.0, SCALE)).key
