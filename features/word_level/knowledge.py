@@ -36,7 +36,11 @@ class Knowledge:
     a Resource class is filled with the part of that name from the bundle.
     """
 
-    kind: ClassVar[str]  # its name
+    kind: ClassVar[str]  # its name: that of its module, unless `knowledge` registers another
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.kind = cls.__module__.rpartition(".")[2]
 
     def requires(self) -> tuple[str, ...]:
         """Optional columns of Segments that it cannot do without."""
