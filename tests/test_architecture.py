@@ -1,7 +1,9 @@
 """The direction of the arrows: read from the imports, so that it cannot drift unnoticed."""
 
 import ast
+import io
 import re
+import tokenize
 from collections.abc import Mapping
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
@@ -170,8 +172,47 @@ def test_every_room_has_its_place() -> None:
     assert len(set(ROOMS)) == len(ROOMS)
 
 
-def test_the_page_lists_the_rooms_in_their_order() -> None:
+def code_lines(text: str) -> int:
+    """Lines that hold code: without docstrings, comments and blank lines."""
+    documented: set[int] = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
+            node, clean=False
+        ):
+            first = node.body[0]
+            documented.update(range(first.lineno, (first.end_lineno or first.lineno) + 1))
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    used = {n for t in tokens if t.type not in NO_CODE for n in range(t.start[0], t.end[0] + 1)}
+    return len(used - documented)
+
+
+NO_CODE = {
+    tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER,
+}  # fmt: skip
+
+
+def test_no_package_is_larger_than_its_ceiling() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    ceilings: dict[str, int] = {}
+    for section in re.split(r"^## ", page, flags=re.MULTILINE):
+        for folder, ceiling in re.findall(r"^\| `([*.\w]+)/?` \|.*\| ([\d,]+) \|$", section, re.MULTILINE):
+            top = section.partition("`")[2].partition("/")[0]
+            name = {"plugins": folder}.get(top, top if folder == "*.py" else f"{top}.{folder}")
+            ceilings[name] = int(ceiling.replace(",", ""))
+    sizes = dict.fromkeys({*ROOMS, *PLUGINS} - {"qe"}, 0)
+    for path in FILES:
+        if room(module_name(path)) in sizes:
+            sizes[room(module_name(path))] += code_lines(path.read_text("utf-8"))
+    assert ceilings.keys() == sizes.keys()
+    assert {name: size for name, size in sizes.items() if size > ceilings[name]} == {}
+
+
+def test_code_lines_are_counted_without_prose() -> None:
+    assert code_lines('"""Text."""\n\n# comment\nx = (\n    1\n)\n') == 3
+
+
+def test_the_page_lists_the_rooms_in_their_order() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8").partition("## `plugins/`")[0]
     listed_there = re.findall(r"^\| `(\w+)/` \|", page, re.MULTILINE)
     folders = [room.partition(".")[2] for room in ROOMS if "." in room]
     assert [name for name in listed_there if name != "sets"] == folders
