@@ -175,6 +175,7 @@ def test_scoring_counts_every_row_whatever_the_workers_and_the_cache(
     assert plain.counts is None
 
 
+@pytest.mark.capability
 def test_the_command_warns_and_writes_a_report(
     demo_model: Path, new_rows: list[dict[str, str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

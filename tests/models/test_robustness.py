@@ -142,6 +142,7 @@ def test_what_only_the_user_has_of_a_translation_fits_no_other() -> None:
         robustness_of(reading_annotations(), SEGMENTS)
 
 
+@pytest.mark.capability
 def test_a_run_reports_what_its_model_makes_of_spoilt_translations(demo_run: Any, demo_client: Any) -> None:
     section = json.loads((demo_run.output / "report.json").read_text("utf-8"))["robustness"]
     assert section["of"] == "test" and section["rows"] == 80

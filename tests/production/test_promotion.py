@@ -107,6 +107,7 @@ def test_segments_that_were_learned_from_do_not_judge(
         promotion.promote(two, learned)
 
 
+@pytest.mark.capability
 def test_a_better_challenger_is_promoted_on_record(two: str, labelled: promotion.Labelled) -> None:
     assert registry.aliased(two, "challenger") == "2"
     decision = promotion.promote(two, labelled, samples=1000)

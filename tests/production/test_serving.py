@@ -58,6 +58,7 @@ def thresholds(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.capability
 def test_scores_are_the_models_whatever_the_form(
     app: App, demo_model: Path, records: list[dict[str, str]]
 ) -> None:

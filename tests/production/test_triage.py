@@ -193,6 +193,7 @@ def run(arguments: list[str]) -> int:
 
 
 @pytest.mark.slow
+@pytest.mark.capability
 def test_the_command(
     files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

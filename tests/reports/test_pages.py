@@ -111,6 +111,7 @@ def test_a_page_needs_nothing_else_and_can_be_read_aloud(name: str, request: pyt
     assert levels[0] == 1 and all(b - a <= 1 for a, b in pairwise(levels))
 
 
+@pytest.mark.capability
 def test_the_run_page_has_the_figures_of_the_report(run_html: str, demo_run: Any) -> None:
     report = json.loads((demo_run.output / "report.json").read_text())
     text = " ".join(Page(run_html).text.split())

@@ -82,6 +82,7 @@ def test_a_language_without_a_dictionary_is_said() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["out.tsv", "out.csv.gz", "out.jsonl", "out.parquet"])
+@pytest.mark.capability
 def test_kept_and_refused_rows_are_all_rows(tmp_path: Path, name: str) -> None:
     rows = [{"key": key, "src": s, "mt": t} for key, (s, t) in {"good": GOOD, **BAD}.items()]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows) + "oops\n")

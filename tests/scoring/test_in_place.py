@@ -71,6 +71,7 @@ def scores_of(model: Path, pairs: list[tuple[str, str]], marks: bool = False) ->
     return [f"score {value:.3f}{mark}" for value, mark in zip(scores, marked, strict=True)]
 
 
+@pytest.mark.capability
 def test_xliff_is_the_same_but_for_notes(demo_model: Path, tmp_path: Path) -> None:
     path = tmp_path / "a.xlf"
     path.write_bytes(XLIFF.replace("\n", "\r\n").encode())
@@ -116,6 +117,7 @@ def test_xliff_2_has_a_note_for_every_segment_of_a_unit(demo_model: Path, tmp_pa
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.capability
 def test_tmx_has_a_property_at_the_translation(demo_model: Path, tmp_path: Path, encoding: str) -> None:
     path = tmp_path / f"a.{encoding.replace('-', '')}.tmx"
     path.write_bytes(TMX.format(encoding=encoding).encode(encoding))
@@ -129,6 +131,7 @@ def test_tmx_has_a_property_at_the_translation(demo_model: Path, tmp_path: Path,
         assert len(toolkit_tmx.tmxfile.parsefile(str(path)).units) == 2
 
 
+@pytest.mark.capability
 def test_xlsx_gets_columns_and_keeps_the_others(demo_model: Path, tmp_path: Path) -> None:
     openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()

@@ -34,6 +34,7 @@ def write_tsv(path: Path, rows: list[dict[str, str]]) -> Path:
     return path
 
 
+@pytest.mark.capability
 def test_one_row_out_for_every_row_in(demo_model: Path, rows: list[dict[str, str]], tmp_path: Path) -> None:
     path = write_tsv(tmp_path / "in.tsv", [*rows[:40], {"id": "e", "source": "a b", "target": "  "}])
     with path.open("a") as stream:
@@ -88,6 +89,7 @@ def test_a_job_of_one_chunk_starts_no_process(
         score_file(demo_model, [path], tmp_path / "two.tsv", chunk=29, workers=2)
 
 
+@pytest.mark.capability
 def test_a_killed_job_goes_on_to_the_same_bytes(
     demo_model: Path, rows: list[dict[str, str]], tmp_path: Path
 ) -> None:

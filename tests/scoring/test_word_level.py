@@ -216,6 +216,7 @@ def test_kinds_of_tables_hold_tags_and_spans(folder: Path, tmp_path: Path) -> No
     assert [json.loads(cell or "[]") for cell in joined["spans"]] == [row["spans"] or [] for row in lists]
 
 
+@pytest.mark.capability
 def test_tags_go_with_tokens(demo_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     new = demo_model.parent / "data" / "new.tsv"
     given = ["--model", str(demo_model), "--input", str(new), "--output", str(tmp_path / "o.tsv")]

@@ -90,6 +90,7 @@ def test_a_file_uri_is_a_local_store(store: Path, folder: Path) -> None:
     assert (path / LARGE_FILE).read_bytes() == (folder / LARGE_FILE).read_bytes()
 
 
+@pytest.mark.capability
 def test_a_logged_model_scores_when_its_folder_is_gone(
     store: Path, demo_model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

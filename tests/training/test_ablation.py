@@ -18,6 +18,7 @@ def loaded(demo_run: Any, features: str) -> experiment.Experiment:
     return experiment.load(EXPERIMENT, data_root=demo_run.output, overrides=overrides)
 
 
+@pytest.mark.capability
 def test_families_alone_and_left_out(demo_run: Any) -> None:
     ablation = ablate(loaded(demo_run, "[baseline17, surface]"), cache=demo_run.output / "cache", samples=200)
     assert list(ablation.report.systems) == [

@@ -52,6 +52,7 @@ def test_all_rows_of_the_folds_are_cross_validation(demo_run: Any) -> None:
     assert curve.sizes[-1].mean("mae") < curve.sizes[0].mean("mae")
 
 
+@pytest.mark.capability
 def test_draws_differ_and_have_intervals(demo_run: Any) -> None:
     curve = learning_curve(loaded(demo_run), [40, 80], cache=demo_run.output / "cache", draws=3, samples=100)
     for size in curve.sizes:

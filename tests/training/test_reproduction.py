@@ -43,6 +43,7 @@ def test_settings_make_the_experiment_again() -> None:
         assert of_settings(loaded.settings()).settings() == loaded.settings(), path
 
 
+@pytest.mark.capability
 def test_all_figures_come_back(run: Path, demo_run: Any, tmp_path: Path) -> None:
     found = reproduce(str(run), tmp_path / "again", cache=demo_run.output / "cache")
     assert found.identical and not found.recipe_differences and found.figures > 100

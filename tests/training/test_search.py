@@ -138,6 +138,7 @@ def test_several_objectives_give_a_front() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.capability
 def test_learners_are_searched_together() -> None:
     result = search.run(objective([ridge(), StrategySection(kind="svr_rbf")]), section(trials=12))
     assert set(result.history()["learner"]) == {"ridge", "svr_rbf"}

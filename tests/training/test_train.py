@@ -72,6 +72,7 @@ def test_a_metric_that_only_the_experiment_names_is_scored(store: Path, shared_d
     assert figures["accuracy"] == pytest.approx(expected)
 
 
+@pytest.mark.capability
 def test_a_run_leaves_report_predictions_model_and_plots(demo_run: Any) -> None:
     output = demo_run.output
     report = json.loads((output / "report.json").read_text())
@@ -100,6 +101,7 @@ def children(client: Any, run_id: str) -> list[Any]:
     return list(client.search_runs([experiment_id], f"tags.mlflow.parentRunId = '{run_id}'"))
 
 
+@pytest.mark.capability
 def test_mlflow_holds_the_run_its_trials_and_its_model(demo_run: Any, demo_client: Any) -> None:
     client = demo_client
     run = client.get_run(demo_run.run_id)
@@ -235,6 +237,7 @@ def test_a_later_model_waits_and_has_one_version_however_often_it_is_resumed(
     assert [str(v.version) for v in versions if v.run_id == outcome.run_id] == [str(entry["version"])]
 
 
+@pytest.mark.capability
 def test_a_killed_training_goes_on_and_loses_no_trial(demo_run: Any, store: Path) -> None:
     output = store / "out"
     command = [sys.executable, "-m", "qe", "train", str(EXPERIMENT)]

@@ -92,6 +92,7 @@ def test_scores_are_the_feature_in_standard_deviations(
 
 
 @pytest.mark.slow
+@pytest.mark.capability
 def test_it_orders_translations_as_labels_do(folder: Path, made: dict[str, Any], tmp_path: Path) -> None:
     """The demo's judges, whom the model never saw."""
     data = folder / "data"

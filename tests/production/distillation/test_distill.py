@@ -132,6 +132,7 @@ def test_a_teacher_of_words_with_resources_has_a_student_of_words(of_words: Path
 
 
 @pytest.mark.slow
+@pytest.mark.capability
 def test_a_student_follows_its_teacher_and_scores_as_any_model(
     demo_run: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -46,6 +46,7 @@ def lines(path: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("ending", ["tsv", "parquet", "csv.gz", "jsonl"])
+@pytest.mark.capability
 def test_a_table_of_what_to_annotate(
     ending: str, options: list[object], pool: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -28,6 +28,7 @@ def annotators(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
+@pytest.mark.capability
 def test_a_file_is_annotated_line_by_line(annotators: Path, tmp_path: Path, capsys: Any) -> None:
     (tmp_path / "in").write_text("la luna busca el gato .\n\nAna mira la casa del niño .\n")
     out = tmp_path / "out.conllu.gz"

@@ -142,6 +142,7 @@ def test_csv_to_compressed_jsonl(spark: Any, demo_run: Any, demo_model: Path, tm
     same_as_local(spark, demo_model, path, "out.jsonl.gz")
 
 
+@pytest.mark.capability
 def test_parquet_to_parquet(spark: Any, demo_run: Any, demo_model: Path, tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [{**row, "id": i} for i, row in enumerate(new_rows(demo_run, 90))]
     rows[4]["target"], rows[5]["id"], rows[6]["source"] = None, None, " "
