@@ -170,7 +170,7 @@ def test_williams_edges() -> None:
     )
     assert one.p + other.p == pytest.approx(1)
     assert williams_test(0.6, 0.4, 0.3, 80).p == pytest.approx(2 * one.p)
-    with pytest.raises(InputError, match="must lie in"):
+    with pytest.raises(InputError, match="must be in"):
         williams_test(1.5, 0.4, 0.3, 80)
 
 
