@@ -41,7 +41,7 @@ def spread(values: NDArray[Any], offsets: Longs) -> NDArray[Any]:
 def values_at(values: NDArray[Any], index: Longs) -> Floats:
     """values[index]; NaN if the index is negative.
 
-    >>> at(np.array([5, 6]), np.array([1, -1]))
+    >>> values_at(np.array([5, 6]), np.array([1, -1]))
     array([ 6., nan])
     """
     result = np.full(len(index), np.nan)

@@ -40,14 +40,14 @@ class Batch:
         self.comments = self.comments or [[] for _ in range(len(self.tokens))]
 
     @cached_property
-    def hashes(self) -> Tokens:
+    def treebank_tokens(self) -> Tokens:
         """The tokens as treebanks of the language have them."""
         return as_in_treebanks(self.tokens, self.language)
 
     @cached_property
     def attributes(self) -> Hashes:
         """What the distinct words of `shown` show (`qe_treebanks.words`)."""
-        return attributes(self.hashes.types)
+        return attributes(self.treebank_tokens.types)
 
     def add(self, layer: Layer, names: Sequence[str], ids: NDArray[np.int32]) -> None:
         """A layer: names[ids[k]] of token k."""

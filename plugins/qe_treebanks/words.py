@@ -20,7 +20,7 @@ ATTRIBUTES: Final = (
 
 def attributes(types: Sequence[str]) -> Hashes:
     """(n, 14) hashes of what every distinct word shows; columns as in `ATTRIBUTES`."""
-    cells = [hashed(f"{name}={value}") for word in types for name, value in hashes(word).items()]
+    cells = [hashed(f"{name}={value}") for word in types for name, value in properties(word).items()]
     return np.array(cells, np.uint64).reshape(len(types), len(ATTRIBUTES))
 
 
@@ -33,10 +33,10 @@ def hashed(text: str) -> int:
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
-def hashes(word: str) -> dict[str, str]:
+def properties(word: str) -> dict[str, str]:
     """The attributes of a word as text, by name.
 
-    >>> shown("Xi-22")["shape"], shown("Xi-22")["short_shape"], shown("casas")["suffix2"]
+    >>> properties("Xi-22")["shape"], properties("Xi-22")["short_shape"], properties("casas")["suffix2"]
     ('Aa-00', 'Aa-0', 'as')
     """
     lower = word.lower()

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519, rsa
 
 from features.basics.errors import InputError
-from features.storage import checksums, remembered
+from features.storage import cache_folder, checksums
 from features.storage.files import sha256
 from qe.api.models import model_folder
 from qe.cli import main
@@ -190,7 +190,7 @@ def test_what_is_remembered_of_a_signed_models_files_is_not_asked(
     right = checksums.checksum(path)
     assert altered(signed) == path
     device, inode, *stamp = checksums.identity_of(path.stat())
-    remembered.keep(f"{device}-{inode}", " ".join([*stamp, right]))
+    cache_folder.keep(f"{device}-{inode}", " ".join([*stamp, right]))
     assert checksums.checksum(path) == right  # the planted entry is one that is believed: without a signature
     description.read(signed)
     with pytest.raises(InputError, match=f"{path.name} has changed"):
@@ -205,7 +205,7 @@ def test_entries_that_others_could_have_written_are_not_believed(
     monkeypatch.setenv("QE_CACHE_DIR", str(tmp_path / "cache"))
     path = altered(signed)
     device, inode, *stamp = checksums.identity_of(path.stat())
-    remembered.keep(f"{device}-{inode}", " ".join([*stamp, "0" * 64]))
+    cache_folder.keep(f"{device}-{inode}", " ".join([*stamp, "0" * 64]))
     assert checksums.checksum(path) == "0" * 64
     (tmp_path / "cache" / place).chmod(0o777)
     assert checksums.checksum(path) == sha256(path)

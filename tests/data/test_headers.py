@@ -53,4 +53,4 @@ def test_names_are_completed(case: str) -> None:
 
 def test_what_was_completed_is_told() -> None:
     given = Names({"target": "hyp"})
-    assert given.completed(("source", "target"), ["src", "hyp"], {}, "x").told(given) == ("source = src",)
+    assert given.completed(("source", "target"), ["src", "hyp"], {}, "x").notes(given) == ("source = src",)

@@ -58,7 +58,7 @@ CHOICES: list[tuple[str, dict[str, object]]] = [
     ("sjtu", {"kind": "tuned", "params": {"columns": 17, "validation": 0.25}}),
     ("dfki-morphposibm1lm", {"kind": "unsupervised_mean", "params": {"standardise": False}}),
     ("dfki-cfs-plsreg", {"kind": "grammar_checks", "characters": True}),
-    ("wlv-shef-fs", {"kind": "subjects", "by": "constituents"}),
+    ("wlv-shef-fs", {"kind": "subjects", "parser": "constituents"}),
     ("dcu-symc-regression", {"kind": "tuned", "member": {"kind": "svr_rbf"}}),
 ]
 

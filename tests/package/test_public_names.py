@@ -19,7 +19,7 @@ DOORS = sorted(
     module_name(path)
     for package in ("features", "qe", "plugins")
     for path in (ROOT / package).rglob("__init__.py")
-    if "doors import door" in path.read_text("utf-8")
+    if "exports import" in path.read_text("utf-8")
 )
 NAMES = [(package, name) for package in DOORS for name in importlib.import_module(package).__all__]
 

@@ -77,7 +77,7 @@ def test_synonyms_need_wordnet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         resources={side: str(file) for side, file in corpus.items()},
     )
     (found,) = (each for each in needed(asked) if each.name == "wordnet")
-    assert found.place == "qe_papers.extractors.inverted_scores" and f"{tmp_path}" in found.absent
+    assert found.place == "features.inverted_scores" and f"{tmp_path}" in found.absent
     assert found.remedy == "on Debian: apt-get install wordnet-base"
 
 

@@ -28,7 +28,7 @@ class Codes:
     """Texts as numbers, in the order of first appearance.
 
     >>> codes = Codes()
-    >>> codes.of(["b", "a", "b"]).tolist(), codes.texts
+    >>> codes.codes(["b", "a", "b"]).tolist(), codes.texts
     ([0, 1, 0], ['b', 'a'])
     """
 

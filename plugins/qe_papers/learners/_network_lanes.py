@@ -48,7 +48,7 @@ def initial_state(lanes: Lanes) -> tuple[State, Lanes, Lanes]:
     """The state before the first step, with views of its parameters and gradients. Weights decay, biases do
     not.
 
-    >>> state, parameters, _ = begun(Lanes(np.ones((2, 2)), np.ones(2), np.zeros(2), np.zeros(2)))
+    >>> state, parameters, _ = initial_state(Lanes(np.ones((2, 2)), np.ones(2), np.zeros(2), np.zeros(2)))
     >>> parameters.out[:] = 7
     >>> state.values.tolist(), state.decaying
     ([1.0, 1.0, 1.0, 1.0, 7.0, 7.0, 0.0, 0.0, 0.0, 0.0], 6)

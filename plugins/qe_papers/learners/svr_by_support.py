@@ -156,7 +156,7 @@ def best_setting(settings: Sequence[Setting], tolerance: float, support: float) 
     Table 5 of the paper, its 1,527 training rows and DeltaAvg:
 
     >>> table = [(695, .62), (952, .63), (1509, .64), (1359, .63)]
-    >>> chosen([Setting(1, 1, 1, 0, score, count / 1527) for count, score in table], .01, .5)
+    >>> best_setting([Setting(1, 1, 1, 0, score, count / 1527) for count, score in table], .01, .5)
     1
     """
     enough = max(setting.score for setting in settings) - tolerance - 1e-9  # .64 - .63 > .01 in binary

@@ -83,7 +83,7 @@ def _check(tag: str, location: str) -> None:
 def normalised(tags: Sequence[str]) -> list[str]:
     """The tags with `B-` at the beginning of every entity.
 
-    >>> begun(["I-PER", "I-PER", "I-LOC", "O", "B-LOC"])
+    >>> normalised(["I-PER", "I-PER", "I-LOC", "O", "B-LOC"])
     ['B-PER', 'I-PER', 'B-LOC', 'O', 'B-LOC']
     """
     result = [OUTSIDE] * len(tags)

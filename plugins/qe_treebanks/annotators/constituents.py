@@ -67,7 +67,7 @@ class Constituents(Annotator):
 
     def annotate(self, batch: Batch) -> None:
         n_best = int(self.settings["n_best"])
-        for i, parse in enumerate(self.parser.parse_all(batch.hashes, n_best, batch.attributes)):
+        for i, parse in enumerate(self.parser.parse_all(batch.treebank_tokens, n_best, batch.attributes)):
             if parse.trees:
                 tree = parse.trees[0]
                 batch.comments[i] += [
@@ -195,7 +195,7 @@ def _versions(tree: Node) -> list[Node]:
 def _split_leaf(leaf: Node) -> list[Node]:
     """The words that `_` joins in a leaf, as leaves of their own.
 
-    >>> [str(node) for node in _apart(Node("np00000", word="Nueva_York"))]
+    >>> [str(node) for node in _split_leaf(Node("np00000", word="Nueva_York"))]
     ['(np00000 Nueva)', '(np00000 York)']
     """
     return [Node(leaf.label, word=part) for part in leaf.word.split("_") if part] or [leaf]

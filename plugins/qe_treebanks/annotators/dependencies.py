@@ -243,7 +243,7 @@ def _attributes(batch: Batch) -> tuple[Hashes, NDArray[np.int64]]:
     marks = np.array(
         [(t in _VERBS) + 2 * (t in _PUNCTUATION) + 4 * (t in _CONJUNCTIONS) for t in upos.types], np.int64
     )
-    words = batch.attributes[batch.hashes.ids]
+    words = batch.attributes[batch.treebank_tokens.ids]
     if not len(words):
         return np.empty((0, 4), np.uint64), np.empty(0, np.int64)
     columns = [

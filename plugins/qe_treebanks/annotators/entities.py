@@ -66,7 +66,7 @@ class Entities(Annotator):
         return cls({**settings, "files": [sha256(file) for file in files]}, model)
 
     def annotate(self, batch: Batch) -> None:
-        batch.add("entity", self.model.labels, self.model.predict(batch.hashes, batch.attributes))
+        batch.add("entity", self.model.labels, self.model.predict(batch.treebank_tokens, batch.attributes))
 
     def save(self, path: Path) -> None:
         meta = {"version": _VERSION, "settings": dict(self.settings), "labels": self.model.labels}

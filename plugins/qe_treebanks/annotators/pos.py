@@ -97,7 +97,7 @@ class Pos(Annotator):
         return cls(settings, tags, morphology, lemmas)
 
     def annotate(self, batch: Batch) -> None:
-        hashes, words = batch.attributes, batch.hashes
+        hashes, words = batch.attributes, batch.treebank_tokens
         upos = self.tags.predict(words, hashes)
         full = self.morphology.predict(words, upos, hashes)
         batch.add("upos", self.tags.labels, upos)

@@ -106,7 +106,7 @@ def test_ranges_and_settings_of_one_method_twice(judged: Path, capsys: Any) -> N
             "no judgements of 'Czech-Englsh'; there are Czech-English, English-Czech; did",
         ),
         (["--methods", "soccr"], "unknown ranking method 'soccr'"),
-        (["--ranges", "soccr"], "--ranges: no method 'soccr' is asked for"),
+        (["--ranges", "soccr"], "--ranges: no method 'soccr' is among --methods"),
         (["--samples", "-1"], "samples must be at least 0"),
         (["--json", "--latex"], "only one of"),
         (

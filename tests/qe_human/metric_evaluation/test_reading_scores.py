@@ -117,7 +117,7 @@ def test_scores_of_whole_systems(people: Path, tmp_path: Path) -> None:
         ),
         ("system\tsegment\tbleu\n\t1\t5\n", "m.tsv:2: a score without a system"),
         ("engine\tbleu\na\t5\n", "m.tsv:1: has neither a column 'system' nor 'segment'"),
-        ("system\tsegment\tbleu\nz\t1\t5\n", "'bleu' scores no translation that people judged"),
+        ("system\tsegment\tbleu\nz\t1\t5\n", "'bleu' scores no translation with a human score"),
     ],
 )
 def test_bad_tables(people: Path, tmp_path: Path, table: str, message: str) -> None:
@@ -230,7 +230,7 @@ def test_names_that_join_with_nothing_are_told() -> None:
     _, notes = made_metrics([metric], human_of(judged, [metric]), ())
     assert notes == [
         "'m' has no score for 10 of 60 judged translations, and 10 scores of segments that nobody judged, "
-        "such as '00': segments are joined by their names as they are written; '00' differs from a judged "
+        "such as '00': segments are joined by their exact names; '00' differs from a judged "
         "one only in zeros before it"
     ]
     more = ScoreTable("m", {**judged.segments, ("A", "z"): 1.0})

@@ -240,7 +240,7 @@ class ByEnding:
 def test_errors_are_counted_by_general_part_of_speech() -> None:
     """By hand: the moved noun, the missing verb, the extra determiner, the wrong adverb."""
     found = error_frequencies({"a": ["xn ad bx cx yd"], "b": ["ad xn bx wx zv"]}, ["ad xn bx wx zv"], "en",
-                              by=ByEnding())  # fmt: skip
+                              tagger=ByEnding())  # fmt: skip
     assert found.names == BY_WORD_CLASS and found.values.shape == (2, 1, 30)
     told = {name: value for name, value in zip(found.names, found.values[0, 0], strict=True) if value}
     plain = error_frequencies({"a": ["xn ad bx cx yd"], "b": ["ad"]}, ["ad xn bx wx zv"], "en")
@@ -255,7 +255,7 @@ def test_errors_by_part_of_speech_add_up_to_those_of_all_words(story: tuple[Path
     lines = {name: (folder / f"{name}.en").read_text().splitlines() for name in ("ref", "s0", "s1", "s2")}
     reference = lines.pop("ref")
     plain = error_frequencies(lines, reference, "en").values[:, :, :5]
-    split = error_frequencies(lines, reference, "en", by=ByEnding()).values
+    split = error_frequencies(lines, reference, "en", tagger=ByEnding()).values
     np.testing.assert_allclose(split.reshape(*plain.shape, 6).sum(axis=3), plain, atol=1e-12)
 
 

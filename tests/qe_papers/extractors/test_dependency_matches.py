@@ -49,7 +49,7 @@ def test_words_that_are_no_translations_match_nothing(extractor: DependencyMatch
 def test_either_lexicon_is_enough(extractor: DependencyMatches) -> None:
     """t(ama | loves) is a half, t(loves | ama) is 1."""
     target = "ama/VERB/_/0/root John/PROPN/_/1/nsubj"
-    assert values(replace(extractor, least=0.9), target)["dependency_nsubj_match_source"] == 1
+    assert values(replace(extractor, threshold=0.9), target)["dependency_nsubj_match_source"] == 1
 
 
 def test_an_edge_matches_once() -> None:

@@ -27,7 +27,7 @@ def segments(*texts: tuple[str, Sequence[str]]) -> Segments:
     return Segments.from_columns(columns, ENGLISH, SPANISH)
 
 
-def build(values: dict[str, float], name: str) -> float:
+def value_of(values: dict[str, float], name: str) -> float:
     return values[f"link_grammar_{name}_source"]
 
 
@@ -56,7 +56,7 @@ def test_by_hand(given: tuple[float, ...], expected: dict[str, float]) -> None:
 def test_a_text_that_was_given_up_is_undefined_if_there_may_be_some() -> None:
     given = segments(("a b", comments(2, 1, 0, 3)), ("c d", ()), ("", ()))
     extractor = LinkGrammar(below=[10], timed_out=True)
-    assert build(row(extractor, given, 0), "given_up") == 0
+    assert value_of(row(extractor, given, 0), "given_up") == 0
     without = row(extractor, given, 1)
     assert without.pop("link_grammar_given_up_source") == 1
     assert np.isnan(list(without.values())).all()
@@ -83,7 +83,7 @@ def test_what_is_missing_is_one_message() -> None:
         (comments(3, 0, 1, 2)[:2], "cost = nan, length = nan"),
     ],
 )
-@pytest.mark.parametrize("given_up", [False, True])
+@pytest.mark.parametrize("timed_out", [False, True])
 def test_figures_that_the_program_cannot_have_given_are_refused(
     wrong: Sequence[str], shown: str, timed_out: bool
 ) -> None:
@@ -108,7 +108,7 @@ def test_link_parser_itself() -> None:
     columns = {"source": texts, "target": ["x", "x"], "annotation_source": blocks}
     given = Segments.from_columns(columns, ENGLISH, SPANISH)
     sentence, salad = (row(LinkGrammar(), given, i) for i in (0, 1))
-    assert (build(sentence, "complete"), build(salad, "complete")) == (1, 0)
-    assert build(sentence, "unused") == 0 < build(salad, "unused")
-    assert build(sentence, "linkages") >= 1
-    assert build(sentence, "length_by_word") == build(sentence, "length") / 7 >= 1
+    assert (value_of(sentence, "complete"), value_of(salad, "complete")) == (1, 0)
+    assert value_of(sentence, "unused") == 0 < value_of(salad, "unused")
+    assert value_of(sentence, "linkages") >= 1
+    assert value_of(sentence, "length_by_word") == value_of(sentence, "length") / 7 >= 1

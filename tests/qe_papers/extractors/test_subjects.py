@@ -43,7 +43,7 @@ def before(tree: str) -> tuple[float, ...]:
         "target": ["y"],
         "annotation_target": [f"# constituency = {tree}\n" + block("y/X")],
     }
-    values = row(Subjects(by="constituents"), Segments.from_columns(columns, ENGLISH, SPANISH))
+    values = row(Subjects(parser="constituents"), Segments.from_columns(columns, ENGLISH, SPANISH))
     return tuple(values[f"subjects_{kind}_target"] for kind in ("pronominal", "other", "dropped"))
 
 
@@ -72,5 +72,5 @@ def test_nothing_is_known_of_a_text_without_a_tree() -> None:
         "target": ["y"],
         "annotation_target": ["# tree_grammar = none\n" + block("y/X")],
     }
-    values = row(Subjects(by="constituents"), Segments.from_columns(columns, ENGLISH, SPANISH))
+    values = row(Subjects(parser="constituents"), Segments.from_columns(columns, ENGLISH, SPANISH))
     assert np.isnan(list(values.values())).all()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import settings, trigger_side
 from hypothesis import strategies as st
 from sklearn.metrics import mutual_info_score
 
@@ -42,11 +42,11 @@ text = st.lists(st.sampled_from(["a", "B", "b", "c", "d"]), min_size=1, max_size
 
 @pytest.mark.slow
 @settings(max_examples=40)
-@given(st.lists(st.tuples(text, text), min_size=2, max_size=9), text, text, st.integers(1, 2))
+@trigger_side(st.lists(st.tuples(text, text), min_size=2, max_size=9), text, text, st.integers(1, 2))
 def test_equal_to_counting(pairs: Pairs, source: str, target: str, minimum: int) -> None:
     built = corpus(pairs)
-    inside = Triggers.build(built, given="source", other="source", minimum=minimum)
-    between = Triggers.build(built, given="target", other="source", minimum=minimum)
+    inside = Triggers.build(built, trigger_side="source", triggered_side="source", minimum=minimum)
+    between = Triggers.build(built, trigger_side="target", triggered_side="source", minimum=minimum)
     words, others = source.lower().split(), target.lower().split()
     of_source, of_target = Tokens.from_lists([source.split()]), Tokens.from_lists([target.split()])
     expected = [
@@ -75,7 +75,7 @@ def test_a_term_of_the_mutual_information_of_two_variables() -> None:
 def test_repeated_words_count_as_often_as_they_stand() -> None:
     """LORIA, section 4: the average over "the words in this sentence", by hand for "a a b c"."""
     built = corpus([("b c", "x"), ("b c", "x"), ("a", "x"), ("d", "x")])
-    inside = Triggers.build(built, given="source", other="source", minimum=1)
+    inside = Triggers.build(built, trigger_side="source", triggered_side="source", minimum=1)
     one = 0.5 * math.log(0.5 / (0.5 * 0.5))  # I(b, c); all other pairs were never seen together
     found = inside.within(Tokens.from_lists([["a", "a", "b", "c"], ["a", "b", "c"]]))
     assert found == pytest.approx([2 * one / (4 * 3), 2 * one / (3 * 2)])
@@ -93,9 +93,12 @@ PAIRS: Pairs = [
 def test_words_that_go_together_score_higher() -> None:
     built = corpus(PAIRS)
     names = {"source_triggers": ("source",) * 2, "target_triggers": ("target",) * 2}
-    parts = {n: Triggers.build(built, given=g, other=o, minimum=1) for n, (g, o) in names.items()}  # type: ignore[arg-type]
+    parts = {
+        n: Triggers.build(built, trigger_side=g, triggered_side=o, minimum=1) for n, (g, o) in names.items()
+    }  # type: ignore[arg-type]
     extractor = TriggerScores(
-        **parts, cross_triggers=Triggers.build(built, given="target", other="source", minimum=1)
+        **parts,
+        cross_triggers=Triggers.build(built, trigger_side="target", triggered_side="source", minimum=1),
     )
     features = extractor.extract(
         Segments(
@@ -111,7 +114,7 @@ def test_words_that_go_together_score_higher() -> None:
 
 
 def test_saved_and_loaded(tmp_path: Path) -> None:
-    made = Triggers.build(corpus(PAIRS), given="target", other="source", minimum=1)
+    made = Triggers.build(corpus(PAIRS), trigger_side="target", triggered_side="source", minimum=1)
     made.save(tmp_path)
     words = Tokens.from_lists([["casa", "x"]]), Tokens.from_lists([["house", "red"]])
     for copy in (Triggers.load(tmp_path), pickle.loads(pickle.dumps(made))):

@@ -64,7 +64,7 @@ class BruteForce:
     @cache  # noqa: B019
     def expansions(self, symbol: str, words: tuple[str, ...]) -> list[Derivation]:
         if len(words) == 1:
-            return [(score, words) for name, score in self.lexicon.of(words[0]) if name == symbol]
+            return [(score, words) for name, score in self.lexicon.tags(words[0]) if name == symbol]
         rules = self.rules[symbol]
         total = sum(n for _, _, n in rules)
         return [
@@ -79,7 +79,7 @@ class BruteForce:
 @pytest.mark.parametrize(("vertical", "horizontal"), [(1, 0), (1, 1), (2, 1), (2, 2)])
 def test_best_trees_are_those_of_brute_force(vertical: int, horizontal: int) -> None:
     counts = counted([(tree, 1) for tree in treebank(12)], vertical, horizontal)
-    level = Level.of(counts)
+    level = Level.build(counts)
     root = level.grammar.symbols[level.grammar.root]
     brute_force = BruteForce(counts, level.lexicon)
     compared = 0
@@ -135,8 +135,8 @@ def test_texts_without_a_tree_say_so() -> None:
 def test_frequent_words_have_relative_frequencies() -> None:
     """Closed form: P(word | tag) is uses of both by uses of the tag where nothing is rare."""
     lexicon = Lexicon({("/N", "a"): 30, ("/V", "a"): 10, ("/N", "b"): 70, ("/V", "c"): 40})
-    assert {s: math.exp(p) for s, p in lexicon.of("a")} == pytest.approx({"/N": 0.3, "/V": 0.2})
-    assert {s for s, _ in lexicon.of("zzz")} == {"/N", "/V"}
+    assert {s: math.exp(p) for s, p in lexicon.tags("a")} == pytest.approx({"/N": 0.3, "/V": 0.2})
+    assert {s for s, _ in lexicon.tags("zzz")} == {"/N", "/V"}
 
 
 NOTHING_PRUNED = np.zeros((0, 0), np.bool_)
@@ -149,7 +149,7 @@ def test_symbols_by_columns_are_those_of_all_pairs_of_spans(
     beam: float, threshold: float, limited: bool
 ) -> None:
     """The inside and outside passes of the fine grammar, which brute force checks above, at the same beam."""
-    level = Level.of(counted([(tree, 1) for tree in treebank(20)], 1, 1))
+    level = Level.build(counted([(tree, 1) for tree in treebank(20)], 1, 1))
     grammar, kinds = level.grammar, np.zeros(len(level.grammar.symbols), np.int32)
     texts = [list(RANDOM.choice(["a", "b"], n)) for n in (1, 2, 3, 8, 9, 11)]
     with_tree = 0
@@ -175,7 +175,7 @@ def test_symbols_by_columns_are_those_of_all_pairs_of_spans(
 
 def test_a_restricted_grammar_loses_no_tree() -> None:
     """Inside scores of the whole grammar and of what is left of it for the words."""
-    level = Level.of(counted([(tree, 1) for tree in [*treebank(20), unseen_tree()]], 2, 1))
+    level = Level.build(counted([(tree, 1) for tree in [*treebank(20), unseen_tree()]], 2, 1))
     rules, root = level.grammar.rules, level.grammar.root
     kinds = np.zeros(len(level.grammar.symbols), np.int32)
     for words in (["a", "b", "a", "a"], ["b", "b", "a"], ["a", "b", "b", "a", "b"]):

@@ -138,11 +138,11 @@ def test_base_forms_of_words_not_seen_follow_their_endings() -> None:
             ("miró", "VERB", "_", "mirar"), ("pintó", "VERB", "_", "pintar"), ("Ana", "PROPN", "_", "Ana"),
             ("Eva", "PROPN", "_", "Eva")]  # fmt: skip
     lemmas = Lemmas.learned(seen)
-    assert lemmas.of("Casas", "NOUN", "Number=Plur") == "casa"
-    assert lemmas.of("sillas", "NOUN", "Number=Plur") == "silla"
-    assert lemmas.of("cantó", "VERB", "_") == "cantar"
-    assert lemmas.of("Olga", "PROPN", "_") == "Olga"
-    assert Lemmas.from_json(lemmas.as_json(), Path("x")).of("sillas", "NOUN", "Number=Plur") == "silla"
+    assert lemmas.lemma("Casas", "NOUN", "Number=Plur") == "casa"
+    assert lemmas.lemma("sillas", "NOUN", "Number=Plur") == "silla"
+    assert lemmas.lemma("cantó", "VERB", "_") == "cantar"
+    assert lemmas.lemma("Olga", "PROPN", "_") == "Olga"
+    assert Lemmas.from_json(lemmas.as_json(), Path("x")).lemma("sillas", "NOUN", "Number=Plur") == "silla"
 
 
 def test_bad_treebanks_are_named_by_line(tmp_path: Path) -> None:
