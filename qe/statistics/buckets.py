@@ -48,10 +48,16 @@ _MIN_VARIANCE = 1e-300  # the inverse of smaller ones overflows
 class Buckets:
     """One way to group n segments.
 
-    name    what they are grouped by: length, quality, rare, document, ...
-    about   meaning of the labels, in words
-    labels  name of each bucket
-    index   (n,) bucket of each segment
+    Attributes
+    ----------
+    name : str
+        Kind of grouping: length, quality, rare, document, ...
+    about : str
+        Meaning of the labels, in words.
+    labels : sequence of str
+        Name of each bucket.
+    index : array of int
+        (n,) bucket of each segment.
     """
 
     name: str
@@ -137,8 +143,12 @@ class Dependence:
 class BucketReport:
     """All comparisons by all kinds of buckets; their `ci` are jackknife intervals.
 
-    family  the families in which p-values of differences were corrected (`Table.to_json`)
-    notes   what a reader must know
+    Attributes
+    ----------
+    family : mapping
+        The test families in which p-values of differences were corrected (`Table.to_json`).
+    notes : sequence of str
+        Warnings for the reader.
     """
 
     buckets: Sequence[Buckets]

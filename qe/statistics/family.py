@@ -93,9 +93,12 @@ def experimentwise_error(level: float, comparisons: int) -> float:
 
 @dataclass(frozen=True)
 class Rule:
-    """How the comparisons of a table are corrected.
+    """Correction of the comparisons of a table.
 
-    method  none, bonferroni, holm, bh; `in the test` for p-values that hold for all pairs already (Tukey)
+    Attributes
+    ----------
+    method : str
+        none, bonferroni, holm, bh; `in the test` for p-values that hold for all pairs already (Tukey).
     """
 
     scope: Scope = "metric"

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from features.basics.exports import exports
 
 if TYPE_CHECKING:
-    from qe.statistics.settings import ResamplingSettings as ResamplingSettings
     from qe.systems.comparison import compare as compare
     from qe.systems.documents import DocumentReport as DocumentReport
     from qe.systems.documents import evaluate_documents as evaluate_documents

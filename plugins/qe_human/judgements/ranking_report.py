@@ -117,7 +117,7 @@ class RankingReport:
     ----------
     counts : PairwiseCounts
         Of the systems that are ranked, without the reference unless it is one of them.
-    shown : mapping of str to int
+    appearances : mapping of str to int
         Tasks, segments and judges; empty if only counts were given.
     p_values : array of float
         (k, k) of the sign tests, in the order of counts.systems.

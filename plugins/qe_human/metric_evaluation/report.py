@@ -22,11 +22,11 @@ from qe_human.metric_evaluation.scores import Evaluation
 @summarised
 @dataclass(frozen=True, eq=False)
 class MetaReport:
-    """What `qe correlate` says about one language pair.
+    """The result of `qe correlate` for one language pair.
 
     Attributes
     ----------
-    shown : mapping of str to int
+    counts : mapping of str to int
         Numbers of systems, segments, judged translations, pairwise judgements.
     """
 

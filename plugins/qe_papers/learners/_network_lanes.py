@@ -49,7 +49,7 @@ def initial_state(lanes: Lanes) -> tuple[State, Lanes, Lanes]:
     not.
 
     >>> state, parameters, _ = initial_state(Lanes(np.ones((2, 2)), np.ones(2), np.zeros(2), np.zeros(2)))
-    >>> parameters.out[:] = 7
+    >>> parameters.output[:] = 7
     >>> state.values.tolist(), state.decaying
     ([1.0, 1.0, 1.0, 1.0, 7.0, 7.0, 0.0, 0.0, 0.0, 0.0], 6)
     """

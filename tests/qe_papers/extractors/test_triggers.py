@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import settings, trigger_side
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import mutual_info_score
 
@@ -42,7 +42,7 @@ text = st.lists(st.sampled_from(["a", "B", "b", "c", "d"]), min_size=1, max_size
 
 @pytest.mark.slow
 @settings(max_examples=40)
-@trigger_side(st.lists(st.tuples(text, text), min_size=2, max_size=9), text, text, st.integers(1, 2))
+@given(st.lists(st.tuples(text, text), min_size=2, max_size=9), text, text, st.integers(1, 2))
 def test_equal_to_counting(pairs: Pairs, source: str, target: str, minimum: int) -> None:
     built = corpus(pairs)
     inside = Triggers.build(built, trigger_side="source", triggered_side="source", minimum=minimum)
