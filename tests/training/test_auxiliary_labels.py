@@ -188,7 +188,7 @@ def test_cross_fitting_takes_the_weight_of_the_fold(tmp_path: Path) -> None:
     write_rows(tmp_path, label="letters")  # for which parts of the fold would choose nothing
     data, fixed = prepared(tmp_path, "auto"), prepared(tmp_path, 2)
     rows, held_out = data.first_folds[0]
-    labels_of(data)._chosen[data.training.take(rows).fingerprint] = 2.0
+    labels_of(data)._weights_by_split[data.training.take(rows).fingerprint] = 2.0
     pd.testing.assert_frame_equal(data.fold(rows, held_out).train, fixed.fold(rows, held_out).train)
 
 
