@@ -109,7 +109,7 @@ def test_a_search_that_depended_on_the_clock_has_its_winner_fitted(
     (tmp_path / "old" / "report.json").write_text(json.dumps(report), "utf-8")
     found = reproduce(str(tmp_path / "old"), tmp_path / "again", cache=demo_run.output / "cache")
     assert [each.place for each in found.differences] in ([], ["cross_validation.selected_on_these_folds"])
-    assert "its winner is fitted anew" in found.notes[0]
+    assert "its winner is fitted again" in found.notes[0]
 
 
 def test_undefined_figures_are_equal_and_absent_ones_differ() -> None:

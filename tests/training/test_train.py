@@ -387,7 +387,7 @@ def test_tags_of_the_user_are_on_the_run_and_its_version(demo_run: Any, store: P
         ),
         ("resources=null", "the features need .*; name a parallel corpus"),
         ("dataset.lable=x", "'parallel_text' has no key 'lable'|unknown key"),
-        ("weights=annotators", "how many annotators"),
+        ("weights=annotators", "number of annotators"),
     ],
 )
 def test_a_mistake_is_one_message_and_leaves_nothing(
