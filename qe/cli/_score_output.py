@@ -32,29 +32,31 @@ def show_actions(thresholds: Thresholds, actions: Mapping[str, int], scored: int
     show(actions_table(thresholds, actions, scored))
 
 
-def summary_json(done: "ScoredFile | ScoredTable", output: str, model: Mapping[str, object] | None) -> str:
+def summary_json(
+    completed: "ScoredFile | ScoredTable", output: str, model: Mapping[str, object] | None
+) -> str:
     """The summary that --json prints; Spark's names no model."""
     of_model = {} if model is None else {"model": model}
-    content = {**done.to_json(), "output": output, **of_model}
+    content = {**completed.to_json(), "output": output, **of_model}
     return json.dumps(output_schemas.stamped("score" if of_model else "score-spark", content))
 
 
-def show_scored(done: "ScoredFile | ScoredTable", output: str) -> None:
+def show_scored(completed: "ScoredFile | ScoredTable", output: str) -> None:
     """For people: how many rows were scored, where their scores are from, why others have none."""
-    if getattr(done, "unchanged", False):
+    if getattr(completed, "unchanged", False):
         print(
             f"{output} is finished: the same job made it, so there is nothing to do (--overwrite repeats it)"
         )
-    print(f"{done.scored:,} of {done.rows:,} rows scored: {output}")
-    if repeated := getattr(done, "repeated", 0):
-        print(f"  {repeated:,} ({percent(repeated / done.scored)}) reused the score of an equal segment")
-    if known := getattr(done, "known", 0):
-        print(f"  {known:,} ({percent(known / done.scored)}) reused the score of an earlier job")
-    for name, route in getattr(done, "routes", {}).items():
+    print(f"{completed.scored:,} of {completed.rows:,} rows scored: {output}")
+    if repeated := getattr(completed, "repeated", 0):
+        print(f"  {repeated:,} ({percent(repeated / completed.scored)}) reused the score of an equal segment")
+    if known := getattr(completed, "known", 0):
+        print(f"  {known:,} ({percent(known / completed.scored)}) reused the score of an earlier job")
+    for name, route in getattr(completed, "routes", {}).items():
         print(f"  {route.scored:,} of {route.rows:,} rows scored: {name}")
-    for kind, count in sorted(getattr(done, "flagged", {}).items()):
+    for kind, count in sorted(getattr(completed, "flagged", {}).items()):
         print(f"  {count:,} flagged: {kind}")
-    for reason, count in sorted(done.reasons.items(), key=lambda item: -item[1])[:10]:
+    for reason, count in sorted(completed.reasons.items(), key=lambda item: -item[1])[:10]:
         print(f"  {count:,} without a score: {reason}")
 
 

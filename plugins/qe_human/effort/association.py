@@ -113,8 +113,8 @@ def _permuted(x: FloatArray, y: FloatArray, permutations: int, seed: int) -> Flo
 
 
 @numba.njit(cache=True, nogil=True)
-def _shuffle_products(x: Any, y: Any, seed: int, out: Any) -> None:
-    for s in range(len(out)):
+def _shuffle_products(x: Any, y: Any, seed: int, result: Any) -> None:
+    for s in range(len(result)):
         key = stream(seed, s)
         shuffled = y.copy()
         total = 0.0
@@ -122,4 +122,4 @@ def _shuffle_products(x: Any, y: Any, seed: int, out: Any) -> None:
             j = below(word(key, i), i + 1)
             shuffled[i], shuffled[j] = shuffled[j], shuffled[i]
             total += x[i] * shuffled[i]
-        out[s] = total
+        result[s] = total

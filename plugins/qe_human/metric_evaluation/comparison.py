@@ -29,7 +29,7 @@ from qe.statistics.result import (
     with_units,
 )
 from qe_human.correlation import Correlation, Level, Problem
-from qe_human.metric_evaluation.crossed import with_both
+from qe_human.metric_evaluation.crossed import paired_columns
 from qe_human.metric_evaluation.scores import Evaluation, Metric
 
 Resample = Literal["both", "segments"]
@@ -350,7 +350,7 @@ def _test(candidate: _Candidate, baseline: _Candidate, settings: Settings) -> Te
     result = largest_p(results)
     if units == ("segment", "system"):
         draws = samples, settings.seed
-        result = with_both(result, exchanged, groups["segment"], groups["system"], *draws)
+        result = paired_columns(result, exchanged, groups["segment"], groups["system"], *draws)
     if units == ("score",):
         result = replace(result, test=PERMUTATION, exchange="score")
     return replace(result, difference=candidate.score - baseline.score)

@@ -21,7 +21,7 @@ from qe.statistics.result import TestResult, monte_carlo_error
 _CLEAR = 0.1  # above this p-value nothing more is asked
 
 
-def with_both(
+def paired_columns(
     result: TestResult, exchanged: Exchanged, rows: Groups, columns: Groups, samples: int, seed: int
 ) -> TestResult:
     """The test result that exchanges of rows, of columns and of both together support. Rows and columns must
