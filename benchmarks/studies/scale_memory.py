@@ -62,7 +62,7 @@ def scored(*arguments: object) -> Job:
     return Job(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
 
 
-TABLE, FOLDER, KNOWN = "TSV", "Parquet to zstd", "Parquet to zstd, --known"
+TABLE, FOLDER, KNOWN = "TSV", "Parquet to zstd", "Parquet to zstd, --reuse-scores"
 
 
 def measure(model: Path, examples: Path, counts: Sequence[int], cases: Sequence[str]) -> None:
@@ -76,7 +76,7 @@ def measure(model: Path, examples: Path, counts: Sequence[int], cases: Sequence[
             given = {
                 TABLE: ["-i", table, "-o", folder / "a.tsv"],
                 FOLDER: ["-i", parts, "-o", folder / "b.tsv.zst"],
-                KNOWN: ["-i", parts, "-o", folder / "c.tsv.zst", "--known", folder / "a.tsv"],
+                KNOWN: ["-i", parts, "-o", folder / "c.tsv.zst", "--reuse-scores", folder / "a.tsv"],
             }
             for case in cases:
                 job = scored("-m", model, *given[case])
@@ -94,7 +94,7 @@ def main() -> None:
         "--case",
         action="append",
         choices=[TABLE, FOLDER, KNOWN],
-        help="repeatable; default: a table, and a folder with --known",
+        help="repeatable; default: a table, and a folder with --reuse-scores",
     )
     given = parser.parse_args()
     cases = given.case or [TABLE, KNOWN]

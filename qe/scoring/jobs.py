@@ -187,7 +187,7 @@ _Scorers = Scorer | Router
 
 def _previous(known: Path, scorer: _Scorers, names: Names, layout: Layout) -> PreviousJob:
     if isinstance(scorer, Router):
-        raise InputError("--known is for one model", remedy="leave it out, or give --model")
+        raise InputError("--reuse-scores is for one model", remedy="leave it out, or give --model")
     return PreviousJob(known, scorer, names, layout)
 
 
