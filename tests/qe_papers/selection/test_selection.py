@@ -108,7 +108,7 @@ def test_the_report_adds_up(planted: Selection) -> None:
 
 @pytest.mark.slow
 def test_documents_are_chosen_whole() -> None:
-    chosen = selected(translations(), by="document")
+    chosen = selected(translations(), granularity="document")
     index = np.array(chosen.translations.documents)
     for choice in chosen.choices.values():
         assert all(len(set(choice[index == name])) == 1 for name in set(index))
