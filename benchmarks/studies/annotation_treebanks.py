@@ -27,7 +27,7 @@ from pathlib import Path
 
 from features.storage.files import read_lines
 from features.text.tokenizer import Tokenizer
-from qe.language import annotator_folder as _folder
+from qe_treebanks import annotator_folder as _folder
 from qe_treebanks.annotator_folder import AnnotatorFolder
 from qe_treebanks.annotators._brackets import read_trees
 

@@ -32,7 +32,7 @@ from qe.statistics.correlations import williams_test, zou_interval
 from qe.statistics.intervals import bca_interval, jackknife_interval, percentile_interval
 from qe.statistics.levels import Levels
 from qe.statistics.metric import METRICS, Metric
-from qe.statistics.scored import Drawn, Predictions
+from qe.statistics.scored import Predictions, VirtualScores
 from qe.statistics.settings import ResamplingSettings, Test
 
 Floats = NDArray[np.float64]
@@ -83,13 +83,13 @@ def simulate(null: str, n: int, seed: int) -> dict[str, Any]:
 
     def tested(sides: dict[str, Floats], test: Test) -> dict[str, float]:
         how = ResamplingSettings(test, samples=SAMPLES, seed=seed)
-        engine = Comparisons(Predictions(gold, sides, metrics), levels, how, given=drawn)
+        engine = Comparisons(Predictions(gold, sides, metrics), levels, how, computed=drawn)
         results = engine.tests(list(combinations(sides, 2)))
         return {m: min(one.p for (*_, metric), one in results.items() if metric == m) for m in metrics}
 
     p = {"ar": tested(pair, "ar"), "bootstrap": tested(pair, "bootstrap"), "tukey": tested(systems, "tukey")}
     p |= {test: {"pearson": value} for test, value in classical(gold, *pair.values()).items()}
-    without = {m: scored.left_out("s0", m, None) for m in metrics}
+    without = {m: scored.leave_one_out("s0", m, None) for m in metrics}
     scores = scored.scores["s0"]
     return {"p": p, "intervals": intervals(scores, drawn, without, metrics), "scores": scores}
 
@@ -105,7 +105,7 @@ def classical(gold: Floats, own: Floats, other: Floats) -> dict[str, float]:
 
 
 def intervals(
-    scores: dict[str, float], drawn: Drawn, without: dict[str, Floats], metrics: dict[str, Metric]
+    scores: dict[str, float], drawn: VirtualScores, without: dict[str, Floats], metrics: dict[str, Metric]
 ) -> dict[str, dict[str, tuple[float, float]]]:
     """kind -> metric -> 95 % interval of the first system's score."""
     by_name: dict[str, dict[str, tuple[float, float]]] = {kind: {} for kind in INTERVALS}

@@ -16,7 +16,7 @@ from typing import Any
 
 from qe.cli._help import panels_of, usage_words
 from qe.cli._verbs import GROUPS, commands, purpose, verbs
-from qe.data import format_page
+from qe.data.format import page as format_page
 from qe.getting_started.catalogue import features as catalogue
 from qe.getting_started.catalogue.costs import FeatureCosts
 
@@ -243,7 +243,7 @@ def formats() -> str:
         "# Dataset formats\n\nMade from the formats: their keys belong under `dataset:`, with `format` and "
         "`path`; the examples are invented.\n\n"
     )
-    return head + re.sub(r"^###", "##", format_page.page(), flags=re.MULTILINE)
+    return head + re.sub(r"^###", "##", format_page(), flags=re.MULTILINE)
 
 
 def _paragraphs(text: str) -> list[str]:

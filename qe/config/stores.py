@@ -169,6 +169,25 @@ def _check_lock(path: Path, location: object) -> None:
         time.sleep(0.05)
 
 
+def read_tables(path: Path, options: str = "") -> set[str]:
+    """Names of the tables of an SQLite database.
+
+    It is opened for reading alone, unless a killed writer left a journal that SQLite must roll back first.
+    """
+    import sqlite3
+
+    for mode in ("ro", "rw"):
+        uri = f"{path.resolve().as_uri()}?mode={mode}{options}"
+        try:
+            with closing(sqlite3.connect(uri, uri=True, timeout=3)) as database:
+                rows = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+                return {str(name) for (name,) in rows}
+        except sqlite3.OperationalError as error:
+            if mode == "rw" or not error.sqlite_errorname.startswith("SQLITE_READONLY"):
+                raise
+    return set()
+
+
 def _tables(path: Path, location: object) -> set[str]:
     import sqlite3
 
@@ -181,9 +200,7 @@ def _tables(path: Path, location: object) -> set[str]:
             raise InputError("is no database", location=location, remedy="name another file")
         # A reader of a database with a write-ahead log would make that log, if it is not there.
         frozen = header[18:19] == b"\x02" and not Path(f"{path}-wal").exists()
-        uri = f"{path.resolve().as_uri()}?mode=ro{'&immutable=1' if frozen else ''}"
-        with closing(sqlite3.connect(uri, uri=True, timeout=3)) as database:
-            rows = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-            return {str(name) for (name,) in rows if not str(name).startswith("sqlite_")}
+        tables = read_tables(path, "&immutable=1" if frozen else "")
+        return {name for name in tables if not name.startswith("sqlite_")}
     except (OSError, sqlite3.Error) as error:
         raise InputError(f"cannot be read as a database: {error}", location=location) from None

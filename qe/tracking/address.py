@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from features.basics.errors import InputError
 from features.storage.files import check_writable
+from qe.config.stores import read_tables
 
 _TIMEOUT = 5.0  # seconds for a server to answer
 _POLLING = 3.0  # seconds that another process may take to make the first tables of a store
@@ -133,8 +134,7 @@ def _check_file(file: Path) -> None:
 def _is_ours(file: Path) -> bool:
     deadline = time.monotonic() + _POLLING
     while True:
-        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
-            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+        tables = read_tables(file)
         if not tables or tables >= _TABLES:
             return True
         if time.monotonic() > deadline:

@@ -242,7 +242,7 @@ def test_a_closed_stdout_is_said_and_output_files_are_not_mixed_up(
     assert done.returncode == 2
     assert done.stderr == "qe labels: stdout: cannot be written (Bad file descriptor)\n"
     assert len((tmp_path / "out.tsv").read_text().splitlines()) == 4  # and nothing of the summary
-    done = shell(f"{LABELS} -o out.tsv <&- 2>&-", environment, tmp_path)
+    done = shell(f"{LABELS} -o other.tsv <&- 2>&-", environment, tmp_path)
     assert done.returncode == 0 and "HTER" in done.stdout
 
 

@@ -245,7 +245,7 @@ def test_a_file_that_comes_in_later_is_of_another_job(tmp_path: Path) -> None:
     [
         (["-i", "-", "-o", "-"], b"", "stdin: is empty"),
         (["-i", "-", "-o", "-"], b"\x1f\x8bxx", "stdin: damaged gzip file"),
-        (["-i", "-", "-o", "-", "--resume"], b"a\tb\n", "--resume does not go with -"),
+        (["-i", "-", "-o", "-", "--resume"], b"a\tb\n", "--resume cannot be combined with -"),
         (["-i", "-", "-i", "-", "-o", "-"], b"a\tb\n", "standard input is one table"),
         (["-i", "-", "-o", "-", "--json"], b"a\tb\n", "both write to stdout"),
     ],

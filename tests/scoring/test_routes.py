@@ -68,7 +68,9 @@ def test_rows_go_to_the_model_of_their_route(
     assert {one["fingerprint"] for one in told["model"]["routes"].values()} == {identity}
     before = (tmp_path / "all.tsv").read_bytes()
     assert ended("--models", routes, *given, "-o", tmp_path / "all.tsv", "--with-model") == 0
-    assert "nothing is to do" in capsys.readouterr().out and (tmp_path / "all.tsv").read_bytes() == before
+    assert (
+        "there is nothing to do" in capsys.readouterr().out and (tmp_path / "all.tsv").read_bytes() == before
+    )
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])

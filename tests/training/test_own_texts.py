@@ -130,7 +130,7 @@ def test_source_words_are_looked_up_likewise(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_all_bundles_have_the_same_vectors_of_words(two: tuple[Prepared, Prepared]) -> None:
     assert two[0].extraction.part_features is not None
-    sets = [two[0].extraction.feature_set, *two[0].extraction.part_features.others]
+    sets = [two[0].extraction.feature_set, *two[0].extraction.part_features.alternatives]
     vectors = [extractor.target_vectors for each in sets for extractor in each.extractors[-1:]]  # type: ignore[attr-defined]
     assert len(vectors) == 4 and all(isinstance(each, WordVectors) for each in vectors)
     for each in vectors[1:]:
@@ -144,7 +144,7 @@ def test_all_bundles_have_the_same_vectors_of_words(two: tuple[Prepared, Prepare
 def test_a_new_row_is_looked_up_in_all_texts(two: tuple[Prepared, Prepared]) -> None:
     extraction, segments = two[0].extraction, two[0].training.segments
     new = replace(segments, id=tuple(f"new {name}" for name in segments.id))
-    alone = replace(extraction, apart=None, cache=None).static(segments)
+    alone = replace(extraction, part_features=None, cache=None).static(segments)
     as_new = replace(extraction, cache=None).static(new)
     pd.testing.assert_frame_equal(as_new.reset_index(drop=True), alone.reset_index(drop=True))
     assert not alone.equals(extraction.static(segments))
@@ -197,7 +197,7 @@ def test_a_trained_model_looks_everything_up_in_all_texts(tmp_path: Path) -> Non
     data = prepare(check(made(tmp_path)), tmp_path / "cache")
     assert whole == data.extraction.feature_set.extractors[0].target_lm.fingerprint  # type: ignore[attr-defined]
     for extractor in model.feature_set.extractors:
-        assert not isinstance(extractor, FittedExtractor) or extractor._apart is None  # type: ignore[attr-defined]
+        assert not isinstance(extractor, FittedExtractor) or extractor._out_of_fold is None  # type: ignore[attr-defined]
 
 
 @pytest.mark.slow
@@ -206,13 +206,19 @@ def test_a_trained_model_looks_everything_up_in_all_texts(tmp_path: Path) -> Non
     [
         ({"resources": {"texts": ["target"]}}, "should be 'post_edit' or 'reference'"),
         ({"resources": {"texts": ["post_edit"], "parts": 1}}, "greater than or equal to 2"),
-        ({"resources": {"texts": ["post_edit"], "optional": True}}, "cannot be used beside `optional`"),
+        (
+            {"resources": {"texts": ["post_edit"], "optional": True}},
+            "cannot be used together with `optional`",
+        ),
         (
             {"features": ["lm", {"kind": "word_quality", "texts": ["post_edit"], "predict": True}]},
             "aligns words by resources",
         ),
-        ({"resources": {"texts": ["post_edit"], "bundle": "b"}}, "cannot be used beside `bundle`"),
-        ({"resources": {"texts": ["post_edit"], "alignments": "a"}}, "cannot be used beside `alignments`"),
+        ({"resources": {"texts": ["post_edit"], "bundle": "b"}}, "cannot be used together with `bundle`"),
+        (
+            {"resources": {"texts": ["post_edit"], "alignments": "a"}},
+            "cannot be used together with `alignments`",
+        ),
         ({"features": ["tag_ambiguity"]}, "which the segments' own texts are not"),
         ({"features": ["word_confidence"]}, "cannot look rows up"),
     ],

@@ -110,10 +110,10 @@ class WordConfidence(FittedExtractor):
         model = load_fields(path, NaiveBayes)
         rows, criteria = len(model.words), len(CRITERIA)
         typed("edges", model.edges, np.float64, EVIDENCE, self.bins - 1)
-        typed("seen", model.occurrences, np.int64, criteria, rows, 2)
+        typed("occurrences", model.occurrences, np.int64, criteria, rows, 2)
         typed("evidence", model.evidence, np.int64, criteria, EVIDENCE, rows, self.bins, 2)
         typed("quartiles", model.quartiles, np.float64, criteria, 3)
-        for name in ("seen", "evidence"):
+        for name in ("occurrences", "evidence"):
             within(name, getattr(model, name), 0, 2**40)
         for name in ("edges", "quartiles"):
             finite(name, getattr(model, name))

@@ -37,7 +37,7 @@ def judged(shared_data: Callable[[str], Path]) -> dict[str, JudgedPair]:
 def test_all_cells_and_marks(judged: dict[str, JudgedPair]) -> None:
     cells = marks = 0
     for pair, rows in tables().items():
-        counts = judged[pair].counts.without("_ref")
+        counts = judged[pair].counts.drop("_ref")
         at = [counts.systems.index(name) for name in rows]
         p = sign_tests(counts.wins)
         assert sorted(at) == list(range(len(counts.systems)))
@@ -65,7 +65,7 @@ def log_probability(order: list[int], counts: PairwiseCounts) -> float:
 
 def test_the_most_probable_order_is_as_probable_as_any_other_method_s(judged: dict[str, JudgedPair]) -> None:
     for pair in judged.values():
-        counts = pair.counts.without("_ref")
+        counts = pair.counts.drop("_ref")
         wins, ties = counts.wins.astype(np.float64), counts.ties.astype(np.float64)
 
         def probability(name: str, counts: PairwiseCounts = counts, both: tuple = (wins, ties)) -> float:  # type: ignore[type-arg]

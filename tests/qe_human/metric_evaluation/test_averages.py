@@ -67,7 +67,7 @@ def test_shares_of_comparisons_add_up(shared_data: Callable[[str], Path], tmp_pa
     """Popovic 2012: rank> and rank>=; each comparison is won by one side, or counts for both in rank>=."""
     made = reports(7, shared_data)
     (found,) = averages(made).values()
-    assert sum(one.better + one.at_least for one in found) == pytest.approx(len(found))
+    assert sum(one.better + one.min_value for one in found) == pytest.approx(len(found))
     sempos = found[0]
     scores = {one.metric: list(one.scores.values()) for one in found}
     wins = [
@@ -109,6 +109,6 @@ def test_pairs_of_tables(tmp_path: Path, capsys: Any) -> None:
         if code == 0:
             means = json.loads(captured.out)["averages"]["pearson"]
             assert means["good"]["mean"] == pytest.approx(1) and means["bad"]["mean"] == pytest.approx(0)
-            assert means["good"]["better"] == 0.5 and means["good"]["at_least"] == 1
+            assert means["good"]["better"] == 0.5 and means["good"]["min_value"] == 1
         else:
             assert "choose with --pair: en-de, en-fr" in captured.err or "en-es" in captured.err

@@ -63,7 +63,7 @@ def orders(tasks: dict[str, PairwiseCounts]) -> Callable[[str], dict[str, list[s
         listed = {}
         for name, counts in tasks.items():
             chosen = RANKINGS.get(method)()
-            table = counts if chosen.counts_reference else counts.without("_ref")
+            table = counts if chosen.counts_reference else counts.drop("_ref")
             ranking = chosen.ranking(table.wins.astype(np.float64), table.ties.astype(np.float64))
             listed[name] = [table.systems[i] for i in ranking.order if table.systems[i] != "_ref"]
         return listed
@@ -75,7 +75,7 @@ def orders(tasks: dict[str, PairwiseCounts]) -> Callable[[str], dict[str, list[s
 def costs(tasks: dict[str, PairwiseCounts], orders: Orders) -> Callable[[str], dict[str, int]]:
     """Method -> task -> violated preferences."""
     return lambda method: {
-        name: sum(v.margin for v in violations(order, tasks[name].without("_ref")))
+        name: sum(v.margin for v in violations(order, tasks[name].drop("_ref")))
         for name, order in orders(method).items()
     }
 
@@ -117,7 +117,7 @@ def test_scores_to_the_last_printed_digit(
     method, factor = SCORES[folder]
     for name, counts in tasks.items():
         chosen = RANKINGS.get(method)()
-        table = counts if chosen.counts_reference else counts.without("_ref")
+        table = counts if chosen.counts_reference else counts.drop("_ref")
         ranking = chosen.ranking(table.wins.astype(np.float64), table.ties.astype(np.float64))
         assert ranking.scores is not None
         expected = lines(shared_data(f"human-rankings/golden/{folder}/{name}"))
@@ -134,7 +134,7 @@ def test_feedback_arc_sets_cost_as_much_and_are_alike_where_unique(
     method, with_reference = ORDERS[folder]
     unique = 0
     for name, counts in tasks.items():
-        table = counts if with_reference else counts.without("_ref")
+        table = counts if with_reference else counts.drop("_ref")
         wins, ties = table.wins.astype(np.float64), table.ties.astype(np.float64)
         ranking = RANKINGS.get(method)().ranking(wins, ties)
         expected = [row[0] for row in lines(shared_data(f"human-rankings/golden/{folder}/{name}"))]
@@ -205,7 +205,7 @@ def test_table_3_of_lopez(tasks: dict[str, PairwiseCounts], costs: Costs) -> Non
         "upv-combo", "nrc", "uedin", "jhu", "limsi", "jhu-combo", "lium-combo", "rali", "lig", "bbn-combo",
         "rwth", "cmu-statxfer", "onlineA", "huicong", "dfki", "cu-zeman", "geneva",
     ]  # fmt: skip
-    listed = violations(order, tasks[name].without("_ref"))
+    listed = violations(order, tasks[name].drop("_ref"))
     printed = (
         "lium onlineB 1; upv-combo cambridge 6; jhu cambridge 1; limsi uedin 1; limsi cmu-hyposel-combo 1; "
         "lium-combo cambridge 1; lium-combo nrc 3; rali uedin 1; rali upv-combo 4; rali jhu 1; rali lium 3; "

@@ -33,7 +33,7 @@ def test_gradients_by_differences(rows: int, columns: int) -> None:
 
     def loss() -> float:
         units = np.tanh(batch.inputs @ parameters.into + parameters.hidden).reshape(rows, h, g)
-        outputs = (units * parameters.out.reshape(h, g)).sum(axis=1) + parameters.bias
+        outputs = (units * parameters.output.reshape(h, g)).sum(axis=1) + parameters.bias
         return float(batch.weights @ (0.5 * (outputs - batch.labels[:, None]) ** 2).sum(axis=1) / rows)
 
     batch_gradients(batch, parameters, slopes)

@@ -50,7 +50,7 @@ def test_a_file_is_annotated_line_by_line(annotators: Path, tmp_path: Path, caps
 @pytest.mark.slow
 def test_a_run_that_was_cut_off_goes_on(annotators: Path, tmp_path: Path, monkeypatch: Any) -> None:
     from features.text.tokenizer import Tokenizer
-    from qe.language.programs import annotation_jobs
+    from qe_treebanks import annotation_jobs
     from qe_treebanks.annotator_folder import AnnotatorFolder
 
     (tmp_path / "in").write_text("la luna .\n" * 25)
