@@ -158,10 +158,10 @@ def _package(package: Any) -> list[str]:
 
 
 def public_packages() -> list[str]:
-    """`qe`, then the others that have a door."""
+    """`qe`, then the others with public names."""
     files = [path for top in ("qe", "features") for path in sorted((ROOT / top).rglob("__init__.py"))]
-    with_door = [path for path in files if "doors import door" in path.read_text("utf-8")]
-    return [".".join(path.parent.relative_to(ROOT).parts) for path in with_door]
+    with_exports = [path for path in files if "exports import exports" in path.read_text("utf-8")]
+    return [".".join(path.parent.relative_to(ROOT).parts) for path in with_exports]
 
 
 def _first(value: Any) -> str:

@@ -19,7 +19,7 @@ COMMANDS = [
     ("labels --target t --target-language es --post-edit p", "out.tsv"),
     ("filter -i t -i p --languages es es --without language -o out.s", "out.tsv"),
     ("evaluate --gold gold --predictions a --samples 99", "out.json"),
-    ("power --gold gold --predictions m=a n=b --samples 99 --simulations 20", "out"),
+    ("power --gold gold --predictions m=a n=b --samples 99 --simulations 100", "out"),
     ("schema report", "out.json"),
 ]
 

@@ -165,8 +165,9 @@ def test_checking_loads_neither_optuna_nor_mlflow_nor_plots(tmp_path: Path) -> N
         "learner: {kind: averaging}\nselection: {kind: forward}\n"
     )
     code = (
-        "import sys; from qe.cli.train import train\n"
-        f"from pathlib import Path; train([Path({str(tmp_path / 'small.yaml')!r})], only_check=True)\n"
+        "import contextlib, sys\nfrom qe.cli import main\n"
+        f"words = ['train', {str(tmp_path / 'small.yaml')!r}, '--check']\n"
+        "with contextlib.suppress(SystemExit): main(words)\n"
         "print(sorted({'optuna', 'mlflow', 'matplotlib', 'numba'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

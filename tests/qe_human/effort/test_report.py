@@ -192,7 +192,7 @@ def test_command_line_with_conllu(
     code, out, _ = run(*files, "--json", "--output", tmp_path / "out")
     content = json.loads(out)
     assert code == 0 and (tmp_path / "out" / "effort.html").is_file()
-    assert run(*files, "--output", tmp_path / "out")[0] == 0  # its own folder again
+    assert run(*files, "--output", tmp_path / "out", "--overwrite")[0] == 0  # its own folder again
     # Lemmas that the file leaves out are simplemma's: casas and casa are one.
     assert content["sets"]["high TER, high score"]["shares"]["noun"]["form_changed"] == 1
     assert content["recipe"]["tagger"] == "CoNLL-U"
