@@ -157,11 +157,15 @@ def _package(package: Any) -> list[str]:
     return lines
 
 
+PLUGINS = ("qe_human", "qe_papers", "qe_treebanks")
+
+
 def public_packages() -> list[str]:
     """`qe`, then the others with public names."""
-    files = [path for top in ("qe", "features") for path in sorted((ROOT / top).rglob("__init__.py"))]
-    with_exports = [path for path in files if "exports import exports" in path.read_text("utf-8")]
-    return [".".join(path.parent.relative_to(ROOT).parts) for path in with_exports]
+    roots = {"qe": ROOT, "features": ROOT, **{name: ROOT / "plugins" for name in PLUGINS}}
+    files = {path: root for top, root in roots.items() for path in sorted((root / top).rglob("__init__.py"))}
+    with_exports = {path: root for path, root in files.items() if "exports import" in path.read_text("utf-8")}
+    return [".".join(path.parent.relative_to(root).parts) for path, root in with_exports.items()]
 
 
 def _first(value: Any) -> str:

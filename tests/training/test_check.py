@@ -165,9 +165,8 @@ def test_checking_loads_neither_optuna_nor_mlflow_nor_plots(tmp_path: Path) -> N
         "learner: {kind: averaging}\nselection: {kind: forward}\n"
     )
     code = (
-        "import contextlib, sys\nfrom qe.cli import main\n"
-        f"words = ['train', {str(tmp_path / 'small.yaml')!r}, '--check']\n"
-        "with contextlib.suppress(SystemExit): main(words)\n"
+        "import sys; from pathlib import Path; from qe.cli.train import ExperimentOptions, train\n"
+        f"train([Path({str(tmp_path / 'small.yaml')!r})], ExperimentOptions(), check=True)\n"
         "print(sorted({'optuna', 'mlflow', 'matplotlib', 'numba'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

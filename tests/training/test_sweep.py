@@ -8,7 +8,8 @@ import pytest
 
 from features.basics.errors import InputError
 from qe.cli import main
-from qe.training.batch import plans_of, settings_of, spread_table
+from qe.training.batch import spread_table
+from qe.training.sweep import plans_of, settings_of
 
 FILE = """name: swept
 dataset:
