@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +11,9 @@ from numpy.typing import ArrayLike
 from features.basics.array_types import BoolArray, FloatArray
 from features.basics.catalogue import Catalogue
 from qe.display.numbers import NumberText, estimate
-from qe.statistics.draws import CountArray
+
+if TYPE_CHECKING:
+    from qe.statistics.draws import CountArray  # which loads numba
 
 
 class Metric(ABC):
@@ -100,7 +102,7 @@ class RankedMetric(ExchangedMetric):
         return float(self.resample(gold, predicted, np.ones((1, len(gold)), np.int32))[0])
 
     @abstractmethod
-    def resample(self, gold: FloatArray, predicted: FloatArray, counts: CountArray) -> FloatArray:
+    def resample(self, gold: FloatArray, predicted: FloatArray, counts: "CountArray") -> FloatArray:
         """(B,) scores of B resamples; `counts` (B, n) is how often each row was drawn.
 
         Counts cover the bootstrap (by segment, or by document: totals may differ) and, over the stacked
