@@ -47,7 +47,7 @@ class Format(ABC):
 
     @property
     def tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
-        """Of source and target, by the keys `source_language`, `target_language` and `tokenizer`."""
+        """Settings of source and target, by the keys `source_language`, `target_language` and `tokenizer`."""
         keys = vars(self)
         kind = keys.get("tokenizer", "whitespace")
         return Tokenizer(keys["source_language"], kind), Tokenizer(keys["target_language"], kind)

@@ -189,7 +189,7 @@ class Router:
 
     @property
     def options(self) -> Options:
-        """Those of the first model; the others differ in thresholds and the model's name only."""
+        """Options of the first model; the others differ in thresholds and the model's name only."""
         return self.scorers[0].options
 
     @property

@@ -116,7 +116,7 @@ def test_columns_are_put_behind_everything_and_keep_what_was_there(tmp_path: Pat
     assert made["E3"].value == "remark" and made["C2"].number_format == "0.00"
 
 
-# As a cell holds it -> the text (ECMA-376, ST_Xstring).
+# Cell content -> its text (ECMA-376, ST_Xstring).
 ESCAPES = {
     "a_x000D_\nb": "a\r\nb",
     "tab_x0009_here": "tab\there",
