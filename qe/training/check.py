@@ -33,7 +33,6 @@ from qe.models.taxonomy import TAXONOMIES
 from qe.resources.origin import check_section
 from qe.statistics.metric import METRICS
 from qe.training.plan import Plan
-from qe.training.reading import check_path
 from qe.training.space import Space
 
 MAX_POINTS = 1_000_000  # of a grid
@@ -366,6 +365,14 @@ def _check_model_name(experiment: Experiment) -> Iterator[str]:
     name = experiment.tracking.model_name
     if name is not None and (not name.strip() or any(sign in name for sign in "/:")):
         yield f"tracking.model_name: no name for a model in MLflow: {quoted(name)}; leave out `/` and `:`"
+
+
+def check_path(section: DatasetSection, place: str) -> None:
+    """Raises InputError if there is nothing at the path of a dataset."""
+    if not section.path.exists():
+        raise InputError(
+            f"no such dataset: {section.path}", location=f"{place}.path", remedy="check it, or --data-root"
+        )
 
 
 def _checked(place: str, rule: Callable[[], object]) -> Iterator[str]:

@@ -24,18 +24,11 @@ from qe.data.format import make_format, option_names
 from qe.data.splits import Fold, make_folds
 from qe.models.taxonomy import Grouping
 from qe.resources.cache import OWN_CORPUS, corpus_absent, rows_of_own_corpus
+from qe.training.check import check_path
 from qe.training.plan import Plan
 
 SET_ASIDE = "{} training segments were set aside to calibrate prediction intervals, and not learned from"
 _NO_LETTER = re.compile(r"[\W_]+")
-
-
-def check_path(section: DatasetSection, place: str) -> None:
-    """Raises InputError if there is nothing at the path of a dataset."""
-    if not section.path.exists():
-        raise InputError(
-            f"no such dataset: {section.path}", location=f"{place}.path", remedy="check it, or --data-root"
-        )
 
 
 def read_dataset(

@@ -167,7 +167,7 @@ def test_checking_loads_neither_optuna_nor_mlflow_nor_plots(tmp_path: Path) -> N
     code = (
         "import sys; from pathlib import Path; from qe.cli.train import ExperimentOptions, train\n"
         f"train([Path({str(tmp_path / 'small.yaml')!r})], ExperimentOptions(), check=True)\n"
-        "print(sorted({'optuna', 'mlflow', 'matplotlib'} & set(sys.modules)))"
+        "print(sorted({'optuna', 'mlflow', 'matplotlib', 'numba'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("small: ok\n") and done.stdout.endswith("\n[]\n"), done.stdout
