@@ -12,8 +12,10 @@ _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 class InputError(ValueError):
-    """Bad input: the broken rule, the value seen, where, and the way out, in one message. The command line
-    prints the message alone and exits with code 2. No message has the password of an address that it quotes.
+    """Bad input: the broken rule, the value seen, where, and the way out, in one message.
+
+    The command line prints the message alone and exits with code 2. No message has the password of an
+    address that it quotes.
 
     >>> raise InputError("expected 4 columns, found 3", location="scores.tsv:17", remedy="use tabs")
     Traceback (most recent call last):

@@ -43,8 +43,10 @@ Builders = Mapping[str, Callable[..., Resource]]
 @short_repr
 @dataclass(eq=False)
 class Bundle:
-    """Parts by name, loaded on first use and kept. Raises InputError if `path` holds no manifest, or a
-    damaged one, and if a requested part was not built or is damaged.
+    """Parts by name, loaded on first use and kept.
+
+    Raises InputError if `path` holds no manifest, or a damaged one, and if a requested part was not built
+    or is damaged.
 
     Attributes
     ----------

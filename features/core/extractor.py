@@ -39,9 +39,10 @@ class Feature:
 
 
 class Extractor(ABC):
-    """Turns segments into features; subclasses are dataclasses of parameters and resources. A field annotated
-    with a Resource class is filled with the loaded part of that name from the bundle. A feature that is
-    undefined for a segment is NaN; its description says when.
+    """Turns segments into features; subclasses are dataclasses of parameters and resources.
+
+    A field annotated with a Resource class is filled with the loaded part of that name from the bundle. A
+    feature that is undefined for a segment is NaN; its description says when.
 
     Attributes
     ----------
@@ -96,8 +97,9 @@ class Extractor(ABC):
 
 
 class FittedExtractor(Extractor):
-    """An extractor that learns from labels. It is fitted inside each fold, and cross-fitted on the training
-    rows.
+    """An extractor that learns from labels.
+
+    It is fitted inside each fold, and cross-fitted on the training rows.
     """
 
     @abstractmethod

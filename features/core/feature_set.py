@@ -136,10 +136,11 @@ def _check_type(value: Any, hint: Any, name: str, location: str) -> None:
 @short_repr
 @dataclass(frozen=True, eq=False)
 class FeatureSet:
-    """Extractors in order: `configs[i]` made `extractors[i]`. Columns of `trees` follow the features. A
-    config's `only` keeps the columns of that extractor that match one of its patterns (`*` and `?` as in file
-    names), in the extractor's order. Raises InputError if two extractors give the same column, or a pattern
-    matches none.
+    """Extractors in order: `configs[i]` made `extractors[i]`.
+
+    Columns of `trees` follow the features. A config's `only` keeps the columns of that extractor that match
+    one of its patterns (`*` and `?` as in file names), in the extractor's order. Raises InputError if two
+    extractors give the same column, or a pattern matches none.
     """
 
     configs: tuple[Mapping[str, Any], ...]

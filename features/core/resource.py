@@ -54,9 +54,10 @@ class Builder(ABC):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Resource(ABC):
-    """One part of a bundle; its module's name is its kind, its fields are its content. `parts` names the
-    parts of this kind that a bundle has, with the settings that `builder` takes for each. `settings` (how it
-    was built, JSON values) and `corpus_fingerprint` (from what) identify it.
+    """One part of a bundle; its module's name is its kind, its fields are its content.
+
+    `parts` names the parts of this kind that a bundle has, with the settings that `builder` takes for each.
+    `settings` (how it was built, JSON values) and `corpus_fingerprint` (from what) identify it.
     """
 
     version: ClassVar[int] = 1  # of content and layout: a part built by another version is built again

@@ -41,8 +41,9 @@ _TEXTS: Final = ("source", "target", "pseudo_reference", "back_translation")
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Segments:
-    """n segments as columns of strings, immutable. Tokens are computed once per column and shared. Texts are
-    kept in Unicode's composed form (NFC).
+    """n segments as columns of strings, immutable.
+
+    Tokens are computed once per column and shared. Texts are kept in Unicode's composed form (NFC).
 
     Every column has n entries; an optional column is None if the data lacks it. `alignment` is Pharaoh text
     (`0-0 1-2`); annotations are one CoNLL-U block or bracketed parse each; `subwords` /

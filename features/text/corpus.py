@@ -28,9 +28,10 @@ _BATCH = 5000  # pairs encoded, and reported, at a time
 @short_repr
 @dataclass(frozen=True, eq=False)
 class ParallelCorpus:
-    """Sentence pairs; `source` and `target` are Tokens of equal length, in natural case. `empty_pairs` counts
-    the pairs that were skipped because a side was empty; then `lines` has, for each pair left, its place
-    among all that were read, from 0 (None if none was skipped).
+    """Sentence pairs; `source` and `target` are Tokens of equal length, in natural case.
+
+    `empty_pairs` counts the pairs that were skipped because a side was empty; then `lines` has, for each
+    pair left, its place among all that were read, from 0 (None if none was skipped).
 
     >>> corpus = ParallelCorpus.from_lines([("a house", "una casa"), ("", "x")])
     >>> len(corpus), corpus.target.words(0), corpus.empty_pairs

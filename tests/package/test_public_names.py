@@ -44,6 +44,15 @@ def test_a_public_name_is_there_and_says_what_it_is(package: str, name: str) -> 
     assert name in dir(module)
 
 
+@pytest.mark.parametrize(
+    ("package", "name"),
+    [(package, name) for package, name in NAMES if package in ("qe", "features", "qe.models", "qe.training")],
+)
+def test_its_first_line_is_short(package: str, name: str) -> None:
+    first = (getattr(importlib.import_module(package), name).__doc__ or "").partition("\n")[0]
+    assert len(first) <= 90, first
+
+
 @pytest.mark.parametrize(("package", "name"), NAMES)
 def test_parameters_are_documented_in_numpys_style(package: str, name: str) -> None:
     """No parameter stands in a list of two columns; a section names only parameters that there are."""
