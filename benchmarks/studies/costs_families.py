@@ -16,7 +16,7 @@ from pathlib import Path
 import yaml
 
 from features.core.feature_set import expand
-from qe.cli._progress import progress_bar
+from qe.cli.shared.progress import progress_bar
 from qe.config.experiment import load
 from qe.getting_started.catalogue.costs import FeatureCosts
 from qe.getting_started.catalogue.measurement import measurable, measure

@@ -24,8 +24,8 @@ from typing import Annotated, Any, get_args, get_type_hints
 import typer
 
 from features.basics.errors import InputError
-from qe.cli._options import CommonOptions
 from qe.cli._process import use_threads
+from qe.cli.shared.options import CommonOptions
 
 OUTPUT = "output"  # the section of options that name what is written
 # Options whose parameters have clearer names.

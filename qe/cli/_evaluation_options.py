@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from features.basics.errors import InputError
-from qe.cli._options import Resamples, Seed
+from qe.cli.shared.options import Resamples, Seed
 
 if TYPE_CHECKING:
     from features.basics.array_types import FloatArray

@@ -50,7 +50,7 @@ class TextLog:
     @contextmanager
     def progress(self, quiet: bool) -> Iterator[Progress]:
         """A bar, or lines."""
-        from qe.cli._progress import progress_bar
+        from qe.cli.shared.progress import progress_bar
 
         with progress_bar(quiet) as progress:
             yield progress

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import typer
 
-from qe.cli._common import emit, locked_output
+from qe.cli.shared.printing import emit, locked_output
 
 _FOR_RUNS = {"runs", "samples", "seed", "output", "json", "latex", "csv", "quiet", "threads", "overwrite"}
 

@@ -14,10 +14,10 @@ import typer
 from features.basics.errors import InputError
 from features.storage.outputs import check_no_overlap, check_output, check_outside
 from qe.api.models import model_folder
-from qe.cli._common import chosen_routes, on_spark, registered
 from qe.cli._log import JsonLog, Log, log_of
 from qe.cli._score_options import ScoreOptions
 from qe.cli._score_output import show_actions, show_scored, summary_json, warn_of_input, write_drift
+from qe.cli.shared.printing import chosen_routes, on_spark, registered
 from qe.data.translation_files.kinds import translation_kind
 from qe.evaluation.word_level import check_threshold_metric
 from qe.models import description

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from qe.cli._options import Positive, RowOptions
+from qe.cli.shared.options import Positive, RowOptions
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,8 +3,8 @@
 from importlib import import_module
 from typing import Any
 
-from qe.cli._application import Application
-from qe.cli._common import emit
+from qe.cli.shared.application import Application
+from qe.cli.shared.printing import emit
 
 _LIST = """List the {noun}s: what each is, and which of its parameters a search draws.
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from qe.cli._common import print_json
+from qe.cli.shared.printing import print_json
 from qe.display.numbers import estimate, general, number, p_value, settings, signed
 from qe.display.terminal import say, show
 from qe.evaluation.evaluate import json_name

@@ -55,7 +55,7 @@ def purpose(verb: str) -> str:
 
 @cache
 def _core_verbs() -> tuple[str, ...]:
-    names = (module.name for module in pkgutil.iter_modules(qe.cli.__path__))
+    names = (module.name for module in pkgutil.iter_modules(qe.cli.__path__) if not module.ispkg)
     return tuple(name for name in names if not name.startswith("_"))
 
 
@@ -80,7 +80,7 @@ def command(verb: str) -> Any:
         raise unknown_name("verb", verb, verbs())
     from typer.main import get_command
 
-    from qe.cli._application import Application
+    from qe.cli.shared.application import Application
 
     module: Any = importlib.import_module(_module(verb))
     application = getattr(module, "app", None)

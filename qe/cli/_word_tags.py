@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from qe.cli._common import emit
 from qe.cli._evaluation_options import WordOptions
+from qe.cli.shared.printing import emit
 
 
 def words(

@@ -10,7 +10,7 @@ from features.basics.array_types import BoolArray
 from features.basics.assignments import named_files
 from features.basics.errors import InputError
 from qe.cli._evaluation_options import WordOptions
-from qe.cli._progress import progress_bar
+from qe.cli.shared.progress import progress_bar
 from qe.data.tag_files import (
     Layout,
     TagFile,

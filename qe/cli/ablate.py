@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._common import emit
-from qe.cli._options import ExperimentOptions, Resamples
-from qe.cli._progress import progress_bar
+from qe.cli.shared.options import ExperimentOptions, Resamples
+from qe.cli.shared.printing import emit
+from qe.cli.shared.progress import progress_bar
 
 if TYPE_CHECKING:
     from features.basics.progress import Progress

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from typing import cast
 
-from qe.cli._progress import progress_bar
+from qe.cli.shared.progress import progress_bar
 
 
 def align(

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from qe.cli._application import Application
-from qe.cli._common import emit
+from qe.cli.shared.application import Application
+from qe.cli.shared.printing import emit
 
 app = Application(default="list")
 

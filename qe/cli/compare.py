@@ -10,11 +10,11 @@ import typer
 
 from features.basics.assignments import assigned
 from features.basics.errors import InputError
-from qe.cli._common import emit, group_files, groups, locked_output, track
 from qe.cli._evaluation_options import BucketOptions
-from qe.cli._options import MAX_SAMPLES, Seed
-from qe.cli._progress import progress_bar
 from qe.cli._runs import check_options, compare_runs
+from qe.cli.shared.options import MAX_SAMPLES, Seed
+from qe.cli.shared.printing import emit, group_files, groups, locked_output, track
+from qe.cli.shared.progress import progress_bar
 
 if TYPE_CHECKING:
     from qe.systems.results import SystemsComparison

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from qe.cli._application import Application
-from qe.cli._common import emit
-from qe.cli._progress import progress_bar
+from qe.cli.shared.application import Application
+from qe.cli.shared.printing import emit
+from qe.cli.shared.progress import progress_bar
 
 if TYPE_CHECKING:
     from qe.data.check import DataReport

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from qe.cli._options import Seed
-from qe.cli._progress import progress_bar
+from qe.cli.shared.options import Seed
+from qe.cli.shared.progress import progress_bar
 from qe.display.numbers import count
 
 

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from qe.cli._common import tell_refused
-from qe.cli._options import ExperimentOptions, TableOptions
-from qe.cli._progress import progress_bar
+from qe.cli.shared.options import ExperimentOptions, TableOptions
+from qe.cli.shared.printing import tell_refused
+from qe.cli.shared.progress import progress_bar
 
 
 def distill(

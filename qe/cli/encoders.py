@@ -3,8 +3,8 @@
 import sys
 from pathlib import Path
 
-from qe.cli._application import Application
-from qe.cli._common import emit, tell_made
+from qe.cli.shared.application import Application
+from qe.cli.shared.printing import emit, tell_made
 
 app = Application()
 

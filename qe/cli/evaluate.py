@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from features.basics.errors import InputError
-from qe.cli._application import Application
-from qe.cli._common import emit, group_files, groups
 from qe.cli._evaluation_options import BucketOptions, OracleOptions
-from qe.cli._options import Resamples, Seed
-from qe.cli._progress import progress_bar
 from qe.cli._word_tags import words
+from qe.cli.shared.application import Application
+from qe.cli.shared.options import Resamples, Seed
+from qe.cli.shared.printing import emit, group_files, groups
+from qe.cli.shared.progress import progress_bar
 
 if TYPE_CHECKING:
     from qe.data.score_files import ScoreFile

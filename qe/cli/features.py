@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from qe.cli._application import Application
-from qe.cli._common import emit, on_spark
-from qe.cli._options import ExperimentOptions
-from qe.cli._progress import progress_bar
+from qe.cli.shared.application import Application
+from qe.cli.shared.options import ExperimentOptions
+from qe.cli.shared.printing import emit, on_spark
+from qe.cli.shared.progress import progress_bar
 
 if TYPE_CHECKING:
     from qe.getting_started.catalogue.features import Family, Set

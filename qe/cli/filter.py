@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from qe.cli._common import emit
-from qe.cli._options import TextOptions
-from qe.cli._progress import progress_bar
+from qe.cli.shared.options import TextOptions
+from qe.cli.shared.printing import emit
+from qe.cli.shared.progress import progress_bar
 from qe.display.numbers import percent
 
 if TYPE_CHECKING:

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from qe.cli._common import emit
-from qe.cli._options import RowOptions
+from qe.cli.shared.options import RowOptions
+from qe.cli.shared.printing import emit
 from qe.display.numbers import span
 
 if TYPE_CHECKING:

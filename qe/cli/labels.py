@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from qe.cli._common import emit
-from qe.cli._progress import progress_bar
+from qe.cli.shared.printing import emit
+from qe.cli.shared.progress import progress_bar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

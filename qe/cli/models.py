@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._application import Application
-from qe.cli._common import emit
+from qe.cli.shared.application import Application
+from qe.cli.shared.printing import emit
 
 if TYPE_CHECKING:
     from qe.tracking.registry import Version

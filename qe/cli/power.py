@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._common import emit, group_files, groups, locked_output
-from qe.cli._options import MAX_SAMPLES, Seed
-from qe.cli._progress import progress_bar
+from qe.cli.shared.options import MAX_SAMPLES, Seed
+from qe.cli.shared.printing import emit, group_files, groups, locked_output
+from qe.cli.shared.progress import progress_bar
 
 if TYPE_CHECKING:
     from qe.evaluation.power import PowerReport

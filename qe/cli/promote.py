@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._common import emit
-from qe.cli._options import MAX_SAMPLES, Seed
+from qe.cli.shared.options import MAX_SAMPLES, Seed
+from qe.cli.shared.printing import emit
 from qe.display.numbers import number
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from qe.cli._common import emit
+from qe.cli.shared.printing import emit
 
 
 def reproduce(
@@ -33,7 +33,7 @@ def reproduce(
     import sys
     from tempfile import TemporaryDirectory
 
-    from qe.cli._progress import progress_bar
+    from qe.cli.shared.progress import progress_bar
     from qe.resources.cache import default_cache
     from qe.training.reproduction import reproduce as train_again
 

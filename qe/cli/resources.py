@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from qe.cli._application import Application
-from qe.cli._common import emit, on_spark, tell_made
-from qe.cli._progress import progress_bar
+from qe.cli.shared.application import Application
+from qe.cli.shared.printing import emit, on_spark, tell_made
+from qe.cli.shared.progress import progress_bar
 
 if TYPE_CHECKING:
     from features.basics.progress import Progress

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from qe.cli._common import emit
-from qe.cli._options import Seed
-from qe.cli._progress import progress_bar
+from qe.cli.shared.options import Seed
+from qe.cli.shared.printing import emit
+from qe.cli.shared.progress import progress_bar
 
 
 def robustness(

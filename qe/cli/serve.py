@@ -67,7 +67,7 @@ def serve(
       --refresh SECONDS  Look for a new model at this interval; 0: only at SIGHUP.
     """
     from features.basics.errors import InputError
-    from qe.cli._common import chosen_routes
+    from qe.cli.shared.printing import chosen_routes
     from qe.production.listening import address_of, bound
     from qe.production.renewal import Renewal
     from qe.production.server.hosts import Hosts, proxies
@@ -83,7 +83,7 @@ def serve(
 
     def service_of(name: str) -> "Service":
         from qe.api.models import model_folder
-        from qe.cli._common import registered
+        from qe.cli.shared.printing import registered
         from qe.production.server.service import Service
 
         folder, identity = model_folder(name, require_signature)

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from qe.cli._common import emit, tell_refused
-from qe.cli._options import ExperimentOptions, Positive, Seed, TableOptions
-from qe.cli._progress import progress_bar
+from qe.cli.shared.options import ExperimentOptions, Positive, Seed, TableOptions
+from qe.cli.shared.printing import emit, tell_refused
+from qe.cli.shared.progress import progress_bar
 
 
 def suggest(

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from qe.cli._common import emit
-from qe.cli._options import ExperimentOptions, Positive, Workers
-from qe.cli._progress import progress_bar
+from qe.cli.shared.options import ExperimentOptions, Positive, Workers
+from qe.cli.shared.printing import emit
+from qe.cli.shared.progress import progress_bar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

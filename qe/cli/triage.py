@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from qe.cli._common import emit
-from qe.cli._options import Samples, Seed
+from qe.cli.shared.options import Samples, Seed
+from qe.cli.shared.printing import emit
 
 if TYPE_CHECKING:
     from qe.data.dataset import LabelScale

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from qe.cli._common import emit, tell_refused
-from qe.cli._options import TableOptions
-from qe.cli._progress import progress_bar
+from qe.cli.shared.options import TableOptions
+from qe.cli.shared.printing import emit, tell_refused
+from qe.cli.shared.progress import progress_bar
 
 
 def unsupervised(

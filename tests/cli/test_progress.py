@@ -2,7 +2,7 @@
 
 import io
 
-from qe.cli._progress import Lines
+from qe.cli.shared.progress import Lines
 
 
 class Time:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._common import locked_output, print_json
-from qe.cli._options import MAX_SAMPLES, Resamples, Seed
-from qe.cli._progress import progress_bar
+from qe.cli.shared.options import MAX_SAMPLES, Resamples, Seed
+from qe.cli.shared.printing import locked_output, print_json
+from qe.cli.shared.progress import progress_bar
 
 if TYPE_CHECKING:
     from features.basics.progress import Progress
@@ -205,7 +205,7 @@ def _print_tables(reports: "list[MetaReport]", output: Path | None) -> None:
 
 
 def _track(reports: "list[MetaReport]") -> None:
-    from qe.cli._common import track
+    from qe.cli.shared.printing import track
     from qe_human.metric_evaluation.report_files import write_reports
 
     figures = reports[0].figures()

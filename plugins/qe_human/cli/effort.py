@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._common import locked_output, print_json
-from qe.cli._options import Samples, Seed
-from qe.cli._progress import progress_bar
+from qe.cli.shared.options import Samples, Seed
+from qe.cli.shared.printing import locked_output, print_json
+from qe.cli.shared.progress import progress_bar
 
 if TYPE_CHECKING:
     from features.basics.progress import Progress
@@ -147,7 +147,7 @@ def _texts(
 
 
 def _track(report: "EffortReport", title: str, languages: tuple[str, str]) -> None:
-    from qe.cli._common import track
+    from qe.cli.shared.printing import track
     from qe_human.effort.report_files import figures, write_report
 
     track(

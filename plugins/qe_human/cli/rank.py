@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from qe.cli._common import locked_output, print_json
-from qe.cli._options import MAX_SAMPLES, Seed
-from qe.cli._progress import progress_bar
+from qe.cli.shared.options import MAX_SAMPLES, Seed
+from qe.cli.shared.printing import locked_output, print_json
+from qe.cli.shared.progress import progress_bar
 
 if TYPE_CHECKING:
     from qe_human.judgements.bootstrap import Draw
@@ -163,7 +163,7 @@ def _print(reports: "list[RankingReport]", form: str) -> None:
 
 
 def _track(reports: "list[RankingReport]") -> None:
-    from qe.cli._common import track
+    from qe.cli.shared.printing import track
     from qe_human.judgements.ranking_json import figures
     from qe_human.judgements.report_files import write_reports
 

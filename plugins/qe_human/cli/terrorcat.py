@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from qe.cli._application import Application
-from qe.cli._common import locked_output, print_json
-from qe.cli._options import Seed
-from qe.cli._progress import progress_bar
+from qe.cli.shared.application import Application
+from qe.cli.shared.options import Seed
+from qe.cli.shared.printing import locked_output, print_json
+from qe.cli.shared.progress import progress_bar
 from qe.display.numbers import number, percent
 
 if TYPE_CHECKING:

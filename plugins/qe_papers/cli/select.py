@@ -8,9 +8,9 @@ import typer
 
 from features.basics.assignments import assignments
 from features.basics.errors import InputError, unknown_name
-from qe.cli._common import emit, locked_output
-from qe.cli._options import Positive, Samples, Seed
-from qe.cli._progress import progress_bar
+from qe.cli.shared.options import Positive, Samples, Seed
+from qe.cli.shared.printing import emit, locked_output
+from qe.cli.shared.progress import progress_bar
 
 if TYPE_CHECKING:
     from qe_papers.selection.selection import Preferences, Selection, Translations

@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from qe.cli._application import Application
-from qe.cli._common import print_json
-from qe.cli._options import Positive
-from qe.cli._progress import progress_bar
+from qe.cli.shared.application import Application
+from qe.cli.shared.options import Positive
+from qe.cli.shared.printing import print_json
+from qe.cli.shared.progress import progress_bar
 
 app = Application()
 

@@ -51,4 +51,4 @@ def test_nothing_else_takes_assignments_apart() -> None:
         for path in (ROOT / "qe").rglob("*.py")
         if 'partition("=")' in path.read_text("utf-8")
     ]
-    assert sorted(readers) == ["qe/cli/_application.py", "qe/cli/_evaluation_options.py"]
+    assert sorted(readers) == ["qe/cli/shared/application.py", "qe/cli/_evaluation_options.py"]

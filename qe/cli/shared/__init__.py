@@ -1,0 +1,1 @@
+"""What verbs share, those of plugins too: options, output, progress."""
