@@ -1,4 +1,4 @@
-"""The examples of CONTRIBUTING.md, at their places in a copy of the project, pass what CI asks."""
+"""The examples of the guides, at their places in a copy of the project, pass what CI asks."""
 
 import os
 import re
@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-GUIDE = ROOT / "CONTRIBUTING.md"
-FILES = dict(re.findall(r"```(?:python|toml) (\S+)\n(.*?)```", GUIDE.read_text("utf-8"), re.DOTALL))
+GUIDES = "".join((ROOT / name).read_text("utf-8") for name in ("CONTRIBUTING.md", "docs/extending.md"))
+FILES = dict(re.findall(r"```(?:python|toml) (\S+)\n(.*?)```", GUIDES, re.DOTALL))
 EXAMPLES = {name: code for name, code in FILES.items() if not name.startswith("plugin/")}
 PLUGIN = {name: code for name, code in FILES.items() if name.startswith("plugin/")}
 
@@ -44,7 +44,7 @@ def run(project: Path, *command: str) -> str:
     return done.stdout
 
 
-def test_the_guide_has_an_example_of_every_kind() -> None:
+def test_the_guides_have_an_example_of_every_kind() -> None:
     folders = [str(Path(name).parent) for name in EXAMPLES]
     assert sorted(folders) == [
         "features", "features/resources", "qe/data/formats", "qe/learning/learners", "qe/learning/selectors",

@@ -80,7 +80,7 @@ def test_the_measured_figures_are_those_of_the_page(verb: str, capsys: pytest.Ca
 def test_what_was_not_measured_reads_something_else(capsys: pytest.CaptureFixture[str]) -> None:
     told = json.loads(run(capsys, "learners", "list", "--json")[1])["learners"]
     unmeasured = {one["name"] for one in told if one["measured"] is None}
-    example = {"huber"}  # of CONTRIBUTING.md, where a test puts it in its place
+    example = {"huber"}  # of docs/extending.md, where a test puts it in its place
     assert unmeasured - example == {"logistic", "precomputed_kernel", "svr_tree_kernels"}
 
 
