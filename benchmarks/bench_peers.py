@@ -124,7 +124,7 @@ def bootstrap_rows(folder: Path, segments: int, samples: int) -> Iterator[Row]:
     what = f"{samples:,} bootstrap samples of BLEU, {len(hypothesis):,} segments"
 
     def whole() -> Any:
-        statistics = bleu.statistics(Texts.of(hypothesis), [Texts.of(reference)])
+        statistics = bleu.statistics(Texts.from_lines(hypothesis), [Texts.from_lines(reference)])
         return statistics, bootstrap_scores(statistics, bleu.aggregate, samples=samples)
 
     (statistics, scores), seconds = warm(whole)

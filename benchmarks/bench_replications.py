@@ -143,9 +143,11 @@ def equivalent_systems(folder: Path) -> None:
     print(
         f"{'runs compared':<24}{'difference':>11}{'randomization':>15}" + "".join(f"{m:>11}" for m in METHODS)
     )
-    reference = [Texts.of(_lines(folder / "refs.test2010.lc.tok.en.0.gz"))]
+    reference = [Texts.from_lines(_lines(folder / "refs.test2010.lc.tok.en.0.gz"))]
     for system in ("baseline", "sys1"):
-        texts = [Texts.of(_lines(folder / f"hyps.lc.tok.en.{system}.opt{run}.gz")) for run in range(3)]
+        texts = [
+            Texts.from_lines(_lines(folder / f"hyps.lc.tok.en.{system}.opt{run}.gz")) for run in range(3)
+        ]
         runs = [Bleu().statistics(text, reference) for text in texts]
         for i, j in combinations(range(3), 2):
             a, b = runs[i], runs[j]

@@ -27,8 +27,8 @@ def main() -> None:
     given = parser.parse_args()
     labels = given.data / "training_set_annotations"
     effort = np.array([float(line) for line in read_lines(labels / "target_system.effort")])
-    target = Texts.of(list(read_lines(given.data / "training_set" / "target_system.spa")))
-    reference = Texts.of(list(read_lines(labels / "target_reference.spa")))
+    target = Texts.from_lines(list(read_lines(given.data / "training_set" / "target_system.spa")))
+    reference = Texts.from_lines(list(read_lines(labels / "target_reference.spa")))
     given.output.mkdir(parents=True, exist_ok=True)
     for name in ROWS:
         kind = MT_METRICS.get(name)

@@ -78,7 +78,7 @@ def simulate(null: str, n: int, seed: int) -> dict[str, Any]:
     gold, systems = NULLS[null](rng, n, 3)
     pair = {name: systems[name] for name in ("s0", "s1")}
     metrics: dict[str, Metric] = {name: METRICS.get(name)() for name in DEFAULT_METRICS}
-    levels, scored = Levels.of(None, n), Predictions(gold, pair, metrics)
+    levels, scored = Levels.from_groups(None, n), Predictions(gold, pair, metrics)
     drawn = scored.resampled(levels, SAMPLES, seed)
 
     def tested(sides: dict[str, Floats], test: Test) -> dict[str, float]:

@@ -67,7 +67,7 @@ def gain_is_found(name: str, columns: tuple[Floats, Floats, Floats], seed: int) 
     """Whether the test of `qe evaluate` finds the first model better."""
     metric = METRICS.get(name)()
     gold, a, b = columns
-    scored, levels = Predictions(gold, {"a": a, "b": b}, {name: metric}), Levels.of(None, len(gold))
+    scored, levels = Predictions(gold, {"a": a, "b": b}, {name: metric}), Levels.from_groups(None, len(gold))
     result = Comparisons(scored, levels, ResamplingSettings(samples=999, seed=seed)).test("a", "b")[name]
     return bool(result.p <= 0.05 and (result.difference > 0) == metric.higher_is_better)
 

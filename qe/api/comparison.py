@@ -67,9 +67,11 @@ def compare(
     >>> compare({"ours": texts}, texts, metrics=["bleu"], samples=19).scores["ours"]["bleu"].instability.mean
     100.0
     """
-    columns = [Texts.of(c, f"reference {i}") for i, c in enumerate(_columns(references), start=1)]
+    columns = [Texts.from_lines(c, f"reference {i}") for i, c in enumerate(_columns(references), start=1)]
     made = [
-        System(name, tuple(Texts.of(run, f"{name} {i}") for i, run in enumerate(_columns(runs), start=1)))
+        System(
+            name, tuple(Texts.from_lines(run, f"{name} {i}") for i, run in enumerate(_columns(runs), start=1))
+        )
         for name, runs in systems.items()
     ]
     comparison = run(

@@ -293,7 +293,7 @@ def _texts(path: Path) -> "Texts":
     from qe.data.sgm import lines_of
     from qe.systems.texts import Texts
 
-    return Texts.of(list(lines_of(path)), str(path))
+    return Texts.from_lines(list(lines_of(path)), str(path))
 
 
 def _show(comparison: "SystemsComparison", form: str) -> None:

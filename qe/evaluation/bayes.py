@@ -69,7 +69,7 @@ def bayesian_comparisons(
         (n,) the document of each segment: the signed-rank test takes the mean difference of each; a fold
         holds whole documents.
     """
-    levels = Levels.of(groups, len(gold))
+    levels = Levels.from_groups(groups, len(gold))
     if levels.crossed:
         raise InputError(
             "the Bayesian tests take one kind of units", location="--bayes", remedy="give one --group"

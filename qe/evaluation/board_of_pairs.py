@@ -61,9 +61,9 @@ class BoardOfPairs:
         rows = [
             {
                 "name": each.name,
-                "figures": {name: _or_none(value) for name, value in each.figures.items()},
-                "average": _or_none(each.average),
-                "p": _or_none(each.p),
+                "figures": {name: _nan_as_none(value) for name, value in each.figures.items()},
+                "average": _nan_as_none(each.average),
+                "p": _nan_as_none(each.p),
             }
             for each in self.standings
         ]
@@ -72,7 +72,7 @@ class BoardOfPairs:
 
     def summary(self) -> Table:
         """A row per system, a column per data set."""
-        shown, title = METRICS.get(self.metric).shown, title_of(self.metric)
+        shown, title = METRICS.get(self.metric).formatted, title_of(self.metric)
         columns = [Column(name) for name in ("system", *self.data, "macro average", "p")]
         rows = [
             [
@@ -114,7 +114,7 @@ def make(
     metric = chosen.pop() if len(chosen) == 1 else "delta_avg"
     first = systems[folders[0] if baseline is None else baseline]
     figures = {
-        name: {place: _score(metric, run, run.chosen) for place, run in row.items()}
+        name: {place: _score(metric, run, run.predicted) for place, run in row.items()}
         for name, row in cells.items()
     }
     drawn = SAMPLES if samples is None else samples
@@ -123,7 +123,7 @@ def make(
         Standing(name, row, _average(row, names), p_values.get(name)) for name, row in figures.items()
     ]
     sign = -1 if METRICS.get(metric).higher_is_better else 1
-    standings.sort(key=lambda each: (math.isnan(each.average), sign * each.average))
+    standings.sort(key=lambda item: (math.isnan(item.average), sign * item.average))
     return BoardOfPairs(metric, names, first, standings, drawn)
 
 
@@ -140,7 +140,7 @@ def write(board: BoardOfPairs, folder: Path) -> list[Path]:
     return [folder / f"leaderboard-pairs.{ending}" for ending in contents]
 
 
-def _or_none(value: float | None) -> float | None:
+def _nan_as_none(value: float | None) -> float | None:
     return None if value is None or math.isnan(value) else value
 
 
@@ -181,7 +181,8 @@ def exchanged_p(pairs: Sequence[tuple[Outputs, Outputs]], metric: str, samples: 
     generator, kind = np.random.default_rng(seed), METRICS.get(metric)()
     scale = kind.on_common_scale if isinstance(kind, ExchangedMetric) else np.asarray
     sides = [
-        (item.sign * item.gold, *(scale(o.sign * o.chosen) for o in (item, other))) for item, other in pairs
+        (item.sign * item.gold, *(scale(o.sign * o.predicted) for o in (item, other)))
+        for item, other in pairs
     ]
 
     def difference(swaps: Callable[[int], Any]) -> float:
@@ -230,7 +231,7 @@ def _settings_key(settings: Mapping[str, Any]) -> str:
     return json.dumps(own, sort_keys=True)
 
 
-def _common(names: Sequence[str], left_out: Sequence[str] = ()) -> str:
+def _common(names: Sequence[str], omitted: Sequence[str] = ()) -> str:
     """The words that all names have, in their order, without those of their data.
 
     >>> _common(["demo-ridge-ro-en", "demo-ridge-en-de"], ["ro", "en", "de"])
@@ -238,4 +239,4 @@ def _common(names: Sequence[str], left_out: Sequence[str] = ()) -> str:
     """
     others = [set(name.split("-")) for name in names[1:]]
     common = (word for word in names[0].split("-") if all(word in other for other in others))
-    return "-".join(word for word in common if word not in left_out)
+    return "-".join(word for word in common if word not in omitted)

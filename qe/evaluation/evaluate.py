@@ -273,14 +273,14 @@ def evaluate(
     if buckets and samples == 0:
         raise InputError("buckets are compared by resampling", remedy="ask for samples, or for no buckets")
     settings = ResamplingSettings(test, samples=samples, seed=seed, correct=correction, family=family)
-    levels = Levels.of(groups, len(gold))
+    levels = Levels.from_groups(groups, len(gold))
     unscored = {(n, key) for n in rankings for key, m in kinds.items() if not isinstance(m, RankedMetric)}
     quality = {name: scale.sign * values for name, values in predictions.items()}
     scored = Predictions(scale.sign * gold, quality, kinds, unscored)
     better = {name: metric.higher_is_better for name, metric in kinds.items()}
     every = compare(scored, levels, settings, better, progress=progress)
     pairs = [(a, b) for b in baselines for a in predictions if a not in baselines]
-    shown = every.only(pairs) if pairs else every
+    shown = every.subset(pairs) if pairs else every
     clusters, same = every.clusters(), every.equivalences(margins or {}, correction)
     warnings = few_units(levels) if every.engine.samples and levels.smallest < 2 else []
     if every.results:
@@ -379,9 +379,9 @@ def _scores(name: str, engine: Comparisons, scored: Predictions, raw: FloatArray
 
 
 def _recipe(
-    gold: FloatArray, scale: LabelScale, result: Result, shown: Table, correction: str
+    gold: FloatArray, scale: LabelScale, result: Result, table: Table, correction: str
 ) -> dict[str, Any]:
-    settings, family = result.engine.settings, shown.to_json()
+    settings, family = result.engine.settings, table.to_json()
     return {
         "seed": settings.seed,
         "samples": settings.samples,

@@ -157,7 +157,7 @@ class Outputs:
     """What a run said of its training segments, out of fold; `sign` times a value is quality."""
 
     gold: FloatArray
-    chosen: FloatArray
+    predicted: FloatArray
     sign: float
     metric: str
 
@@ -261,7 +261,7 @@ def table(board: Leaderboard) -> Table:
 
 def _row(board: Leaderboard, entry: Entry, metrics: Sequence[str], published: Sequence[str]) -> list[str]:
     kinds = {metric: METRICS.get(metric) for metric in metrics}
-    first, *others = (kind.shown(entry.metrics[metric]) for metric, kind in kinds.items())
+    first, *others = (kind.formatted(entry.metrics[metric]) for metric, kind in kinds.items())
     cells = ["•" if entry.best_cluster else "", entry.name, count(entry.features), entry.figures]
     cells += [first, interval(entry.interval[board.metric], kinds[board.metric].digits), *others]
     if board.baseline:

@@ -145,18 +145,18 @@ def check_oracle(name: str) -> None:
 class SplitOracles:
     """All oracles of some segments.
 
-    known      name -> oracle
+    oracles    name -> oracle
     undefined  name -> why there is none
     """
 
-    known: Mapping[str, Oracle]
+    oracles: Mapping[str, Oracle]
     undefined: Mapping[str, str]
 
     def to_json(self, systems: Mapping[str, float]) -> dict[str, Any]:
         """Plain values by name, as `Oracle.to_json`; null figures and the reason for undefined ones."""
         nothing = dict.fromkeys((*RANKING, *SCORING))
         return {
-            **{name: oracle.to_json(systems) for name, oracle in self.known.items()},
+            **{name: oracle.to_json(systems) for name, oracle in self.oracles.items()},
             **{name: {**nothing, "undefined": reason} for name, reason in self.undefined.items()},
         }
 

@@ -168,8 +168,8 @@ def scale_label(scale: LabelScale) -> str:
     return f"{scale.name} ({scale.low:g} to {scale.high:g}, {direction})"
 
 
-def _count(n: int, lost: int = 0) -> str:
-    return f"n = {n:,} segments" + (f" ({lost:,} undefined)" if lost else "")
+def _count(n: int, undefined: int = 0) -> str:
+    return f"n = {n:,} segments" + (f" ({undefined:,} undefined)" if undefined else "")
 
 
 def _pearson(x: FloatArray, y: FloatArray) -> str:
@@ -208,13 +208,13 @@ def interval_coverage(measured: Sequence[Coverage], scale: LabelScale, location:
     return figure
 
 
-def _held_by_band(axes: Axes, by_level: Mapping[float, Sequence[BandCoverage]], what: str) -> None:
+def _held_by_band(axes: Axes, by_level: Mapping[float, Sequence[BandCoverage]], label: str) -> None:
     for (level, bands), colour in zip(by_level.items(), PALETTE * len(by_level), strict=False):
         places, held = range(len(bands)), [band.coverage for band in bands]
         axes.plot(places, held, "o-", color=colour, markersize=4, linewidth=1.4, label=f"{level:g}")
         axes.axhline(level, color=colour, linewidth=1, linestyle=":")
         axes.set_xticks(places, [f"{span(b.low, b.high, 3)}\nn = {count(b.n)}" for b in bands], fontsize=7)
-    axes.set_xlabel(what)
+    axes.set_xlabel(label)
 
 
 def _coverage_by_level(axes: Axes, measured: Sequence[Coverage]) -> None:
@@ -255,7 +255,7 @@ def bucket_forest(report: BucketReport, buckets: Buckets, titles: Titles = title
 
 def _bucket_panel(
     axes: Axes,
-    shown: Sequence[Pair],
+    comparisons: Sequence[Pair],
     labels: Sequence[str],
     pairs: Sequence[tuple[str, str]],
     level: float,
@@ -263,7 +263,7 @@ def _bucket_panel(
     plain_axes(axes)
     axes.axvline(0, color=INK, linewidth=1)
     for place_of_pair, pair in enumerate(pairs):
-        own = [item for item in shown if (item.system, item.baseline) == pair]
+        own = [item for item in comparisons if (item.system, item.baseline) == pair]
         colour = PALETTE[place_of_pair % len(PALETTE)]
         shift = (place_of_pair - (len(pairs) - 1) / 2) * 0.7 / len(pairs)
         for item in own:
@@ -318,15 +318,18 @@ def _needs(item: MetricPower, unit: str) -> str:
     return f"a gain of {item.gain:g}" + ("" if item.needed is None else f": {item.needed:,} {unit}s")
 
 
-def _curve(axes: Axes, points: Sequence[Point], key: str, power: float, at: float, colour: str) -> None:
+def _curve(axes: Axes, points: Sequence[Point], key: str, power: float, marker: float, colour: str) -> None:
     plain_axes(axes)
     x = [getattr(point, key) for point in points]
     y, error = np.array([(point.power, 2 * point.error) for point in points]).T
     axes.axhline(power, color=GREY, linewidth=1, linestyle="--")
-    if not np.isnan(at):
-        axes.axvline(at, color=GREY, linewidth=1, linestyle=":")
+    if not np.isnan(marker):
+        axes.axvline(marker, color=GREY, linewidth=1, linestyle=":")
         axes.annotate(
-            f" {count(at) if key == 'size' else general(at, 3)}", (at, 0.02), fontsize=8.5, color=INK
+            f" {count(marker) if key == 'size' else general(marker, 3)}",
+            (marker, 0.02),
+            fontsize=8.5,
+            color=INK,
         )
     axes.errorbar(x, y, error, color=colour, marker="o", markersize=4.5, linewidth=1.8, capsize=2)
     axes.set(ylim=(0, 1.04), xlim=(0, None))

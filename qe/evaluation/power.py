@@ -122,7 +122,7 @@ class MetricPower:
     observed    gain of the system over the baseline in the pilot
     size        units (segments, groups) of the test set in question
     detectable  the smallest gain that is found with the requested power; NaN if none is
-    there       power at that gain, simulated afresh
+    at_detectable  power at that gain, simulated afresh
     by_gain     the power curve at `size`
     gain        the gain asked about; NaN for none
     needed      units that it needs; None if none was asked about
@@ -133,7 +133,7 @@ class MetricPower:
     observed: float
     size: int
     detectable: float
-    there: Point | None
+    at_detectable: Point | None
     by_gain: Sequence[Point]
     gain: float = float("nan")
     needed: int | None = None
@@ -145,7 +145,7 @@ class MetricPower:
             "observed": finite_or_none(self.observed),
             "size": self.size,
             "detectable": finite_or_none(self.detectable),
-            "there": None if self.there is None else self.there.to_json(),
+            "at_detectable": None if self.at_detectable is None else self.at_detectable.to_json(),
             "by_gain": [point.to_json() for point in self.by_gain],
             "gain": finite_or_none(self.gain),
             "needed": self.needed,
@@ -207,17 +207,17 @@ def power(
         raise InputError(f"a gain is given for '{strangers[0]}'", remedy=f"metrics: {', '.join(chosen)}")
     by_metric = []
     for name, metric in chosen.items():
-        pilot = _Pilot.of(name, metric, gold, system, baseline, groups, settings)
+        pilot = _Pilot.from_data(name, metric, gold, system, baseline, groups, settings)
         wanted = pilot.units if size is None else size
         if wanted < _FEWEST:
             raise InputError(f"a test set has at least {_FEWEST} segments, but got size {wanted}")
         smallest, curve = _detectable(pilot, wanted, progress)
-        there = None if np.isnan(smallest) else pilot.point(wanted, smallest, 1, progress)
-        item = MetricPower(name, pilot.gain(0.0), wanted, smallest, there, curve)
+        at_detectable = None if np.isnan(smallest) else pilot.point(wanted, smallest, 1, progress)
+        item = MetricPower(name, pilot.gain(0.0), wanted, smallest, at_detectable, curve)
         if name in gains:
             needed, sizes = _needed(pilot, gains[name], progress)
             item = MetricPower(
-                name, item.observed, wanted, smallest, there, curve, gains[name], needed, sizes
+                name, item.observed, wanted, smallest, at_detectable, curve, gains[name], needed, sizes
             )
         by_metric.append(item)
     units = len(gold) if groups is None else group_index(groups, len(gold))[1]
@@ -280,8 +280,8 @@ class _Pilot:
     name: str
     metric: Metric
     gold: FloatArray
-    own: FloatArray
-    other: FloatArray
+    system: FloatArray
+    baseline: FloatArray
     ideal: FloatArray
     index: NDArray[np.int64]
     units: int
@@ -290,7 +290,7 @@ class _Pilot:
     settings: PowerSettings
 
     @classmethod
-    def of(
+    def from_data(
         cls,
         name: str,
         metric: Metric,
@@ -306,7 +306,7 @@ class _Pilot:
         if np.array_equal(system, baseline):
             raise InputError("the systems of the pilot do not differ", remedy="take a pair that differs")
         sides = {"own": system, "other": baseline}
-        levels = Levels.of(groups, len(gold))
+        levels = Levels.from_groups(groups, len(gold))
         pair = Comparisons(
             Predictions(gold, sides, {name: metric}),
             levels,
@@ -320,21 +320,21 @@ class _Pilot:
         if not error > 0:
             raise InputError(f"the systems of the pilot do not differ by {name}", remedy="leave it out")
         ideal = gold
-        own, other = system, baseline
+        shifted, fixed = system, baseline
         if isinstance(metric, ExchangedMetric):
-            own, other, ideal = (metric.on_common_scale(side) for side in (system, baseline, gold))
+            shifted, fixed, ideal = (metric.on_common_scale(side) for side in (system, baseline, gold))
         certainty = pilot_certainty(differences)
-        return cls(name, metric, gold, own, other, ideal, index, units, error, certainty, settings)
+        return cls(name, metric, gold, shifted, fixed, ideal, index, units, error, certainty, settings)
 
     @property
     def sign(self) -> float:
         return 1.0 if self.metric.higher_is_better else -1.0
 
     def moved(self, share: float) -> FloatArray:
-        return self.own + share * (self.ideal - self.own)
+        return self.system + share * (self.ideal - self.system)
 
     def gain(self, share: float) -> float:
-        moved, other = (self.metric.score(self.gold, side) for side in (self.moved(share), self.other))
+        moved, other = (self.metric.score(self.gold, side) for side in (self.moved(share), self.baseline))
         return self.sign * (moved - other)
 
     def share_for(self, gain: float) -> float:
@@ -381,7 +381,7 @@ class _Pilot:
         return _Draw(np.concatenate(parts), np.repeat(np.arange(len(parts)), list(map(len, parts))), seed)
 
     def _centred_share(self, gain: float, draws: "Sequence[_Draw]") -> float:
-        others = [self.metric.score(self.gold[d.rows], self.other[d.rows]) for d in draws]
+        others = [self.metric.score(self.gold[d.rows], self.baseline[d.rows]) for d in draws]
 
         def lack(share: float) -> float:
             moved = self.moved(share)
@@ -397,10 +397,12 @@ class _Pilot:
 
     def _gain_found(self, moved: FloatArray, draw: "_Draw") -> float:
         rows = draw.rows
-        gold, sides = self.gold[rows], {"own": moved[rows], "other": self.other[rows]}
+        gold, sides = self.gold[rows], {"own": moved[rows], "other": self.baseline[rows]}
         scored = Predictions(gold, sides, {self.name: self.metric})
         how = ResamplingSettings(samples=self.settings.samples, seed=draw.seed)
-        result = Comparisons(scored, Levels.of(draw.groups, len(rows)), how).test("own", "other")[self.name]
+        result = Comparisons(scored, Levels.from_groups(draw.groups, len(rows)), how).test("own", "other")[
+            self.name
+        ]
         gain = self.sign * result.difference
         return gain if result.p <= self.settings.threshold and gain > 0 else 0.0
 
@@ -463,8 +465,8 @@ def _needed(pilot: _Pilot, gain: float, progress: Progress) -> tuple[int | None,
     return None, curve
 
 
-def _crossing(at: Sequence[float], shares: Sequence[float], power: float) -> float:
-    x, y = np.asarray(at), np.asarray(shares)
+def _crossing(places: Sequence[float], shares: Sequence[float], power: float) -> float:
+    x, y = np.asarray(places), np.asarray(shares)
     if not len(y) or y.max() < power:
         return float("nan")
     near = (y >= _NEAR[0]) & (y <= _NEAR[1])
@@ -496,14 +498,14 @@ def power_table(report: PowerReport) -> Table:
     return Table("", columns, [_power_row(item, asked) for item in report.metrics], _power_notes(report))
 
 
-def _power_row(item: MetricPower, asked: bool) -> list[str]:
-    there = item.there
+def _power_row(item: MetricPower, with_size: bool) -> list[str]:
+    point = item.at_detectable
     cells = [title_of(item.metric), number(item.detectable, METRICS.get(item.metric).digits + 1)]
-    if there is None:
+    if point is None:
         cells += [number(None), number(None)]
     else:
-        cells += [_with_error(there.power, 2 * there.error), _times(there.exaggeration)]
-    if not asked:
+        cells += [_with_error(point.power, 2 * point.error), _times(point.exaggeration)]
+    if not with_size:
         return cells
     return [*cells, general(item.gain), count(item.needed)] if item.by_size else [*cells, "", ""]
 

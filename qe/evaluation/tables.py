@@ -148,9 +148,13 @@ def _cells(report: Report, name: str, metrics: Sequence[str], baseline: str | No
     scores = report.systems[name]
     primary, *others = metrics
     kind = METRICS.get(primary)
-    cells = [WINNER if name in winners(report, primary) else "", name, kind.shown(scores.metrics[primary])]
+    cells = [
+        WINNER if name in winners(report, primary) else "",
+        name,
+        kind.formatted(scores.metrics[primary]),
+    ]
     cells += [interval(scores.ci[primary], kind.digits)] if _intervals(report) else []
-    cells += [METRICS.get(metric).shown(scores.metrics[metric]) for metric in others]
+    cells += [METRICS.get(metric).formatted(scores.metrics[metric]) for metric in others]
     cells += [interval(scores.interval, 2)] if _scoring(primary) else []
     if baseline:
         cells.append("" if name == baseline else p_cell(report.comparison(name, baseline, primary)))
@@ -316,8 +320,8 @@ def bucket_notes(report: BucketReport, titles: Titles = title_of) -> list[str]:
             f"buckets: more than {PAIRS_LIMIT} pairs of systems are too many for tables: --json has them",
             *(f"note: {note}" for note in report.notes),
         ]
-    for by in dict.fromkeys(item.by for item in report.dependences):
-        own = [item for item in report.dependences if item.by == by]
+    for by in dict.fromkeys(item.kind for item in report.dependences):
+        own = [item for item in report.dependences if item.kind == by]
         for pair in dict.fromkeys((item.system, item.baseline) for item in own):
             told = [
                 f"{titles(item.metric)} {verdict(item, report.level)}"
@@ -453,4 +457,4 @@ def best_system(systems: Mapping[str, float | None]) -> str | None:
 
 def _oracle_cell(values: Mapping[str, Any], metric: str) -> NumberText:
     bounds = values.get("ci", {}).get(metric) if metric in _WITH_INTERVAL else None
-    return METRICS.get(metric).shown(values.get(metric), bounds)
+    return METRICS.get(metric).formatted(values.get(metric), bounds)

@@ -298,7 +298,7 @@ def evaluate_words(
     counts = {name: confusions(gold, tags, offsets) for name, tags in predictions.items()}
     measures = {name: Measure(slice(0, 4), metric) for name, metric in METRICS.items()}
     scored = Additive({name: each[None] for name, each in counts.items()}, measures)
-    levels = Levels.of(None, len(offsets) - 1)
+    levels = Levels.from_groups(None, len(offsets) - 1)
     pairs = [(a, b) for b in baselines for a in predictions if a not in baselines]
     better = dict.fromkeys(METRICS, True)
     result = compare(scored, levels, settings, better, pairs or None, progress=progress)
@@ -328,8 +328,8 @@ def evaluate_words(
     )  # fmt: skip
 
 
-def _interval(metric: str, score: float, left_out: Sequence[FloatArray]) -> tuple[float, float]:
-    low, high = jackknife_interval(score, left_out, CONFIDENCE)
+def _interval(metric: str, score: float, jackknife: Sequence[FloatArray]) -> tuple[float, float]:
+    low, high = jackknife_interval(score, jackknife, CONFIDENCE)
     return max(low, -1.0 if metric == "mcc" else 0.0), min(high, 1.0)
 
 

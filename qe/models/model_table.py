@@ -32,5 +32,5 @@ def _rows(model: Model, about: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "terms of the data", "; ".join(data.get("terms", ()))
     yield "trained", about.get("trained", "")
     found = about.get("cross_validation", {})
-    told = [f"{METRICS.get(m).title} {METRICS.get(m).shown(found[m])}" for m in _FIGURES if m in found]
+    told = [f"{METRICS.get(m).title} {METRICS.get(m).formatted(found[m])}" for m in _FIGURES if m in found]
     yield "out of fold", ", ".join(told)

@@ -375,7 +375,7 @@ def _compared(
     gold: FloatArray, new: FloatArray, old: FloatArray, metric: Metric, settings: ResamplingSettings
 ) -> Comparisons:
     scored = Predictions(gold, {"new": new, "old": old}, {"metric": metric})
-    return Comparisons(scored, Levels.of(None, len(gold)), settings)
+    return Comparisons(scored, Levels.from_groups(None, len(gold)), settings)
 
 
 def _reason(

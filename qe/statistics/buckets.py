@@ -130,7 +130,7 @@ def _labels(ends: Sequence[tuple[float, float]]) -> tuple[str, ...]:
 class Dependence:
     """Whether the difference of two systems depends on the bucket; NaN if undecidable."""
 
-    by: str
+    kind: str
     system: str
     baseline: str
     metric: str
@@ -159,7 +159,7 @@ class BucketReport:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; undefined is None."""
-        by = {
+        kinds = {
             kind.name: {
                 "about": kind.about,
                 "segments": {label: len(rows) for label, rows in kind.items()},
@@ -167,7 +167,7 @@ class BucketReport:
             for kind in self.buckets
         }
         values: dict[str, Any] = plain({
-            "by": by, "differences": [bucket_row(pair) for pair in self.differences],
+            "kinds": kinds, "differences": [bucket_row(pair) for pair in self.differences],
             "dependences": self.dependences, "family": self.family, "notes": self.notes,
         })  # fmt: skip
         return values
@@ -196,7 +196,14 @@ def bucket_row(pair: Pair) -> dict[str, Any]:
     names = {name: values.pop(name) for name in ("system", "baseline", "metric")}
     scores = {"score": pair.scores[0], "baseline_score": pair.scores[1]}
     row: dict[str, Any] = plain(
-        {"by": bucket.kind, "bucket": bucket.label, "segments": bucket.segments, **names, **scores, **values}
+        {
+            "kind": bucket.kind,
+            "bucket": bucket.label,
+            "segments": bucket.segments,
+            **names,
+            **scores,
+            **values,
+        }
     )
     return row
 
@@ -209,7 +216,7 @@ def compare_in_buckets(
     *,
     undirected: Sequence[str] = (),
     samples: int | None = None,
-    least: int = 1000,
+    min_samples: int = 1000,
     titles: Titles = title_of,
 ) -> BucketReport:
     """Makes all comparisons in every bucket, and corrects them together.
@@ -227,7 +234,7 @@ def compare_in_buckets(
     undirected : sequence of str, default=()
         Metrics that have no better or worse.
     samples : int or None, default=None
-        Resamples of each test; None: `least`, or what so many comparisons need.
+        Resamples of each test; None: `min_samples`, or what so many comparisons need.
     titles : callable, default=title_of
         Titles of metrics in notes.
     """
@@ -249,8 +256,8 @@ def compare_in_buckets(
         for by, label, rows in places
         for name, first in comparisons.scored.part(rows).copies().items()
     }
-    table = Table.of(list(inside), rule, alike=alike, undirected=undirected)
-    drawn = table.resamples(least) if samples is None else samples
+    table = Table.from_keys(list(inside), rule, alike=alike, undirected=undirected)
+    drawn = table.resamples(min_samples) if samples is None else samples
     parts = [comparisons.part(rows, drawn) for _, _, rows in places]
     pairs = list(dict.fromkeys((system, baseline) for system, baseline, _ in keys))
     tests = [part.tests(pairs) for part in parts]
@@ -329,7 +336,7 @@ def dependence_p(buckets: Buckets, within: Sequence[_Within], levels: Levels) ->
     undefined or 0.
     """
     levels_p = [
-        _dependence_at(buckets, within, units, place) for place, (_, units) in enumerate(levels.each())
+        _dependence_at(buckets, within, units, place) for place, (_, units) in enumerate(levels.items())
     ]
     return float(np.max(levels_p))
 

@@ -89,7 +89,7 @@ class Comparisons:
     def _exchanged(self, system: str, baseline: str, exchanges: Sequence[Exchange]) -> dict[str, TestResult]:
         by_unit = []
         for exchange in exchanges:
-            for level, groups in [("run", None)] if exchange == "run" else self.levels.each():
+            for level, groups in [("run", None)] if exchange == "run" else self.levels.items():
                 results = self.scored.exchanged(system, baseline, self.settings, groups, exchange)
                 by_unit.append({metric: with_units(item, level) for metric, item in results.items()})
         return {metric: largest_p([item[metric] for item in by_unit]) for metric in self.scored.metrics}
@@ -101,12 +101,12 @@ class Comparisons:
         return bootstrap_test(
             first, second, self.difference(system, baseline, metric),
             method=_METHODS[self.settings.test], tail=self.settings.tail,
-            resampled=" and ".join(name for name, _ in self.levels.each()),
+            resampled=" and ".join(name for name, _ in self.levels.items()),
             units=min(
                 int(differing.sum())
                 if groups is None
                 else len(np.unique(group_index(groups, len(differing))[0][differing]))
-                for _, groups in self.levels.each()
+                for _, groups in self.levels.items()
             ),
         )  # fmt: skip
 
@@ -139,7 +139,7 @@ class Comparisons:
         """For each level, the scores with one unit left out."""
         if (system, metric) not in self._jackknife:
             self._jackknife[system, metric] = [
-                self.scored.leave_one_out(system, metric, groups) for _, groups in self.levels.each()
+                self.scored.leave_one_out(system, metric, groups) for _, groups in self.levels.items()
             ]
         return self._jackknife[system, metric]
 
@@ -152,34 +152,34 @@ class Comparisons:
     def interval(self, key: Key) -> tuple[float, float]:
         """Confidence interval of a difference."""
         system, baseline, metric = key
-        drawn = np.empty(0)
+        bootstrap = np.empty(0)
         if self.settings.interval != "jackknife":
-            drawn = self.virtual_scores[system, metric] - self.virtual_scores[baseline, metric]
+            bootstrap = self.virtual_scores[system, metric] - self.virtual_scores[baseline, metric]
         left_out = self.jackknife_differences(key) if self.settings.interval != "percentile" else []
-        return self.interval_of(drawn, self.difference(*key), left_out)
+        return self.interval_of(bootstrap, self.difference(*key), left_out)
 
     def interval_of(
-        self, drawn: FloatArray, observed: float, jackknife: Sequence[FloatArray], link: Link = "identity"
+        self, bootstrap: FloatArray, observed: float, jackknife: Sequence[FloatArray], link: Link = "identity"
     ) -> tuple[float, float]:
         """The interval of the settings, from (samples,) bootstrap scores or scores with a unit left out."""
         confidence = self.settings.confidence
         if self.settings.interval == "bca":
-            return bca_interval(drawn, observed, jackknife[0], confidence)
+            return bca_interval(bootstrap, observed, jackknife[0], confidence)
         if self.settings.interval == "percentile":
-            return percentile_interval(drawn, confidence)
+            return percentile_interval(bootstrap, confidence)
         return jackknife_interval(observed, jackknife, confidence, link)
 
     def ranks(
         self,
         pairs: Mapping[Key, Pair],
         better: Mapping[str, bool],
-        drawn: VirtualScores,
+        virtual_scores: VirtualScores,
         level: float = LEVEL,
     ) -> dict[str, dict[str, RankInterval]]:
         """Metric -> rank intervals, from the tests of all pairs and scores of virtual test sets.
 
-        better  the metrics in question -> whether higher is better
-        drawn   scores of all systems; a metric without them has simultaneous intervals alone
+        better          the metrics in question -> whether higher is better
+        virtual_scores  scores of all systems; a metric without them has simultaneous intervals alone
         """
         names, intervals = list(self.scored.systems), {}
         for metric, higher in better.items():
@@ -189,8 +189,8 @@ class Comparisons:
                 for item in pairs.values()
                 if item.metric == metric
             }
-            complete = all((name, metric) in drawn for name in names)
-            scores = {name: sign * drawn[name, metric] for name in names} if complete else {}
+            complete = all((name, metric) in virtual_scores for name in names)
+            scores = {name: sign * virtual_scores[name, metric] for name in names} if complete else {}
             intervals[metric] = rank_intervals(names, gains, scores, level)
         return intervals
 
@@ -220,15 +220,15 @@ class Result:
         """The comparisons with their intervals."""
         return [replace(pair, ci=self.engine.interval(key)) for key, pair in self.tested.items()]
 
-    def only(self, pairs: Sequence[tuple[str, str]]) -> "Result":
+    def subset(self, pairs: Sequence[tuple[str, str]]) -> "Result":
         """Some of the pairs, in either order of the two names, corrected by themselves."""
         table = comparison_table(self.engine.scored, pairs, self.better, self.table.rule)
         keys = [*table.copies, *table.twins, *(key for keys in table.members.values() for key in keys)]
         results = {}
         for a, b, metric in keys if self.results else ():
-            known = (a, b, metric) in self.results
+            tested = (a, b, metric) in self.results
             results[a, b, metric] = (
-                self.results[a, b, metric] if known else reversed_result(self.results[b, a, metric])
+                self.results[a, b, metric] if tested else reversed_result(self.results[b, a, metric])
             )
         return replace(self, table=table, results=results, tested=table.corrected(results) if results else {})
 
@@ -292,7 +292,7 @@ def comparison_table(
     """All comparisons of the pairs, metric by metric, in families."""
     keys = [(*pair, metric) for metric in better for pair in pairs]
     undirected = [metric for metric, higher in better.items() if higher is None]
-    return Table.of(keys, rule, alike=scored.copies(), undirected=undirected)
+    return Table.from_keys(keys, rule, alike=scored.copies(), undirected=undirected)
 
 
 def best_first(scores: Mapping[str, float], higher_is_better: bool) -> list[str]:

@@ -64,9 +64,9 @@ def independent_seed(seed: int, stream_number: int) -> int:
     return int(np.random.SeedSequence([seed, stream_number]).generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
-def sample_blocks(samples: int, bytes_each: int, most: int = _BLOCK) -> Iterator[tuple[int, int]]:
+def sample_blocks(samples: int, bytes_each: int, max_block: int = _BLOCK) -> Iterator[tuple[int, int]]:
     """Ranges of samples that take bounded memory; `bytes_each` is the size of one sample's draws."""
-    block = max(1, min(most, BLOCK_BYTES // max(1, bytes_each)))
+    block = max(1, min(max_block, BLOCK_BYTES // max(1, bytes_each)))
     return ((first, min(first + block, samples)) for first in range(0, samples, block))
 
 
@@ -199,9 +199,9 @@ def _coin_rows(seed: int, first: int, swapped: Any) -> None:
 
 
 @numba.njit(cache=True, nogil=True)
-def _part_sums(pool: Any, take: int, seed: int, out: Any) -> None:
+def _part_sums(pool: Any, take: int, seed: int, sums: Any) -> None:
     n, hypotheses, k = pool.shape
-    for s in range(len(out)):
+    for s in range(len(sums)):
         key = stream(seed, s)
         for i in range(n):
             needed = take
@@ -211,7 +211,7 @@ def _part_sums(pool: Any, take: int, seed: int, out: Any) -> None:
                 if below(word(key, i * hypotheses + j), hypotheses - j) < needed:
                     needed -= 1
                     for c in range(k):
-                        out[s, c] += pool[i, j, c]
+                        sums[s, c] += pool[i, j, c]
 
 
 @numba.njit(cache=True, nogil=True)
@@ -233,13 +233,13 @@ def _permutations(seed: int, first: int, permuted: Any) -> None:
 
 
 @numba.njit(cache=True, nogil=True)
-def _permuted_sums(statistics: Any, seed: int, out: Any) -> None:
+def _permuted_sums(statistics: Any, seed: int, sums: Any) -> None:
     n, systems, k = statistics.shape
     order = np.empty(systems, np.int64)
-    for s in range(len(out)):
+    for s in range(len(sums)):
         key = stream(seed, s)
         for i in range(n):
             _permute(key, i, order)
             for j in range(systems):
                 for c in range(k):
-                    out[s, j, c] += statistics[i, order[j], c]
+                    sums[s, j, c] += statistics[i, order[j], c]

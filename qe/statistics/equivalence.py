@@ -31,7 +31,7 @@ def equivalences(
     pairs      the tests of the same comparisons for a difference
     jackknife  a comparison -> for each kind of units, (u,) differences with one unit left out
     better     metric -> whether higher is better; None: it has no direction
-    alike      copies, as in `Table.of`
+    alike      copies, as in `Table.from_keys`
 
     It takes as many units as a difference does: with fewer there is no answer (`Levels.reach`).
     """
@@ -47,7 +47,7 @@ def equivalences(
         for key, item in tested.items()
     }
     decidable, answers = not reach.shortfall(rule.level), []
-    for key, item in Table.of(list(tested), rule, alike=alike).corrected(results).items():
+    for key, item in Table.from_keys(list(tested), rule, alike=alike).corrected(results).items():
         different = pairs[key].p_corrected <= rule.level
         verdict = _verdict(different, item.p_corrected <= rule.level, bool(item.result.undecided))
         answers.append(
@@ -64,7 +64,7 @@ def equivalences(
 
 
 def tost(
-    difference: float, jackknife: Sequence[FloatArray], margin: float, least: float = 0.0
+    difference: float, jackknife: Sequence[FloatArray], margin: float, min_p: float = 0.0
 ) -> tuple[float, float]:
     """p-values of two t tests: difference above -margin, difference below +margin.
 
@@ -75,11 +75,11 @@ def tost(
     ----------
     jackknife : sequence of array of float
         For each kind of units, (u,) differences with one unit left out.
-    least : float, default=0.0
+    min_p : float, default=0.0
         P-value of what is certain: systems that never differ.
     """
     negated = [-differences for differences in jackknife]
-    return exceeds(difference, jackknife, -margin, least), exceeds(-difference, negated, -margin, least)
+    return exceeds(difference, jackknife, -margin, min_p), exceeds(-difference, negated, -margin, min_p)
 
 
 def _verdict(different: bool, within: bool, undecided: bool) -> Verdict:

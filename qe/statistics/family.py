@@ -239,7 +239,7 @@ class Table:
     twins: Mapping[Key, Key] = field(default_factory=dict)
 
     @classmethod
-    def of(
+    def from_keys(
         cls,
         keys: Sequence[Key],
         rule: Rule,
@@ -271,20 +271,20 @@ class Table:
         """Comparisons of the largest family."""
         return max((len(keys) for keys in self.members.values()), default=0)
 
-    def resamples(self, least: int = _MIN_RESAMPLES) -> int:
-        """How many resamples corrected p-values need: 20 comparisons / level, or `least`.
+    def resamples(self, minimum: int = _MIN_RESAMPLES) -> int:
+        """How many resamples corrected p-values need: 20 comparisons / level, or `minimum`.
 
         The smallest p-value, 1 / (R + 1), is then far below what the correction requires of the best pair,
         and one at the threshold is counted from 20 resamples.
 
-        >>> Table.of([("a", "b", "mae")], Rule()).resamples()
+        >>> Table.from_keys([("a", "b", "mae")], Rule()).resamples()
         1000
         >>> twelve = [(f"s{i}", f"s{j}", "mae") for i in range(12) for j in range(i)]
-        >>> Table.of(twelve, Rule()).resamples()
+        >>> Table.from_keys(twelve, Rule()).resamples()
         26400
         """
         factor = 1 if self.rule.method in ("none", IN_TEST) else self.largest
-        return max(least, math.ceil(_PER_COMPARISON * factor / self.rule.level))
+        return max(minimum, math.ceil(_PER_COMPARISON * factor / self.rule.level))
 
     def corrected(self, results: Mapping[Key, TestResult]) -> dict[Key, Pair]:
         """Corrects the p-values within families, and withholds those that the data cannot decide.

@@ -128,11 +128,11 @@ def jackknife_rescored(rescore: Rescore, rows: int, units: CountArray | None = N
     return scores
 
 
-def exceeds(difference: float, jackknife: Sequence[FloatArray], bound: float, least: float = 0.0) -> float:
+def exceeds(difference: float, jackknife: Sequence[FloatArray], bound: float, min_p: float = 0.0) -> float:
     """p-value of the hypothesis that the true difference is no larger than the bound.
 
     jackknife  for each kind of units, (u,) differences with one unit left out
-    least     p-value of what is certain: a difference that is above the bound whichever unit is left out
+    min_p     p-value of what is certain: a difference that is above the bound whichever unit is left out
 
     For a mean of paired values this is the paired t test. NaN if a difference is undefined, or with one unit.
     """
@@ -140,5 +140,5 @@ def exceeds(difference: float, jackknife: Sequence[FloatArray], bound: float, le
         return float("nan")
     error = float(np.sqrt(sum(map(_jackknife_variance, jackknife))))
     if not error > 1e-12 * max(abs(difference), abs(bound)):
-        return least if difference > bound else 1.0
+        return min_p if difference > bound else 1.0
     return float(stats.t.sf((difference - bound) / error, min(map(len, jackknife)) - 1))

@@ -53,7 +53,7 @@ class Levels:
     units: Mapping[str, Groups]
 
     @classmethod
-    def of(cls, groups: "Groups | Mapping[str, Groups] | Levels | None", segments: int) -> "Levels":
+    def from_groups(cls, groups: "Groups | Mapping[str, Groups] | Levels | None", segments: int) -> "Levels":
         """From nothing, one column of groups, or several named ones.
 
         Raises InputError if there is not one unit per segment.
@@ -69,7 +69,7 @@ class Levels:
         """The same levels for some of the segments only."""
         return Levels(len(rows), {name: np.asarray(units)[rows] for name, units in self.units.items()})
 
-    def each(self) -> Iterator[tuple[str, Groups | None]]:
+    def items(self) -> Iterator[tuple[str, Groups | None]]:
         """Every level by itself: its name and units; `segment` where segments are the units."""
         if not self.units:
             yield "segment", None
@@ -79,7 +79,7 @@ class Levels:
         """Level -> number of its units."""
         return {
             name: self.segments if units is None else group_index(units, self.segments)[1]
-            for name, units in self.each()
+            for name, units in self.items()
         }
 
     @property
@@ -96,7 +96,7 @@ class Levels:
     @property
     def single(self) -> Groups | None:
         """The units of the only level; None for segments. Raises ValueError for several levels."""
-        ((_, units),) = self.each()
+        ((_, units),) = self.items()
         return units
 
     @property
@@ -122,7 +122,7 @@ class Levels:
         of its units' numbers (the pigeonhole bootstrap: Owen 2007, conservative for crossed effects).
         """
         product = np.ones((last - first, self.segments), np.int32)
-        for place, (_, units) in enumerate(self.each()):
+        for place, (_, units) in enumerate(self.items()):
             index, size = (None, self.segments) if units is None else group_index(units, self.segments)
             drawn = bootstrap_counts(size, independent_seed(seed, place), first, last)
             product *= drawn if index is None else drawn[:, index]

@@ -39,7 +39,7 @@ class Metric(ABC):
     """Variance-stabilising transform: log for sizes, fisher for correlations, arcsine for percentages."""
 
     @classmethod
-    def shown(cls, value: float | None, bounds: Sequence[float | None] | None = None) -> NumberText:
+    def formatted(cls, value: float | None, bounds: Sequence[float | None] | None = None) -> NumberText:
         """A score as tables show it, with its interval if there is one."""
         return estimate(value, bounds, cls.digits)
 
@@ -80,12 +80,12 @@ class ExchangedMetric(Metric):
 
     @abstractmethod
     def exchanged(
-        self, gold: FloatArray, own: FloatArray, other: FloatArray, swapped: BoolArray
+        self, gold: FloatArray, system: FloatArray, baseline: FloatArray, swapped: BoolArray
     ) -> FloatArray:
-        """(B,) difference of the scores of `own` and `other` after exchanges, exactly rescored.
+        """(B,) difference of the scores of `system` and `baseline` after exchanges, exactly rescored.
 
-        own, other  (n,) predictions of two systems on the common scale
-        heads       (n, B): the segments whose predictions change sides in each shuffle
+        system, baseline  (n,) predictions of two systems on the common scale
+        swapped           (n, B): the segments whose predictions change sides in each shuffle
 
         A metric may return another measure of the difference that has the same sign (a studentised one).
         """
@@ -116,10 +116,10 @@ class RankedMetric(ExchangedMetric):
         return np.asarray(ranks[inverse], np.float64)
 
     def exchanged(
-        self, gold: FloatArray, own: FloatArray, other: FloatArray, swapped: BoolArray
+        self, gold: FloatArray, system: FloatArray, baseline: FloatArray, swapped: BoolArray
     ) -> FloatArray:
         """By `resample` of both systems' rows; a metric may override this with something faster."""
-        twice, both = np.concatenate([gold, gold]), np.concatenate([own, other])
+        twice, both = np.concatenate([gold, gold]), np.concatenate([system, baseline])
         moved = np.ascontiguousarray(swapped.T).astype(np.int32)
         kept = self.resample(twice, both, np.concatenate([1 - moved, moved], axis=1))
         return kept - self.resample(twice, both, np.concatenate([moved, 1 - moved], axis=1))

@@ -98,7 +98,7 @@ def randomization_tests(
     a, b = as_runs(system, "statistics of the system"), as_runs(baseline, "statistics of the baseline")
     unit = exchange or "segment"
     _check_shapes(a, b, unit)
-    pool = _Pool.of(group_sums(a, groups), group_sums(b, groups), unit)
+    pool = _Pool.from_runs(group_sums(a, groups), group_sums(b, groups), unit)
     sums, exact = pool.exchanged(samples, seed)
     label = _label(unit, len(a), groups)
     units = _label("segment", 1, groups) if unit == "any" else label
@@ -186,22 +186,24 @@ def _check_shapes(a: FloatArray, b: FloatArray, unit: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Pool:
-    whole: FloatArray
+    system_sums: FloatArray
     total: FloatArray
     differences: FloatArray
     parts: FloatArray | None
     take: int
 
     @classmethod
-    def of(cls, a: FloatArray, b: FloatArray, unit: str) -> "_Pool":
-        whole = a.sum(axis=(0, 1))
-        total = whole + b.sum(axis=(0, 1))
+    def from_runs(cls, a: FloatArray, b: FloatArray, unit: str) -> "_Pool":
+        system_sums = a.sum(axis=(0, 1))
+        total = system_sums + b.sum(axis=(0, 1))
         if unit in ("run", "any"):
             if unit == "run":
                 a, b = a.sum(axis=1, keepdims=True), b.sum(axis=1, keepdims=True)
-            return cls(whole, total, np.empty((0, 0)), np.concatenate([a, b]).transpose(1, 0, 2), len(a))
+            return cls(
+                system_sums, total, np.empty((0, 0)), np.concatenate([a, b]).transpose(1, 0, 2), len(a)
+            )
         differences = (b - a).reshape(-1, a.shape[2]) if unit == "segment-run" else (b - a).sum(axis=0)
-        return cls(whole, total, differences, None, 0)
+        return cls(system_sums, total, differences, None, 0)
 
     def exchanged(self, samples: int, seed: int) -> tuple[FloatArray, bool]:
         most = max(samples, ENUMERATED)
@@ -211,8 +213,8 @@ class _Pool:
             return part_sums(self.parts, self.take, samples, seed), False
         differing = self.differences[(self.differences != 0).any(axis=1)]
         if _fits(2, len(differing), most):
-            return self.whole + every_choice(np.stack([0 * differing, differing], axis=1)), True
-        return self.whole + coin_sums(self.differences, samples, seed), False
+            return self.system_sums + every_choice(np.stack([0 * differing, differing], axis=1)), True
+        return self.system_sums + coin_sums(self.differences, samples, seed), False
 
     def reach(self, columns: slice, unit: str, tail: Tail) -> Reach:
         if self.parts is None:

@@ -48,28 +48,28 @@ class RankInterval:
     simultaneous : pair of int and int
         Best and worst rank that the corrected pairwise tests leave open: with probability 1 - level those
         of all systems hold at once.
-    drawn : pair of int and int or None
+    bootstrap : pair of int and int or None
         Best and worst rank in the central share of bootstrap samples, of this system by itself; None if
         nothing was drawn or a score is undefined.
     """
 
     simultaneous: tuple[int, int]
-    drawn: tuple[int, int] | None
+    bootstrap: tuple[int, int] | None
 
     def to_json(self) -> dict[str, list[int] | None]:
         return {
             "simultaneous": list(self.simultaneous),
-            "drawn": None if self.drawn is None else list(self.drawn),
+            "bootstrap": None if self.bootstrap is None else list(self.bootstrap),
         }
 
     def __str__(self) -> str:
-        return _span(self.simultaneous) + ("" if self.drawn is None else f" ({_span(self.drawn)})")
+        return _span(self.simultaneous) + ("" if self.bootstrap is None else f" ({_span(self.bootstrap)})")
 
 
 def rank_intervals(
     systems: Sequence[str],
     gains: Mapping[tuple[str, str], tuple[float, float]],
-    drawn: Mapping[str, FloatArray],
+    virtual_scores: Mapping[str, FloatArray],
     level: float = LEVEL,
 ) -> dict[str, RankInterval]:
     """Both kinds of intervals by one metric.
@@ -82,7 +82,7 @@ def rank_intervals(
     gains : mapping of pair of str and str to pair of float and float
         Each pair of systems, in one order -> gain of the first over the second (positive: better), and
         the corrected p-value of their difference; NaN shows no difference.
-    drawn : mapping of str to array of float
+    virtual_scores : mapping of str to array of float
         System -> (samples,) bootstrap scores, higher is better; empty: none.
 
     Examples
@@ -98,19 +98,19 @@ def rank_intervals(
             winner, loser = (a, b) if gain > 0 else (b, a)
             better[loser] += 1
             worse[winner] += 1
-    ranges = _drawn_ranks(drawn, level) if drawn else {}
+    ranges = _bootstrap_ranks(virtual_scores, level) if virtual_scores else {}
     return {
         name: RankInterval((1 + better[name], len(systems) - worse[name]), ranges.get(name))
         for name in systems
     }
 
 
-def _drawn_ranks(drawn: Mapping[str, FloatArray], level: float) -> dict[str, tuple[int, int]]:
-    scores = np.stack(list(drawn.values()))
+def _bootstrap_ranks(virtual_scores: Mapping[str, FloatArray], level: float) -> dict[str, tuple[int, int]]:
+    scores = np.stack(list(virtual_scores.values()))
     if np.isnan(scores).any():
         return {}
     intervals = {}
-    for name, own in zip(drawn, scores, strict=True):
+    for name, own in zip(virtual_scores, scores, strict=True):
         best, worst = 1 + (scores > own).sum(axis=0), (scores >= own).sum(axis=0)
         low = np.quantile(best, level / 2, method="lower")
         high = np.quantile(worst, 1 - level / 2, method="higher")

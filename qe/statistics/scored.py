@@ -166,11 +166,11 @@ class Predictions:
     def _exchanged_by_sums(self) -> Additive:
         return self._statistics(ExchangedMetric)
 
-    def _statistics(self, without: type) -> Additive:
+    def _statistics(self, excluded: type) -> Additive:
         kinds = {
             key: metric
             for key, metric in self.kinds.items()
-            if isinstance(metric, AdditiveMetric) and not isinstance(metric, without)
+            if isinstance(metric, AdditiveMetric) and not isinstance(metric, excluded)
         }
         parts = {
             name: [np.empty((len(self.gold), 0)), *(m.statistics(self.gold, side) for m in kinds.values())]

@@ -28,7 +28,7 @@ def with_buckets(
         settings.rule,
         undirected=[name for name, metric in metrics.items() if metric.higher_is_better is None],
         samples=samples,
-        least=settings.samples or 1,
+        min_samples=settings.samples or 1,
         titles=title_of,
     )
     return replace(comparison, buckets=report)

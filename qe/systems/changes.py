@@ -16,7 +16,7 @@ _EXAMPLES = 20  # segments shown per direction
 class Change:
     """A segment that one system translates better or worse than the baseline.
 
-    before, after  segment scores, means over runs; the texts are those of the median runs
+    baseline_score, system_score  segment scores, means over runs; the texts are those of the median runs
     """
 
     metric: str
@@ -24,8 +24,8 @@ class Change:
     baseline: str
     change: str  # improved or worsened
     segment: int  # from 1
-    before: float
-    after: float
+    baseline_score: float
+    system_score: float
     reference: str | None
     baseline_text: str
     system_text: str
@@ -69,7 +69,8 @@ def change_text(change: Change) -> str:
     """A segment in words: its scores, and all texts."""
     return (
         f"{change.change} by {title_of(change.metric)}: segment {change.segment}, "
-        f"{number(change.before, 2)} ({change.baseline}) -> {number(change.after, 2)} ({change.system})\n"
+        f"{number(change.baseline_score, 2)} ({change.baseline}) -> "
+        f"{number(change.system_score, 2)} ({change.system})\n"
         f"  reference: {change.reference or '-'}\n"
         f"  {change.baseline}: {change.baseline_text}\n"
         f"  {change.system}: {change.system_text}\n\n"

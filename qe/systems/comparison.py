@@ -79,7 +79,7 @@ def compare(
         for each, kinds in ((pairs, better), (every, directed))
     )
     settings = replace(settings, samples=samples)
-    levels = Levels.of(groups, len(systems[0].runs[0]))
+    levels = Levels.from_groups(groups, len(systems[0].runs[0]))
     if levels.crossed and settings.interval == "bca":
         raise InputError("BCa intervals take one kind of groups", remedy="use --interval jackknife")
     drawn = draw(scored, levels, samples, settings.seed, progress)

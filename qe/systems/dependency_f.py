@@ -27,7 +27,7 @@ class DependencyF(TextMetric):
 
     A dependency is (head, relation, word), lower-cased.
 
-    annotator  parses tokens; its own name is `named`
+    annotator  parses tokens; its own name is `annotator_name`
     cache      folder where annotations are kept
 
     statistics   dependencies of both, of the translation, of the reference with the highest F
@@ -39,7 +39,7 @@ class DependencyF(TextMetric):
 
     higher_is_better: ClassVar[bool | None] = True
     annotator: Tagger = field(repr=False)
-    named: str
+    annotator_name: str
     tokenize: Tokenization = "13a"
     language: str = "en"
     cache: Path | None = field(default=None, repr=False)
@@ -58,28 +58,32 @@ class DependencyF(TextMetric):
 
     def signature_parts(self) -> dict[str, Any]:
         tokens = tokenizer_signature(self.tokenize, self.language)
-        return {"tok": tokens, "annotator": self.named, "fingerprint": self.annotator.fingerprint[:8]}
+        return {
+            "tok": tokens,
+            "annotator": self.annotator_name,
+            "fingerprint": self.annotator.fingerprint[:8],
+        }
 
     def _dependencies(self, texts: Texts) -> Iterator[Dependencies]:
         tokens = texts.tokens(self.tokenize, False, self.language)
         blocks = annotated(tokens, self.annotator, self.cache, f"parsing {texts.name}")
         for number, block in enumerate(blocks, start=1):
-            yield dependencies(block, self.named, number)
+            yield dependencies(block, self.annotator_name, number)
 
 
-def dependencies(block: str, by: str, number: int) -> Dependencies:
+def dependencies(block: str, annotator: str, number: int) -> Dependencies:
     """(head, relation, word) of every word of a CoNLL-U block; the head of a root is empty.
 
     Raises InputError for a word without a head.
     """
-    rows = list(words_of(block, by, number))
+    rows = list(words_of(block, annotator, number))
     words = [_ROOT, *(row[_FORM].lower() for row in rows)]
     found: Dependencies = Counter()
     for row in rows:
         head = natural(row[_HEAD])
         if head is None or head >= len(words) or row[_RELATION] == NOTHING:
             raise InputError(
-                f"the annotator '{by}' parses no dependencies",
+                f"the annotator '{annotator}' parses no dependencies",
                 location="--annotator",
                 remedy="train one: qe annotate train --task pos, then --task dependencies",
             )
@@ -87,5 +91,5 @@ def dependencies(block: str, by: str, number: int) -> Dependencies:
     return found
 
 
-def _counts(own: Dependencies, other: Dependencies) -> tuple[int, int, int]:
-    return (own & other).total(), own.total(), other.total()
+def _counts(translation: Dependencies, reference: Dependencies) -> tuple[int, int, int]:
+    return (translation & reference).total(), translation.total(), reference.total()

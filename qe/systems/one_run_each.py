@@ -57,16 +57,16 @@ class SingleRuns:
 _PAIR = (Column("metric", once=True), Column("system", once=True), Column("minus", once=True))
 
 
-def single_runs_tables(found: Sequence[SingleRuns], level: float) -> list[Table]:
+def single_runs_tables(comparisons: Sequence[SingleRuns], level: float) -> list[Table]:
     """Tables of single runs, as in Clark et al. 2011.
 
     One run each, as in their Table 2; differences by the number of runs, as in their Figure 2; else no
     table.
     """
-    if not found:
+    if not comparisons:
         return []
     cases, numbers = [], []
-    for item in found:
+    for item in comparisons:
         pair = (title_of(item.metric), item.system, item.baseline)
         for name, ((own, other), result) in item.cases.items():
             told = number(result.difference, 2), p_value(result.p, level, result.undecided)

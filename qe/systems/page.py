@@ -125,14 +125,14 @@ def _shown_segment(comparison: SystemsComparison, change: Change, source: Texts 
     return ShownSegment(change, text, marked(other, own), marked(own, other), bands)
 
 
-def marked(words: Sequence[str], other: Sequence[str]) -> Marked:
+def marked(words: Sequence[str], counterpart: Sequence[str]) -> Marked:
     """Runs of words, and whether they are not aligned with equal words of the other translation.
 
     >>> marked(["a", "b", "c"], ["a", "c"])
     [('a', False), ('b', True), ('c', False)]
     """
     runs: Marked = []
-    matcher = SequenceMatcher(None, words, other, autojunk=False)
+    matcher = SequenceMatcher(None, words, counterpart, autojunk=False)
     for tag, first, last, _, _ in matcher.get_opcodes():
         if last > first:
             runs.append((" ".join(words[first:last]), tag != "equal"))

@@ -70,7 +70,7 @@ class SystemScore:
 
     instability: Instability
     ci: tuple[float, float]
-    drawn: FloatArray  # (samples,) mean over runs on each virtual test set
+    bootstrap: FloatArray  # (samples,) mean over runs on each virtual test set
 
     def to_json(self) -> dict[str, Any]:
         spreads = vars(self.instability)

@@ -16,7 +16,7 @@ from qe.systems.results import Instability, SystemScore
 
 
 @dataclass(frozen=True, eq=False)
-class DrawnRuns:
+class RunDistributions:
     """Bootstrap scores of one system by one metric.
 
     They are (runs, samples) and, pooled, (samples,); also s_sel.
@@ -29,11 +29,11 @@ class DrawnRuns:
     s_sel: float
 
 
-AllDrawn = Mapping[tuple[str, str], DrawnRuns]
+AllRuns = Mapping[tuple[str, str], RunDistributions]
 """(system, metric) -> its bootstrap scores, all of the same virtual test sets."""
 
 
-def draw(scored: Additive, levels: Levels, samples: int, seed: int, progress: Progress) -> AllDrawn:
+def draw(scored: Additive, levels: Levels, samples: int, seed: int, progress: Progress) -> AllRuns:
     """Bootstrap scores of every run and of all runs together."""
     drawn = {}
     known = 1.0 if levels.smallest > 1 else np.nan
@@ -50,26 +50,26 @@ def draw(scored: Additive, levels: Levels, samples: int, seed: int, progress: Pr
                 for r in range(len(runs))
             ]
             pooled = known * scored.pooled(sums, metric)
-            drawn[name, metric] = DrawnRuns(scores, pooled, float(np.mean(spreads)))
+            drawn[name, metric] = RunDistributions(scores, pooled, float(np.mean(spreads)))
     return drawn
 
 
-def pooled(drawn: AllDrawn) -> VirtualScores:
+def pooled(bootstrap: AllRuns) -> VirtualScores:
     """(samples,) scores of all runs together."""
-    return {key: item.pooled for key, item in drawn.items()}
+    return {key: item.pooled for key, item in bootstrap.items()}
 
 
 def system_score(
-    comparisons: Comparisons, scored: Additive, drawn: DrawnRuns, system: str, metric: str,
+    comparisons: Comparisons, scored: Additive, bootstrap: RunDistributions, system: str, metric: str,
     dev_scores: FloatArray | None,
 ) -> SystemScore:  # fmt: skip
     """The mean over runs, with its interval and the spreads over test sets and runs."""
     runs, aggregate = scored.runs(system, metric), scored.measures[metric].aggregate
-    summary = replace(from_scores(runs, aggregate, drawn.runs, dev_scores), s_sel=drawn.s_sel)
-    mean: FloatArray = drawn.runs.mean(axis=0)
+    summary = replace(from_scores(runs, aggregate, bootstrap.runs, dev_scores), s_sel=bootstrap.s_sel)
+    mean: FloatArray = bootstrap.runs.mean(axis=0)
     jackknife = [
         np.mean([jackknife_scores(run, aggregate) for run in group_sums(runs, groups)], axis=0)
-        for _, groups in comparisons.levels.each()
+        for _, groups in comparisons.levels.items()
     ]
     return SystemScore(summary, comparisons.interval_of(mean, summary.mean, jackknife), mean)
 
@@ -87,7 +87,7 @@ def _selection_spread(units: FloatArray, sums: FloatArray, scores: FloatArray, a
 
 
 def from_scores(
-    runs: FloatArray, aggregate: Aggregate, drawn: FloatArray, dev_scores: FloatArray | None = None
+    runs: FloatArray, aggregate: Aggregate, bootstrap: FloatArray, dev_scores: FloatArray | None = None
 ) -> Instability:
     """One system from (runs, n, k) statistics and bootstrap scores (runs, samples).
 
@@ -100,7 +100,7 @@ def from_scores(
         runs=tuple(float(score) for score in scores),
         mean=float(scores.mean()),
         pooled=float(aggregate(sums.sum(axis=0))),
-        s_sel=float(np.mean([spread(run) for run in drawn])),
+        s_sel=float(np.mean([spread(run) for run in bootstrap])),
         s_test=spread(scores),
         s_dev=spread(np.asarray(dev_scores, np.float64)) if dev_scores is not None else float("nan"),
         median_run=int(np.argsort(chosen_by, kind="stable")[(len(scores) - 1) // 2]),

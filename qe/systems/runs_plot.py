@@ -34,7 +34,7 @@ def runs_plot(comparison: SystemsComparison) -> Figure:
 
 
 def _draw(axes: Axes, place: int, score: SystemScore) -> None:
-    drawn, runs = score.drawn[np.isfinite(score.drawn)], score.instability.runs
+    drawn, runs = score.bootstrap[np.isfinite(score.bootstrap)], score.instability.runs
     if len(drawn) > 1 and np.ptp(drawn) > 0:
         (body,) = cast(list[Artist], axes.violinplot(drawn, [place], widths=0.8, showextrema=False)["bodies"])
         body.set(facecolor=SKY, alpha=0.35)
@@ -43,16 +43,16 @@ def _draw(axes: Axes, place: int, score: SystemScore) -> None:
     axes.hlines(score.instability.mean, place - 0.25, place + 0.25, color=VERMILLION)
 
 
-def by_runs_plot(found: Sequence[SingleRuns]) -> Figure:
+def by_runs_plot(comparisons: Sequence[SingleRuns]) -> Figure:
     """Plot a panel per metric: differences from the baseline by number of runs.
 
     The plot follows Clark et al. 2011, Figure 2.
     """
-    metrics = list(dict.fromkeys(item.metric for item in found))
+    metrics = list(dict.fromkeys(item.metric for item in comparisons))
     figure = new_figure(1.2 + 2.6 * len(metrics), 3.2)
     panels = figure.subplots(1, len(metrics), squeeze=False)[0]
     for axes, metric in zip(panels, metrics, strict=True):
-        own = [item for item in found if item.metric == metric]
+        own = [item for item in comparisons if item.metric == metric]
         for number, item in enumerate(own):
             shift = (number - (len(own) - 1) / 2) * 0.5 / len(own)
             _draw_by_runs(axes, item, shift, PALETTE[number % len(PALETTE)])

@@ -50,7 +50,9 @@ class TextMetric(ABC):
 
     def score(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> float:
         """The score of a whole text; `references` holds one or several columns of n segments."""
-        statistics = self.statistics(Texts.of(hypotheses), [Texts.of(column) for column in references])
+        statistics = self.statistics(
+            Texts.from_lines(hypotheses), [Texts.from_lines(column) for column in references]
+        )
         return float(self.aggregate(statistics.sum(axis=0)))
 
     def signature(self, references: int) -> str:

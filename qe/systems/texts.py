@@ -23,7 +23,7 @@ TOKENIZATIONS: tuple[str, ...] = get_args(Tokenization)
 class Texts:
     """n segments; all that is derived from them is computed once and shared between metrics.
 
-    >>> Texts.of(["Hello, world!"]).tokens("13a").types
+    >>> Texts.from_lines(["Hello, world!"]).tokens("13a").types
     ('Hello', ',', 'world', '!')
     """
 
@@ -32,7 +32,7 @@ class Texts:
     _derived: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, lines: Sequence[str], name: str = "text") -> "Texts":
+    def from_lines(cls, lines: Sequence[str], name: str = "text") -> "Texts":
         """`name` (a path, say) is what error messages call it."""
         return cls(tuple(lines), name)
 

@@ -31,10 +31,10 @@ def _words(comparison: SystemsComparison, item: Pair) -> str:
     told = f"{title_of(item.metric)} {number(own, 2)} against {number(other, 2)}"
     if item.result.undecided:
         return f"{told}, the segments are too few to tell them apart"
-    return f"{told}, {_found(comparison, item)} (p {p_value(item.p_corrected, None)})"
+    return f"{told}, {_finding(comparison, item)} (p {p_value(item.p_corrected, None)})"
 
 
-def _found(comparison: SystemsComparison, item: Pair) -> str:
+def _finding(comparison: SystemsComparison, item: Pair) -> str:
     better = comparison.metrics[item.metric].higher_is_better
     if item.p_corrected > comparison.settings.level:
         return "no difference is shown"
@@ -45,6 +45,6 @@ def _found(comparison: SystemsComparison, item: Pair) -> str:
 
 def _count(comparison: SystemsComparison, metric: str) -> str:
     compared = [item for item in comparison.comparisons if item.metric == metric]
-    found = [_found(comparison, item) for item in compared if not item.result.undecided]
+    found = [_finding(comparison, item) for item in compared if not item.result.undecided]
     kinds = [f"{found.count(kind)} {kind}" for kind in ("better", "worse", "different") if kind in found]
     return ", ".join(kinds) or "no difference is shown"

@@ -157,7 +157,7 @@ def ablation_tables(ablation: Ablation) -> list[Table]:
     """The subsets of features compared with the reference, and the curve over training rows."""
     columns = [Column("training rows"), *(Column(METRICS.get(m).title, m) for m in _TABLE_METRICS)]
     rows = [
-        [count(size), *(METRICS.get(m).shown(values[m]) for m in _TABLE_METRICS)]
+        [count(size), *(METRICS.get(m).formatted(values[m]) for m in _TABLE_METRICS)]
         for size, values in ablation.curve.items()
     ]
     return [subsets_table(ablation), Table("learning curve", columns, rows)]
@@ -174,7 +174,7 @@ def subsets_table(ablation: Ablation) -> Table:
 
 def _row(ablation: Ablation, name: str) -> list[str]:
     reference, scores = ablation.report.baselines[0], ablation.report.systems[name].metrics
-    first, *others = (METRICS.get(metric).shown(scores[metric]) for metric in _TABLE_METRICS)
+    first, *others = (METRICS.get(metric).formatted(scores[metric]) for metric in _TABLE_METRICS)
     compared: list[str] = ["", ""]
     if ablation.report.comparisons and name != reference:
         pair = ablation.report.comparison(name, reference, _TABLE_METRICS[0])
@@ -363,7 +363,7 @@ def curve_table(curve: LearningCurve, suffix: str) -> Table:
     rows = [
         [
             count(size.rows),
-            *(METRICS.get(m).shown(size.mean(m), size.interval(m)) for m in CURVE_METRICS),
+            *(METRICS.get(m).formatted(size.mean(m), size.interval(m)) for m in CURVE_METRICS),
         ]
         for size in curve.sizes
     ]

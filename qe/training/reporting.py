@@ -444,7 +444,7 @@ def _delta_avg_curves(result: TrainingResult) -> dict[str, FloatArray]:
     prepared = result.prepared
     sign = prepared.dataset.scale.sign
     quality = {prepared.experiment.name: sign * result.out_of_fold}
-    known = {} if prepared.oracles is None else prepared.oracles.known
+    known = {} if prepared.oracles is None else prepared.oracles.oracles
     quality |= {f"oracle {name}": oracle.quality for name, oracle in known.items() if name != "effort"}
     return {name: delta_avg_by_n(sign * prepared.scores, values) for name, values in quality.items()}
 

@@ -105,14 +105,16 @@ def _params(best: Mapping[str, Any]) -> str:
 
 def _figure(section: Mapping[str, Any], name: str, metric: str) -> str:
     kind, scores = METRICS.get(metric), section["systems"]
-    others = [f"{other} {kind.shown(value_of(scores[other], metric))}" for other in section["baselines"]]
+    others = [f"{other} {kind.formatted(value_of(scores[other], metric))}" for other in section["baselines"]]
     beside = f" (baselines: {', '.join(others)})" if others else ""
     return f"{kind.title} {score_text(scores[name], metric)}{beside}"
 
 
 def score_text(scores: Mapping[str, Any], metric: str) -> NumberText:
     """A system's score with its interval, if it has one."""
-    return METRICS.get(metric).shown(value_of(scores, metric), scores.get("ci", {}).get(json_name(metric)))
+    return METRICS.get(metric).formatted(
+        value_of(scores, metric), scores.get("ci", {}).get(json_name(metric))
+    )
 
 
 def verdict(report: Mapping[str, Any]) -> str:
@@ -128,7 +130,7 @@ def verdict(report: Mapping[str, Any]) -> str:
     best = _best(section, metric)
     if best is None:
         return f"{figure}."
-    value = kind.shown(value_of(section["systems"][best], metric))
+    value = kind.formatted(value_of(section["systems"][best], metric))
     tested = _tested(section, name, best, metric)
     use = _use(value_of(section["systems"][name], "pearson"), metric) if tested.endswith(_BETTER) else ""
     return f"{figure}; the best baseline, {best}, has {value}{tested}{use}."
@@ -225,7 +227,7 @@ def front_table(search: Mapping[str, Any]) -> Table:
     sign = -1 if kinds[0].higher_is_better else 1
     pairs = list(zip(kinds, metrics, strict=True))
     rows = [
-        [str(trial["trial"]), *(kind.shown(trial[m]) for kind, m in pairs), settings(trial["params"])]
+        [str(trial["trial"]), *(kind.formatted(trial[m]) for kind, m in pairs), settings(trial["params"])]
         for trial in sorted(search["front"], key=lambda trial: sign * trial[metrics[0]])
     ]
     columns = [Column(kind.title, metric) for kind, metric in pairs]

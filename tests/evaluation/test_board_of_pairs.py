@@ -73,7 +73,7 @@ def test_p_is_the_share_of_all_exchanges_inside_the_pairs() -> None:
         gold = rng.normal(size=n)
         one, other = (gold + rng.normal(size=n) * s for s in (0.5, 1.0))
         pairs.append((Outputs(gold, one, 1.0, "mae"), Outputs(gold, other, 1.0, "mae")))
-    losses = [[np.abs(o.chosen - o.gold) for o in pair] for pair in pairs]
+    losses = [[np.abs(o.predicted - o.gold) for o in pair] for pair in pairs]
 
     def macro(signs: Any) -> float:
         first = np.mean(signs[:3] * (losses[0][0] - losses[0][1]))

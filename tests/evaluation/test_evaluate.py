@@ -433,7 +433,7 @@ def test_buckets_compare_systems_on_parts_of_the_segments(
     told = json.loads(capsys.readouterr().out)["buckets"]
     assert told["family"]["comparisons"] == {"delta_avg": 4, "spearman": 4, "mae": 4}
     by_bucket = {
-        (d["metric"], d["bucket"]): d["p_corrected"] for d in told["differences"] if d["by"] == "length"
+        (d["metric"], d["bucket"]): d["p_corrected"] for d in told["differences"] if d["kind"] == "length"
     }
     assert by_bucket["mae", "9"] < 0.01 and by_bucket["spearman", "9"] < 0.01 < 0.1 < by_bucket["mae", "2"]
     inside = np.abs(files["a"] - gold)[long].mean() - np.abs(files["b"] - gold)[long].mean()

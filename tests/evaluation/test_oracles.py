@@ -48,15 +48,15 @@ def test_order_of_the_published_figures(training: Split) -> None:
     """Tables 12 and 13 of the findings, on the test set: effort over HTER over (H)BLEU, by every figure."""
     figures = split_oracles(training, EFFORT, samples=20, seed=0)
     assert figures is not None and not figures.undefined
-    effort, hter, bleu = (figures.known[name].metrics for name in ORACLES)
+    effort, hter, bleu = (figures.oracles[name].metrics for name in ORACLES)
     for metric in ("delta_avg", "spearman"):
         assert effort[metric] > hter[metric] > bleu[metric]
     for metric in ("mae", "rmse"):
         assert effort[metric] < hter[metric] < bleu[metric]
     for name, expected in FIGURES.items():  # normalised characters would give another RMSE of hter
-        metrics = figures.known[name].metrics
+        metrics = figures.oracles[name].metrics
         assert list(metrics.values()) == pytest.approx(expected, abs=0.001)
-    low, high = figures.known["hter"].ci["delta_avg"]
+    low, high = figures.oracles["hter"].ci["delta_avg"]
     assert low < hter["delta_avg"] < high
 
 

@@ -37,7 +37,9 @@ def test_mae_has_the_closed_form_of_a_paired_t_test() -> None:
     assert metric_names.needed == pytest.approx(
         TTestPower().solve_power(0.08 / spread, alpha=0.05, power=0.8), rel=0.2
     )
-    assert metric_names.there is not None and metric_names.there.power == pytest.approx(0.8, abs=0.08)
+    assert metric_names.at_detectable is not None and metric_names.at_detectable.power == pytest.approx(
+        0.8, abs=0.08
+    )
 
 
 @pytest.mark.slow
@@ -60,7 +62,7 @@ def test_without_a_gain_one_is_found_as_often_as_half_the_level_says(metric: str
     settings = PowerSettings(simulations=200, samples=59)
     shares = []
     for seed in range(5):
-        pilots = _Pilot.of(metric, METRICS.get(metric)(), *pilot(80, seed), None, settings)
+        pilots = _Pilot.from_data(metric, METRICS.get(metric)(), *pilot(80, seed), None, settings)
         shares.append(pilots.point(80, 0.0, 0, silent).power)
     assert 0.008 < np.mean(shares) < 0.046
 
@@ -70,11 +72,11 @@ def test_without_a_gain_one_is_found_as_often_as_half_the_level_says(metric: str
 def test_virtual_test_sets_have_the_gain_in_question_on_average(metric: str, errors: float) -> None:
     """The score of one pilot moves in steps, and it is not the mean of smaller sets."""
     settings = PowerSettings(simulations=200, samples=59)
-    pilots = _Pilot.of(metric, METRICS.get(metric)(), *pilot(80), None, settings)
+    pilots = _Pilot.from_data(metric, METRICS.get(metric)(), *pilot(80), None, settings)
     draws = [pilots._draw(40, 0, number) for number in range(200)]
     moved = pilots.moved(pilots._centred_share(errors * pilots.error, draws))
     score = pilots.metric.score
-    gains = [score(pilots.gold[d.rows], moved[d.rows]) - score(pilots.gold[d.rows], pilots.other[d.rows])
+    gains = [score(pilots.gold[d.rows], moved[d.rows]) - score(pilots.gold[d.rows], pilots.baseline[d.rows])
              for d in draws]  # fmt: skip
     assert np.mean(gains) == pytest.approx(errors * pilots.error, abs=0.02 * np.std(gains))
 

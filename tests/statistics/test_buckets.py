@@ -40,7 +40,7 @@ def by_mae(
     rule: Rule | None = None,
     samples: int | None = 999,
 ) -> BucketReport:
-    levels = Levels.of(groups, len(gold))
+    levels = Levels.from_groups(groups, len(gold))
     scored, how = Predictions(gold, sides, {"mae": Mae()}), ResamplingSettings(samples=0, seed=0)
     return evaluate_in_buckets(scored, [("a", "b")], kinds, levels, how, rule or Rule(), samples)
 
@@ -192,7 +192,7 @@ def test_what_cannot_be_compared_is_refused() -> None:
     with pytest.raises(InputError, match="there is one only"):
         scored = Predictions(gold, sides, {"mae": Mae()})
         evaluate_in_buckets(
-            scored, [], [kind], Levels.of(None, 20), ResamplingSettings(samples=0, seed=0), Rule()
+            scored, [], [kind], Levels.from_groups(None, 20), ResamplingSettings(samples=0, seed=0), Rule()
         )
 
 
@@ -204,7 +204,13 @@ def test_so_many_pairs_are_not_printed() -> None:
     for some, tables in ((pairs[:28], 1), (pairs[:29], 0)):
         scored, kind = Predictions(gold, sides, {"mae": Mae()}), bands("x", "", np.arange(12.0), 2)
         report = evaluate_in_buckets(
-            scored, some, [kind], Levels.of(None, 12), ResamplingSettings(samples=0, seed=0), Rule(), 99
+            scored,
+            some,
+            [kind],
+            Levels.from_groups(None, 12),
+            ResamplingSettings(samples=0, seed=0),
+            Rule(),
+            99,
         )
         assert len(bucket_tables(report)) == tables
         told = " ".join(bucket_notes(report))

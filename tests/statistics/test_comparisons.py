@@ -33,7 +33,7 @@ def engines(test: Test, interval: Interval = "jackknife") -> list[Comparisons]:
         Predictions(gold, sides, {"mae": metric}),
         Additive(statistics, {"mae": Measure(slice(0, 2), metric.aggregate)}),
     ]
-    return [Comparisons(scored, Levels.of(GROUPS, len(gold)), how) for scored in both]
+    return [Comparisons(scored, Levels.from_groups(GROUPS, len(gold)), how) for scored in both]
 
 
 @pytest.mark.parametrize("test", get_args(Test))
@@ -56,7 +56,7 @@ def test_a_copy_is_not_dealt_as_a_further_system() -> None:
     """Tukey's test of three systems: p does not change because one of them is there twice."""
     gold, sides = columns(1)
     kinds = {name: METRICS.get(name)() for name in ("mae", "spearman")}
-    levels, how = Levels.of(None, 60), ResamplingSettings("tukey", samples=300, seed=0)
+    levels, how = Levels.from_groups(None, 60), ResamplingSettings("tukey", samples=300, seed=0)
     pairs = list(combinations(sides, 2))
     alone = Comparisons(Predictions(gold, sides, kinds), levels, how).tests(pairs)
     more = Comparisons(Predictions(gold, sides | {"copy": sides["s1"]}, kinds), levels, how)
@@ -71,7 +71,7 @@ def test_what_is_undefined_has_no_p_value(test: Test) -> None:
     gold, sides = columns(2)
     kinds = {name: METRICS.get(name)() for name in ("mae", "spearman")}
     scored = Predictions(gold, sides | {"constant": np.ones(60)}, kinds, {("s0", "mae")})
-    engine = Comparisons(scored, Levels.of(None, 60), ResamplingSettings(test, samples=100, seed=0))
+    engine = Comparisons(scored, Levels.from_groups(None, 60), ResamplingSettings(test, samples=100, seed=0))
     results = engine.tests([("s0", "s1"), ("s1", "constant")])
     assert np.isnan(results["s0", "s1", "mae"].p) and results["s0", "s1", "spearman"].p <= 1
     assert np.isnan(results["s1", "constant", "spearman"].p) and results["s1", "constant", "mae"].p <= 1
@@ -81,11 +81,13 @@ def test_what_is_undefined_has_no_p_value(test: Test) -> None:
 def test_ranks_need_no_draws() -> None:
     gold, sides = columns(3)
     engine = Comparisons(
-        Predictions(gold, sides, {"mae": Mae()}), Levels.of(None, 60), ResamplingSettings(samples=100, seed=0)
+        Predictions(gold, sides, {"mae": Mae()}),
+        Levels.from_groups(None, 60),
+        ResamplingSettings(samples=100, seed=0),
     )
     judged = {
         key: Pair(*key, one, one.p, "mae") for key, one in engine.tests(list(combinations(sides, 2))).items()
     }
-    assert engine.ranks(judged, {"mae": False}, {})["mae"]["s0"].drawn is None
-    drawn = engine.ranks(judged, {"mae": False}, engine.virtual_scores)["mae"]["s0"].drawn
+    assert engine.ranks(judged, {"mae": False}, {})["mae"]["s0"].bootstrap is None
+    drawn = engine.ranks(judged, {"mae": False}, engine.virtual_scores)["mae"]["s0"].bootstrap
     assert drawn is not None and drawn[0] == 1

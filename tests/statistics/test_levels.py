@@ -11,23 +11,27 @@ DOCUMENT, JUDGE = np.repeat(["a", "b", "c"], 4), np.tile([10, 20], 6)
 
 
 def test_names_and_sizes() -> None:
-    assert Levels.of(None, 5).sizes() == {"segment": 5}
-    assert Levels.of(DOCUMENT, 12).sizes() == {"group": 3}
-    crossed = Levels.of({"document": DOCUMENT, "judge": JUDGE}, 12)
+    assert Levels.from_groups(None, 5).sizes() == {"segment": 5}
+    assert Levels.from_groups(DOCUMENT, 12).sizes() == {"group": 3}
+    crossed = Levels.from_groups({"document": DOCUMENT, "judge": JUDGE}, 12)
     assert crossed.sizes() == {"document": 3, "judge": 2} and crossed.crossed and crossed.smallest == 2
-    assert Levels.of(crossed, 12) is crossed
+    assert Levels.from_groups(crossed, 12) is crossed
     with pytest.raises(InputError, match="5 segments, but 12 groups"):
-        Levels.of({"document": DOCUMENT}, 5)
+        Levels.from_groups({"document": DOCUMENT}, 5)
 
 
 def test_one_level_draws_as_the_plain_bootstrap() -> None:
-    np.testing.assert_array_equal(Levels.of(None, 12).counts(3, 5, 20), bootstrap_counts(12, 3, 5, 20))
+    np.testing.assert_array_equal(
+        Levels.from_groups(None, 12).counts(3, 5, 20), bootstrap_counts(12, 3, 5, 20)
+    )
     drawn = bootstrap_counts(3, 3, 0, 20)
-    np.testing.assert_array_equal(Levels.of(DOCUMENT, 12).counts(3, 0, 20), np.repeat(drawn, 4, axis=1))
+    np.testing.assert_array_equal(
+        Levels.from_groups(DOCUMENT, 12).counts(3, 0, 20), np.repeat(drawn, 4, axis=1)
+    )
 
 
 def test_crossed_levels_multiply_and_sums_are_their_sums() -> None:
-    levels = Levels.of({"document": DOCUMENT, "judge": JUDGE}, 12)
+    levels = Levels.from_groups({"document": DOCUMENT, "judge": JUDGE}, 12)
     counts = levels.counts(7, 0, 4000)
     by_cell = counts.reshape(4000, 3, 2, 2)
     assert (

@@ -36,7 +36,7 @@ def exchanged_correlations(
     """The test of `qe evaluate`: exchanged predictions, a studentised difference of Pearson correlations."""
     scored = Predictions(gold, {"a": system, "b": baseline}, {metric: METRICS.get(metric)()})
     settings = ResamplingSettings(samples=samples, seed=seed)
-    return Comparisons(scored, Levels.of(None, len(gold)), settings).test("a", "b")[metric]
+    return Comparisons(scored, Levels.from_groups(None, len(gold)), settings).test("a", "b")[metric]
 
 
 def test_corrections_by_hand() -> None:

@@ -47,13 +47,13 @@ def multeval(shared_data: Callable[[str], Path]) -> Runs:
     def lines(name: str) -> list[str]:
         return gzip.decompress((folder / f"{name}.gz").read_bytes()).decode().rstrip("\n").split("\n")
 
-    references = [Texts.of(lines("refs.test2010.lc.tok.en.0"))]
+    references = [Texts.from_lines(lines("refs.test2010.lc.tok.en.0"))]
     return {
         system: np.stack(
             [
                 np.hstack([metric.statistics(texts, references) for metric in (Bleu(), Length())])
                 for run in range(3)
-                for texts in [Texts.of(lines(f"hyps.lc.tok.en.{system}.opt{run}"))]
+                for texts in [Texts.from_lines(lines(f"hyps.lc.tok.en.{system}.opt{run}"))]
             ]
         )
         for system in ("baseline", "sys1")

@@ -60,7 +60,7 @@ def test_bootstrap_ranks_by_brute_force() -> None:
     for name, own in drawn.items():
         best = sorted(1 + sum(other[i] > own[i] for other in drawn.values()) for i in range(501))
         worst = sorted(sum(other[i] >= own[i] for other in drawn.values()) for i in range(501))
-        assert intervals[name].drawn == (best[12], worst[488])
+        assert intervals[name].bootstrap == (best[12], worst[488])
         assert intervals[name].simultaneous == (1, 3)
 
 
@@ -71,11 +71,11 @@ def test_qe_evaluate_tells_ranks() -> None:
     report = evaluate(gold, systems, EFFORT, metrics=["delta_avg", "mae"])
     for metric in ("delta_avg", "mae"):
         ranks = report.ranks[metric]
-        assert ranks["c"].simultaneous == ranks["c"].drawn == (3, 3)
+        assert ranks["c"].simultaneous == ranks["c"].bootstrap == (3, 3)
         assert ranks["a"].simultaneous == ranks["b"].simultaneous == (1, 2)
     assert any(line.startswith("MAE ranks, simultaneous (bootstrap): ") for line in notes(report))
     told = json.loads(json.dumps(report.to_json()))["ranks"]["mae"]["c"]
-    assert told == {"simultaneous": [3, 3], "drawn": [3, 3]}
+    assert told == {"simultaneous": [3, 3], "bootstrap": [3, 3]}
 
 
 def test_qe_compare_tells_ranks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -46,10 +46,10 @@ def texts(seed: int = 1) -> dict[str, list[str]]:
 
 
 def compared(lines: dict[str, list[str]], *runs: str, **options: Any) -> SystemsComparison:
-    systems = [System(name, (Texts.of(lines[name]),)) for name in runs or ("old", "new")]
+    systems = [System(name, (Texts.from_lines(lines[name]),)) for name in runs or ("old", "new")]
     settings = ResamplingSettings(samples=options.pop("samples", 999), **options.pop("settings", {}))
     metrics = {name: metric(name) for name in ("bleu", "ter")}
-    return compare(systems, [Texts.of(lines["ref"])], metrics, settings=settings, **options)
+    return compare(systems, [Texts.from_lines(lines["ref"])], metrics, settings=settings, **options)
 
 
 @pytest.fixture(scope="module")
@@ -144,8 +144,8 @@ def run(capsys: pytest.CaptureFixture[str], *more: str, code: int = 0) -> tuple[
 def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kinds = ["--bucket", "length", "--bucket", "document=docs", "--bucket", "quality=q,q", "--bands", "2"]
     told = json.loads(run(capsys, *kinds, "--json", "--output", "out")[0])["buckets"]
-    assert list(told["by"]) == ["length", "document", "quality"]
-    assert told["by"]["document"]["segments"] == {"d0": 40, "d1": 40}
+    assert list(told["kinds"]) == ["length", "document", "quality"]
+    assert told["kinds"]["document"]["segments"] == {"d0": 40, "d1": 40}
     assert told["family"]["comparisons"] == {"ter": 6}
     table = list(csv.DictReader(io.StringIO((folder / "out" / "buckets.csv").read_text())))
     assert [float(row["difference"]) for row in table] == [d["difference"] for d in told["differences"]]
@@ -163,7 +163,10 @@ def test_sources_are_what_length_looks_at_and_the_page_shows(
     Path("src").write_text("".join(f"{'word ' * (1 + i % 3)}w{i % 40} {i}\n" for i in range(N)))
     arguments = ["--source", "src", "--bucket", "length", "--bucket", "rare", "--corpus", "ref"]
     out = json.loads(run(capsys, *arguments, "--json", "--output", "out")[0])["buckets"]
-    assert out["by"]["length"]["about"] == "words of the source" and "ref has" in out["by"]["rare"]["about"]
+    assert (
+        out["kinds"]["length"]["about"] == "words of the source"
+        and "ref has" in out["kinds"]["rare"]["about"]
+    )
     assert "source word word" in Page((folder / "out" / "comparison.html").read_text()).words
 
 
@@ -195,7 +198,7 @@ def test_the_page_escapes_text_and_can_be_read_aloud() -> None:
     whole = with_buckets(
         compared(lines), [by_length(lines["ref"], "<i>text</i>", 2), by_name("part", "", ["x<y", "z"] * 40)]
     )
-    source = Texts.of([f"quelle {i}" for i in range(N)])
+    source = Texts.from_lines([f"quelle {i}" for i in range(N)])
     text = page(whole, source, ("de", "en"), {"length": b"png"})
     read = Page(text)
     needs_nothing_else(read)

@@ -47,7 +47,7 @@ def example(shared_data: Callable[[str], Path]) -> SystemsComparison:
     folder = shared_data(FOLDER)
 
     def texts(name: str) -> Texts:
-        return Texts.of(list(read_lines(folder / f"{name}.gz")), name)
+        return Texts.from_lines(list(read_lines(folder / f"{name}.gz")), name)
 
     systems = [
         System(name, tuple(texts(f"hyps.lc.tok.en.{name}.opt{run}") for run in range(3)))
@@ -184,11 +184,13 @@ def small(
     old: list[list[str]], new: list[list[str]], names: Any = ("bleu", "ter"), **options: Any
 ) -> SystemsComparison:
     systems = [
-        System(name, tuple(Texts.of(run, f"{name}.{i}") for i, run in enumerate(runs)))
+        System(name, tuple(Texts.from_lines(run, f"{name}.{i}") for i, run in enumerate(runs)))
         for name, runs in (("old", old), ("new", new))
     ]
     settings = ResamplingSettings(**{"samples": 500, **options.pop("settings", {})})
-    return compare(systems, [Texts.of(REFERENCE, "ref")], metrics(*names), settings=settings, **options)
+    return compare(
+        systems, [Texts.from_lines(REFERENCE, "ref")], metrics(*names), settings=settings, **options
+    )
 
 
 @pytest.mark.parametrize("test", get_args(Test))
@@ -201,12 +203,14 @@ def test_identical_systems_differ_by_0_with_p_1(test: str, runs: int) -> None:
 def test_tukey_compares_all_systems_at_once() -> None:
     """Riezler and Maxwell 2005, section 4.4: the p-value of a pair holds for all pairs."""
     outputs = {"a": OLD, "b": NEW, "c": NEW[::-1]}
-    systems = [System(name, (Texts.of(lines, name),)) for name, lines in outputs.items()]
+    systems = [System(name, (Texts.from_lines(lines, name),)) for name, lines in outputs.items()]
     settings = ResamplingSettings("tukey", samples=500, seed=3)
-    reference = [Texts.of(REFERENCE, "ref")]
+    reference = [Texts.from_lines(REFERENCE, "ref")]
     built = compare(systems, reference, metrics("bleu"), settings=settings)
     bleu = metric("bleu")
-    statistics = {name: bleu.statistics(Texts.of(lines), reference) for name, lines in outputs.items()}
+    statistics = {
+        name: bleu.statistics(Texts.from_lines(lines), reference) for name, lines in outputs.items()
+    }
     every = tukey_hsd(statistics, bleu.aggregate, samples=500, seed=3)
     for one in built.comparisons:
         assert one.result.p == one.p_corrected == every["a", one.system].p
@@ -251,13 +255,15 @@ def test_segments_and_runs_together_take_the_larger_p() -> None:
     rng = np.random.default_rng(0)
     noisy = [[line if rng.random() < 0.5 else f"{line} x" for line in REFERENCE * 3] for _ in range(8)]
     systems = [
-        System(name, tuple(Texts.of(run) for run in runs))
+        System(name, tuple(Texts.from_lines(run) for run in runs))
         for name, runs in (("a", noisy[:4]), ("b", noisy[4:]))
     ]
 
     def p(exchange: str) -> Any:
         settings = ResamplingSettings(exchange=exchange, samples=500)
-        return compare(systems, [Texts.of(REFERENCE * 3)], metrics("ter"), settings=settings).comparisons[0]
+        return compare(
+            systems, [Texts.from_lines(REFERENCE * 3)], metrics("ter"), settings=settings
+        ).comparisons[0]
 
     both, segment, run = (p(unit) for unit in ("segment+run", "segment", "run"))
     assert both.result.p == max(segment.result.p, run.result.p)
@@ -280,14 +286,14 @@ def test_families_leave_length_out_unless_asked() -> None:
 
 
 def test_one_segment_is_defined_and_noted() -> None:
-    system = [System(name, (Texts.of([text]),)) for name, text in (("old", "a x"), ("new", "a b"))]
+    system = [System(name, (Texts.from_lines([text]),)) for name, text in (("old", "a x"), ("new", "a b"))]
     comparison = compare(
-        system, [Texts.of(["a b"])], metrics("ter"), settings=ResamplingSettings(samples=50),
+        system, [Texts.from_lines(["a b"])], metrics("ter"), settings=ResamplingSettings(samples=50),
         margins={"ter": 90.0}, ranks=True,
     )  # fmt: skip
     equivalence = comparison.comparisons[0].equivalence
     assert equivalence is not None and np.isnan(equivalence.p) and equivalence.verdict == "undecided"
-    assert comparison.ranks["ter"]["old"].drawn is None
+    assert comparison.ranks["ter"]["old"].bootstrap is None
     assert (
         np.isnan(comparison.comparisons[0].result.p)
         and "1 segment" in comparison.comparisons[0].result.undecided
@@ -308,14 +314,14 @@ def test_the_same_seed_gives_the_same_report_and_metrics_share_draws() -> None:
 
 
 def test_s_dev_comes_from_outputs_or_from_scores() -> None:
-    dev = tuple(Texts.of(run) for run in (["a b", "c"], ["a x", "c"]))
+    dev = tuple(Texts.from_lines(run) for run in (["a b", "c"], ["a x", "c"]))
     systems = [
-        System("old", (Texts.of(OLD), Texts.of(NEW)), dev=dev),
-        System("new", (Texts.of(OLD), Texts.of(NEW)), dev_scores={"ter": [20.0, 21.0]}),
+        System("old", (Texts.from_lines(OLD), Texts.from_lines(NEW)), dev=dev),
+        System("new", (Texts.from_lines(OLD), Texts.from_lines(NEW)), dev_scores={"ter": [20.0, 21.0]}),
     ]
     comparison = compare(
-        systems, [Texts.of(REFERENCE)], metrics("ter", "length"), dev_references=[Texts.of(["a b", "c"])],
-        settings=ResamplingSettings(samples=50),
+        systems, [Texts.from_lines(REFERENCE)], metrics("ter", "length"),
+        dev_references=[Texts.from_lines(["a b", "c"])], settings=ResamplingSettings(samples=50),
     )  # fmt: skip
     assert comparison.scores["old"]["ter"].instability.s_dev == pytest.approx(100 / 3 / np.sqrt(2))
     assert comparison.scores["new"]["ter"].instability.s_dev == pytest.approx(1 / np.sqrt(2))
@@ -360,9 +366,9 @@ def test_changes_name_the_segments_in_the_metrics_direction() -> None:
 
 
 def test_latex_escapes_names() -> None:
-    systems = [System(name, (Texts.of(OLD),)) for name in ("a_b", "50%")]
+    systems = [System(name, (Texts.from_lines(OLD),)) for name in ("a_b", "50%")]
     comparison = compare(
-        systems, [Texts.of(REFERENCE)], metrics("ter"), settings=ResamplingSettings(samples=50)
+        systems, [Texts.from_lines(REFERENCE)], metrics("ter"), settings=ResamplingSettings(samples=50)
     )
     assert r"a\_b" in report.latex_table(comparison) and r"50\%" in report.latex_table(comparison)
 

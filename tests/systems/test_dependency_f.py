@@ -43,7 +43,8 @@ def test_f_of_a_hand_worked_example() -> None:
     assert metric.score(["a b c"], [["x y"], ["a b c"]]) == 100
     assert metric.score(["A B"], [["a b"]]) == 0  # relations are told apart by case here, words are not
     statistics = metric.statistics(
-        Texts.of(["a b c", "a b c"]), [Texts.of(["a b d c", "a"]), Texts.of(["x", "a b"])]
+        Texts.from_lines(["a b c", "a b c"]),
+        [Texts.from_lines(["a b d c", "a"]), Texts.from_lines(["x", "a b"])],
     )
     assert statistics.tolist() == [[2, 3, 4], [2, 3, 2]]
     assert np.isnan(metric.score(["a"], [[""]])) and metric.score([""], [["a"]]) == 0
@@ -52,11 +53,14 @@ def test_f_of_a_hand_worked_example() -> None:
 def test_it_is_compared_as_other_metrics_are() -> None:
     reference = [f"a b c d{i}" for i in range(30)]
     systems = [
-        System("good", (Texts.of([f"a b c x{i}" for i in range(30)]),)),
-        System("bad", (Texts.of([f"c b a x{i}" for i in range(30)]),)),
+        System("good", (Texts.from_lines([f"a b c x{i}" for i in range(30)]),)),
+        System("bad", (Texts.from_lines([f"c b a x{i}" for i in range(30)]),)),
     ]
     built = compare(
-        systems, [Texts.of(reference)], {"dependency_f": made()}, settings=ResamplingSettings(samples=200)
+        systems,
+        [Texts.from_lines(reference)],
+        {"dependency_f": made()},
+        settings=ResamplingSettings(samples=200),
     )
     (one,) = built.comparisons
     assert one.result.difference == pytest.approx(-75) and one.p_corrected < 0.01

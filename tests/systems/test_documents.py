@@ -48,7 +48,11 @@ def statistics(n: int, seed: int) -> tuple[np.ndarray, list[str], list[str]]:
     references = texts(n, seed)
     # Some words are replaced, so that n-grams of all orders match here and there.
     hypotheses = [" ".join(w if rng.random() < 0.8 else "x" for w in r.split()) for r in references]
-    return Bleu().statistics(Texts.of(hypotheses), [Texts.of(references)]), hypotheses, references
+    return (
+        Bleu().statistics(Texts.from_lines(hypotheses), [Texts.from_lines(references)]),
+        hypotheses,
+        references,
+    )
 
 
 def mean(sums: np.ndarray) -> np.ndarray:
@@ -155,7 +159,7 @@ def test_sums_of_documents_give_the_corpus_bleu_that_multeval_printed(
             return stream.read().splitlines()
 
     hypotheses, references = lines("hyps.lc.tok.en.baseline.opt0"), lines("refs.test2010.lc.tok.en.0")
-    rows = Bleu().statistics(Texts.of(hypotheses), [Texts.of(references)])
+    rows = Bleu().statistics(Texts.from_lines(hypotheses), [Texts.from_lines(references)])
     sums = document_statistics(rows, blocks(len(rows), 10))
     assert len(sums) == 249
     whole = float(Bleu().aggregate(sums.sum(axis=0)))
@@ -171,7 +175,7 @@ def test_document_means_are_weighted() -> None:
 
 
 def test_targets_are_undefined_where_there_is_nothing_to_count() -> None:
-    rows = Bleu().statistics(Texts.of(["a b", "", "c"]), [Texts.of(["a b", "x y", "d c"])])
+    rows = Bleu().statistics(Texts.from_lines(["a b", "", "c"]), [Texts.from_lines(["a b", "x y", "d c"])])
     np.testing.assert_allclose(
         targets(rows),
         [[1, 1, np.nan, np.nan, 1], [np.nan] * 5, [1, np.nan, np.nan, np.nan, 2]],

@@ -84,7 +84,9 @@ def test_chrf_equals_sacrebleu_with_two_references(options: Any, rows: list[tupl
 @settings(max_examples=40)
 def test_segment_bleu_equals_sacrebleu_with_effective_order(rows: list[tuple[str, str, str]]) -> None:
     hypotheses, *references = (list(column) for column in zip(*rows, strict=True))
-    statistics = Bleu().statistics(Texts.of(hypotheses), [Texts.of(column) for column in references])
+    statistics = Bleu().statistics(
+        Texts.from_lines(hypotheses), [Texts.from_lines(column) for column in references]
+    )
     tool = BLEU(tokenize="none", effective_order=True)
     expected = [tool.sentence_score(row[0], list(row[1:])).score for row in rows]
     assert Bleu().segment_scores(statistics) == pytest.approx(expected, abs=1e-9)
@@ -102,7 +104,9 @@ def test_real_text_with_13a_equals_sacrebleu(shared_data: Callable[[str], Path])
 
 
 def test_the_closest_reference_length_and_its_ties() -> None:
-    statistics = Bleu().statistics(Texts.of(["a b c"]), [Texts.of(["a b c d"]), Texts.of(["a b"])])
+    statistics = Bleu().statistics(
+        Texts.from_lines(["a b c"]), [Texts.from_lines(["a b c d"]), Texts.from_lines(["a b"])]
+    )
     assert statistics[0, :2].tolist() == [3, 2]
     assert Length().score(["a b c d"], [["a"], ["a b c d e"]]) == pytest.approx(80)
 
@@ -122,7 +126,7 @@ def test_nist_of_a_hand_worked_example() -> None:
 
 
 def test_nist_penalty_is_one_half_at_two_thirds_of_the_length() -> None:
-    full = Nist(order=1).statistics(Texts.of(["a b c"]), [Texts.of(["a b c"])]).sum(axis=0)
+    full = Nist(order=1).statistics(Texts.from_lines(["a b c"]), [Texts.from_lines(["a b c"])]).sum(axis=0)
     shorter = full.copy()
     shorter[-2] = 2
     assert Nist(order=1).aggregate(shorter) == pytest.approx(Nist(order=1).aggregate(full) / 2)
@@ -155,7 +159,7 @@ def test_tables_of_counts() -> None:
 @pytest.mark.parametrize("line", ["1 2", "1 2 x", "1 2 nan", ""])
 def test_a_bad_table_names_file_and_line(line: str) -> None:
     with pytest.raises(InputError, match=r"counts\.txt:2: expected 3 finite numbers"):
-        Table().statistics(Texts.of(["1 2 3", line], "counts.txt"), [])
+        Table().statistics(Texts.from_lines(["1 2 3", line], "counts.txt"), [])
 
 
 TEXT_METRICS = [MT_METRICS.get(name)() for name in MT_METRICS.names if name != "table"]
@@ -171,10 +175,10 @@ BY_SEGMENT = [kind for kind in TEXT_METRICS if not isinstance(kind, Nist | Meteo
 def test_statistics_of_a_segment_do_not_depend_on_the_others(
     kind: TextMetric, rows: list[tuple[str, str, str]]
 ) -> None:
-    hypotheses, *references = (Texts.of(column) for column in zip(*rows, strict=True))
+    hypotheses, *references = (Texts.from_lines(column) for column in zip(*rows, strict=True))
     together = kind.statistics(hypotheses, references)
     for i, (hypothesis, *own) in enumerate(rows):
-        alone = kind.statistics(Texts.of([hypothesis]), [Texts.of([text]) for text in own])
+        alone = kind.statistics(Texts.from_lines([hypothesis]), [Texts.from_lines([text]) for text in own])
         assert alone[0] == pytest.approx(together[i])
 
 
@@ -189,7 +193,7 @@ class TestEveryMetric:
         self, kind: TextMetric, rows: list[tuple[str, str, str]]
     ) -> None:
         rows = [*rows, ("w x y z",) * 3]  # BLEU of a text shorter than its order is 0
-        hypotheses, *references = (Texts.of(column) for column in zip(*rows, strict=True))
+        hypotheses, *references = (Texts.from_lines(column) for column in zip(*rows, strict=True))
         sums = kind.statistics(hypotheses, references).sum(axis=0)
         perfect = kind.statistics(references[0], references[:1]).sum(axis=0)
         both = kind.aggregate(np.stack([sums, perfect]))
@@ -235,7 +239,7 @@ def test_bad_metrics_name_what_is_known(text: str, message: str) -> None:
 
 
 def test_every_tokenization_has_a_tokenizer_and_others_are_refused() -> None:
-    text = Texts.of(["Hello, 1,000 worlds!"])
+    text = Texts.from_lines(["Hello, 1,000 worlds!"])
     assert [text.tokens(name).words(0)[0] for name in TOKENIZATIONS[:6]] == [
         "Hello,",
         "Hello",

@@ -45,7 +45,9 @@ def test_smoothing_is_sacrebleus(smooth: Any, value: float | None, rows: list[tu
     }
     whole = BLEU(**theirs).corpus_score(hypotheses, references).score
     assert bleu.score(hypotheses, references) == pytest.approx(whole, abs=1e-9)
-    statistics = bleu.statistics(Texts.of(hypotheses), [Texts.of(column) for column in references])
+    statistics = bleu.statistics(
+        Texts.from_lines(hypotheses), [Texts.from_lines(column) for column in references]
+    )
     one = BLEU(**theirs, effective_order=True)
     expected = [
         one.sentence_score(line, list(refs)).score
@@ -156,7 +158,7 @@ def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch, name: str, 
     sacrebleu_tokenizer.cache_clear()
     monkeypatch.setattr(importlib.util, "find_spec", lambda module: None)
     with pytest.raises(InputError, match=message):
-        Texts.of(["x"]).tokens(name)
+        Texts.from_lines(["x"]).tokens(name)
 
 
 def test_a_missing_model_is_not_downloaded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -166,7 +168,7 @@ def test_a_missing_model_is_not_downloaded(monkeypatch: pytest.MonkeyPatch, tmp_
     with pytest.raises(
         InputError, match="'flores101' needs its model at .*; `sacrebleu --tokenize flores101`"
     ):
-        Texts.of(["x"]).tokens("flores101")
+        Texts.from_lines(["x"]).tokens("flores101")
     assert not list(tmp_path.iterdir())
 
 

@@ -31,12 +31,16 @@ def outputs(shares: list[float], seed: int) -> tuple[list[str], list[list[str]]]
 def test_single_runs_are_the_tests_of_these_runs_alone() -> None:
     reference, base = outputs([0.70, 0.74, 0.72], 1)
     _, new = outputs([0.73, 0.80, 0.76], 2)
-    systems = [System(n, tuple(Texts.of(r) for r in runs)) for n, runs in (("base", base), ("new", new))]
+    systems = [
+        System(n, tuple(Texts.from_lines(r) for r in runs)) for n, runs in (("base", base), ("new", new))
+    ]
     settings = ResamplingSettings(samples=500, seed=3)
-    built = compare(systems, [Texts.of(reference)], {"bleu": Bleu(), "length": Length()}, settings=settings)
+    built = compare(
+        systems, [Texts.from_lines(reference)], {"bleu": Bleu(), "length": Length()}, settings=settings
+    )
     (found,) = single_runs(built)
     assert (found.system, found.baseline, found.metric) == ("new", "base", "bleu")
-    metric, columns = Bleu(), [Texts.of(reference)]
+    metric, columns = Bleu(), [Texts.from_lines(reference)]
     own = [metric.score(run, [reference]) for run in new]
     other = [metric.score(run, [reference]) for run in base]
     middle = own.index(sorted(own)[1]), other.index(sorted(other)[1])
@@ -47,7 +51,7 @@ def test_single_runs_are_the_tests_of_these_runs_alone() -> None:
     }
     for name, (a, b) in places.items():
         runs, result = found.cases[name]
-        left, right = (metric.statistics(Texts.of(run), columns) for run in (new[a], base[b]))
+        left, right = (metric.statistics(Texts.from_lines(run), columns) for run in (new[a], base[b]))
         alone = randomization_test(left, right, metric.aggregate, samples=500, seed=3)
         assert runs == (a, b) and result.p == alone.p
         assert result.difference == pytest.approx(own[a] - other[b])

@@ -307,7 +307,7 @@ def _tests(
 ) -> tuple[dict[Key, Pair], dict[tuple[str, str], TestResult], list[str]]:
     alike = copies_of({fit.name: fit.values for pair in pairs for fit in pair})
     keys = [(candidate.name, baseline.name, name) for candidate, baseline in pairs]
-    table = Table.of(keys, Rule("metric", settings.correct, settings.level), alike=alike)
+    table = Table.from_keys(keys, Rule("metric", settings.correct, settings.level), alike=alike)
     if settings.permutations is None:
         settings = replace(settings, permutations=min(table.resamples(), MOST_SAMPLES))
     results: dict[Key, TestResult] = {}

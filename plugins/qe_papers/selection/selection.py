@@ -93,12 +93,14 @@ class Translations:
         """(S, n, k) statistics of the metric against the references. Raises InputError if there are none."""
         if not self.references:
             raise InputError("there are no references to learn from or evaluate with")
-        references = [Texts.of(column) for column in self.references]
-        return np.stack([metric.statistics(Texts.of(out), references) for out in self.systems.values()])
+        references = [Texts.from_lines(column) for column in self.references]
+        return np.stack(
+            [metric.statistics(Texts.from_lines(out), references) for out in self.systems.values()]
+        )
 
     def agreement(self, metric: TextMetric) -> FloatArray:
         """(S,) the metric of each system's whole text. The other systems' outputs are the references."""
-        texts = [Texts.of(output) for output in self.systems.values()]
+        texts = [Texts.from_lines(output) for output in self.systems.values()]
         sums = [
             metric.statistics(system_sums, [other for other in texts if other is not system_sums]).sum(axis=0)
             for system_sums in texts
@@ -217,7 +219,7 @@ def applied(
     splits = _labelled(translations, statistics, tokenizers)
     pairs = zip(splits, new.segments(tokenizers), strict=True)
     tables = [extraction.fit_and_score(split, segments) for split, segments in pairs]
-    texts = [Texts.of(output) for output in new.systems.values()]
+    texts = [Texts.from_lines(output) for output in new.systems.values()]
     known = np.stack([bleu.statistics(text, [text]) for text in texts])
     system_sums = Outputs(tuple(table for table, _ in tables), statistics, translations.agreement(bleu))
     other = Outputs(tuple(table for _, table in tables), without_reference(known), new.agreement(bleu))
@@ -479,12 +481,12 @@ def _tests(
     progress: Progress,
 ) -> tuple[Pair, ...]:
     methods = [
-        System(name, (Texts.of(translations.lines(choice), name),))
+        System(name, (Texts.from_lines(translations.lines(choice), name),))
         for name, choice in choices.items()
         if name != ORACLE
     ]
-    single = System(best, (Texts.of(translations.systems[best], best),))
-    references = [Texts.of(column) for column in translations.references]
+    single = System(best, (Texts.from_lines(translations.systems[best], best),))
+    references = [Texts.from_lines(column) for column in translations.references]
     comparison = compare(
         [single, *methods], references, metrics,
         settings=settings, groups=translations.documents, progress=progress,

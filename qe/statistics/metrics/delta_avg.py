@@ -38,11 +38,11 @@ class DeltaAvg(RankedMetric):
         return scores
 
     def exchanged(
-        self, gold: FloatArray, own: FloatArray, other: FloatArray, swapped: NDArray[np.bool_]
+        self, gold: FloatArray, system: FloatArray, baseline: FloatArray, swapped: NDArray[np.bool_]
     ) -> FloatArray:
         if len(gold) < 4:
             return np.full(swapped.shape[1], np.nan)
-        entries, scores = Entries.of(own, other), np.zeros(swapped.shape[1])
+        entries, scores = Entries.from_predictions(system, baseline), np.zeros(swapped.shape[1])
         labels, weights = gold[entries.segment], _cumulative_weights(len(gold))
         _exchanged(labels, entries.segment, entries.side, entries.ends, weights, swapped, scores)
         return scores

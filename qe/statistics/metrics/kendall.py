@@ -42,11 +42,11 @@ class Kendall(RankedMetric):
         return scores
 
     def exchanged(
-        self, gold: FloatArray, own: FloatArray, other: FloatArray, swapped: NDArray[np.bool_]
+        self, gold: FloatArray, system: FloatArray, baseline: FloatArray, swapped: NDArray[np.bool_]
     ) -> FloatArray:
         if len(gold) > _LARGEST:
-            return super().exchanged(gold, own, other, swapped)
-        entries, samples = Entries.of(own, other), swapped.shape[1]
+            return super().exchanged(gold, system, baseline, swapped)
+        entries, samples = Entries.from_predictions(system, baseline), swapped.shape[1]
         labels, _ = tie_groups(gold)
         labels = labels[entries.segment]
         words = (len(labels) + 63) // 64
@@ -94,21 +94,21 @@ def _insert(tree: Any, group: int, count: int) -> None:
 
 
 @numba.njit(cache=True, nogil=True)
-def _balance(gold: Any, predicted: Any, drawn: Any, tree: Any) -> tuple[int, int]:
+def _balance(gold: Any, predicted: Any, counts: Any, tree: Any) -> tuple[int, int]:
     tree[:] = 0
     balance, gold_ties, inserted, i, n = 0, 0, 0, 0, len(gold)
     while i < n:
         start, size = i, 0
         while i < n and gold[i] == gold[start]:
-            if drawn[i] > 0:
+            if counts[i] > 0:
                 below = _below(tree, predicted[i])
                 above = inserted - _below(tree, predicted[i] + 1)
-                balance += drawn[i] * (below - above)
-                size += drawn[i]
+                balance += counts[i] * (below - above)
+                size += counts[i]
             i += 1
         for j in range(start, i):
-            if drawn[j] > 0:
-                _insert(tree, predicted[j], drawn[j])
+            if counts[j] > 0:
+                _insert(tree, predicted[j], counts[j])
         gold_ties += size * (size - 1) // 2
         inserted += size
     return balance, gold_ties
@@ -161,11 +161,11 @@ def _pairs(labels: Any, ends: Any, above: Any, below: Any, balances: Any) -> Non
 
 
 @numba.njit(cache=True, nogil=True)
-def _balance_with(above: Any, below: Any, chosen: Any, words: int) -> Any:
+def _balance_with(above: Any, below: Any, members: Any, words: int) -> Any:
     total = np.uint64(0)
     for w in range(words):
-        total += _set_bits(above[w] & chosen[w])
-        total -= _set_bits(below[w] & chosen[w])
+        total += _set_bits(above[w] & members[w])
+        total -= _set_bits(below[w] & members[w])
     return np.int64(total)
 
 
@@ -175,13 +175,13 @@ def _exchanged(
 ) -> None:
     entries, words = above.shape
     samples = len(swapped)
-    chosen = np.zeros((samples, words), np.uint64)
+    members = np.zeros((samples, words), np.uint64)
     for e in range(entries):
         word, bit = e >> 6, np.uint64(1) << np.uint64(e & 63)
         for s in range(samples):
             if swapped[s, segment[e]] == side[e]:
-                sums[0, s] += _balance_with(above[e], below[e], chosen[s], word + 1)
-                chosen[s, word] |= bit
+                sums[0, s] += _balance_with(above[e], below[e], members[s], word + 1)
+                members[s, word] |= bit
                 sums[1, s] += balances[e]
             else:
                 sums[1, s] -= balances[e]

@@ -56,11 +56,11 @@ class Pearson(AdditiveMetric, ExchangedMetric):
         return np.asarray((predicted - middle) / (spread if spread > 0 else 1.0))
 
     def exchanged(
-        self, gold: FloatArray, own: FloatArray, other: FloatArray, swapped: NDArray[np.bool_]
+        self, gold: FloatArray, system: FloatArray, baseline: FloatArray, swapped: NDArray[np.bool_]
     ) -> FloatArray:
         """(B,) differences over their standard errors, from the correlations' influence functions."""
         differences = np.empty(swapped.shape[1])
-        _studentised(_standardised(gold), own, other, swapped, differences)
+        _studentised(_standardised(gold), system, baseline, swapped, differences)
         return differences
 
 
@@ -73,11 +73,11 @@ def _standardised(values: FloatArray) -> FloatArray:
 
 
 @numba.njit(cache=True, nogil=True)
-def _studentised(x: Any, own: Any, other: Any, swapped: Any, out: Any) -> None:
+def _studentised(x: Any, system: Any, baseline: Any, swapped: Any, differences: Any) -> None:
     n, samples = swapped.shape
     sums = np.zeros((6, samples))
     for i in range(n):
-        a, b, row = own[i], other[i], swapped[i]
+        a, b, row = system[i], baseline[i], swapped[i]
         for s in range(samples):
             p, q = (b, a) if row[s] else (a, b)
             sums[0, s] += p
@@ -96,7 +96,7 @@ def _studentised(x: Any, own: Any, other: Any, swapped: Any, out: Any) -> None:
             sums[4 + side, s] *= sums[2 + side, s] / n
     influence, squares = np.zeros(samples), np.zeros(samples)
     for i in range(n):
-        a, b, row = own[i], other[i], swapped[i]
+        a, b, row = system[i], baseline[i], swapped[i]
         for s in range(samples):
             p, q = (b, a) if row[s] else (a, b)
             y, z = (p - sums[0, s]) * sums[2, s], (q - sums[1, s]) * sums[3, s]
@@ -107,4 +107,4 @@ def _studentised(x: Any, own: Any, other: Any, swapped: Any, out: Any) -> None:
     for s in range(samples):
         difference = sums[4, s] - sums[5, s]
         variance = squares[s] / n - (influence[s] / n) ** 2
-        out[s] = difference / np.sqrt(max(variance, 1e-30) / n)
+        differences[s] = difference / np.sqrt(max(variance, 1e-30) / n)

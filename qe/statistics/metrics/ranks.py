@@ -43,17 +43,17 @@ class Entries:
     ends: IntArray
 
     @classmethod
-    def of(cls, own: FloatArray, other: FloatArray) -> "Entries":
+    def from_predictions(cls, system: FloatArray, baseline: FloatArray) -> "Entries":
         """From two columns (n,) on a common scale."""
-        groups, _ = tie_groups(-np.concatenate([own, other]))
+        groups, _ = tie_groups(-np.concatenate([system, baseline]))
         order = np.argsort(groups, kind="stable")
         ends = np.append(np.flatnonzero(np.diff(groups[order])) + 1, len(order))
-        return cls(order % len(own), (order >= len(own)).astype(np.uint8), ends)
+        return cls(order % len(system), (order >= len(system)).astype(np.uint8), ends)
 
 
 @numba.njit(cache=True, nogil=True)
-def tied_pairs(segment: Any, side: Any, ends: Any, swapped: Any, first: Any, both: Any) -> None:
-    """Adds up pairs of equal predictions (B,): of the first pseudo-system, and of both."""
+def tied_pairs(segment: Any, side: Any, ends: Any, swapped: Any, first: Any, all_pairs: Any) -> None:
+    """Adds up pairs of equal predictions (B,): of the first pseudo-system, and of all pairs in either."""
     samples = swapped.shape[1]
     count = np.empty(samples, np.int64)
     start = 0
@@ -67,7 +67,7 @@ def tied_pairs(segment: Any, side: Any, ends: Any, swapped: Any, first: Any, bot
             for s in range(samples):
                 c, d = count[s], end - start - count[s]
                 first[s] += c * (c - 1) // 2
-                both[s] += c * (c - 1) // 2 + d * (d - 1) // 2
+                all_pairs[s] += c * (c - 1) // 2 + d * (d - 1) // 2
         start = end
 
 
@@ -91,9 +91,9 @@ class Spearman(RankedMetric):
         return scores
 
     def exchanged(
-        self, gold: FloatArray, own: FloatArray, other: FloatArray, swapped: BoolArray
+        self, gold: FloatArray, system: FloatArray, baseline: FloatArray, swapped: BoolArray
     ) -> FloatArray:
-        entries, samples = Entries.of(own, other), swapped.shape[1]
+        entries, samples = Entries.from_predictions(system, baseline), swapped.shape[1]
         groups, count = tie_groups(gold)
         ranks = np.empty(count)
         _average_ranks(groups, ranks, np.ones(len(gold), np.int32))

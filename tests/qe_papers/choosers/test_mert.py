@@ -70,7 +70,9 @@ def test_without_telling_features_the_prior_chooses() -> None:
         [" ".join(w if rng.random() < share else "x" for w in line.split()) for line in reference]
         for share in (0.6, 0.9)
     ]
-    statistics = np.stack([Bleu().statistics(Texts.of(o), [Texts.of(reference)]) for o in outputs])
+    statistics = np.stack(
+        [Bleu().statistics(Texts.from_lines(o), [Texts.from_lines(reference)]) for o in outputs]
+    )
     tables = tuple(pd.DataFrame({"constant": np.ones(40)}) for _ in outputs)
     told = Outputs(tables, statistics, np.array([20.0, 60.0]))
     assert (LogLinear(restarts=0).fit(told).preferences(told).argmax(axis=0) == 1).all()
