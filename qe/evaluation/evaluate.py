@@ -204,7 +204,7 @@ def _by_json_name(pair: Pair | Equivalence) -> dict[str, Any]:
 def metrics_of(scale: LabelScale, gold: FloatArray | None = None) -> tuple[str, ...]:
     """The metrics of a label, a number or two classes.
 
-    gold  (n,) labels, which say where an open scale lies
+    gold  (n,) labels: the range of an open scale
 
     Large and small errors are those of labels from 1 to 5, and are left out for others.
     """

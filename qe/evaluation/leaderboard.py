@@ -287,9 +287,7 @@ def legend(board: Leaderboard) -> list[str]:
     title = title_of(board.metric)
     lines = []
     if any(entry.best_cluster for entry in board.entries):
-        lines.append(
-            f"• systems that cannot be told apart from the best ({title}, randomization, Holm over all pairs)"
-        )
+        lines.append(f"• no proven difference from the best ({title}, randomization, Holm over all pairs)")
     if board.baseline:
         lines.append(f"p: {title} against {board.baseline}, Holm over the leaderboard")
     kinds = {entry.figures for entry in board.entries}

@@ -86,7 +86,7 @@ def _with_scoring(scores: OfficialScores, gold: FloatArray, submitted: FloatArra
 def official_lines(submitted: Submission, scores: OfficialScores) -> str:
     """The two lines of the scorer, with 12 digits instead of its 2.
 
-    `--` stands for scores or ranks that were not submitted.
+    `--` means scores or ranks that were not submitted.
     """
     method = f"{submitted.method:>30}"
     ranking = ["  --" if value is None else f"{value:.12f}" for value in (scores.delta_avg, scores.spearman)]

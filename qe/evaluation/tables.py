@@ -201,7 +201,7 @@ def notes(report: Report) -> list[str]:
 def _winner_notes(report: Report) -> list[str]:
     if not any(winners(report, metric) for metric in _primaries(report)):
         return []
-    return [f"{WINNER}: cannot be told apart from the best by the metric that sorts the table"]
+    return [f"{WINNER}: no proven difference from the best by the metric that sorts the table"]
 
 
 def _equivalence_notes(report: Report) -> list[str]:

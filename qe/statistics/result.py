@@ -147,7 +147,7 @@ class Measure:
 
     @staticmethod
     def side_by_side(widths: Sequence[int], aggregates: Mapping[str, Aggregate]) -> "dict[str, Measure]":
-        """Metrics whose statistics, of these numbers of columns, follow each other."""
+        """Measures of metrics whose statistics follow each other, each with so many columns."""
         ends = np.cumsum([0, *widths]).tolist()
         columns = map(slice, ends, ends[1:])
         parts = zip(aggregates.items(), columns, strict=True)

@@ -51,11 +51,11 @@ def language_of(language: str | None, texts: Sequence[str]) -> str:
 def doubt(tokenize: str, texts: Sequence[str]) -> str:
     """An objection to a tokenization, because of how the texts look, or an empty string.
 
-    >>> doubt("13a", ["the house is red .", "is it ?"])
-    'the texts look tokenized (a blank before the full stop): --tokenize none takes their tokens as they are'
-    >>> doubt("none", ["The house is red.", "Is it?"])
+    >>> doubt("13a", ["a house is red .", "is it ?"])
+    'the texts look tokenized (a blank before the full stop): --tokenize none splits them at blanks'
+    >>> doubt("none", ["My house is red.", "Is it?"])
     "the texts do not look tokenized: 'house.' is a word; without --tokenize none words are sacreBLEU's"
-    >>> doubt("13a", ["The house is red."])
+    >>> doubt("13a", ["My house is red."])
     ''
     """
     blanks = [found[1] != "" for found in map(_ENDS.search, texts[:_LOOKED_AT]) if found is not None]
@@ -67,7 +67,6 @@ def doubt(tokenize: str, texts: Sequence[str]) -> str:
         )
     if tokenize not in ("none", "char") and share >= _MOST:
         return (
-            "the texts look tokenized (a blank before the full stop): --tokenize none takes their tokens as "
-            "they are"
+            "the texts look tokenized (a blank before the full stop): --tokenize none splits them at blanks"
         )
     return ""

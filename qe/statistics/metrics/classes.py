@@ -38,7 +38,7 @@ def f1_score(right: FloatArray, wrong: FloatArray) -> FloatArray:
 
 
 def worse(gold: FloatArray, predicted: FloatArray) -> tuple[BoolArray, BoolArray]:
-    """(n,) whether a segment is of the worse class, and whether it is predicted to be.
+    """(n,) whether a segment belongs to the worse class, and whether it is predicted to.
 
     Labels are 0 and 1 if 1 is good, and 0 and -1 (negated) if it is bad; the boundary is in the middle.
     """
