@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
+from qe.display.files import plain
 from qe.display.summary import summarised
 from qe.statistics.bootstrap import bootstrap_rescored
 from qe.statistics.intervals import percentile_interval
@@ -150,8 +151,8 @@ class DocumentReport:
     delta_avg: Figure
 
     def to_json(self) -> dict[str, Any]:
-        plain: dict[str, Any] = _without_nan(asdict(self))
-        return plain
+        values: dict[str, Any] = plain(asdict(self))
+        return values
 
 
 def evaluate_documents(
@@ -192,11 +193,3 @@ def _figure(measure: Callable[[Rows], float], count: int, samples: int, seed: in
 
     drawn = bootstrap_rescored(rescore, count, samples=samples, seed=seed)
     return Figure(measure(every), percentile_interval(drawn))
-
-
-def _without_nan(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_nan(item) for key, item in value.items()}
-    if isinstance(value, tuple):
-        return [_without_nan(item) for item in value]
-    return None if value != value else value
