@@ -54,8 +54,8 @@ def measured(name: str, places: str) -> Iterator[list[str]]:
 
 def figures(found: Robustness) -> list[str]:
     mean, least, kind = found.below
-    unseen = float(np.mean([answer.unseen for answer in found.of("destroying")]))
-    moved = max((answer.moved for answer in found.of("harmless")), default=0.0)
+    unseen = float(np.mean([answer.unseen for answer in found.with_effect("destroying")]))
+    moved = max((answer.moved for answer in found.with_effect("harmless")), default=0.0)
     return [
         percent(mean),
         f"{percent(least)} ({kind})",

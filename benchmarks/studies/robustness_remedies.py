@@ -93,7 +93,7 @@ def rows(train: Data, held_out: Data, features: FeatureSet, spoilt: int) -> Iter
             scores, _ = judge(held_out.segments)
             found = measure(judge, held_out.segments, SCALE, rows=spoilt)
             mean, least, kind = found.below
-            unseen = float(np.mean([answer.unseen for answer in found.of("destroying")]))
+            unseen = float(np.mean([answer.unseen for answer in found.with_effect("destroying")]))
             yield [
                 learner, " + ".join(remedies) or "none", percent(mean), f"{percent(least)} ({kind})",
                 percent(unseen), number(float(np.corrcoef(scores, held_out.scores)[0, 1])),

@@ -91,7 +91,7 @@ class _Learned:
         path = self.cache / "annotators" / f"entities-{digest(*parts)}.conll"
         if not path.is_file():
             language = self._language(section.projected)
-            by = tagger(str(folder), language, language, together=2000)
+            by = tagger(str(folder), language, language, texts_per_process=2000)
             aligner = cast(Aligner, bundle.part("aligner"))
             corpus = corpus_of(bundle)
             project_entities(corpus, aligner, by, language, path, section.pairs, progress=self.progress)

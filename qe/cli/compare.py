@@ -208,7 +208,7 @@ def _dependency_f(
     from qe.systems.usual_tokens import language_of, usual_tokenization
 
     code = language_of(language or language_said(annotator), lines)
-    parser = tagger(annotator, code, "es" if code == "en" else "en", together=2000)
+    parser = tagger(annotator, code, "es" if code == "en" else "en", texts_per_process=2000)
     tokens: Any = tokenize or usual_tokenization(code)
     return DependencyF(parser, annotator, tokens, code, default_cache())
 

@@ -127,7 +127,7 @@ def build(
         raise InputError(f"holds {foreign} and no bundle", location=output, remedy="choose another --output")
     inputs = Inputs(
         Alignments(alignments),
-        Monolingual.of(source_monolingual, target_monolingual),
+        Monolingual.from_files(source_monolingual, target_monolingual),
         files.PartFiles(part_files),
         settings.parsed(overrides or []),
     )
@@ -148,10 +148,10 @@ def build(
         from qe.scoring.spark.session import spark_session
 
         with spark_session(master, quiet=quiet or json) as session:
-            bundle = _built(all_, parts, silent, inputs.asked, build_with(builders(session)))
+            bundle = _built(all_, parts, silent, inputs.requested, build_with(builders(session)))
     else:
         with progress_bar(quiet or json) as shown:
-            bundle = _built(all_, parts, shown, inputs.asked, build_with({}))
+            bundle = _built(all_, parts, shown, inputs.requested, build_with({}))
     if before == manifest.read_bytes():
         tell_made("resources build", output)
     emit(

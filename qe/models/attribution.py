@@ -156,10 +156,10 @@ def attribution(
     weighted: list[tuple[float, Attribution]] = [(w, part) for w, _, part in parts if part is not None]
     if rest:
 
-        def others(rows: FloatArray) -> FloatArray:
+        def predict_rest(rows: FloatArray) -> FloatArray:
             return np.asarray(sum(w * m.predict(rows) for w, m in rest))
 
-        weighted.append((1.0, Sampling(others, background, orders, seed)))
+        weighted.append((1.0, Sampling(predict_rest, background, orders, seed)))
     return Sum(weighted, constant)
 
 

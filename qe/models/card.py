@@ -8,7 +8,7 @@ from features.basics.packages import DISTRIBUTION, version
 from qe.models.model import Model
 from qe.models.model_table import model_table
 from qe.models.robustness import Robustness
-from qe.models.robustness_table import told
+from qe.models.robustness_table import destruction_note
 
 FILE: Final = "README.md"
 
@@ -34,7 +34,7 @@ class Card:
         ]
         if model.guard is not None:
             lines.append("Rows unlike the training translations are marked, and lose score.")
-        if self.robustness is not None and self.robustness.of("destroying"):
-            lines.append(f"Spoilt translations: {told(self.robustness)}.")
+        if self.robustness is not None and self.robustness.with_effect("destroying"):
+            lines.append(f"Spoilt translations: {destruction_note(self.robustness)}.")
         lines.append("    qe score --model THIS_FOLDER --input FILE --output scores.tsv")
         return "\n\n".join(lines) + "\n"

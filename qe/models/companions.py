@@ -14,7 +14,7 @@ from features.core.tree_columns import numbers, without_trees
 from qe.data.dataset import LabelScale, Split
 from qe.models.drift import Profile
 from qe.models.explanation import Background
-from qe.models.held_out import HeldOut
+from qe.models.held_out import HeldOutPredictions
 from qe.models.intervals import LEVELS, Intervals, cross_conformal, split_conformal
 from qe.models.learned import Learned
 from qe.models.model import Companion
@@ -37,13 +37,20 @@ class Companions:
     background: Background
     profile: Profile
     learned: Learned
-    held_out: HeldOut
+    held_out_predictions: HeldOutPredictions
     word_tags: WordTags | None = None
 
     def all(self) -> tuple[Companion, ...]:
         """In the order in which they are saved."""
         words = () if self.word_tags is None else (self.word_tags,)
-        return (self.intervals, self.background, self.profile, self.learned, self.held_out, *words)
+        return (
+            self.intervals,
+            self.background,
+            self.profile,
+            self.learned,
+            self.held_out_predictions,
+            *words,
+        )
 
     def report(self) -> dict[str, Any]:
         """The coverage of the intervals on the rows that calibrated them, for report.json.
@@ -99,18 +106,18 @@ def make_companions(
     training: Split,
     features: pd.DataFrame,
     out_of_fold: FloatArray,
-    held_out: Sequence[Rows],
+    fold_rows: Sequence[Rows],
     scale: LabelScale,
     seed: int = 0,
     calibration: CalibrationRows | None = None,
     conditions: Conditions | None = None,
-    others: Sequence[Segments] = (),
+    auxiliary: Sequence[Segments] = (),
 ) -> Companions:
     """Makes companions from the training rows.
 
     These have (n, k) features, (n,) out-of-fold predictions and the rows of every fold.
 
-    others  segments of other datasets that were learned from
+    auxiliary  segments of other datasets that were learned from
 
     With `calibration`, intervals are split-conformal: the difficulty is learned from the training rows, how
     far intervals reach from the others. `conditions` say what the intervals are to hold for.
@@ -118,13 +125,13 @@ def make_companions(
     assert training.scores is not None  # training_split has checked
     table = numbers(features)
     rows = CalibrationRows(table, out_of_fold, training.scores)
-    intervals = _intervals(rows, held_out, scale, seed, calibration, conditions or Conditions())
+    intervals = _intervals(rows, fold_rows, scale, seed, calibration, conditions or Conditions())
     return Companions(
         intervals,
         Background.make(table, seed),
         Profile.make(training.segments, table, list(without_trees(features).columns), seed),
-        Learned.make(pair for batch in (training.segments, *others) for pair in _pairs(batch)),
-        _held_out(calibration or rows),
+        Learned.make(pair for batch in (training.segments, *auxiliary) for pair in _pairs(batch)),
+        _held_out_predictions(calibration or rows),
     )
 
 
@@ -132,13 +139,13 @@ def _pairs(segments: Segments) -> Iterator[tuple[str, str]]:
     return zip(segments.source, segments.target, strict=True)
 
 
-def _held_out(rows: CalibrationRows) -> HeldOut:
-    return HeldOut.make(rows.gold, rows.predicted)
+def _held_out_predictions(rows: CalibrationRows) -> HeldOutPredictions:
+    return HeldOutPredictions.make(rows.gold, rows.predicted)
 
 
 def _intervals(
     training: CalibrationRows,
-    held_out: Sequence[Rows],
+    fold_rows: Sequence[Rows],
     scale: LabelScale,
     seed: int,
     calibration: CalibrationRows | None,
@@ -149,7 +156,7 @@ def _intervals(
     if conditions.new is not None:
         shift = DensityRatio.fit(scored.features, scored.predicted, *conditions.new, seed=seed)
     intervals = cross_conformal(
-        training.features, training.predicted, training.gold, held_out, scale,
+        training.features, training.predicted, training.gold, fold_rows, scale,
         levels=conditions.levels if calibration is None else (), seed=seed,
         grouping=conditions.grouping, column=conditions.column, weights=conditions.weights, shift=shift,
     )  # fmt: skip

@@ -129,8 +129,8 @@ def one_model(folder: Path, expected: str | None = None) -> Iterator[str]:
     _check_unchanged(folder, before)
 
 
-def _check_unchanged(folder: Path, before: list[tuple[str, ...]]) -> None:
-    if _stamps(folder) != before:
+def _check_unchanged(folder: Path, stamps: list[tuple[str, ...]]) -> None:
+    if _stamps(folder) != stamps:
         raise InputError("was replaced while it was loaded", location=folder, remedy=_REPLACED) from None
 
 

@@ -128,7 +128,7 @@ class Profile:
         order = np.random.default_rng(seed).permutation(len(segments))
         halves = np.sort(order[::2]), np.sort(order[1::2])
         texts = _Texts.make(segments)
-        limits, tokens, signs = _held_out(segments, halves)
+        limits, tokens, signs = _held_out_statistics(segments, halves)
         return cls(
             (*names, *LENGTHS), edges, _counted(bins), texts.words, texts.languages, limits, tokens, signs
         )  # fmt: skip
@@ -194,7 +194,7 @@ class Profile:
         }  # fmt: skip
 
     @classmethod
-    def is_in(cls, folder: Path) -> bool:
+    def exists(cls, folder: Path) -> bool:
         """Whether the model was trained with a profile."""
         return (folder / _JSON).is_file()
 
@@ -210,7 +210,7 @@ class Profile:
             typed(name, values, dtype, *shape)
             return values
 
-        if not cls.is_in(folder):
+        if not cls.exists(folder):
             raise InputError(
                 "the model has no profile of its training data", location=folder, remedy="train it again"
             )
@@ -285,9 +285,9 @@ class Counts:
     tokens: CountArray
     signs: CountArray
 
-    def __add__(self, other: "Counts") -> "Counts":
+    def __add__(self, counts: "Counts") -> "Counts":
         return Counts(
-            self.n + other.n, self.bins + other.bins, self.tokens + other.tokens, self.signs + other.signs
+            self.n + counts.n, self.bins + counts.bins, self.tokens + counts.tokens, self.signs + counts.signs
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -338,7 +338,7 @@ class _Texts:
         return np.column_stack(columns).astype(np.uint8)
 
 
-def _held_out(
+def _held_out_statistics(
     segments: Segments, halves: tuple[CountArray, CountArray]
 ) -> tuple[tuple[float, float], CountArray, CountArray]:
     sides = [(_Texts.make(segments.take(own)), segments.take(other)) for own, other in (halves, halves[::-1])]
@@ -359,7 +359,7 @@ def _warnings(
     names = list(signs)
     for name, (share, known) in signs.items():
         # Swapped sides are foreign to both languages as well: the one cause is named.
-        if share - known > SIGN_JUMP and (name == names[-1] or not _over(signs[names[-1]], SIGN_JUMP)):
+        if share - known > SIGN_JUMP and (name == names[-1] or not _exceeds(signs[names[-1]], SIGN_JUMP)):
             warnings.append(f"{name}: {percent(share, 0)} of the segments ({percent(known, 0)} in training)")
     for side, (share, known) in oov.items():
         if share - known > OOV_JUMP:
@@ -374,7 +374,7 @@ def _warnings(
     return tuple(warnings)
 
 
-def _over(shares: tuple[float, float], jump: float) -> bool:
+def _exceeds(shares: tuple[float, float], jump: float) -> bool:
     return shares[0] - shares[1] > jump
 
 

@@ -134,11 +134,11 @@ class Explainer:
 
     def _predict_chosen(self, inputs: FloatArray) -> FloatArray:
         prepared = np.zeros((len(inputs), len(self.model.feature_set.names)))
-        prepared[:, self._chosen] = inputs
+        prepared[:, self._selected] = inputs
         return self._predict(prepared)
 
     @cached_property
-    def _chosen(self) -> NDArray[np.int64]:
+    def _selected(self) -> NDArray[np.int64]:
         inner = self._parts[1].steps[:-1]
         chosen = np.arange(len(self.model.feature_set.names))
         for _, step in inner:
@@ -152,10 +152,10 @@ class Explainer:
 
     @cached_property
     def _attribution(self) -> Attribution:
-        if not len(self._chosen):
+        if not len(self._selected):
             return Sampling(self._predict, self._prepared, self.orders, self.seed)
         learner = self._parts[1].steps[-1][1]
-        inputs = np.ascontiguousarray(self._prepared[:, self._chosen])
+        inputs = np.ascontiguousarray(self._prepared[:, self._selected])
         return attribution(learner, self._predict_chosen, inputs, self.orders, self.seed)
 
     def contributions(self, features: pd.DataFrame) -> Contributions:
@@ -175,10 +175,10 @@ class Explainer:
     def _of_features(self, features: pd.DataFrame) -> Contributions:
         prepared = self._prepare(features)
         attribution = self._attribution
-        if not len(self._chosen):
+        if not len(self._selected):
             return Contributions(attribution.values(prepared), attribution.base, attribution.method)
         values = np.zeros_like(prepared)
-        values[:, self._chosen] = attribution.values(np.ascontiguousarray(prepared[:, self._chosen]))
+        values[:, self._selected] = attribution.values(np.ascontiguousarray(prepared[:, self._selected]))
         return Contributions(values, attribution.base, attribution.method)
 
     def because(self, features: pd.DataFrame, top: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""HeldOut: labels and predictions of rows that the model had not seen."""
+"""HeldOutPredictions: labels and predictions of rows that the model had not seen."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ FILE = "held_out.npy"
 
 
 @dataclass(frozen=True, eq=False)
-class HeldOut:
+class HeldOutPredictions:
     """(n,) gold labels and (n,) predictions of rows that the model had not seen.
 
     They are training rows predicted out of fold, or the calibration split.
@@ -35,7 +35,7 @@ class HeldOut:
         np.save(folder / FILE, np.column_stack([self.gold, self.predicted]), allow_pickle=False)
 
     @staticmethod
-    def is_in(folder: Path) -> bool:
+    def exists(folder: Path) -> bool:
         """Whether the model of that folder was trained with it."""
         return (folder / FILE).is_file()
 
@@ -46,7 +46,7 @@ class HeldOut:
         Raises InputError for a model trained without them, or damage.
         """
         path = folder / FILE
-        if not cls.is_in(folder):
+        if not cls.exists(folder):
             raise InputError(
                 "the model holds no labels with predictions of rows that it had not seen",
                 location=folder,

@@ -306,7 +306,7 @@ def cross_conformal(
     features: FloatArray,
     predicted: FloatArray,
     gold: FloatArray,
-    held_out: Sequence[IntArray],
+    fold_rows: Sequence[IntArray],
     scale: LabelScale,
     *,
     levels: Sequence[float] = LEVELS,
@@ -320,7 +320,7 @@ def cross_conformal(
 
     features   (n, k) of the training rows, NaN if undefined
     predicted  (n,) out-of-fold predictions
-    held_out   the rows of every fold: each row in one fold
+    fold_rows  the rows of every fold: each row in one fold
     grouping   groups that are calibrated apart; `column` holds the (n,) values of the column that it names
     weights    (n,) how much each row counts; a new row counts as much as the one that counts most
     shift      weighs rows by how often such segments occur where the model will work
@@ -331,12 +331,12 @@ def cross_conformal(
     estimates that on segments like those that the weights are for.
     """
     labelled = _Labelled(features, predicted, gold, column, weights)
-    rows = _Residuals(labelled, np.abs(gold - predicted), tuple(held_out))
-    fits = Fits.make(features, predicted, rows.errors, held_out)
-    every = list(range(len(held_out)))
+    rows = _Residuals(labelled, np.abs(gold - predicted), tuple(fold_rows))
+    fits = Fits.make(features, predicted, rows.errors, fold_rows)
+    every = list(range(len(fold_rows)))
     penalty = min(PENALTIES, key=lambda penalty: rows.loss(fits, every, penalty))
-    smallest = len(gold) - max(map(len, held_out))
-    possible = [level for level in levels if level / (1 - level) <= smallest and len(held_out) > 2]
+    smallest = len(gold) - max(map(len, fold_rows))
+    possible = [level for level in levels if level / (1 - level) <= smallest and len(fold_rows) > 2]
     intervals = _from_folds(rows, fits, every, penalty, scale, grouping, shift)
     bounds = _held_out_bounds(rows, fits, penalty, scale, grouping, shift, possible)
     measured = tuple(
@@ -428,7 +428,7 @@ def _from_folds(
     some = rows.labelled.take(np.concatenate([rows.folds[fold] for fold in folds]))
     taxonomy = None
     if grouping is not None:
-        taxonomy = TAXONOMIES.get(grouping.by).make(grouping, some.predicted, some.gold, some.column)
+        taxonomy = TAXONOMIES.get(grouping.kind).make(grouping, some.predicted, some.gold, some.column)
     scores = np.concatenate(rows.scores(fits, folds, penalty))
     return _calibrated(fits.fit(folds, penalty), scores, some, scale, "cross", taxonomy, shift)
 

@@ -42,9 +42,9 @@ class LanguageProfile:
         return np.asarray((sums[ends] - sums[ends - lengths]) / (lengths * _UNIT))
 
 
-def trigram_overlap(texts: Sequence[str], others: Sequence[str]) -> NDArray[np.float64]:
+def trigram_overlap(texts: Sequence[str], second_texts: Sequence[str]) -> NDArray[np.float64]:
     """(n,) trigrams that two texts share, as a share of those of the one with fewer."""
-    first, second = (_distinct(each) for each in (texts, others))
+    first, second = (_distinct(each) for each in (texts, second_texts))
     both = np.bincount(np.intersect1d(first, second, assume_unique=True) // BUCKETS, minlength=len(texts))
     sizes = [np.bincount(cells // BUCKETS, minlength=len(texts)) for cells in (first, second)]
     return np.asarray(both / np.maximum(np.minimum(*sizes), 1))

@@ -36,7 +36,7 @@ from qe.language.programs.made_columns import (
 )
 from qe.models import description
 from qe.models.description import FORMAT, REMEDY, Description
-from qe.models.guard.guard import Guard, Seen
+from qe.models.guard.guard import Guard, GuardResult
 from qe.models.pipeline import Candidate
 from qe.models.pipeline_file import load_pipeline, save_pipeline
 from qe.models.versions import warn_of_versions
@@ -121,7 +121,7 @@ class Model:
             return np.empty(0)
         return self.judge(segments, self.features(segments))[0]
 
-    def judge(self, segments: Segments, features: pd.DataFrame) -> tuple[FloatArray, Seen | None]:
+    def judge(self, segments: Segments, features: pd.DataFrame) -> tuple[FloatArray, GuardResult | None]:
         """(n,) scores of segments with their feature table, and what the guard says of them."""
         scores = self.predict_features(features)
         if self.guard is None:
@@ -224,9 +224,9 @@ class Model:
             Guard.load(path),
         )
 
-    def described(self, **more: Any) -> "Model":
-        """The same model with more said in `about`."""
-        return replace(self, about={**self.about, **more})
+    def described(self, **entries: Any) -> "Model":
+        """The same model with more entries in `about`."""
+        return replace(self, about={**self.about, **entries})
 
     def summary(self) -> Table:
         """What it was trained on, by what, and how good it was found."""
@@ -267,13 +267,13 @@ def _in_blocks(pipeline: Pipeline, features: pd.DataFrame) -> FloatArray:
             remedy=_ORDINARY,
         )
 
-    def taken(block: NDArray[np.int64]) -> pd.DataFrame:
+    def block_table(block: NDArray[np.int64]) -> pd.DataFrame:
         table = pd.DataFrame(np.ascontiguousarray(values[block]), columns=names)
         return table.assign(**{name: column[block] for name, column in trees.items()}) if trees else table
 
     rows = np.minimum(np.arange(-(-n // _BLOCK) * _BLOCK), n - 1)
     with _finite_numbers():
-        blocks = [rest.predict(taken(block)) for block in rows.reshape(-1, _BLOCK)]
+        blocks = [rest.predict(block_table(block)) for block in rows.reshape(-1, _BLOCK)]
     return np.asarray(np.concatenate(blocks)[:n], np.float64)
 
 

@@ -20,7 +20,7 @@ from features.syntax.trees import Trees, column
 from qe.learning.arrays import check_estimators, check_finite, estimators
 from qe.learning.learner import LEARNERS
 from qe.models.pipeline import Candidate
-from qe.models.pipeline_nodes import made
+from qe.models.pipeline_nodes import build_object
 
 _SCHEMA = "schema.json"
 _PROTOCOLS = (2,)  # of skops, that are read here
@@ -73,7 +73,7 @@ def load_pipeline(path: Path, candidate: Candidate, width: int, trees: Sequence[
                 f"refers to types that are not trusted: {', '.join(refused)}", location=path, remedy=_REMEDY
             )
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            pipeline = made(archive, json.loads(archive.read(_SCHEMA)))
+            pipeline = build_object(archive, json.loads(archive.read(_SCHEMA)))
         _check_steps(pipeline, expected)
         check_estimators(pipeline)
         check_finite(pipeline)
@@ -122,7 +122,7 @@ def _check_archive(content: bytes, trusted: frozenset[str]) -> list[str]:
     nodes = list(_nodes(schema))
     _check_sharing(schema, nodes, sizes)
     for node in nodes:
-        if node["__loader__"] == "ObjectNode" and _named(node) == _BOOSTER:
+        if node["__loader__"] == "ObjectNode" and _class_name(node) == _BOOSTER:
             check_trees(_text_of(node))
     return sorted({refused for node in nodes if (refused := _refused(node, trusted))})
 
@@ -141,12 +141,12 @@ def _nodes(state: Any) -> Iterator[dict[str, Any]]:
             waiting += item
 
 
-def _named(node: Mapping[str, Any]) -> str:
+def _class_name(node: Mapping[str, Any]) -> str:
     return f"{node['__module__']}.{node['__class__']}"
 
 
 def _refused(node: Mapping[str, Any], trusted: frozenset[str]) -> str:
-    loader, name = node["__loader__"], _named(node)
+    loader, name = node["__loader__"], _class_name(node)
     allowed = trusted if loader == "ObjectNode" else _NODES.get(loader)
     if allowed is None:
         return f"{name} ({loader})"

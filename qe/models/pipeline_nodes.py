@@ -16,7 +16,7 @@ import numpy as np
 Node = Mapping[str, Any]
 
 
-def made(archive: zipfile.ZipFile, root: Node) -> Any:
+def build_object(archive: zipfile.ZipFile, root: Node) -> Any:
     """The object that a tree describes, with arrays from the archive.
 
     The names in the tree must have been checked.
@@ -38,26 +38,26 @@ class _Maker:
     def dictionary(self, node: Node) -> Any:
         content, key_types = node["content"], self.make(node["key_types"])
         items = zip(key_types, content.items(), strict=True)
-        return _named(node)((kind(key), self.make(value)) for kind, (key, value) in items)
+        return _class_of(node)((kind(key), self.make(value)) for kind, (key, value) in items)
 
     def default_dictionary(self, node: Node) -> Any:
         content = node["content"]
         return defaultdict(self.make(content["default_factory"]), self.make(content["main"]))
 
     def sequence(self, node: Node) -> Any:
-        return _named(node)([self.make(item) for item in node["content"]])
+        return _class_of(node)([self.make(item) for item in node["content"]])
 
     def plain(self, node: Node) -> Any:
         return json.loads(node["content"])
 
     def type_itself(self, node: Node) -> Any:
-        return _named(node)
+        return _class_of(node)
 
     def array(self, node: Node) -> Any:
         if node["type"] == "json":
             return self._of_objects(node)
         content = np.load(io.BytesIO(self.archive.read(node["file"])), allow_pickle=False)
-        return content if _named(node) is np.ndarray else _named(node)(content)
+        return content if _class_of(node) is np.ndarray else _class_of(node)(content)
 
     def _of_objects(self, node: Node) -> Any:
         items, shape = [self.make(item) for item in node["content"]], self.make(node["shape"])
@@ -72,7 +72,7 @@ class _Maker:
         return self.make(node["content"]).dtype
 
     def estimator(self, node: Node) -> Any:
-        kind = _named(node)
+        kind = _class_of(node)
         thing, state = kind.__new__(kind), node.get("content")
         attributes = None if state is None else self.make(state)
         if attributes is not None and hasattr(thing, "__setstate__"):
@@ -82,7 +82,7 @@ class _Maker:
         return thing
 
 
-def _named(node: Node) -> Any:
+def _class_of(node: Node) -> Any:
     return getattr(importlib.import_module(node["__module__"]), node["__class__"])
 
 

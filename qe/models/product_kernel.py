@@ -132,18 +132,18 @@ def _scores(rows: FloatArray, centres: FloatArray, weights: FloatArray, rates: F
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def _factors(
-    row: FloatArray, centres: FloatArray, rates: FloatArray, first: int, size: int, out: FloatArray
+    row: FloatArray, centres: FloatArray, rates: FloatArray, first: int, size: int, factors: FloatArray
 ) -> None:
     for j in range(len(row)):
         for c in range(size):
             distance = row[j] - centres[j, first + c]
-            out[j, c] = max(np.exp(-rates[j] * distance * distance), _LEAST)
+            factors[j, c] = max(np.exp(-rates[j] * distance * distance), _LEAST)
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def _add_pair(
-    a: FloatArray, b: FloatArray, weights: FloatArray, points: FloatArray, parts: FloatArray, out: FloatArray,
-    products: FloatArray,
+    a: FloatArray, b: FloatArray, weights: FloatArray, points: FloatArray, parts: FloatArray,
+    sums: FloatArray, products: FloatArray,
 ) -> None:  # fmt: skip
     k, tile = a.shape
     for q in range(len(points)):
@@ -157,7 +157,7 @@ def _add_pair(
         for j in range(k):
             for c in range(tile):
                 step = a[j, c] - b[j, c]
-                out[j, c] += step * product[c] / (b[j, c] + t * step)
+                sums[j, c] += step * product[c] / (b[j, c] + t * step)
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

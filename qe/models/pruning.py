@@ -25,13 +25,13 @@ def pruned(model: Model) -> Model:
     A family that judges words stays for `qe score --tokens`. What was selected is said in `about`. The model
     itself where its selector makes new columns, or trees stand beside the columns.
     """
-    kept = _kept(model)
-    if kept is None:
+    selected = _selected(model)
+    if selected is None:
         return model
-    feature_set = _of(model.feature_set, kept)
+    feature_set = _with_columns(model.feature_set, selected)
     before, after = model.feature_set.requires(), feature_set.requires()
     made = {name: by for name, by in model.made_columns.items() if name in after or name not in before}
-    pipeline = _without_selection(model.pipeline, kept)
+    pipeline = _without_selection(model.pipeline, selected)
     return replace(model, pipeline=pipeline, feature_set=feature_set, made_columns=made)
 
 
@@ -58,7 +58,7 @@ def selection(pipeline: Pipeline, names: list[str]) -> dict[str, Any]:
     return notes
 
 
-def _kept(model: Model) -> BoolArray | None:
+def _selected(model: Model) -> BoolArray | None:
     select = model.pipeline.named_steps.get("select")
     if select is None or model.feature_set.trees:
         return None
@@ -68,21 +68,21 @@ def _kept(model: Model) -> BoolArray | None:
     return None if support.all() or not support.any() else support
 
 
-def _of(feature_set: FeatureSet, kept: BoolArray) -> FeatureSet:
-    wanted = {name for name, there in zip(feature_set.names, kept, strict=True) if there}
+def _with_columns(feature_set: FeatureSet, selected: BoolArray) -> FeatureSet:
+    wanted = {name for name, there in zip(feature_set.names, selected, strict=True) if there}
     words = set(judges(feature_set.extractors).values())
     return feature_set.keeping(wanted, words)
 
 
-def _without_selection(pipeline: Pipeline, kept: BoolArray) -> Pipeline:
+def _without_selection(pipeline: Pipeline, selected: BoolArray) -> Pipeline:
     steps = [step for step in pipeline.steps if step[0] != "select"]
-    return Pipeline([*((name, _of_columns(step, kept)) for name, step in steps[:-1]), steps[-1]])
+    return Pipeline([*((name, _of_columns(step, selected)) for name, step in steps[:-1]), steps[-1]])
 
 
-def _of_columns(step: Any, kept: BoolArray) -> Any:
+def _of_columns(step: Any, selected: BoolArray) -> Any:
     smaller = copy(step)
     for name, value in vars(step).items():
-        if isinstance(value, np.ndarray) and value.shape == kept.shape:
-            setattr(smaller, name, value[kept])
-    smaller.n_features_in_ = int(kept.sum())
+        if isinstance(value, np.ndarray) and value.shape == selected.shape:
+            setattr(smaller, name, value[selected])
+    smaller.n_features_in_ = int(selected.sum())
     return smaller

@@ -16,7 +16,7 @@ from features.core.segments import Segments
 from qe.data.dataset import LabelScale
 from qe.data.perturbation import EFFECTS, PERTURBATIONS, Effect, names, perturbed
 from qe.display.summary import summarised
-from qe.language.programs.made_columns import made_again
+from qe.language.programs.made_columns import remake_columns
 from qe.models.model import Model
 
 FEWEST: Final = 30  # rows that are changed, whatever the time
@@ -71,7 +71,7 @@ class Robustness:
     marked: float
     answers: tuple[Answer, ...]
 
-    def of(self, effect: Effect) -> tuple[Answer, ...]:
+    def with_effect(self, effect: Effect) -> tuple[Answer, ...]:
         """The answers about perturbations of one effect."""
         return tuple(a for a in self.answers if a.effect == effect)
 
@@ -81,7 +81,7 @@ class Robustness:
 
         NaN if no kind changed a row.
         """
-        shares = {answer.name: answer.below for answer in self.of("destroying")}
+        shares = {answer.name: answer.below for answer in self.with_effect("destroying")}
         if not shares:
             return float("nan"), float("nan"), ""
         worst = min(shares, key=lambda name: shares[name])
@@ -204,10 +204,10 @@ def _answer(
     )
 
 
-def _flagged(checked: Checked, before: Segments, after: Segments) -> float:
+def _flagged(checked: Checked, originals: Segments, changed: Segments) -> float:
     old, new = (
         [set(checked(*pair).split("; ")) for pair in zip(each.source, each.target, strict=True)]
-        for each in (before, after)
+        for each in (originals, changed)
     )
     return float(np.mean([bool(now - was - {""}) for was, now in zip(old, new, strict=True)]))
 
@@ -219,7 +219,7 @@ def of_one_text(model: Model) -> list[str]:
 
 def _judge_of(model: Model) -> Judge:
     def judge(segments: Segments) -> tuple[FloatArray, NDArray[np.bool_]]:
-        segments = made_again(segments, model.made_columns)
+        segments = remake_columns(segments, model.made_columns)
         scores, seen = model.judge(segments, model.features(segments))
         return scores, np.zeros(len(segments), np.bool_) if seen is None else seen.marked
 

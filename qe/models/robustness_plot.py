@@ -9,9 +9,9 @@ from qe.models.robustness import Robustness
 from qe.models.robustness_table import title_of
 
 
-def robustness_plot(found: Robustness) -> Figure:
+def robustness_plot(robustness: Robustness) -> Figure:
     """For each perturbation, the shares of rows scored below their original and marked."""
-    answers = list(found.answers)[::-1]
+    answers = list(robustness.answers)[::-1]
     figure, axes = canvas(8.0, 1.6 + 0.27 * len(answers))
     places = np.arange(len(answers))
     axes.barh(places, [answer.below for answer in answers], color=PALE, height=0.8)
@@ -35,6 +35,8 @@ def robustness_plot(found: Robustness) -> Figure:
     axes.tick_params(axis="y", length=0, labelcolor=INK)
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.06), ncols=2, frameon=False)
     headline(
-        axes, "Spoilt translations", f"{found.rows:,} rows; destroyed ones should score below their original"
+        axes,
+        "Spoilt translations",
+        f"{robustness.rows:,} rows; destroyed ones should score below their original",
     )
     return figure

@@ -5,7 +5,7 @@ from qe.display.table import Column, Row, Table
 from qe.models.robustness import Answer, Robustness
 
 
-def robustness_table(found: Robustness) -> Table:
+def robustness_table(robustness: Robustness) -> Table:
     """A row per perturbation that changed a row, by effect."""
     columns = [
         Column("effect", once=True), Column("perturbation"), Column("rows", drop=2),
@@ -14,11 +14,11 @@ def robustness_table(found: Robustness) -> Table:
         Column("flagged", drop=1),
     ]  # fmt: skip
     rows: list[Row] = []
-    for answer in found.answers:
+    for answer in robustness.answers:
         if rows and rows[-1] and rows[-1][0] != answer.effect:
             rows.append(())
         rows.append(_row(answer))
-    return Table("", columns, rows, _notes(found))
+    return Table("", columns, rows, _notes(robustness))
 
 
 def title_of(name: str) -> str:
@@ -36,19 +36,20 @@ def _row(answer: Answer) -> Row:
     return (answer.effect, title_of(answer.name), count(answer.n), *moves, *shares)
 
 
-def _notes(found: Robustness) -> list[str]:
-    if not found.answers:
+def _notes(robustness: Robustness) -> list[str]:
+    rows = f"{count(robustness.rows)} row{'s' * (robustness.rows != 1)}"
+    if not robustness.answers:
         return [
-            f"nothing was changed: of {count(found.rows)} row{'s' * (found.rows != 1)} none scores above the "
-            "lowest tenth and has what these kinds change; give more rows, or other kinds"
+            f"nothing was changed: of {rows} none scores above the lowest tenth and has what these kinds change; "
+            "give more rows, or other kinds"
         ]
-    mean, least, kind = found.below
+    mean, least, kind = robustness.below
     notes = [
         "below: rows that score below their original; drop: change of the score, in label units; best "
         "quarter: rows that land among the best quarter of the originals, and those of them without a mark; "
         "flagged: rows in which `--flags` finds more than in the original",
-        f"{count(found.rows)} row{'s' * (found.rows != 1)}, of which those in the lowest tenth are left out; "
-        f"{percent(found.marked)} of the originals are marked as outside",
+        f"{rows}, of which those in the lowest tenth are left out; "
+        f"{percent(robustness.marked)} of the originals are marked as outside",
     ]
     if kind:
         notes.insert(
@@ -59,6 +60,6 @@ def _notes(found: Robustness) -> list[str]:
     return notes
 
 
-def told(found: Robustness) -> NumberText | str:
+def destruction_note(robustness: Robustness) -> NumberText | str:
     """One sentence about destroyed translations."""
-    return _notes(found)[0]
+    return _notes(robustness)[0]

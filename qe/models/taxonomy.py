@@ -23,7 +23,7 @@ UNKNOWN = -1  # number of a group that was not there when the intervals were cal
 class Grouping:
     """The groups of an experiment: number of `bands`, their `edges`, or a `column`."""
 
-    by: str
+    kind: str
     bands: int = 5
     edges: tuple[float, ...] = ()
     column: str | None = None

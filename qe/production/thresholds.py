@@ -14,7 +14,7 @@ from features.basics.errors import InputError
 from qe.config.schema import validated
 from qe.data.dataset import LabelScale
 from qe.display.numbers import number
-from qe.models.held_out import HeldOut
+from qe.models.held_out import HeldOutPredictions
 from qe.production.triage import Action, action, cheapest, read_costs
 
 
@@ -58,12 +58,12 @@ class Thresholds:
         """Thresholds from a file (.json), or the cheapest ones by a cost table (YAML).
 
         The latter are found on what the model predicted of labelled rows that it had not seen. Raises
-        InputError as `read`, `read_costs` and `HeldOut.load` do.
+        InputError as `read`, `read_costs` and `HeldOutPredictions.load` do.
         """
         if path.suffix.lower() == ".json":
             return cls.read(path, scale)
         costs = read_costs(path)
-        known = HeldOut.load(model)
+        known = HeldOutPredictions.load(model)
         return cls(*cheapest(known.gold, known.predicted, costs, scale), scale)
 
     def rules(self) -> dict[Action, str]:

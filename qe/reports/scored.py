@@ -19,7 +19,7 @@ from qe.display.page import figures, render
 from qe.display.table import Column, Table
 from qe.models import description
 from qe.models.guard.guard import Guard
-from qe.models.held_out import HeldOut
+from qe.models.held_out import HeldOutPredictions
 from qe.models.model import Model
 from qe.models.origin import origin
 from qe.production.thresholds import Thresholds
@@ -111,7 +111,7 @@ def _page(
         raise InputError("no row has a score", location=scored)
     scorer = Scorer.load(model, Options(drift=False))
     _check_model(scorer, good, scored)
-    training = HeldOut.load(model).predicted if HeldOut.is_in(model) else None
+    training = HeldOutPredictions.load(model).predicted if HeldOutPredictions.exists(model) else None
     order = np.argsort(scale.sign * scores, kind="stable")[:SHOWN]
     segments = [_segment(good[i]) for i in order]
     bands = None if costs is None else _bands(good, model, costs, Thresholds.given(costs, model, scale))
@@ -247,7 +247,7 @@ def _drift(path: Path) -> Mapping[str, Any] | None:
 def _bands(rows: Sequence[Mapping[str, Any]], model: Path, costs: Path, decided: Thresholds) -> Table:
     actions = [decided.action(float(row["score"]), bool(row.get("unlike"))) for row in rows]
     rules, table = decided.rules(), None if costs.suffix.lower() == ".json" else read_costs(costs)
-    means = {} if table is None else _mean_costs(HeldOut.load(model), table, decided)
+    means = {} if table is None else _mean_costs(HeldOutPredictions.load(model), table, decided)
     columns = [Column("action"), Column("segments"), Column("share"), Column("scores", "rule")]
     columns += [] if table is None else [Column("expected cost", "cost")]
     lines = []
@@ -258,7 +258,7 @@ def _bands(rows: Sequence[Mapping[str, Any]], model: Path, costs: Path, decided:
     return Table("Cheapest actions; costs are those of held-out rows of such scores", columns, lines)
 
 
-def _mean_costs(data: HeldOut, costs: ActionCosts, decided: Thresholds) -> dict[str, float]:
+def _mean_costs(data: HeldOutPredictions, costs: ActionCosts, decided: Thresholds) -> dict[str, float]:
     table = cost_table(data.gold, costs, decided.scale)
     chosen = np.array([ACTIONS.index(decided.action(float(score))) for score in data.predicted])
     return {

@@ -38,43 +38,43 @@ _TEXTS = 20_000  # given to a program at a time: what it says of them is held in
 class CorpusAnnotation:
     """The annotation of one side.
 
-    by           a program, or what else it is
+    annotator    a program, or `file` or `segments`
     fingerprint  identifies program and data, or content
     blocks       (corpus, side) -> one CoNLL-U block per pair of the corpus
     """
 
-    by: str
+    annotator: str
     fingerprint: str
     blocks: Callable[[ParallelCorpus, Side], Iterator[str]]
 
     @property
     def settings(self) -> Mapping[str, str]:
-        return {"by": self.by, "content": self.fingerprint}
+        return {"by": self.annotator, "content": self.fingerprint}
 
 
 def by_program(
-    name: str, language: str, other: str, cache: Path | None = None, layers: Sequence[Layer] = LAYERS
+    name: str, language: str, other_language: str, cache: Path | None = None, layers: Sequence[Layer] = LAYERS
 ) -> CorpusAnnotation:
     """Annotation by an annotator of `qe.language.programs.taggers`.
 
-    `other` is the language of the other side.
+    `other_language` is that of the other side.
 
     cache   folder where what it says is kept, so that a build that was cut off goes on
     layers  what is kept of it
 
     Raises InputError for an unknown program, or one that is not installed.
     """
-    annotator = for_corpora(tagger(name, language, other, together=2000), layers)
+    annotator = for_corpora(tagger(name, language, other_language, texts_per_process=2000), layers)
     return CorpusAnnotation(
         name, annotator.fingerprint, lambda corpus, side: _tagged(annotator, corpus, side, cache)
     )
 
 
-def _tagged(by: Tagger, corpus: ParallelCorpus, side: Side, cache: Path | None) -> Iterator[str]:
+def _tagged(annotator: Tagger, corpus: ParallelCorpus, side: Side, cache: Path | None) -> Iterator[str]:
     tokens = corpus.side(side)
     for low in range(0, len(tokens), _TEXTS):
         rows = np.arange(low, min(low + _TEXTS, len(tokens)))
-        yield from annotated(tokens.take(rows), by, cache)
+        yield from annotated(tokens.take(rows), annotator, cache)
 
 
 def from_file(path: Path) -> CorpusAnnotation:
@@ -146,7 +146,7 @@ class Annotations:
         """Everything comes from the same."""
         return cls(dict.fromkeys(KEPT, sides))
 
-    def builders(self, others: Builders) -> Builders:
+    def builders(self, fallback: Builders) -> Builders:
         """How `features.core.bundle.build` makes annotations."""
         return {"annotation": self._built}
 
@@ -187,20 +187,20 @@ def annotated_sides(parts: Sequence[str], holds: Holds | None = None) -> list[st
 
 def annotations_for(
     parts: Sequence[str],
-    given: Mapping[str, str | Path],
+    annotators: Mapping[str, str | Path],
     tokenizers: tuple[Tokenizer, Tokenizer],
     cache: Path | None = None,
 ) -> Annotations:
     """Annotations of the sides that the parts need; no other program has to be installed."""
     sources = {}
     for holds, layers in KEPT.items():
-        sides = {side: given[side] for side in annotated_sides(parts, holds) if side in given}
+        sides = {side: annotators[side] for side in annotated_sides(parts, holds) if side in annotators}
         sources[holds] = _corpus_annotations(sides, tokenizers, cache, layers)
     return Annotations(sources)
 
 
 def _corpus_annotations(
-    given: Mapping[str, str | Path],
+    annotators: Mapping[str, str | Path],
     tokenizers: tuple[Tokenizer, Tokenizer],
     cache: Path | None,
     layers: Sequence[Layer],
@@ -211,5 +211,5 @@ def _corpus_annotations(
         side: by_program(str(what), languages[side], languages[other[side]], cache, layers)
         if is_tagger(str(what))
         else from_file(Path(what))
-        for side, what in given.items()
+        for side, what in annotators.items()
     }

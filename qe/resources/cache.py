@@ -70,7 +70,7 @@ def inputs_of(section: ResourcesSection) -> Inputs:
     """What parts are built from beside the corpus, and their settings."""
     return Inputs(
         Alignments(None if corpus_absent(section) else section.alignments),
-        Monolingual.of(section.source_monolingual, section.target_monolingual),
+        Monolingual.from_files(section.source_monolingual, section.target_monolingual),
         PartFiles(section.read),
         section.settings,
     )

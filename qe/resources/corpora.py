@@ -80,18 +80,18 @@ class TranslatedSegments:
     If a part of the corpus is held out, no other translation of it is then left in the rest. The pairs of
     `general` come before the segments.
 
-    taken  identifies what parts are taken from, where they are not built from this
+    shared_parts  identifies the bundle of the parts that are not built from this corpus
     """
 
     texts: Sequence[Segments]
     general: Corpus | None = None
-    taken: str = ""
+    shared_parts: str = ""
 
     @cached_property
     def provenance(self) -> dict[str, Any]:
         general = {} if self.general is None else self.general.provenance
         content = [text.fingerprint for text in self.texts]
-        return {**general, "segments": digest("side by side", *content, self.taken)}
+        return {**general, "segments": digest("side by side", *content, self.shared_parts)}
 
     def read(self, tokenizers: Tokenizers, progress: Progress = silent) -> ParallelCorpus:
         pairs = [self._side_by_side()]

@@ -59,7 +59,7 @@ class PartFiles:
         """Part -> checksum of its file."""
         return {name: sha256(path) for name, path in self.files.items()}
 
-    def builders(self, others: Builders) -> Builders:
+    def builders(self, fallback: Builders) -> Builders:
         """How `features.core.bundle.build` makes these parts."""
         return {name: _READERS[name](path, self.fingerprints[name]) for name, path in self.files.items()}
 
@@ -77,12 +77,12 @@ class PartFiles:
         return {name: {"read": self.fingerprints.get(name)} for name in _READERS}
 
 
-def parsed(given: Iterable[str]) -> dict[str, Path]:
+def parsed(texts: Iterable[str]) -> dict[str, Path]:
     """Part -> file, from `PART=FILE`.
 
     Raises InputError for what is not of that form, or names a part twice.
     """
-    return {part: Path(path) for part, path in assignments(given, "PART=FILE", "--read").items()}
+    return {part: Path(path) for part, path in assignments(texts, "PART=FILE", "--read").items()}
 
 
 def _language_model(path: Path, checksum: str) -> Callable[..., Resource]:

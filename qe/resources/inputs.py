@@ -16,10 +16,10 @@ from qe.resources.settings import PartSettings, checked
 class Input(Protocol):
     """Something that parts are built from, beside the corpus."""
 
-    def builders(self, others: Builders) -> Builders:
+    def builders(self, fallback: Builders) -> Builders:
         """Kind or part -> the function that makes it of this input.
 
-        `others` make it, or make the rest.
+        Otherwise a part is made by `fallback`, which also makes the rest.
         """
 
     @property
@@ -40,7 +40,7 @@ class Inputs:
     settings: PartSettings = field(default_factory=dict)
 
     @property
-    def asked(self) -> list[str]:
+    def requested(self) -> list[str]:
         """The parts that have settings or a file of their own."""
         return [*self.files.files, *self.settings]
 

@@ -43,7 +43,7 @@ class Monolingual:
                 raise InputError(f"no such file of {side} text", location=path, remedy="check the path")
 
     @classmethod
-    def of(cls, source: Path | None, target: Path | None) -> Self:
+    def from_files(cls, source: Path | None, target: Path | None) -> Self:
         """From a file for each side, or None."""
         given: dict[Side, Path | None] = {"source": source, "target": target}
         return cls({side: path for side, path in given.items() if path is not None})
@@ -53,12 +53,14 @@ class Monolingual:
         """Side -> checksum of its file."""
         return {side: sha256(path) for side, path in self.files.items()}
 
-    def builders(self, others: Builders) -> Builders:
+    def builders(self, fallback: Builders) -> Builders:
         """Builders for parts of this text, for `features.core.bundle.build`.
 
-        The parts are made as `others` or their kinds make them.
+        The parts are made as `fallback` or their kinds make them.
         """
-        return {kind: self._with_text(builder_of(kind, kind, others)) for kind in KINDS} if self.files else {}
+        return (
+            {kind: self._with_text(builder_of(kind, kind, fallback)) for kind in KINDS} if self.files else {}
+        )
 
     @property
     def wanted(self) -> Mapping[str, Mapping[str, str | None]]:

@@ -37,9 +37,9 @@ class OwnTexts:
     which are no labels.
     """
 
-    whole: Bundle
+    complete: Bundle
     parts: Parts
-    without: tuple[Bundle, ...]
+    held_out_bundles: tuple[Bundle, ...]
 
 
 def own_texts(
@@ -78,7 +78,7 @@ class _Bundles:
     def bundle(self, texts: Sequence[Segments]) -> Bundle:
         shared = self._shared
         taken = "" if shared is None else shared.path.name
-        builders = {} if shared is None else {name: _taken(shared, name) for name in self._vectors}
+        builders = {} if shared is None else {name: _part_reader(shared, name) for name in self._vectors}
         corpus = TranslatedSegments(texts, self._general, taken)
         return self._source(corpus, builders).cached(self.cache, self.needed, self.progress)
 
@@ -103,7 +103,7 @@ class _Bundles:
         return None if source is None or target is None else CorpusFiles(source, target)
 
 
-def _taken(bundle: Bundle, name: str) -> Callable[..., Resource]:
+def _part_reader(bundle: Bundle, name: str) -> Callable[..., Resource]:
     def take(corpus: ParallelCorpus, *, progress: Progress = silent, **settings: object) -> Resource:
         return bundle.part(name)
 

@@ -18,10 +18,10 @@ class _Watched:
     progress: Progress
     part: str = field(default="", init=False)
 
-    def __call__(self, stage: str, done: int, total: int | None) -> None:
+    def __call__(self, stage: str, completed: int, total: int | None) -> None:
         if stage.startswith("building "):
             self.part = stage.removeprefix("building ")
-        self.progress(stage, done, total)
+        self.progress(stage, completed, total)
 
 
 def build_named(build: Build, parts: Sequence[str], progress: Progress) -> Bundle:
@@ -35,15 +35,15 @@ def build_named(build: Build, parts: Sequence[str], progress: Progress) -> Bundl
     except InputError as error:
         if not watched.part or error.location is not None:
             raise
-        raise _named(watched.part, error) from None
+        raise _with_part(watched.part, error) from None
 
 
-def _named(part: str, error: InputError) -> InputError:
+def _with_part(part: str, error: InputError) -> InputError:
     return InputError(f"the part '{part}' cannot be built: {error.problem}", remedy=error.remedy)
 
 
 def build_possible(
-    build: Build, parts: Sequence[str], progress: Progress, asked: Collection[str] = ()
+    build: Build, parts: Sequence[str], progress: Progress, requested: Collection[str] = ()
 ) -> tuple[Bundle, Mapping[str, InputError]]:
     """A bundle with all of the parts that can be built, and for each other part the reason.
 
@@ -51,7 +51,7 @@ def build_possible(
     absent, and with it all that is built from it.
 
     Raises InputError for faults of files (errors that say where), where no part is begun, and for a part that
-    was `asked` for by name.
+    was `requested` by name.
     """
     wanted, left_out = list(parts), dict[str, InputError]()
     while True:
@@ -62,7 +62,7 @@ def build_possible(
             lost = [name for name in wanted if watched.part and watched.part in with_needs([name])]
             if not lost or error.location is not None:
                 raise
-            if watched.part in asked:
-                raise _named(watched.part, error) from None
+            if watched.part in requested:
+                raise _with_part(watched.part, error) from None
             left_out |= dict.fromkeys(lost, error)
             wanted = [name for name in wanted if name not in lost]

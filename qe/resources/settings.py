@@ -38,7 +38,7 @@ class Setting:
             return " or ".join(get_args(self.hint))
         return described(self.bounded) if get_origin(self.bounded) is Annotated else _TAKES[self.hint]
 
-    def value(self, given: Any) -> Any:
+    def value(self, raw: Any) -> Any:
         """The value in its type, from text or YAML. Raises ValueError for what it does not take.
 
         >>> Setting(int, 3).value("5"), Setting(float, 0.1).value("1e-4"), Setting(bool, True).value("false")
@@ -46,24 +46,19 @@ class Setting:
         >>> Setting(Literal["lower", "true"], "lower").value(True)  # how YAML reads the word
         'true'
         """
-        if isinstance(given, bool) and self.hint is not bool:
-            given = str(given).lower() if get_origin(self.hint) is Literal else None
-        if get_origin(self.hint) is Literal and given in get_args(self.hint):
-            return given
-        if self.hint is str and isinstance(given, str):
-            return given
-        if self.hint is bool and str(given).lower() in ("true", "false"):
-            return str(given).lower() == "true"
-        if self.hint in (int, float) and isinstance(given, int | float | str):
-            number = self.hint(given)
-            if (
-                math.isfinite(number)
-                and number >= 0
-                and number == float(given)
-                and fits(number, self.bounded)
-            ):
+        if isinstance(raw, bool) and self.hint is not bool:
+            raw = str(raw).lower() if get_origin(self.hint) is Literal else None
+        if get_origin(self.hint) is Literal and raw in get_args(self.hint):
+            return raw
+        if self.hint is str and isinstance(raw, str):
+            return raw
+        if self.hint is bool and str(raw).lower() in ("true", "false"):
+            return str(raw).lower() == "true"
+        if self.hint in (int, float) and isinstance(raw, int | float | str):
+            number = self.hint(raw)
+            if math.isfinite(number) and number >= 0 and number == float(raw) and fits(number, self.bounded):
                 return number
-        raise ValueError(given)
+        raise ValueError(raw)
 
 
 def settings_of(part: Part, builders: Builders) -> dict[str, Setting]:
@@ -85,14 +80,14 @@ def _counts(hint: Any, part: Part) -> bool:
     return all(set(note.parts) & part.needs.keys() for note in notes)
 
 
-def checked(given: PartSettings, builders: Builders) -> dict[str, dict[str, Any]]:
+def checked(part_settings: PartSettings, builders: Builders) -> dict[str, dict[str, Any]]:
     """The settings that differ from what parts have anyway, in their types.
 
     Raises InputError for an unknown part or setting, or a value that the setting does not take.
     """
     parts = known_parts(builders)
     by_part: dict[str, dict[str, Any]] = {}
-    for name, settings in given.items():
+    for name, settings in part_settings.items():
         if name not in parts:
             raise unknown_part(name)
         known = settings_of(parts[name], builders)
@@ -103,20 +98,20 @@ def checked(given: PartSettings, builders: Builders) -> dict[str, dict[str, Any]
     return by_part
 
 
-def _value(part: str, key: str, given: Any, known: Mapping[str, Setting]) -> Any:
-    if key not in known:
-        takes = ", ".join(f"{name} ({setting.takes})" for name, setting in known.items())
+def _value(part: str, key: str, raw: Any, settings: Mapping[str, Setting]) -> Any:
+    if key not in settings:
+        takes = ", ".join(f"{name} ({setting.takes})" for name, setting in settings.items())
         raise InputError(
             f"the part '{part}' has no setting '{key}'",
-            remedy=f"it takes {takes or 'none'}{did_you_mean(key, known)}",
+            remedy=f"it takes {takes or 'none'}{did_you_mean(key, settings)}",
         )
     try:
-        return known[key].value(given)
+        return settings[key].value(raw)
     except (ValueError, OverflowError):
-        raise InputError(f"{part}.{key} takes {known[key].takes}, but got {given!r}") from None
+        raise InputError(f"{part}.{key} takes {settings[key].takes}, but got {raw!r}") from None
 
 
-def parsed(given: Iterable[str]) -> dict[str, dict[str, str]]:
+def parsed(pairs: Iterable[str]) -> dict[str, dict[str, str]]:
     """Part -> setting -> text, from `PART.key=value`.
 
     Raises InputError for what is not of that form, or sets something twice.
@@ -125,7 +120,7 @@ def parsed(given: Iterable[str]) -> dict[str, dict[str, str]]:
     {'target_lm': {'order': '4', 'prune': 'true'}}
     """
     texts: dict[str, dict[str, str]] = {}
-    for name, value in assignments(given, "PART.key=value", "--set").items():
+    for name, value in assignments(pairs, "PART.key=value", "--set").items():
         part, _, key = name.partition(".")
         if not (part and key):
             raise InputError(

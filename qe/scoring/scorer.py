@@ -194,7 +194,7 @@ class Scorer:
         if intervals is not None:
             intervals.check(len(model.feature_set.names), path)
         explainer = Explainer.load(model, path) if options.explain else None
-        profile = Profile.load(path) if options.drift and Profile.is_in(path) else None
+        profile = Profile.load(path) if options.drift and Profile.exists(path) else None
         if profile is not None:
             profile.check(model.feature_set.names, path)
         words = WordLevel.from_model(model, WordTags.load(path), options.tag_by) if options.tokens else None

@@ -17,7 +17,7 @@ from features.storage.files import digest
 from qe.config.experiment import DatasetSection, Experiment, NegativesSection
 from qe.data.dataset import Dataset, LabelScale, Split, concatenate
 from qe.data.perturbation import names, perturbed
-from qe.language.programs.made_columns import made_again
+from qe.language.programs.made_columns import remake_columns
 from qe.resources.cache import corpus_absent, resources_for, rows_of_own_corpus
 from qe.training.extraction import Extraction
 from qe.training.plan import Plan
@@ -66,7 +66,7 @@ class Negatives:
             replace(part, id=tuple(f"{kind} {name}" for name in part.id))
             for kind, (part, _) in zip(kinds, parts, strict=True)
         ]
-        segments = made_again(Segments.concatenate(renamed), self.made_columns)
+        segments = remake_columns(Segments.concatenate(renamed), self.made_columns)
         return segments, np.concatenate([rows for _, rows in parts])
 
 

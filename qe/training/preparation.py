@@ -301,7 +301,7 @@ def build(plan: Plan, rows: TrainingRows, cache: Path, progress: Progress) -> Fe
         texts = own_texts(section, training.segments, training.labels(), plan.parts, cache, progress)
         feature_set, apart = out_of_part_features(texts, plan.features, trees)
         note = OWN_TEXTS.format(texts=" and ".join(section.texts), parts=texts.parts.count)
-        built = Features(feature_set, texts.whole, apart, (note,))
+        built = Features(feature_set, texts.complete, apart, (note,))
     names = built.feature_set.names
     for learner in plan.experiment.learner:
         for name in LEARNERS.get(learner.kind)().named(learner.params):
@@ -318,8 +318,8 @@ def out_of_part_features(
     Training rows are looked up in resources that were built without the texts of their part. Raises
     InputError for a family that learns, but cannot look up rows in several resources.
     """
-    whole = FeatureSet.make(features, texts.whole, trees)
-    others = [FeatureSet.make(features, bundle) for bundle in texts.without]
+    whole = FeatureSet.make(features, texts.complete, trees)
+    others = [FeatureSet.make(features, bundle) for bundle in texts.held_out_bundles]
     extractors = tuple(
         _with_parts(texts, str(config["kind"]), extractor, [other.extractors[i] for other in others])
         for i, (config, extractor) in enumerate(zip(whole.configs, whole.extractors, strict=True))

@@ -22,7 +22,7 @@ from features.text.corpus import ParallelCorpus
 from qe.config.experiment import StrategySection
 from qe.evaluation import leaderboard
 from qe.getting_started.demo.generation import generate
-from qe.models.held_out import HeldOut
+from qe.models.held_out import HeldOutPredictions
 from qe.models.pipeline import Candidate
 from qe.models.signatures import sign, verify
 from qe.scoring.jobs import score_file
@@ -71,7 +71,7 @@ CANDIDATES = {
 def use_model(folder: Path) -> None:
     """As `qe score` with everything that it can be asked for."""
     Scorer.load(folder, FULL).score(ROWS)
-    HeldOut.load(folder)
+    HeldOutPredictions.load(folder)
 
 
 def use_part(folder: Path, part: str, extractors: tuple[str, ...], rows: dict[str, list[str]]) -> None:

@@ -123,7 +123,7 @@ def test_saved_profiles_say_the_same_without_pickle(profile: Profile, tmp_path: 
     profile.save(tmp_path)
     counts = profile.rows(batch(60, 7), features(60, 7)).counts()
     assert Profile.load(tmp_path).report(counts).to_json() == profile.report(counts).to_json()
-    assert Profile.is_in(tmp_path) and not Profile.is_in(tmp_path / "x")
+    assert Profile.exists(tmp_path) and not Profile.exists(tmp_path / "x")
     with pytest.raises(InputError, match="no profile of its training data.*train it again"):
         Profile.load(tmp_path / "x")
 

@@ -20,7 +20,7 @@ from qe.language.programs.made_columns import with_made_columns
 from qe.models.model import Model
 from qe.models.pipeline import Candidate, fit
 from qe.models.robustness import measure, robustness_of
-from qe.models.robustness_table import robustness_table, told
+from qe.models.robustness_table import destruction_note, robustness_table
 
 SCALE = LabelScale("score", None, None, True)
 TARGETS = tuple(f"la casa número {i} " + "muy grande " * (i % 7) + "está allí ." for i in range(1, 61))
@@ -82,12 +82,12 @@ def test_a_judge_that_sees_nothing_notices_nothing() -> None:
     assert found.answers == ()  # no row is above the lowest tenth
     assert found.to_json()["destroyed_below"] == {"mean": None, "least": None, "kind": None}
     json.dumps(found.to_json(), allow_nan=False)
-    assert told(found).startswith("nothing was changed: of ")
+    assert destruction_note(found).startswith("nothing was changed: of ")
 
 
 def test_one_row_alone_has_none_to_fall_below() -> None:
     found = measure(by_length, SEGMENTS.take([0]), SCALE)
-    assert "of 1 row none scores above the lowest tenth" in told(found)
+    assert "of 1 row none scores above the lowest tenth" in destruction_note(found)
     assert "give more rows" in robustness_table(found).text(120)
 
 
@@ -102,7 +102,7 @@ def test_tables_find_their_way_at_any_width() -> None:
         text = robustness_table(found).text(width)
         assert max(map(len, text.splitlines())) <= width and "half dropped" in text
         assert any(line.startswith("effect") for line in text.splitlines()[:3])
-    assert told(found).startswith("destroyed translations score below their original in ")
+    assert destruction_note(found).startswith("destroyed translations score below their original in ")
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ import pytest
 from features.basics.errors import InputError
 from qe.cli import main
 from qe.cli._score_output import write_drift
-from qe.models.held_out import HeldOut
+from qe.models.held_out import HeldOutPredictions
 from qe.production.thresholds import Thresholds
 from qe.reports.parts import words_of
 from qe.reports.run import run_page
@@ -157,7 +157,10 @@ def test_the_scored_page(scored_html: str, scored: tuple[Path, Path, Path], demo
     good = [row for row in rows if row["score"] is not None]
     text = " ".join(Page(scored_html).text.split())
     assert f"{len(good)} of {len(rows)} rows scored" in text and "empty target 1" in text
-    medians = [np.median([row["score"] for row in good]), np.median(HeldOut.load(demo_model).predicted)]
+    medians = [
+        np.median([row["score"] for row in good]),
+        np.median(HeldOutPredictions.load(demo_model).predicted),
+    ]
     assert all(f" {median:.3f} " in text for median in medians)
     worst = min(good, key=lambda row: row["score"])
     assert text.index(f"segment {worst['id']}") == text.index("worst scores.") + len("worst scores. ")

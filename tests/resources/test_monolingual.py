@@ -48,7 +48,7 @@ def built(folder: Path, inputs: Inputs, parts: list[str], output: str = "b") -> 
 
 
 def further(path: Path | None) -> Inputs:
-    return Inputs(monolingual=Monolingual.of(None, path))
+    return Inputs(monolingual=Monolingual.from_files(None, path))
 
 
 @pytest.mark.slow
@@ -82,7 +82,8 @@ def test_no_other_part_changes(tmp_path: Path) -> None:
         assert with_text[part]["fingerprint"] == without[part]["fingerprint"]
     assert with_text["target_lm"]["fingerprint"] != without["target_lm"]["fingerprint"]
     assert (
-        with_text["target_lm"]["settings"]["monolingual"] == Monolingual.of(None, more).fingerprints["target"]
+        with_text["target_lm"]["settings"]["monolingual"]
+        == Monolingual.from_files(None, more).fingerprints["target"]
     )
 
 
@@ -105,7 +106,7 @@ def test_with_settings_and_a_part_that_is_read(tmp_path: Path) -> None:
     longer = ParallelCorpus.from_lines([("x", line) for line in [*TARGET, MORE[0]]])
     LanguageModel.from_tokens(longer.target, order=2).write_arpa(tmp_path / "lm.arpa")
     inputs = Inputs(
-        monolingual=Monolingual.of(None, more),
+        monolingual=Monolingual.from_files(None, more),
         files=PartFiles({"target_lm": tmp_path / "lm.arpa"}),
         settings={"target_ngrams": {"order": 2, "case": "true"}},
     )
@@ -129,7 +130,7 @@ def test_parts_are_made_as_another_engine_makes_them(tmp_path: Path) -> None:
         seen.append(len(corpus.side(side)))
         return NgramCounts.build(corpus, side=cast(Any, side), order=order)
 
-    builders = Monolingual.of(None, more).builders({"ngrams": elsewhere})
+    builders = Monolingual.from_files(None, more).builders({"ngrams": elsewhere})
     corpus = ParallelCorpus.from_lines(zip(SOURCE, TARGET, strict=True))
     assert builders["ngrams"](corpus, side="target", order=1).settings["monolingual"]
     assert "monolingual" not in builders["ngrams"](corpus, side="source", order=1).settings

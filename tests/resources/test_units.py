@@ -68,7 +68,7 @@ def test_settings_of_tags_are_no_settings_of_words() -> None:
 def test_further_text_is_of_words(tmp_path: Path) -> None:
     """A model of tags is built as without it, though its kind takes further text."""
     (tmp_path / "more").write_text("una casa más\n", "utf-8")
-    further = Monolingual.of(None, tmp_path / "more")
+    further = Monolingual.from_files(None, tmp_path / "more")
     builders = {**annotations().builders({}), **further.builders({})}
     parts = ["target_pos_lm", "target_pos_ngrams", "target_lm"]
     with_text = bundles.build(corpus, tmp_path / "with", parts, builders=builders)

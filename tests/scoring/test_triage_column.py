@@ -10,7 +10,7 @@ import pytest
 from features.basics.errors import InputError
 from qe.cli import main
 from qe.data.dataset import LabelScale
-from qe.models.held_out import HeldOut
+from qe.models.held_out import HeldOutPredictions
 from qe.production.thresholds import Thresholds
 from qe.production.triage import ACTIONS, read_costs, triage
 from qe.scoring.jobs import score_file
@@ -28,7 +28,7 @@ def costs(tmp_path: Path) -> Path:
 
 def test_a_model_keeps_its_out_of_fold_predictions(demo_model: Path) -> None:
     table = pd.read_parquet(demo_model.parent / "predictions.parquet").query("split == 'train'")
-    known = HeldOut.load(demo_model)
+    known = HeldOutPredictions.load(demo_model)
     assert known.gold.tolist() == table["gold"].tolist()
     assert known.predicted.tolist() == table["predicted"].tolist()
 
@@ -39,7 +39,7 @@ def test_a_model_without_them_says_so(tmp_path: Path, costs: Path) -> None:
 
 
 def test_the_thresholds_are_those_of_triage_on_the_held_out_rows(demo_model: Path, costs: Path) -> None:
-    known = HeldOut.load(demo_model)
+    known = HeldOutPredictions.load(demo_model)
     expected = triage(known.gold, known.predicted, read_costs(costs), SCALE, samples=100)
     chosen = Thresholds.given(costs, demo_model, SCALE)
     assert (chosen.publish, chosen.retranslate) == (expected.publish, expected.retranslate)

@@ -284,7 +284,7 @@ def _tagger(name: str | None, language: str) -> "Tagger | None":
         return None
     from qe.language.programs.taggers import tagger
 
-    return tagger(name, language, "es" if language == "en" else "en", together=2000)
+    return tagger(name, language, "es" if language == "en" else "en", texts_per_process=2000)
 
 
 def _same_tagger(about: dict[str, Any], tagger_name: str | None, language: str) -> "Tagger | None":

@@ -109,7 +109,7 @@ def run(
     from qe_treebanks import annotation_jobs
 
     code = language or _language(annotator)
-    by = taggers.tagger(annotator, code, other_language, together=2000)
+    by = taggers.tagger(annotator, code, other_language, texts_per_process=2000)
     tokenizer = Tokenizer(code, "whitespace", False) if tokenized else Tokenizer(code)
     with progress_bar(quiet) as progress:
         done = annotation_jobs.annotate_file(input_, output, by, tokenizer, progress=progress)
@@ -165,7 +165,7 @@ def project(
         check_output(held_out, [resources, output])
     bundle = Bundle(resources)
     corpus, aligner = corpus_of(bundle), cast(Aligner, bundle.part("aligner"))
-    by = tagger(annotator, code, code, together=2000)
+    by = tagger(annotator, code, code, texts_per_process=2000)
     with progress_bar(quiet) as progress:
         done = project_entities(corpus, aligner, by, code, output, pairs, held_out, progress)
     if json:

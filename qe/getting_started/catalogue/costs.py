@@ -37,7 +37,7 @@ class FeatureCosts:
         """Microseconds per segment of tokenization and all the families named."""
         return self.tokenization + sum(self.families[name] for name in families)
 
-    def of(self, families: Sequence[str]) -> float | None:
+    def cost_of(self, families: Sequence[str]) -> float | None:
         """Microseconds per segment of the families named alone; None if one was not measured."""
         return sum(self.families[name] for name in families) if set(families) <= set(self.families) else None
 

@@ -111,13 +111,13 @@ def _family(name: str, costs: FeatureCosts) -> Family:
     documentation = inspect.getdoc(family) or ""
     entries = fields(family) if is_dataclass(family) else ()
     resources = resource_parameters(family)
-    needed = tuple(p.name for p in entries if p.name not in resources and _must_be_given(p))
+    needed = tuple(p.name for p in entries if p.name not in resources and _is_required(p))
     config = {"kind": kind} if needed else from_variant(name)
     parts = tuple(dict.fromkeys(taken.part for taken in configured(config).parts()))
     columns = () if needed else _bare(configured(config)).requires()
-    others = {} if given else {one: costs.of([one]) for one in variants(kind)[1:]}
+    others = {} if given else {one: costs.cost_of([one]) for one in variants(kind)[1:]}
     return Family(
-        name, _summary(documentation), documentation, parts, columns, needed, costs.of([name]), others
+        name, _summary(documentation), documentation, parts, columns, needed, costs.cost_of([name]), others
     )
 
 
@@ -134,7 +134,7 @@ def _set(name: str, costs: FeatureCosts) -> Set:
         content["origin"],
         tuple(dict.fromkeys(kinds)),
         tuple(content["absent"]),
-        costs.of(kinds),
+        costs.cost_of(kinds),
     )
 
 
@@ -165,20 +165,20 @@ def _names_itself(extractor: Extractor) -> bool:
         return False
 
 
-def _bare(given: Configured) -> Any:
-    made = object.__new__(given.kind)
-    for entry in fields(given.kind) if is_dataclass(given.kind) else ():
-        if entry.name in given.lists and entry.name in given.settings:
-            vars(made)[entry.name] = tuple(map(_bare, given.inner(entry.name)))
-        elif entry.name in given.settings:
-            vars(made)[entry.name] = given.settings[entry.name]
+def _bare(config: Configured) -> Any:
+    made = object.__new__(config.kind)
+    for entry in fields(config.kind) if is_dataclass(config.kind) else ():
+        if entry.name in config.lists and entry.name in config.settings:
+            vars(made)[entry.name] = tuple(map(_bare, config.inner(entry.name)))
+        elif entry.name in config.settings:
+            vars(made)[entry.name] = config.settings[entry.name]
         elif entry.default_factory is not MISSING:
             vars(made)[entry.name] = entry.default_factory()
         # a default is an attribute of the class
-    for name in resource_parameters(given.kind):
+    for name in resource_parameters(config.kind):
         vars(made).pop(name, None)
     return made
 
 
-def _must_be_given(entry: Field[Any]) -> bool:
+def _is_required(entry: Field[Any]) -> bool:
     return entry.init and entry.default is MISSING and entry.default_factory is MISSING

@@ -13,7 +13,7 @@ _COST = Column("µs per segment", "microseconds")
 
 def listing(costs: FeatureCosts) -> list[Table]:
     """All families, and all sets of them, with what they cost."""
-    families = [[name, about, _cost(costs.of([name]))] for name, about in summaries().items()]
+    families = [[name, about, _cost(costs.cost_of([name]))] for name, about in summaries().items()]
     named = [[s.name, s.description, s.origin, _cost(s.microseconds)] for s in sets(costs)]
     return [
         Table("", [Column("family"), Column("what it is"), _COST], families),

@@ -25,7 +25,7 @@ class Measured:
     seconds: tuple[float, float]
 
     @property
-    def told(self) -> str:
+    def sentence(self) -> str:
         """One sentence for people."""
         first, second = (number(value) for value in self.mae)
         text = f"Measured: MAE {first} on WMT12, {second} on the demo's data"

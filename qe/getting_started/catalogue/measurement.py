@@ -39,9 +39,9 @@ _Run = Callable[[], object]  # what is timed
 
 
 def measure(
-    data: Prepared, what: str, kinds: Sequence[str], *, repeats: int = 3, progress: Progress = silent
+    data: Prepared, description: str, kinds: Sequence[str], *, repeats: int = 3, progress: Progress = silent
 ) -> FeatureCosts:
-    """Costs of families on the training rows of prepared data; `what` describes the data.
+    """Costs of families on the training rows of prepared data; `description` is that of the data.
 
     Decoder output that the data lack is made up: subwords are tokens, log-probabilities random. A family
     that needs any other absent column is left out.
@@ -56,7 +56,7 @@ def measure(
             measured[name] = cost(_fitted(extractor, split), split.segments, repeats)
     progress("measuring", len(kinds), len(kinds))
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    return FeatureCosts(today, machine(), what, _tokenization(split.segments, repeats), measured)
+    return FeatureCosts(today, machine(), description, _tokenization(split.segments, repeats), measured)
 
 
 def cost(extractor: Extractor, segments: Segments, repeats: int) -> float:
@@ -67,11 +67,13 @@ def cost(extractor: Extractor, segments: Segments, repeats: int) -> float:
     """
     resources = {id(resource): resource for resource in resources_in(extractor)}
 
-    def on(given: Segments) -> _Run:
-        return partial(copy.deepcopy(extractor, dict(resources)).extract, given)
+    def run_on(batch: Segments) -> _Run:
+        return partial(copy.deepcopy(extractor, dict(resources)).extract, batch)
 
-    on(_fresh(segments).take(range(min(_WARM_UP, len(segments)))))()  # kernels differ for arrays not mapped
-    return _least(lambda: on(_fresh(segments)), len(segments), repeats)
+    run_on(
+        _fresh(segments).take(range(min(_WARM_UP, len(segments))))
+    )()  # kernels differ for arrays not mapped
+    return _fastest(lambda: run_on(_fresh(segments)), len(segments), repeats)
 
 
 def machine() -> str:
@@ -152,13 +154,13 @@ def _fresh(segments: Segments) -> Segments:
 
 
 def _tokenization(segments: Segments, repeats: int) -> float:
-    def tokenize(given: Segments) -> None:
-        _ = given.source_tokens, given.target_tokens
+    def tokenize(batch: Segments) -> None:
+        _ = batch.source_tokens, batch.target_tokens
 
-    return _least(lambda: partial(tokenize, replace(segments)), len(segments), repeats)
+    return _fastest(lambda: partial(tokenize, replace(segments)), len(segments), repeats)
 
 
-def _least(make: Callable[[], _Run], n: int, repeats: int) -> float:
+def _fastest(make: Callable[[], _Run], n: int, repeats: int) -> float:
     times: list[float] = []
     while len(times) < repeats and sum(times) < _ENOUGH:
         times.append(_seconds(make()))

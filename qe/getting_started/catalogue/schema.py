@@ -44,7 +44,7 @@ def experiment_schema() -> Schema:
         sections["ResourcesSection"]["properties"][name]["propertyNames"] = {"enum": [*known_parts()]}
     keys["dataset"]["items"] = _dataset(sections.pop("DatasetSection"))
     keys["features"]["items"] = _features()
-    keys["trees"]["items"] = _chosen(TREES.names, lambda name: _of_class(TREES.get(name)))
+    keys["trees"]["items"] = _by_kind(TREES.names, lambda name: _of_class(TREES.get(name)))
     keys["translations"]["additionalProperties"] = {"enum": [*ENGINES.names]}
     strategy = sections.pop("StrategySection")
     for name, catalogue in _STRATEGIES.items():
@@ -91,13 +91,13 @@ def _changes(entry: Schema) -> Schema:
     removed = {"anyOf": [{"enum": [*EXTRACTORS.names]}, {"type": "object", "required": ["set"]}]}
     return {
         "type": "object",
-        "properties": {"remove": _one_or_several(removed), "add": _one_or_several(entry)},
+        "properties": {"remove": _entry_or_list(removed), "add": _entry_or_list(entry)},
         "additionalProperties": False,
         "minProperties": 1,
     }
 
 
-def _one_or_several(entry: Schema) -> Schema:
+def _entry_or_list(entry: Schema) -> Schema:
     return {"anyOf": [entry, {"type": "array", "items": entry}]}
 
 
@@ -136,7 +136,7 @@ def _features() -> Schema:
         "required": ["set"],
         "additionalProperties": False,
     }
-    by_kind = _chosen(EXTRACTORS.names, lambda name: _of_family(EXTRACTORS.get(name)))
+    by_kind = _by_kind(EXTRACTORS.names, lambda name: _of_family(EXTRACTORS.get(name)))
     return {"anyOf": [by_name, of_set, by_kind]}
 
 
@@ -150,7 +150,7 @@ def _of_extractor(kind: type) -> Schema:
     schema = _of_class(kind, ("kind",))
     for name, catalogue in Configured(kind, {}, "").lists.items():
         known = {each: _of_extractor(catalogue.get(each)) for each in catalogue.names}
-        entry = {"anyOf": [{"enum": [*known]}, _chosen(known, known.__getitem__)]}
+        entry = {"anyOf": [{"enum": [*known]}, _by_kind(known, known.__getitem__)]}
         schema["properties"][name] = {"type": "array", "items": entry}
     for name in resource_parameters(kind):
         schema["properties"][name] = {"type": "string"}
@@ -179,7 +179,7 @@ def _parameters(catalogue: Catalogue[Any], name: str) -> Schema:
     return {"type": "object", "properties": typed, "additionalProperties": False}
 
 
-def _chosen(names: Iterable[str], keys: Callable[[str], Schema]) -> Schema:
+def _by_kind(names: Iterable[str], keys: Callable[[str], Schema]) -> Schema:
     known = [*names]
     return {
         "type": "object",
@@ -193,13 +193,16 @@ def _if(key: str, value: str, then: Schema) -> Schema:
     return {"if": {"properties": {key: {"const": value}}, "required": [key]}, "then": then}
 
 
-def _of_class(kind: type, beside: Iterable[str] = ("kind",)) -> Schema:
+def _of_class(kind: type, extra_keys: Iterable[str] = ("kind",)) -> Schema:
     hints = get_type_hints(kind, include_extras=True)
     entries: list[Field[Any]] = [e for e in fields(kind) if e.init] if is_dataclass(kind) else []
     needed = [e.name for e in entries if e.default is MISSING and e.default_factory is MISSING]
     return {
         "description": inspect.getdoc(kind) or "",
-        "properties": {**{key: {} for key in beside}, **{e.name: _of_hint(hints[e.name]) for e in entries}},
+        "properties": {
+            **{key: {} for key in extra_keys},
+            **{e.name: _of_hint(hints[e.name]) for e in entries},
+        },
         "required": needed,
         "additionalProperties": False,
     }

@@ -36,11 +36,11 @@ class Strategy:
 
     def to_json(self) -> dict[str, Any]:
         """JSON values; defaults that have none are text."""
-        told = asdict(self)
-        for one in told["parameters"]:
+        distribution_text = asdict(self)
+        for one in distribution_text["parameters"]:
             plain = isinstance(one["default"], str | int | float | bool | list | None)
             one["default"] = one["default"] if plain else str(one["default"])
-        return told
+        return distribution_text
 
 
 def strategies(catalogue: Catalogue[Any]) -> list[Strategy]:
@@ -65,11 +65,13 @@ def _parameters(catalogue: Catalogue[Any], name: str) -> Iterator[Parameter]:
     make = constructor(catalogue, name)
     defaults, space = make().get_params(deep=False), catalogue.get(name).space
     for parameter in Parameters.of(make, name).names:
-        searched = [told(one) for key, one in space.items() if key.partition(".")[0] == parameter]
+        searched = [
+            distribution_text(one) for key, one in space.items() if key.partition(".")[0] == parameter
+        ]
         yield Parameter(parameter, defaults.get(parameter), "; ".join(searched))
 
 
-def told(distribution: Distribution) -> str:
+def distribution_text(distribution: Distribution) -> str:
     """The values that a search draws from, in words.
 
     >>> told(IntRange(1, 9)), told(FloatRange(0.1, 1.0, log=True)), told(Choice(["a", "b"]))
@@ -104,12 +106,12 @@ def listing(catalogue: Catalogue[Any]) -> Table:
     return Table("", columns, rows, notes)
 
 
-def _seconds(one: Strategy) -> str:
-    return number(one.measured.seconds[0]) if one.measured else ""
+def _seconds(entry: Strategy) -> str:
+    return number(entry.measured.seconds[0]) if entry.measured else ""
 
 
-def parameters_table(one: Strategy) -> Table:
+def parameters_table(entry: Strategy) -> Table:
     """The parameters of one."""
     columns = [Column("parameter"), Column("default"), Column("searched by default", "space", drop=1)]
-    notes = [one.measured.told] if one.measured else []
-    return Table("", columns, [[p.name, str(p.default), p.space] for p in one.parameters], notes)
+    notes = [entry.measured.sentence] if entry.measured else []
+    return Table("", columns, [[p.name, str(p.default), p.space] for p in entry.parameters], notes)

@@ -45,8 +45,8 @@ class Phrase:
     source: list[str]
     target: list[Word]
 
-    def __add__(self, other: "Phrase") -> "Phrase":
-        return Phrase(self.source + other.source, self.target + other.target)
+    def __add__(self, phrase: "Phrase") -> "Phrase":
+        return Phrase(self.source + phrase.source, self.target + phrase.target)
 
 
 def _agreeing(stem: str) -> tuple[str, ...]:
@@ -117,7 +117,7 @@ class Grammar:
         subject, person, number = self._subject()
         verb = self._verb(person, number)
         if self.dice.chance(0.25):
-            verb = _after(self._adverb(), verb)
+            verb = _reordered(self._adverb(), verb)
         return subject + verb + self._complement()
 
     def _complement(self) -> Phrase:
@@ -172,7 +172,7 @@ class Grammar:
         while dice.chance(0.36) and len(adjectives.source) < 3:
             lemma = self.lexicon.adjectives.draw(dice, self.register)
             adjectives = adjectives + self._open(lemma, "adjective", 0, form)
-        return determiner + _after(adjectives, noun), number
+        return determiner + _reordered(adjectives, noun), number
 
     def _determiner(self, form: int) -> Phrase:
         singular, plural, forms = self.dice.pick(_DETERMINERS)
@@ -210,7 +210,7 @@ class Grammar:
         return Phrase([source], [Word(sense.forms[form], source, kind, lemma, sense, form)])
 
 
-def _after(first: Phrase, second: Phrase) -> Phrase:
+def _reordered(first: Phrase, second: Phrase) -> Phrase:
     return Phrase(first.source + second.source, second.target + first.target)
 
 

@@ -12,7 +12,7 @@ from qe.scoring.naming import name_pairs
 _OPTION = "--columns"
 
 
-def parse_columns(given: Iterable[str]) -> dict[str, str]:
+def parse_columns(options: Iterable[str]) -> dict[str, str]:
     """`ROLE=HEADER,...` as ROLE -> HEADER; an empty header leaves the role out.
 
     >>> parse_columns(["source=en,target=de", "id="])
@@ -20,14 +20,14 @@ def parse_columns(given: Iterable[str]) -> dict[str, str]:
 
     Raises InputError for what is not of that form, and for roles that are unknown or given twice.
     """
-    roles = name_pairs(given, _OPTION, "ROLE")
+    roles = name_pairs(options, _OPTION, "ROLE")
     for role in roles:
         if role not in HEADERS:
             raise unknown_name("role", role, HEADERS, location=_OPTION)
     return roles
 
 
-def recognised(headers: Sequence[str], given: Mapping[str, str], location: object) -> dict[str, str]:
+def recognised(headers: Sequence[str], assigned: Mapping[str, str], location: object) -> dict[str, str]:
     """Role -> header, of the roles that the table has.
 
     >>> recognised(["SRC", "mt", "z_mean", "model"], {}, "a.tsv")
@@ -36,7 +36,7 @@ def recognised(headers: Sequence[str], given: Mapping[str, str], location: objec
     Raises InputError if source, target or label is not there, if several headers could be the same role, and
     for a given header that the table lacks.
     """
-    roles = {role: _header(role, headers, given, location) for role in HEADERS}
+    roles = {role: _header(role, headers, assigned, location) for role in HEADERS}
     chosen = {role: header for role, header in roles.items() if header}
     has = f"the table has {', '.join(headers)}; the first line must be the header"
     for role in ("source", "target"):
@@ -58,9 +58,9 @@ def recognised(headers: Sequence[str], given: Mapping[str, str], location: objec
     return chosen
 
 
-def _header(role: str, headers: Sequence[str], given: Mapping[str, str], location: object) -> str:
-    if role in given:
-        if given[role] and given[role] not in headers:
-            raise unknown_name("column", given[role], headers, location=location)
-        return given[role]
-    return header_of(role, headers, location, assigned=given.values(), option=_OPTION)
+def _header(role: str, headers: Sequence[str], assigned: Mapping[str, str], location: object) -> str:
+    if role in assigned:
+        if assigned[role] and assigned[role] not in headers:
+            raise unknown_name("column", assigned[role], headers, location=location)
+        return assigned[role]
+    return header_of(role, headers, location, assigned=assigned.values(), option=_OPTION)

@@ -14,7 +14,7 @@ from qe.config.experiment import Experiment, SplitSection, from_mapping
 from qe.data.dataset import Split
 from qe.getting_started.init.steps import Step, steps
 from qe.getting_started.init.table import LabelledTable, Wishes, read_labelled
-from qe.getting_started.init.text import Choices, Folds, written
+from qe.getting_started.init.text import Choices, Folds, experiment_text
 from qe.resources.cache import rows_of_own_corpus
 from qe.resources.encoders.listed import listed
 from qe.training.check import check
@@ -84,7 +84,7 @@ def begin(
     table = read_labelled(path, wishes)
     if own_corpus:
         _check_own_corpus(table)
-    text = written(_choices(table, output, _name(name, output, table), parallel, pairs, own_corpus))
+    text = experiment_text(_choices(table, output, _name(name, output, table), parallel, pairs, own_corpus))
     with locked_file(output):  # paths lead through the output's folder, so that it must be there
         experiment = from_mapping(strict_yaml.parse(text, output), output.parent, location=output)
         check(experiment)
@@ -127,9 +127,9 @@ def _choices(
     )
 
 
-def _name(given: str | None, output: Path, table: LabelledTable) -> str:
-    if given is not None:
-        return given
+def _name(name: str | None, output: Path, table: LabelledTable) -> str:
+    if name is not None:
+        return name
     stem = re.sub(r"[^A-Za-z0-9._-]+", "-", output.stem).lstrip("._-") or "first"
     taken = {*table.dataset.splits, table.dataset.scale.name, *_SPLITS}
     return f"{stem}-model" if stem in taken else stem

@@ -16,7 +16,7 @@ WITHOUT = {"ro-en": 0.617, "en-de": 0.101}
 class Step:
     """What to do, and the Pearson correlations with it, by pair of MLQE-PE."""
 
-    how: str
+    command: str
     reached: Mapping[str, float]
 
     def __str__(self) -> str:
@@ -24,7 +24,7 @@ class Step:
             f"{pair} {fixed(WITHOUT[pair], 2)} -> {fixed(pearson, 2)}"
             for pair, pearson in self.reached.items()
         )
-        return f"{self.how} (Pearson correlation on MLQE-PE: {', '.join(gains)})"
+        return f"{self.command} (Pearson correlation on MLQE-PE: {', '.join(gains)})"
 
 
 PARALLEL = Step(

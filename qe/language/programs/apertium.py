@@ -91,13 +91,15 @@ def unseen(
 class Pipeline:
     """A mode of Apertium, split at its tagger and at the dictionaries behind it.
 
-    The parts before and after are modes in `folder`.
+    The stages before and after the tagger are modes in `folder`.
     """
 
     program: str
     folder: str
     tagger: str
-    after: tuple[str | Command, ...]  # names of modes, and dictionaries that are asked for distinct units
+    later_stages: tuple[
+        str | Command, ...
+    ]  # names of modes, and dictionaries that are asked for distinct units
 
     def run(self, lines: Sequence[str]) -> str:
         """What the mode makes of lines that are a paragraph each; empty if it mixes them up.
@@ -115,8 +117,8 @@ class Pipeline:
                 return ""
             tagged |= zip(rows, pieces, strict=False)
         text = "".join(f"{tagged[i]}{_END}" for i in range(len(lines)))
-        for stage in self.after:
-            text = self._stage(stage, text) if isinstance(stage, str) else looked_up(stage, text)
+        for stage in self.later_stages:
+            text = self._stage(stage, text) if isinstance(stage, str) else look_up(stage, text)
         return call(["apertium-retxt"], text)[0]
 
     def _tag(self, texts: Sequence[str]) -> tuple[str, str]:
@@ -129,7 +131,7 @@ class Pipeline:
 _units: defaultdict[Command, dict[str, str]] = defaultdict(dict)
 
 
-def looked_up(command: Command, text: str) -> str:
+def look_up(command: Command, text: str) -> str:
     """What `lt-proc` makes of a text; every unit (`^...$`) is looked up once in a process.
 
     A dictionary answers every unit alike, whatever stands beside it.

@@ -68,7 +68,7 @@ def _of_texts(texts: Sequence[Sequence[str]]) -> list[list[str]]:
         f"-limit={LIMIT}",
     ]  # fmt: skip
     end = f"limit set to {LIMIT}\n"
-    shown = [_shown(text) for text in texts]
+    shown = [_line_of(text) for text in texts]
     asked = "".join(f"{text}\n!limit={LIMIT}\n" for text in shown)
     answers = call(command, asked)[0].split(end)
     answers = answers[len(answers) - len(texts) - 1 : -1]  # what comes before is about the options
@@ -85,7 +85,7 @@ def _comments(answer: str) -> list[str]:
     return [f"link_grammar_{name} = {value}" for name, value in values.items()]
 
 
-def _shown(text: Sequence[str]) -> str:
+def _line_of(text: Sequence[str]) -> str:
     """The text as one line that the program does not take for a command.
 
     `!` and `#` are removed from its beginning.

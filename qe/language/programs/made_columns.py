@@ -8,7 +8,7 @@ from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.core.segments import Segments
 from qe.language.engine import engine
-from qe.language.programs.taggers import SIDES, is_program, kept_with, tagger, with_annotations
+from qe.language.programs.taggers import SIDES, export_annotator, is_program, tagger, with_annotations
 from qe.language.programs.translations import DIRECTIONS, with_translations
 
 _HERE = "./"  # in a model's description: its own folder
@@ -45,7 +45,7 @@ def with_made_columns(
     )
 
 
-def made_again(segments: Segments, columns: Mapping[str, str]) -> Segments:
+def remake_columns(segments: Segments, columns: Mapping[str, str]) -> Segments:
     """Segments whose texts were changed, with what programs made of the texts before made anew.
 
     Raises InputError as `with_made_columns` does.
@@ -63,7 +63,7 @@ def keep_annotators(columns: Mapping[str, str], folder: Path) -> dict[str, str]:
     kept = {}
     for column, name in columns.items():
         if column.startswith("annotation_"):
-            name = kept_with(name, folder / "annotators" / column).replace(f"{folder}/", _HERE, 1)
+            name = export_annotator(name, folder / "annotators" / column).replace(f"{folder}/", _HERE, 1)
         kept[column] = name
     return kept
 

@@ -57,7 +57,9 @@ class Hunspell:
                 remedy=f"on Debian: apt-get install hunspell hunspell-{_package(self.language)}",
             )
         _, listed = call(["hunspell", "-D"])
-        paths = sorted(path for line in _PATHS.findall(listed) if _is_of(path := Path(line), self.language))
+        paths = sorted(
+            path for line in _PATHS.findall(listed) if _has_language(path := Path(line), self.language)
+        )
         if not paths:
             raise InputError(
                 f"hunspell has no dictionary of '{self.language}' here",
@@ -73,7 +75,7 @@ class Hunspell:
         return digest("hunspell", 1, *(sha256(file) for file in files))
 
 
-def _is_of(path: Path, language: str) -> bool:
+def _has_language(path: Path, language: str) -> bool:
     return path.name == language or path.name.startswith(f"{language}_")
 
 

@@ -75,16 +75,16 @@ class ApertiumTagger:
 
     The tagger learns ambiguities that it meets, so that a word's tag can depend on texts before it: by
     default texts with any have a process of their own, and every text is annotated alike in every batch. For
-    corpora, `together` is faster.
+    corpora, `texts_per_process` is faster.
 
     Raises InputError if the program or the language pair is not installed, or if the program fails.
     """
 
     language: str
-    other: str
+    other_language: str
     folder: Path = MODES
     workers: int = 0  # processes at a time; 0: one per core
-    together: int = 1  # texts that one process of the tagger sees
+    texts_per_process: int = 1  # texts that one process of the tagger sees
 
     def annotate(self, texts: Sequence[Sequence[str]]) -> Iterator[str]:
         """One block per text, in order."""
@@ -92,7 +92,7 @@ class ApertiumTagger:
         with ThreadPoolExecutor(self.workers or cores()) as pool:
             for blocks in pool.map(
                 lambda chunk: self._chunk(paths, chunk),
-                batches(texts, self.together if self.together > 1 else CHUNK),
+                batches(texts, self.texts_per_process if self.texts_per_process > 1 else CHUNK),
             ):
                 yield from blocks
 
@@ -103,7 +103,7 @@ class ApertiumTagger:
         ]
 
     def _analyse(self, paths: tuple[Path, Path], texts: Sequence[Sequence[str]]) -> list[list[str]]:
-        shown = [[STOP, *(_shown(token) for token in text), STOP] for text in texts]
+        shown = [[STOP, *(_escaped(token) for token in text), STOP] for text in texts]
         text = "".join(" ".join(tokens) + "\n\0" for tokens in shown)
         analysed, _ = call(["lt-proc", "-z", "-w", str(paths[0])], text)
         analyses: dict[int, list[str]] = {}
@@ -112,10 +112,10 @@ class ApertiumTagger:
         return [analyses[i][1:-1] for i in range(len(texts))]
 
     def _tagged(self, path: Path, analysed: Sequence[str]) -> list[tuple[list[int], str]]:
-        def run(some: Sequence[str]) -> tuple[str, str]:
-            return call(["apertium-tagger", "-g", "-d", "-p", str(path)], "".join(some))
+        def run(batch: Sequence[str]) -> tuple[str, str]:
+            return call(["apertium-tagger", "-g", "-d", "-p", str(path)], "".join(batch))
 
-        if self.together > 1:
+        if self.texts_per_process > 1:
             return [(list(range(len(analysed))), run(analysed)[0])]
         return unseen(analysed, run)
 
@@ -126,7 +126,7 @@ class ApertiumTagger:
                 "the program apertium-tagger is not installed",
                 remedy="on Debian: apt-get install apertium apertium-eng-spa",
             )
-        mode = f"{apertium_code(self.language)}-{apertium_code(self.other)}"
+        mode = f"{apertium_code(self.language)}-{apertium_code(self.other_language)}"
         for folder in sorted(self.folder.glob("apertium-*")):
             files = folder / f"{mode}.automorf.bin", folder / f"{mode}.prob"
             if all(file.is_file() for file in files):
@@ -140,7 +140,7 @@ class ApertiumTagger:
     @property
     def fingerprint(self) -> str:
         """Identifies the language data and how analyses are read."""
-        return digest("apertium-tagger", 3, self.together, *(sha256(path) for path in self._paths))
+        return digest("apertium-tagger", 3, self.texts_per_process, *(sha256(path) for path in self._paths))
 
 
 TAGGERS: Final[Mapping[str, type[ApertiumTagger]]] = {"apertium": ApertiumTagger}
@@ -182,14 +182,14 @@ def is_tagger(name: str) -> bool:
     return known or (Path(first) / _MANIFEST).is_file()
 
 
-def for_corpora(by: Tagger, layers: Sequence[Layer] = LAYERS) -> Tagger:
+def for_corpora(annotator: Tagger, layers: Sequence[Layer] = LAYERS) -> Tagger:
     """The annotator without layers that are not kept of an annotated corpus.
 
     Additions by programs are not kept either.
     """
-    if isinstance(by, Combined) and by.base is not None:
-        return for_corpora(by.base, layers)
-    return by.for_layers(layers) if hasattr(by, "for_layers") else by
+    if isinstance(annotator, Combined) and annotator.base is not None:
+        return for_corpora(annotator.base, layers)
+    return annotator.for_layers(layers) if hasattr(annotator, "for_layers") else annotator
 
 
 def is_program(name: str) -> bool:
@@ -206,14 +206,14 @@ def is_program(name: str) -> bool:
     return first in TAGGERS or first in ADDED or installed
 
 
-def tagger(name: str, language: str, other: str, together: int = 1) -> Tagger:
+def tagger(name: str, language: str, other_language: str, texts_per_process: int = 1) -> Tagger:
     """The annotator `name` of a language.
 
     It is a program, a folder of trained annotators, or a user's model; with what other programs add after
     `+` (`annotators/en+hunspell+link-grammar`).
 
-    other     the language of the pair whose data a program uses
-    together  the number of texts that may see each other, of programs (of a corpus: many)
+    other_language     the language of the pair whose data a program uses
+    texts_per_process  the number of texts that may see each other, of programs (of a corpus: many)
 
     Raises InputError for an unknown name, or annotators of another language.
     """
@@ -221,8 +221,8 @@ def tagger(name: str, language: str, other: str, together: int = 1) -> Tagger:
     if first in ADDED:
         first, added = "", [first, *added]
     if not added:
-        return _tagger(first, language, other, together)
-    base = _tagger(first, language, other, together) if first else None
+        return _tagger(first, language, other_language, texts_per_process)
+    base = _tagger(first, language, other_language, texts_per_process) if first else None
     return Combined(base, tuple(_addition(part, language) for part in added))
 
 
@@ -256,7 +256,7 @@ class Combined:
         blocks = self.base.annotate(texts) if self.base else (_forms(text) for text in texts)
         for block, *more in zip(blocks, *(part.additions(texts) for part in self.added), strict=True):
             for comments, misc in more:
-                block = _with_more(block, comments, misc)
+                block = _with_additions(block, comments, misc)
             yield block
 
     @property
@@ -269,7 +269,7 @@ def _forms(text: Sequence[str]) -> str:
     return block_of([(word, NOTHING, NOTHING, NOTHING) for word in text])
 
 
-def _with_more(block: str, comments: Sequence[str], misc: Mapping[int, str]) -> str:
+def _with_additions(block: str, comments: Sequence[str], misc: Mapping[int, str]) -> str:
     lines = [f"# {comment}" for comment in comments]
     word = 0
     for line in block.split("\n") if block else ():
@@ -282,10 +282,10 @@ def _with_more(block: str, comments: Sequence[str], misc: Mapping[int, str]) -> 
     return "\n".join(lines)
 
 
-def _tagger(name: str, language: str, other: str, together: int) -> Tagger:
+def _tagger(name: str, language: str, other_language: str, texts_per_process: int) -> Tagger:
     kind, _, model = name.partition(":")
     if name in TAGGERS:
-        return TAGGERS[name](language, other, together=together)
+        return TAGGERS[name](language, other_language, texts_per_process=texts_per_process)
     if kind in MODELS and model:
         return _of_user(kind, model)
     if folder := _folder(name):
@@ -328,7 +328,7 @@ def _of_user(kind: str, model: str) -> Tagger:
     return StanzaTagger(model)
 
 
-def kept_with(name: str, folder: Path) -> str:
+def export_annotator(name: str, folder: Path) -> str:
     """The annotator's name once its files lie in `folder`, as a model keeps them.
 
     Only a user's files are copied.
@@ -375,14 +375,20 @@ def with_annotations(
 
 
 def annotated(
-    tokens: Tokens, by: Tagger, cache: Path | None, stage: str = "annotating", progress: Progress = silent
+    tokens: Tokens,
+    annotator: Tagger,
+    cache: Path | None,
+    stage: str = "annotating",
+    progress: Progress = silent,
 ) -> tuple[str, ...]:
     """(n,) CoNLL-U blocks of n tokenized texts; kept in `cache`, one JSON string a line."""
-    path = cache and cache_entry(cache, "annotations", f"{digest(by.fingerprint, tokens.fingerprint)}.jsonl")
+    path = cache and cache_entry(
+        cache, "annotations", f"{digest(annotator.fingerprint, tokens.fingerprint)}.jsonl"
+    )
     if path and path.is_file():
         return tuple(json.loads(line) for line in read_lines(path))
     blocks = []
-    for block in by.annotate([tokens.words(i) for i in range(len(tokens))]):
+    for block in annotator.annotate([tokens.words(i) for i in range(len(tokens))]):
         blocks.append(block)
         progress(stage, len(blocks), len(tokens))
     if path:
@@ -422,11 +428,11 @@ def _analyses(tagged: str, tokens: Sequence[str]) -> list[str]:
         place, first = place + len(token), place
         while k < len(units) and units[k][0] <= first:
             k += 1
-        analyses.append(_first_of(units, k, place))
+        analyses.append(_first_analysis(units, k, place))
     return analyses
 
 
-def _first_of(units: Sequence[tuple[int, str]], k: int, end: int) -> str:
+def _first_analysis(units: Sequence[tuple[int, str]], k: int, end: int) -> str:
     begin = 0
     while k < len(units) and begin < end:
         if units[k][1]:
@@ -435,18 +441,18 @@ def _first_of(units: Sequence[tuple[int, str]], k: int, end: int) -> str:
     return ""
 
 
-def _shown(token: str) -> str:
+def _escaped(token: str) -> str:
     if token.isalnum():
         return token
     return "".join("_" if unicodedata.category(c)[0] in "CZ" else c for c in token.translate(_SIGNS)) or "_"
 
 
 def _word(form: str, analysis: str) -> tuple[str, str, str, str]:
-    return form, *_said(analysis)
+    return form, *_reading(analysis)
 
 
 @lru_cache(maxsize=50_000)
-def _said(analysis: str) -> tuple[str, str, str]:
+def _reading(analysis: str) -> tuple[str, str, str]:
     first = analysis.split("+", 1)[0]
     tags = _TAG.findall(first)
     if not tags:

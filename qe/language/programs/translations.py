@@ -19,7 +19,7 @@ DIRECTIONS: Final[Mapping[str, tuple[str, str]]] = {
 }
 
 
-def translate_file(source: Path, output: Path, by: Engine, progress: Progress = silent) -> int:
+def translate_file(source: Path, output: Path, translator: Engine, progress: Progress = silent) -> int:
     """Translates a file line by line (plain or gzip in); returns the number of lines.
 
     `output` is only there once it is complete. Raises InputError as `read_lines` and the engine do.
@@ -27,7 +27,7 @@ def translate_file(source: Path, output: Path, by: Engine, progress: Progress = 
     total = sum(1 for _ in read_lines(source))
     done = 0
     with atomic_file(output) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
-        for done, line in enumerate(by.translate(read_lines(source)), start=1):
+        for done, line in enumerate(translator.translate(read_lines(source)), start=1):
             stream.write(line + "\n")
             progress("translating", done, total)
     return done
@@ -68,14 +68,14 @@ def with_translations(
 
 
 def _cached(
-    texts: Sequence[str], by: Engine, cache: Path | None, stage: str, progress: Progress
+    texts: Sequence[str], translator: Engine, cache: Path | None, stage: str, progress: Progress
 ) -> tuple[str, ...]:
     distinct = list(dict.fromkeys(texts))
-    path = cache and cache_entry(cache, "translations", f"{digest(by.fingerprint, distinct)}.txt")
+    path = cache and cache_entry(cache, "translations", f"{digest(translator.fingerprint, distinct)}.txt")
     translations = list(read_lines(path)) if path and path.is_file() else []
     if len(translations) != len(distinct):
         translations = []
-        for line in by.translate(distinct):
+        for line in translator.translate(distinct):
             translations.append(line)
             progress(stage, len(translations), len(distinct))
         if path:

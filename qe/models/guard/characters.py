@@ -20,12 +20,12 @@ _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 class Characters:
     """The characters of n texts, one text behind the other, without blanks.
 
-    known  distinct characters; `ids` are places in it
+    alphabet  distinct characters; `ids` are places in it
     rows   the text that each character belongs to
     begins  whether a character stands behind a blank, or at the beginning
     """
 
-    known: tuple[str, ...]
+    alphabet: tuple[str, ...]
     ids: NDArray[np.int64]
     rows: NDArray[np.int64]
     begins: NDArray[np.bool_]
@@ -36,24 +36,24 @@ class Characters:
         joined = "".join(texts)
         codes = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), np.uint32)
         present, ids = numbered(codes)
-        known = tuple(map(chr, present.tolist()))
+        alphabet = tuple(map(chr, present.tolist()))
         rows = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
-        blank = np.array([c.isspace() for c in known], np.bool_)[ids]
+        blank = np.array([c.isspace() for c in alphabet], np.bool_)[ids]
         before = np.concatenate([[True], blank[:-1] | (rows[1:] != rows[:-1])]) if len(ids) else blank
-        return cls(known, ids[~blank], rows[~blank], before[~blank], len(texts))
+        return cls(alphabet, ids[~blank], rows[~blank], before[~blank], len(texts))
 
-    def count(self, chosen: NDArray[np.bool_]) -> FloatArray:
-        """(n,) how many of the characters of each text are `chosen` (by place)."""
-        return np.bincount(self.rows[chosen], minlength=self.n).astype(np.float64)
+    def count(self, mask: NDArray[np.bool_]) -> FloatArray:
+        """(n,) how many of the characters of each text the mask chooses (by place)."""
+        return np.bincount(self.rows[mask], minlength=self.n).astype(np.float64)
 
-    def share(self, chosen: NDArray[np.bool_]) -> FloatArray:
-        """(n,) the share of the `chosen`; NaN for a text without characters."""
-        return ratio(self.count(chosen), np.bincount(self.rows, minlength=self.n))
+    def share(self, mask: NDArray[np.bool_]) -> FloatArray:
+        """(n,) the share of those that the mask chooses; NaN for a text without characters."""
+        return ratio(self.count(mask), np.bincount(self.rows, minlength=self.n))
 
     @cached_property
     def categories(self) -> tuple[str, ...]:
         """Unicode's general category of each known character."""
-        return tuple(unicodedata.category(c) for c in self.known)
+        return tuple(unicodedata.category(c) for c in self.alphabet)
 
     def of_category(self, *begins: str) -> NDArray[np.bool_]:
         """Which characters are of categories that begin so."""
@@ -62,13 +62,13 @@ class Characters:
     @cached_property
     def symbols(self) -> NDArray[np.bool_]:
         """Which characters are emoji, control characters, or signs of failed decoding."""
-        strange = np.array([c == _REPLACEMENT for c in self.known], np.bool_)[self.ids]
+        strange = np.array([c == _REPLACEMENT for c in self.alphabet], np.bool_)[self.ids]
         return strange | self.of_category(*_SYMBOLS)
 
     def outside(self, letters: str) -> NDArray[np.bool_]:
         """Which characters are letters that are not among `letters` (lower case)."""
         known = set(letters)
-        return np.array([c.isalpha() and c.lower() not in known for c in self.known], np.bool_)[self.ids]
+        return np.array([c.isalpha() and c.lower() not in known for c in self.alphabet], np.bool_)[self.ids]
 
     def longest_run(self) -> FloatArray:
         """(n,) the longest run of one mark or symbol, blanks between them passed over."""

@@ -48,13 +48,13 @@ class _Row:
     def characters(self) -> Characters:
         return Characters.make(self.texts[1])
 
-    def words(self, tokens: Tokens, least: int = 1) -> NDArray[np.bool_]:
-        by_type = [len(w) >= least and any(map(str.isalnum, w)) for w in tokens.types]
+    def words(self, tokens: Tokens, min_length: int = 1) -> NDArray[np.bool_]:
+        by_type = [len(w) >= min_length and any(map(str.isalnum, w)) for w in tokens.types]
         return np.array(by_type, np.bool_)[tokens.ids] if by_type else np.zeros(0, np.bool_)
 
-    def share(self, tokens: Tokens, chosen: NDArray[np.bool_], among: NDArray[np.bool_]) -> FloatArray:
+    def share(self, tokens: Tokens, mask: NDArray[np.bool_], among: NDArray[np.bool_]) -> FloatArray:
         some = segment_sum(among, tokens.offsets)
-        return np.asarray(segment_sum(chosen & among, tokens.offsets) / np.maximum(some, 1))
+        return np.asarray(segment_sum(mask & among, tokens.offsets) / np.maximum(some, 1))
 
     @cached_property
     def length(self) -> FloatArray:
@@ -124,11 +124,16 @@ class _Row:
         return self.share(self.target, strange, np.ones(len(strange), np.bool_))
 
     def agreement(
-        self, lexicon: Lexicon, given: Tokens, words: Tokens, known: Vocabulary, counts: NDArray[np.int64]
+        self,
+        lexicon: Lexicon,
+        context: Tokens,
+        words: Tokens,
+        vocabulary: Vocabulary,
+        counts: NDArray[np.int64],
     ) -> FloatArray:
-        ids = words.ids_in(known)
+        ids = words.ids_in(vocabulary)
         base = (counts + 0.5) / (counts.sum() + 0.5 * len(counts))
-        p = _MIXED * lexicon.score(given, words).probability + (1 - _MIXED) * base[ids]
+        p = _MIXED * lexicon.score(context, words).probability + (1 - _MIXED) * base[ids]
         gain = np.where(ids > 0, np.log(p / base[ids]), 0.0)
         return np.nan_to_num(segment_mean(gain, words.offsets))
 
@@ -146,11 +151,11 @@ def _marks(text: Characters) -> FloatArray:
 
 @dataclass(frozen=True)
 class Column:
-    """One sign: its name, what makes it (larger is worse), and how it is told to a translator."""
+    """One sign: its name, what makes it (larger is worse), and a phrase for translators."""
 
     name: str
     value: Callable[[_Row], FloatArray]
-    told: str
+    phrase: str
 
 
 def _agreement(row: _Row, forward: bool) -> FloatArray:

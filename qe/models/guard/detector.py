@@ -46,7 +46,7 @@ class Detector:
         """From (n, columns) signs of translations and (m, columns) of rubbish, weighted alike."""
         import lightgbm
 
-        reference = _thinned(np.sort(real, axis=0)).T.copy()
+        reference = _subsample(np.sort(real, axis=0)).T.copy()
         unfitted = cls("", reference)
         rows = np.concatenate([unfitted.inputs(real), unfitted.inputs(rubbish)])
         labels = np.repeat([0.0, 1.0], [len(real), len(rubbish)])
@@ -108,7 +108,7 @@ class Detector:
         return cls(trees, reference, walks)
 
 
-def _thinned(rows: FloatArray) -> FloatArray:
+def _subsample(rows: FloatArray) -> FloatArray:
     if len(rows) <= _REFERENCE_ROWS:
         return rows
     return rows[np.linspace(0, len(rows) - 1, _REFERENCE_ROWS).round().astype(np.int64)]

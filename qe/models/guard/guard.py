@@ -47,33 +47,33 @@ _ANOTHER: Final = 0.1  # letters beyond what training rows have, from which the 
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class GuardResult:
     """What the guard says of a batch.
 
     decided  (n,) the detector's log-odds
     outside  (n,) the share of held-out translations that lie closer to the training rows
     unusual  (n, columns) how unusual each sign is
-    another  (n,) which rows have subwords of another text
+    mismatched  (n,) which rows have subwords of another text
     """
 
     decided: FloatArray
     outside: FloatArray
     unusual: FloatArray
-    another: NDArray[np.bool_]
+    mismatched: NDArray[np.bool_]
 
     @property
     def marked(self) -> NDArray[np.bool_]:
         """(n,) which rows lie outside."""
         return self.outside >= MARKED
 
-    def reasons(self, most: int = 2) -> list[str]:
+    def reasons(self, max_signs: int = 2) -> list[str]:
         """For each row that is marked the signs that say so, the most unusual first; else nothing."""
         order = np.argsort(-self.unusual, axis=1, kind="stable")
         return [
-            "; ".join([*[_DECODER] * another, *(COLUMNS[i].told for i in row.tolist())][:most])
+            "; ".join([*[_DECODER] * is_mismatched, *(COLUMNS[i].phrase for i in row.tolist())][:max_signs])
             if marked
             else ""
-            for row, another, marked in zip(order, self.another.tolist(), self.marked, strict=True)
+            for row, is_mismatched, marked in zip(order, self.mismatched.tolist(), self.marked, strict=True)
         ]
 
 
@@ -83,7 +83,7 @@ class Guard:
 
     No label is used, but for how widely labels are spread.
 
-    held_out  the detector's log-odds of translations that it had not seen, ascending quantiles
+    held_out_log_odds  the detector's log-odds of translations that it had not seen, ascending quantiles
     rows      training rows that it was learned from
     differs   the share of letters in which a decoder's subwords differ from training translations, at most
     worst     the worst score of a training row by a model that has not seen it
@@ -93,7 +93,7 @@ class Guard:
 
     knowledge: Knowledge
     detector: Detector
-    held_out: FloatArray
+    held_out_log_odds: FloatArray
     rows: int
     differs: float = 0.0
     worst: float = 0.0
@@ -108,7 +108,7 @@ class Guard:
         """
         rng = np.random.default_rng(seed)
         sample = np.sort(rng.permutation(len(segments))[:_MOST])
-        chosen = _anew(segments.take(sample))
+        chosen = _with_tokens(segments.take(sample))
         folds = rng.permutation(len(chosen)) % _FOLDS
         real = np.empty((len(chosen), len(COLUMNS)))
         rubbish, parts = list[FloatArray](), list[NDArray[np.int64]]()
@@ -139,22 +139,24 @@ class Guard:
         progress("guard", _FOLDS + 1, _FOLDS + 1)
         return guard, unseen
 
-    def see(self, segments: Segments) -> Seen:
+    def see(self, segments: Segments) -> GuardResult:
         """What it says of a batch; a row's values do not depend on the rows beside it."""
         signs = columns(segments, self.knowledge)
         beyond = mismatch(segments) - self.differs
         decided = np.maximum(self.detector.decide(signs), self._decided_of(beyond))
-        return Seen(decided, self.outside(decided), self.detector.unusual(signs), beyond > 0)
+        return GuardResult(decided, self.outside(decided), self.detector.unusual(signs), beyond > 0)
 
-    def _decided_of(self, beyond: FloatArray) -> FloatArray:
-        middle, first, last = np.quantile(self.held_out, [0.5, MARKED, 1])
+    def _decided_of(self, excess: FloatArray) -> FloatArray:
+        middle, first, last = np.quantile(self.held_out_log_odds, [0.5, MARKED, 1])
         worst = last + _REACH * (last - middle)
-        share = np.clip(beyond / _ANOTHER, 0, 1)
-        return np.where(beyond > 0, first + share * (worst - first), -np.inf)
+        share = np.clip(excess / _ANOTHER, 0, 1)
+        return np.where(excess > 0, first + share * (worst - first), -np.inf)
 
     def outside(self, decided: FloatArray) -> FloatArray:
         """(n,) the share of held-out translations with smaller log-odds."""
-        return np.asarray(np.interp(decided, self.held_out, np.linspace(0, 1, len(self.held_out))))
+        return np.asarray(
+            np.interp(decided, self.held_out_log_odds, np.linspace(0, 1, len(self.held_out_log_odds)))
+        )
 
     def for_scores(self, scores: FloatArray, scale: LabelScale, labels: FloatArray) -> Self:
         """The guard for models with these (n,) scores of unseen rows.
@@ -203,7 +205,7 @@ class Guard:
         quality = quality - self.slope * (self._ramp(decided) - 0.25)  # 0.25: its mean over translations
         share = MARKED + _SURE * np.sqrt(MARKED * (1 - MARKED) / self.rows)
         share = min(share, 1 - _OUTLIERS / self.rows)
-        first, middle, last = np.quantile(self.held_out, [share, 0.5, 1])
+        first, middle, last = np.quantile(self.held_out_log_odds, [share, 0.5, 1])
         pull = np.clip((decided - first) / max(_REACH * (last - middle), 1e-9), 0, 1) ** _BEND
         return np.asarray(self.sign * np.minimum(quality, quality + pull * (worst - quality)))
 
@@ -213,7 +215,7 @@ class Guard:
         inner.mkdir()
         self.knowledge.save(inner)
         self.detector.save(inner)
-        np.save(inner / _HELD_OUT, self.held_out, allow_pickle=False)
+        np.save(inner / _HELD_OUT, self.held_out_log_odds, allow_pickle=False)
         numbers = {name: getattr(self, name) for name in _NUMBERS}
         (inner / _JSON).write_text(json.dumps(numbers) + "\n", "utf-8")
 
@@ -236,16 +238,16 @@ class Guard:
             return cls(Knowledge.load(inner), detector, held_out, rows, differs, worst, slope, sign)
 
 
-def _anew(segments: Segments) -> Segments:
+def _with_tokens(segments: Segments) -> Segments:
     fresh = replace(segments)
     _ = fresh.source_tokens, fresh.target_tokens  # kept by what is taken of the rows
     return fresh
 
 
-def rubbish_of(segments: Segments, seed: int, most: int) -> Sequence[Segments]:
-    """Each kind of rubbish, made of at most `most` rows."""
+def rubbish_of(segments: Segments, seed: int, max_rows: int) -> Sequence[Segments]:
+    """Each kind of rubbish, made of at most `max_rows` rows."""
     rng = np.random.default_rng(seed)
     kinds = names("destroying")
-    rows = [np.sort(rng.permutation(len(segments))[:most]).tolist() for _ in kinds]
+    rows = [np.sort(rng.permutation(len(segments))[:max_rows]).tolist() for _ in kinds]
     made = [perturbed(segments, name, seed, chosen)[0] for name, chosen in zip(kinds, rows, strict=True)]
     return [each for each in made if len(each)]

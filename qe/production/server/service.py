@@ -11,7 +11,7 @@ import numpy as np
 
 from features.basics.errors import InputError
 from qe.models.drift import Counts, Profile
-from qe.models.held_out import HeldOut
+from qe.models.held_out import HeldOutPredictions
 from qe.models.versions import versions
 from qe.production.server import openapi
 from qe.production.server.answers import Answer, Refused, json_answer
@@ -94,7 +94,7 @@ class Service:
         _warm(plain)
         about = _about(plain) | {"registered": "" if registered is None else "/".join(registered)}
         recent = None
-        if drift_rows and Profile.is_in(folder):
+        if drift_rows and Profile.exists(folder):
             profile = Profile.load(folder)
             scorer, recent = replace(scorer, profile=profile), Recent(profile, drift_rows)
         extras = Extras(interval=level)
@@ -168,7 +168,7 @@ def _plain(value: Any) -> Any:
 
 def _bounds(folder: Path, scorer: Scorer) -> list[float]:
     scale = scorer.model.scale
-    known = HeldOut.load(folder).predicted if HeldOut.is_in(folder) else np.array([])
+    known = HeldOutPredictions.load(folder).predicted if HeldOutPredictions.exists(folder) else np.array([])
     return bounds(scale.low, scale.high, known)
 
 

@@ -125,8 +125,8 @@ class _Graph:
             return self._node(operation, (name, "eight.last"), result, keepdims=1)
         return self._node(operation, (name,), result, keepdims=1, axes=[-1])
 
-    def _node(self, operation: str, inputs: tuple[str, ...], result: str, **more: Any) -> Any:
-        return self._onnx.helper.make_node(operation, list(inputs), [result], **more)
+    def _node(self, operation: str, inputs: tuple[str, ...], result: str, **attributes: Any) -> Any:
+        return self._onnx.helper.make_node(operation, list(inputs), [result], **attributes)
 
     def _keep(self, name: str, value: NDArray[Any]) -> None:
         self._graph.initializer.append(self._onnx.numpy_helper.from_array(value, name))

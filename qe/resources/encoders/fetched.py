@@ -17,7 +17,7 @@ from features.encoding.folder import PLACES, POOLING, PROMPTS, WEIGHTS, EncoderF
 from features.encoding.tokenizing import package
 from features.storage.damage import read_json
 from features.storage.files import atomic_directory, atomic_file, sha256
-from qe.resources.encoders.origin import Origin, is_made, origin_of
+from qe.resources.encoders.origin import Origin, is_up_to_date, origin_of
 
 # Name -> the repository; those whose card asks for a prompt that its files do not name have it here.
 KNOWN: Final[Mapping[str, str]] = {
@@ -67,7 +67,7 @@ def fetch_encoder(
         raise unknown_name("encoder", name, KNOWN, location="qe encoders fetch (or OWNER/NAME)")
     output = folder or encoders_home() / repository.rpartition("/")[2]
     command = f"fetch {repository}" + (f" --revision {revision}" if revision else "")
-    if is_made(output, command, overwrite):
+    if is_up_to_date(output, command, overwrite):
         return Fetched(output, cast(Origin, origin_of(output)), _notes(output), new=False)
     with _hub(repository) as hub:
         info = hub.model_info(repository, revision=revision, files_metadata=True)
@@ -154,8 +154,8 @@ def _first_line(error: Exception) -> str:
     return lines[0][:200] if lines else type(error).__name__
 
 
-def _promised(there: Mapping[str, Any], wanted: Sequence[str]) -> dict[str, str]:
-    large = {file: getattr(there[file], "lfs", None) for file in wanted}
+def _promised(siblings: Mapping[str, Any], wanted: Sequence[str]) -> dict[str, str]:
+    large = {file: getattr(siblings[file], "lfs", None) for file in wanted}
     return {file: entry.sha256 for file, entry in large.items() if entry is not None}
 
 

@@ -42,8 +42,14 @@ def table(entries: Sequence[Mapping[str, Any]]) -> Table:
     return Table(f"{len(entries)} in {encoders_home()}", columns, [_row(each) for each in entries])
 
 
-def _row(each: Mapping[str, Any]) -> list[Any]:
-    if each["problem"]:
-        return [each["name"], f"not readable: {each['problem']}", "", "", number(0.0, 0)]
-    source = each["source"] or "brought by you"
-    return [each["name"], source, each["revision"][:12], each["licence"], number(each["size"] / 1e6, 0)]
+def _row(encoder: Mapping[str, Any]) -> list[Any]:
+    if encoder["problem"]:
+        return [encoder["name"], f"not readable: {encoder['problem']}", "", "", number(0.0, 0)]
+    source = encoder["source"] or "brought by you"
+    return [
+        encoder["name"],
+        source,
+        encoder["revision"][:12],
+        encoder["licence"],
+        number(encoder["size"] / 1e6, 0),
+    ]

@@ -16,7 +16,7 @@ from features.encoding.tokenizing import package
 from features.storage.files import atomic_directory, sha256
 from qe.resources.encoders._e5_file import E5Weights, read_weights
 from qe.resources.encoders._transformer import transformer
-from qe.resources.encoders.origin import Origin, is_made
+from qe.resources.encoders.origin import Origin, is_up_to_date
 
 E5: Final = "multilingual-e5-small"
 NAMES: Final = (E5,)
@@ -59,7 +59,7 @@ def make_encoder(name: str, folder: Path | None = None, overwrite: bool = False)
         raise unknown_name("encoder", name, NAMES, location="qe encoders make")
     output = encoders_home() / name if folder is None else folder
     command = f"make {name}"
-    if is_made(output, command, overwrite):
+    if is_up_to_date(output, command, overwrite):
         return MadeEncoder(output, new=False)
     path, version = _weights()
     weights = read_weights(path)

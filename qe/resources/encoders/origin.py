@@ -66,7 +66,7 @@ def _origin(content: Mapping[str, Any]) -> Origin:
     return Origin(str(name), str(source), str(revision), str(licence), recorded, str(command))
 
 
-def is_made(output: Path, command: str, overwrite: bool) -> bool:
+def is_up_to_date(output: Path, command: str, overwrite: bool) -> bool:
     """Whether the same command made the encoder in `output`.
 
     False if it is to be overwritten.
@@ -85,7 +85,7 @@ def is_made(output: Path, command: str, overwrite: bool) -> bool:
         )
     if overwrite:
         return False
-    if origin.command == command and _is_whole(origin, output):
+    if origin.command == command and _is_unchanged(origin, output):
         return True
     changed = ", changed since" if origin.command == command else ""
     raise InputError(
@@ -95,7 +95,7 @@ def is_made(output: Path, command: str, overwrite: bool) -> bool:
     )
 
 
-def _is_whole(origin: Origin, folder: Path) -> bool:
+def _is_unchanged(origin: Origin, folder: Path) -> bool:
     try:
         return not origin.changed(folder)
     except InputError:  # files are gone

@@ -14,7 +14,7 @@ from features.storage.files import atomic_directory, digest
 from features.storage.outputs import check_no_overlap
 from qe.resources.encoders._eight_bits import write_eight_bits
 from qe.resources.encoders.checked import ENGLISH, GERMAN, pairs_a_second, vectors
-from qe.resources.encoders.origin import Origin, check_unchanged, is_made, origin_of
+from qe.resources.encoders.origin import Origin, check_unchanged, is_up_to_date, origin_of
 
 _WEIGHTS = "model.onnx"
 _REPEATS = 8
@@ -67,7 +67,7 @@ def quantize_encoder(folder: Path, output: Path, overwrite: bool = False) -> Qua
         check_unchanged(origin, folder)
     origin = origin or Origin(folder.name, "brought by you", "", "not said", place.checksums())
     command = f"quantize {folder.name} ({digest(json.dumps(origin.files, sort_keys=True))[:12]})"
-    if is_made(output, command, overwrite):
+    if is_up_to_date(output, command, overwrite):
         return Quantized(output, *_compared(place, EncoderFolder(output)), new=False)
     with atomic_directory(output) as temporary:
         for name in (name for name in names if name in (place.tokenizer, *_small(names))):

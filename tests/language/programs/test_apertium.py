@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qe.language.programs import apertium
-from qe.language.programs.apertium import looked_up, pipeline, unseen
+from qe.language.programs.apertium import look_up, pipeline, unseen
 
 WARNING = (
     "Error: A new ambiguity class was found. \nRetraining is necessary.\nWord '{}'.\nNew class: {{A,B}}\n"
@@ -51,7 +51,7 @@ def test_a_mode_is_taken_apart_at_its_tagger(tmp_path: Path) -> None:
         assert outcome is None
     mode.write_text("lt-proc 'x y' | apertium-tagger -g $2 'a b.prob' | lt-proc z | lt-proc $1 w\n")
     with pipeline("apertium", tmp_path, "a-b") as outcome:
-        assert outcome is not None and outcome.tagger == "a b.prob" and outcome.after == ("after0",)
+        assert outcome is not None and outcome.tagger == "a b.prob" and outcome.later_stages == ("after0",)
         folder = Path(outcome.folder)
         assert (folder / "modes" / "before.mode").read_text() == "lt-proc 'x y' "
         assert (folder / "modes" / "after0.mode").read_text() == "lt-proc z | lt-proc $1 w"
@@ -67,9 +67,10 @@ def test_a_mode_is_taken_apart_at_its_dictionaries(tmp_path: Path) -> None:
     with pipeline("apertium", tmp_path, "a-b") as outcome:
         assert outcome is not None
         translations, forms = ("lt-proc", "-b", "a b"), ("lt-proc", "-n", "g")
-        assert outcome.after == ("after0", translations, "after2", forms, "after4")
+        assert outcome.later_stages == ("after0", translations, "after2", forms, "after4")
         modes = [
-            (Path(outcome.folder) / "modes" / f"{stage}.mode").read_text() for stage in outcome.after[::2]
+            (Path(outcome.folder) / "modes" / f"{stage}.mode").read_text()
+            for stage in outcome.later_stages[::2]
         ]
     assert modes == ["p | t -n 'q'", "r", "lt-proc -p 'h'"]
 
@@ -81,11 +82,11 @@ def test_units_are_looked_up_once_and_what_lies_between_stays(
     program.write_text(f"#!/bin/sh\necho call >> '{tmp_path}/calls'\nexec tr a-z A-Z\n")
     program.chmod(0o755)
     text = r"^a<n>$ b ^c\$d<v>$\^e^a<n>$[][\n\n]"
-    assert looked_up((str(program),), text) == r"^A<N>$ b ^C\$D<V>$\^e^A<N>$[][\n\n]"
-    assert looked_up((str(program),), "^a<n>$ x") == "^A<N>$ x"
+    assert look_up((str(program),), text) == r"^A<N>$ b ^C\$D<V>$\^e^A<N>$[][\n\n]"
+    assert look_up((str(program),), "^a<n>$ x") == "^A<N>$ x"
     assert (tmp_path / "calls").read_text() == "call\n"
     monkeypatch.setattr(apertium, "_MOST", 1)  # two are known: forgotten, and looked up again
-    assert looked_up((str(program),), "^a<n>$ x") == "^A<N>$ x"
+    assert look_up((str(program),), "^a<n>$ x") == "^A<N>$ x"
     assert (tmp_path / "calls").read_text() == "call\ncall\n"
 
 
@@ -93,4 +94,4 @@ def test_a_program_that_does_not_answer_unit_by_unit_sees_the_whole_text(tmp_pat
     program = tmp_path / "lines"
     program.write_text("#!/bin/sh\ntr -d '\\n'\n")
     program.chmod(0o755)
-    assert looked_up((str(program),), "^a$ b\n^c$") == "^a$ b^c$"
+    assert look_up((str(program),), "^a$ b\n^c$") == "^a$ b^c$"

@@ -14,8 +14,8 @@ from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
 from qe.cli import main
 from qe.language.engine import ENGINES, engine
-from qe.language.programs.apertium import call, looked_up, paragraphs, pipeline
-from qe.language.programs.engines.apertium import CHUNK, Apertium, apart, clean
+from qe.language.programs.apertium import call, look_up, paragraphs, pipeline
+from qe.language.programs.engines.apertium import CHUNK, Apertium, clean, split_paragraphs
 from qe.language.programs.translations import with_translations
 
 # A program with Apertium's options: upper-cases ASCII text. What it does to input with odd words is said
@@ -123,9 +123,9 @@ def test_cleaned_text_has_no_sign_of_the_stream_format(text: str) -> None:
 @given(st.lists(st.text("ab ", min_size=1).filter(str.strip)))
 def test_paragraphs_come_apart(lines: list[str]) -> None:
     text = "".join(f"{line} \n\n" for line in lines)
-    assert apart(text, len(lines)) == [" ".join(line.split()) for line in lines]
-    assert apart(text, len(lines) + 1) is None
-    assert apart(text.replace("\n\n", "\n"), len(lines)) is None or len(lines) < 2
+    assert split_paragraphs(text, len(lines)) == [" ".join(line.split()) for line in lines]
+    assert split_paragraphs(text, len(lines) + 1) is None
+    assert split_paragraphs(text.replace("\n\n", "\n"), len(lines)) is None or len(lines) < 2
 
 
 def spanish(columns: dict[str, list[str]]) -> Segments:
@@ -216,7 +216,7 @@ def test_a_line_is_translated_alike_whatever_came_before(
     assert together == [*list(by.translate(lines[:100])), *list(by.translate(lines[100:]))]
     # Without the care taken, at least one differs: else this test shows nothing.
     output, _ = call(["apertium", "-u", "eng-spa"], paragraphs([clean(line) for line in lines]))
-    assert apart(output, len(lines)) != together
+    assert split_paragraphs(output, len(lines)) != together
 
 
 def test_dictionaries_answer_units_as_they_answer_whole_texts(
@@ -234,7 +234,7 @@ def test_dictionaries_answer_units_as_they_answer_whole_texts(
                 text = parts._stage(stage, text)
                 continue
             text, before = call(stage, text)[0], text
-            assert looked_up(stage, before) == text
+            assert look_up(stage, before) == text
             dictionaries += 1
     assert dictionaries == 2
 

@@ -165,14 +165,14 @@ def _letters(text: str) -> str:
 def test_subwords_of_another_text_are_noticed(texts: tuple[Segments, Segments]) -> None:
     learned, held_out = map(_with_subwords, texts)
     guard = Guard.fit(learned.take(range(100)))[0]
-    assert not guard.see(held_out).another.any()
+    assert not guard.see(held_out).mismatched.any()
     noticed = set()
     for name in names():
         changed, _ = perturbed(held_out, name)
         seen = guard.see(changed)
         own = [_letters(text.replace("@@ ", "")) for text in changed.subwords or ()]
         differs = np.array([a != _letters(b) for a, b in zip(own, changed.target, strict=True)], np.bool_)
-        assert (seen.another == differs).all() and seen.marked[differs].all(), name
+        assert (seen.mismatched == differs).all() and seen.marked[differs].all(), name
         assert all("subwords make another text" in seen.reasons()[i] for i in np.flatnonzero(differs))
         noticed |= {name} if differs.any() else set()
     unnoticed = {"marks_appended", "upper_case", *names("harmless")}
@@ -184,7 +184,7 @@ def test_a_decoder_whose_subwords_never_fit_the_text_marks_no_row(texts: tuple[S
         replace(each, subwords=tuple("und " + t for t in each.target))
         for each in (texts[0].take(range(100)), texts[1])
     )
-    assert Guard.fit(learned)[0].see(held_out).another.mean() <= 0.05
+    assert Guard.fit(learned)[0].see(held_out).mismatched.mean() <= 0.05
 
 
 def test_few_rows_lose_little(texts: tuple[Segments, Segments]) -> None:

@@ -49,7 +49,7 @@ class Apertium(Engine):
         ahead: deque[Future[list[str]]] = deque()
         mode = self.mode  # refuses before any work is done
         with pipeline(self._path, self.folder, mode) as stages, ThreadPoolExecutor(workers) as pool:
-            run = self._whole if stages is None else stages.run
+            run = self._run_mode if stages is None else stages.run
             try:
                 for chunk in batches(lines, CHUNK):
                     ahead.append(pool.submit(self._chunk, run, [clean(line) for line in chunk]))
@@ -68,7 +68,7 @@ class Apertium(Engine):
     def _filled(self, run: Callable[[Sequence[str]], str], lines: list[str]) -> list[str]:
         if not lines:
             return []
-        translations = apart(run(lines), len(lines))
+        translations = split_paragraphs(run(lines), len(lines))
         if translations is not None:
             return translations
         if len(lines) == 1:
@@ -79,7 +79,7 @@ class Apertium(Engine):
         middle = len(lines) // 2
         return self._filled(run, lines[:middle]) + self._filled(run, lines[middle:])
 
-    def _whole(self, lines: Sequence[str]) -> str:
+    def _run_mode(self, lines: Sequence[str]) -> str:
         return self._run(["-u", self.mode], paragraphs(lines))
 
     def _run(self, arguments: Sequence[str], text: str = "") -> str:
@@ -128,7 +128,7 @@ def clean(line: str) -> str:
     return " ".join("".join(c for c in text if unicodedata.category(c) not in ("Cc", "Cf", "Cs")).split())
 
 
-def apart(text: str, n: int) -> list[str] | None:
+def split_paragraphs(text: str, n: int) -> list[str] | None:
     """The n paragraphs of one line each that `text` consists of, or None if it does not.
 
     >>> apart("one \\n\\ntwo\\n\\n", 2), apart("one\\ntwo\\n\\n\\n", 2)
