@@ -40,8 +40,8 @@ def _notes(robustness: Robustness) -> list[str]:
     rows = f"{count(robustness.rows)} row{'s' * (robustness.rows != 1)}"
     if not robustness.answers:
         return [
-            f"nothing was changed: of {rows} none scores above the lowest tenth and has what these kinds change; "
-            "give more rows, or other kinds"
+            f"nothing was changed: of {rows} none scores above the lowest tenth and has what these "
+            "kinds change; give more rows, or other kinds"
         ]
     mean, least, kind = robustness.below
     notes = [

@@ -14,14 +14,14 @@ import skops.io
 
 from qe.learning.learner import LEARNERS
 from qe.learning.selector import SELECTORS
-from qe.models.pipeline_nodes import made
+from qe.models.pipeline_nodes import build_object
 from tests.learning.learners import test_learners as learners
 from tests.learning.selectors import test_selection as selectors
 
 
 def reread(thing: Any) -> Any:
     with zipfile.ZipFile(io.BytesIO(skops.io.dumps(thing))) as archive:
-        return made(archive, json.loads(archive.read("schema.json")))
+        return build_object(archive, json.loads(archive.read("schema.json")))
 
 
 SHARED = np.arange(3.0)
