@@ -1,7 +1,4 @@
-"""Taxonomy: groups of segments whose intervals are calibrated apart.
-
-Think twice before adding here.
-"""
+"""Taxonomy: groups of segments whose intervals are calibrated separately."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -16,7 +13,7 @@ from features.basics.catalogue import Catalogue
 from features.basics.errors import InputError
 
 Column = Sequence[str]
-UNKNOWN = -1  # number of a group that was not there when the intervals were calibrated
+UNKNOWN = -1  # number of a group that did not exist when the intervals were calibrated
 
 
 @dataclass(frozen=True)
@@ -32,7 +29,7 @@ class Grouping:
 class Taxonomy(ABC):
     """Sorts segments into `size` groups, in each of which intervals hold their level.
 
-    A subclass is a dataclass whose fields are JSON values, as they are saved. Source: Mondrian conformal
+    A subclass is a dataclass whose fields are JSON values. Source: Mondrian conformal
     prediction (Vovk, Gammerman and Shafer 2005, section 4.5).
 
     Attributes
@@ -100,4 +97,5 @@ def checked_cuts(edges: Sequence[float]) -> list[float]:
 
 def to_json(taxonomy: Taxonomy) -> dict[str, Any]:
     """The name and the fields."""
-    return {"by": type(taxonomy).__module__.rpartition(".")[2], **vars(taxonomy)}
+    name = next(name for name in TAXONOMIES.names if TAXONOMIES.get(name) is type(taxonomy))
+    return {"by": name, **vars(taxonomy)}

@@ -23,9 +23,7 @@ from qe.models.intervals import (
     weighted_quantiles,
 )
 from qe.models.shift import DensityRatio
-from qe.models.taxonomies.column import ByColumn
-from qe.models.taxonomies.label import Label
-from qe.models.taxonomies.prediction import Prediction
+from qe.models.taxonomies.groups import ByColumn, Label, Prediction
 from qe.models.taxonomy import TAXONOMIES, Grouping
 
 OPEN, EFFORT = LabelScale("label", None, None, True), LabelScale("effort", 1, 5, True)

@@ -1,1 +1,3 @@
-"""Taxonomies of prediction intervals: one way to sort segments into groups a file."""
+"""Taxonomies of prediction intervals."""
+
+NAMES = {"groups": ("column", "label", "prediction")}

@@ -1,0 +1,120 @@
+"""Groups of segments by a column, by their labels, and by their predicted scores."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+import numpy as np
+
+from features.basics.array_types import FloatArray, IntArray
+from qe.models.taxonomy import TAXONOMIES, UNKNOWN, Column, Grouping, Taxonomy, checked_cuts, quantile_cuts
+
+
+@TAXONOMIES.register("column")
+@dataclass(frozen=True)
+class ByColumn(Taxonomy):
+    """One group for each of the `values` of a column, such as systems or documents.
+
+    A row of another value has no interval (NaN).
+    """
+
+    options: ClassVar[frozenset[str]] = frozenset({"column"})
+
+    column: str
+    values: list[str]
+
+    @classmethod
+    def make(cls, grouping: Grouping, predicted: FloatArray, gold: FloatArray, column: Column) -> Self:
+        assert grouping.column is not None  # the experiment's schema has checked
+        return cls(grouping.column, sorted({*column}))
+
+    @property
+    def reads(self) -> str | None:
+        return self.column
+
+    @property
+    def size(self) -> int:
+        return len(self.values)
+
+    def numbers(self, predicted: FloatArray, gold: FloatArray, column: Column) -> IntArray:
+        places = {value: number for number, value in enumerate(self.values)}
+        return np.array([places.get(value, UNKNOWN) for value in column], np.int64)
+
+    def bounds(
+        self, predicted: FloatArray, reach: FloatArray, column: Column
+    ) -> tuple[FloatArray, FloatArray]:
+        numbers = self.numbers(predicted, predicted, column)
+        own = np.where(numbers == UNKNOWN, np.nan, reach[np.arange(len(predicted)), numbers])
+        return predicted - own, predicted + own
+
+    def extended(self, column: Column) -> Self:
+        return replace(self, values=self.values + sorted({*column} - {*self.values}))
+
+
+@dataclass(frozen=True)
+class _Bands(Taxonomy):
+    """Bands from one of `cuts` to the next: `bands` of about one size, or bands up to `edges`."""
+
+    options: ClassVar[frozenset[str]] = frozenset({"bands", "edges"})
+
+    cuts: list[float]
+
+    @property
+    def size(self) -> int:
+        return len(self.cuts) + 1
+
+
+@TAXONOMIES.register("label")
+@dataclass(frozen=True)
+class Label(_Bands):
+    """Bands of labels: every band, bad ones too, gets its coverage.
+
+    A new segment's label is not known. A label is possible if it lies within the reach of its own band, and
+    the interval goes from the lowest possible label to the highest: it holds a share of every band that is at
+    least the level, for exchangeable segments, and is wider than others for that. If no label is
+    possible, the interval is the prediction itself.
+
+    Source: label-conditional conformal prediction (Vovk, Gammerman and Shafer 2005, 4.5), its set filled up
+    to an interval.
+    """
+
+    @classmethod
+    def make(cls, grouping: Grouping, predicted: FloatArray, gold: FloatArray, column: Column) -> Self:
+        return cls(checked_cuts(grouping.edges) or quantile_cuts(gold, grouping.bands))
+
+    def numbers(self, predicted: FloatArray, gold: FloatArray, column: Column) -> IntArray:
+        return np.searchsorted(self.cuts, gold, side="right")
+
+    def bounds(
+        self, predicted: FloatArray, reach: FloatArray, column: Column
+    ) -> tuple[FloatArray, FloatArray]:
+        ends = np.array([-np.inf, *self.cuts, np.inf])
+        low = np.maximum(predicted[:, None] - reach, ends[:-1])
+        high = np.minimum(predicted[:, None] + reach, ends[1:])
+        possible = low <= high
+        nothing = ~possible.any(axis=1)
+        lowest = np.where(possible, low, np.inf).min(axis=1)
+        highest = np.where(possible, high, -np.inf).max(axis=1)
+        return np.where(nothing, predicted, lowest), np.where(nothing, predicted, highest)
+
+
+@TAXONOMIES.register("prediction")
+@dataclass(frozen=True)
+class Prediction(_Bands):
+    """Bands of predicted scores.
+
+    >>> Prediction([2.0, 3.0]).numbers(np.array([1.5, 2.0, 4.5]), np.zeros(3), ()).tolist()
+    [0, 1, 2]
+    """
+
+    @classmethod
+    def make(cls, grouping: Grouping, predicted: FloatArray, gold: FloatArray, column: Column) -> Self:
+        return cls(checked_cuts(grouping.edges) or quantile_cuts(predicted, grouping.bands))
+
+    def numbers(self, predicted: FloatArray, gold: FloatArray, column: Column) -> IntArray:
+        return np.searchsorted(self.cuts, predicted, side="right")
+
+    def bounds(
+        self, predicted: FloatArray, reach: FloatArray, column: Column
+    ) -> tuple[FloatArray, FloatArray]:
+        own = reach[np.arange(len(predicted)), self.numbers(predicted, predicted, column)]
+        return predicted - own, predicted + own
