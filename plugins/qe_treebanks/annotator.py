@@ -1,7 +1,7 @@
 """Base of all annotators: train from files, save without code, add layers to a batch."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -10,13 +10,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from features.basics.assignments import assigned
 from features.basics.catalogue import Catalogue
+from features.basics.errors import InputError, unknown_name
 from features.basics.progress import Progress, silent
 from features.text.annotation import NOTHING, Layer
 from features.text.tokens import Tokens
-from qe_treebanks.contractions import as_in_treebanks
-from qe_treebanks.linear import Hashes
-from qe_treebanks.words import attributes
+from qe_treebanks.hashed_features import Hashes, attributes
+
+Files = Sequence[Path]
+Settings = Mapping[str, int]
 
 
 @dataclass(eq=False)
@@ -46,7 +49,7 @@ class Batch:
 
     @cached_property
     def attributes(self) -> Hashes:
-        """What the distinct words of `shown` show (`qe_treebanks.words`)."""
+        """What the distinct words of `shown` show (`qe_treebanks.hashed_features`)."""
         return attributes(self.treebank_tokens.types)
 
     def add(self, layer: Layer, names: Sequence[str], ids: NDArray[np.int32]) -> None:
@@ -79,6 +82,32 @@ class Batch:
 _ORDER: tuple[Layer, ...] = ("lemma", "upos", "xpos", "feats", "deprel", "entity")
 
 
+def as_in_treebanks(tokens: Tokens, language: str) -> Tokens:
+    """The same number of tokens; English negations are split as the Penn Treebank splits them.
+
+    >>> tokens = Tokens.from_lists([["I", "don", "'t"], ["can", "'T", "in", "it"]])
+    >>> shown = as_in_treebanks(tokens, "en")
+    >>> shown.words(0), shown.words(1)
+    (['I', 'do', "n't"], ['ca', "n'T", 'in', 'it'])
+    """
+    if language != "en" or not len(tokens.ids):
+        return tokens
+    ends = np.array([t.lower() == "'t" for t in tokens.types], bool)
+    before = np.array([len(t) > 1 and t[-1] in "nN" for t in tokens.types], bool)
+    pairs = before[tokens.ids[:-1]] & ends[tokens.ids[1:]]
+    pairs &= tokens.text_index[:-1] == tokens.text_index[1:]
+    places = np.flatnonzero(pairs)
+    if not len(places):
+        return tokens
+    index = {t: i for i, t in enumerate(tokens.types)}
+    ids = tokens.ids.copy()
+    for place in places.tolist():
+        first, second = tokens.types[ids[place]], tokens.types[tokens.ids[place + 1]]
+        ids[place] = index.setdefault(first[:-1], len(index))
+        ids[place + 1] = index.setdefault(first[-1] + second, len(index))
+    return Tokens(tuple(index), ids, tokens.offsets)
+
+
 class Annotator(ABC):
     """Adds layers to batches; its module's name is its task.
 
@@ -104,13 +133,7 @@ class Annotator(ABC):
 
     @classmethod
     @abstractmethod
-    def train(
-        cls,
-        files: Sequence[Path],
-        language: str,
-        settings: Mapping[str, int],
-        progress: Progress = silent,
-    ) -> Self:
+    def train(cls, files: Files, language: str, settings: Settings, progress: Progress = silent) -> Self:
         """Learns from annotated files, with all of the settings. Raises InputError, with file and line, for
         what the files must not hold.
         """
@@ -130,10 +153,46 @@ class Annotator(ABC):
 
     @classmethod
     @abstractmethod
-    def evaluate(
-        cls, gold: Sequence[Path], language: str, annotators: "Sequence[Annotator]"
-    ) -> dict[str, Any]:
+    def evaluate(cls, gold: Files, language: str, annotators: "Sequence[Annotator]") -> dict[str, Any]:
         """Figures (JSON values) of what `annotators` make of the words of annotated files."""
 
 
 ANNOTATORS: Catalogue[Annotator] = Catalogue("qe_treebanks.annotators", Annotator, "task")
+
+
+def parse_settings(task: str, arguments: Sequence[str]) -> dict[str, int]:
+    """Settings of a task from `NAME=NUMBER`. Raises InputError for settings that the task does not take, and
+    values that are no whole number from 0.
+
+    >>> parse_settings("constituents", ["n_best=20"])
+    {'n_best': 20}
+    """
+    known = list(ANNOTATORS.get(task).defaults)
+    result = {}
+    for setting in arguments:
+        name, value = assigned(setting, "key=value", "--set")
+        if name not in known:
+            raise unknown_name(f"setting of '{task}'", name, known, location="--set")
+        if not value.isascii() or not value.isdigit():
+            raise InputError(f"{name} must be a whole number from 0, but is {value!r}", location="--set")
+        result[name] = int(value)
+    return result
+
+
+def annotated(texts: Sequence[Sequence[str]], language: str, annotators: Sequence[Annotator]) -> Batch:
+    """The texts with the layers of all `annotators`, one after the other."""
+    batch = Batch(Tokens.from_lists(texts), language)
+    for annotator in annotators:
+        annotator.annotate(batch)
+    return batch
+
+
+def indexed(names: Iterable[str]) -> tuple[tuple[str, ...], NDArray[np.int32]]:
+    """(distinct names, (n,) index of each).
+
+    >>> indexed(["b", "a", "b"])[0]
+    ('b', 'a')
+    """
+    index: dict[str, int] = {}
+    ids = [index.setdefault(name, len(index)) for name in names]
+    return tuple(index), np.array(ids, np.int32)

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,13 +11,15 @@ from typing import Any, Final
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.basics.threads import cores, side_by_side
-from features.storage.files import atomic_directory, atomic_file, digest, sha256
+from features.storage.checksums import checksums, verify
+from features.storage.damage import damage_reported
+from features.storage.files import atomic_directory, atomic_file, digest
 from features.storage.outputs import locked_folder
 from features.text.annotation import Layer
 from features.text.languages import check_language
 from features.text.tokenizer import batches
 from features.text.tokens import Tokens
-from qe_treebanks.annotator import ANNOTATORS, Annotator, Batch
+from qe_treebanks.annotator import ANNOTATORS, Annotator, Batch, Files, Settings
 
 MANIFEST: Final = "annotators.json"
 _FORMAT: Final = 1
@@ -63,17 +65,9 @@ class AnnotatorFolder:
         return tuple(self._load(task) for task in self.tasks)
 
     def _load(self, task: str) -> Annotator:
-        listed = self._manifest["tasks"][task]["files"]
         folder = self.path / task
-        there = sorted(file.name for file in folder.glob("*"))
-        if there != sorted(listed):
-            held = ", ".join(there) or "nothing"
-            raise InputError(f"holds {held}, not what {MANIFEST} lists", location=folder, remedy=_REMEDY)
-        for name, checksum in listed.items():
-            if sha256(folder / name) != checksum:
-                raise InputError(
-                    f"is not the file that {MANIFEST} lists", location=folder / name, remedy=_REMEDY
-                )
+        with damage_reported("the annotator", folder, _REMEDY):
+            verify(folder, self._manifest["tasks"][task]["files"])
         return ANNOTATORS.get(task).load(folder)
 
     def annotate(self, texts: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -89,15 +83,12 @@ class AnnotatorFolder:
             annotator.annotate(batch)
         return batch.blocks()
 
-    def evaluate(self, task: str, gold: Sequence[Path]) -> dict[str, Any]:
+    def evaluate(self, task: str, gold: Files) -> dict[str, Any]:
         """Figures of a task on annotated files. Raises InputError for a task that is not there."""
         kind = ANNOTATORS.get(task)
         if task not in self.tasks:
-            raise InputError(
-                f"no annotator of '{task}' here",
-                location=self.path,
-                remedy=f"there are: {', '.join(self.tasks)}",
-            )
+            known = f"there are: {', '.join(self.tasks)}"
+            raise InputError(f"no annotator of '{task}' here", location=self.path, remedy=known)
         needed = {task, *kind.needs}
         used = [self._load(name) for name in self.tasks if name in needed]
         return kind.evaluate(gold, self.language, used)
@@ -106,12 +97,8 @@ class AnnotatorFolder:
     def fingerprint(self) -> str:
         """Identifies the annotators by the checksums of their files."""
         tasks = self._manifest["tasks"]
-        return digest(
-            "annotators",
-            _FORMAT,
-            self.language,
-            *((task, sorted(tasks[task]["files"].items())) for task in sorted(self.tasks)),
-        )
+        files = ((task, sorted(tasks[task]["files"].items())) for task in sorted(self.tasks))
+        return digest("annotators", _FORMAT, self.language, *files)
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
@@ -140,12 +127,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
 
 
 def train(
-    task: str,
-    files: Sequence[Path],
-    language: str,
-    output: Path,
-    settings: Mapping[str, int],
-    progress: Progress = silent,
+    task: str, files: Files, language: str, output: Path, settings: Settings, progress: Progress = silent
 ) -> Annotator:
     """Train the annotator of a task into the folder `output`. Annotators of other tasks stay in the folder.
 
@@ -171,11 +153,11 @@ def train(
 
 
 def _with_task(output: Path, language: str, task: str, annotator: Annotator) -> dict[str, Any]:
-    content: dict[str, Any] = {"format": _FORMAT, "language": language, "tasks": {}}
-    if (output / MANIFEST).is_file():
-        content = read_manifest(output)
-    checksums = {file.name: sha256(file) for file in sorted((output / task).iterdir())}
-    content["tasks"][task] = {"settings": dict(annotator.settings), "files": checksums}
+    is_new = not (output / MANIFEST).is_file()
+    none: dict[str, Any] = {"format": _FORMAT, "language": language, "tasks": {}}
+    content = none if is_new else read_manifest(output)
+    files = checksums(output / task)
+    content["tasks"][task] = {"settings": dict(annotator.settings), "files": files}
     return content
 
 
@@ -184,20 +166,13 @@ def _check_folder(output: Path, language: str) -> None:
         return
     there = read_manifest(output)["language"]
     if there != language:
-        raise InputError(
-            f"holds annotators of '{there}', not of '{language}'",
-            location=output,
-            remedy="choose another folder",
-        )
+        problem = f"holds annotators of '{there}', not of '{language}'"
+        raise InputError(problem, location=output, remedy="choose another folder")
 
 
 def export(path: Path, target: Path) -> None:
-    """A copy of the folder, hard-linked where the file system allows."""
-    for file in sorted(path.rglob("*")):
-        if file.is_file():
-            place = target / file.relative_to(path)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(file, place)
+    """Copies the folder."""
+    shutil.copytree(path, target, copy_function=shutil.copyfile, dirs_exist_ok=True)
 
 
 def _in_order(tasks: Sequence[str], path: Path) -> tuple[str, ...]:

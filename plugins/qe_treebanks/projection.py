@@ -1,4 +1,7 @@
-"""Learn entities of one language from those of another. Tags go over word links into the translations."""
+"""A treebank of entities of one side of a parallel corpus, from an annotator of the other side's language.
+
+Tags go over word links into the translations.
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -9,10 +12,14 @@ from typing import Final
 import numpy as np
 
 from features.basics.errors import InputError
+from features.basics.progress import Progress, silent
+from features.resources.aligner import Aligner
 from features.storage.files import atomic_file
-from features.text.annotation import OUTSIDE, spans
+from features.text.annotation import NOTHING, OUTSIDE, layer_tokens, spans
+from features.text.corpus import ParallelCorpus, Side
 from features.text.links import Links
 from features.text.tokens import Tokens
+from qe.language.programs.taggers import Tagger, annotated, for_corpora
 
 Link = tuple[int, int]
 HELD_OUT: Final = 25  # of so many sentences one is held out
@@ -93,3 +100,45 @@ def projected(length: int, tags: Sequence[str], links: Sequence[Link]) -> list[s
             return None
         made[first : last + 1] = [f"B-{kind}", *[f"I-{kind}"] * (last - first)]
     return made
+
+
+def project_entities(
+    corpus: ParallelCorpus, aligner: Aligner, annotator: Tagger, language: str, path: Path, pairs: int,
+    held_out_path: Path | None = None, progress: Progress = silent,
+) -> Projected:  # fmt: skip
+    """Write one side of the corpus with the entities of their translations. It is the side that is not in
+    `language`.
+
+    annotator      of entities of `language`
+    pairs          how many pairs of the corpus, from its beginning
+    held_out_path  a file for every 25th sentence (`write_projected`)
+
+    Links are those of the intersection of the aligner's two directions, which err least. Raises InputError
+    for a language that neither side has, and for an annotator that says nothing of entities.
+    """
+    side = _side(corpus, language)
+    corpus = corpus.take(np.arange(min(pairs, len(corpus))))
+    tags = _tags(corpus.side(side), annotator, progress)
+    links = aligner.align(corpus.source, corpus.target, "intersection", progress=progress)
+    if side == "source":
+        links = Links(links.offsets, links.target, links.source)
+    words = corpus.target if side == "source" else corpus.source
+    return write_projected(path, words, tags, links, held_out_path)
+
+
+def _side(corpus: ParallelCorpus, language: str) -> Side:
+    source, target = corpus.source_tokenizer.language, corpus.target_tokenizer.language
+    if language not in (source, target):
+        raise InputError(
+            f"the annotator is of '{language}', but the corpus of '{source}' and '{target}'",
+            remedy="give an annotator of one of the two languages",
+        )
+    return "source" if language == source else "target"
+
+
+def _tags(tokens: Tokens, annotator: Tagger, progress: Progress) -> Tokens:
+    blocks = annotated(tokens, for_corpora(annotator, ("entity",)), None, progress=progress)
+    tags = layer_tokens(blocks, tokens, "entity", "what the annotator says")
+    if NOTHING in tags.types:
+        raise InputError("the annotator says nothing of entities", remedy="train one: --task entities")
+    return tags

@@ -18,7 +18,7 @@ from qe.language.programs.taggers import ADDED, tagger
 from qe.resources.corpora import corpus_of
 from qe_treebanks.annotator import ANNOTATORS
 from qe_treebanks.annotator_folder import MANIFEST, read_manifest, train
-from qe_treebanks.projected_entities import project_entities
+from qe_treebanks.projection import project_entities
 
 _TRAINERS = 1  # of the trainers: another number learns all annotators again
 

@@ -33,7 +33,7 @@ from qe_human.judgements.reading import chosen_pairs, read_judgements
 from qe_human.ranking_method import RANKINGS
 from qe_papers.moses import nbest_column, trace_column, with_search
 from qe_treebanks.annotators._brackets import read_trees
-from qe_treebanks.annotators._entities import read_entities
+from qe_treebanks.annotators.entities import read_entities
 from tests.attacks.fuzzing import Target
 from tests.attacks.models import TOKENIZERS
 from tests.qe_treebanks.annotators.made import write_conllu, write_entities, write_trees

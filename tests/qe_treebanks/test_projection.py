@@ -15,9 +15,8 @@ from features.text.tokenizer import Tokenizer
 from qe.cli import main
 from qe.config.experiment import from_mapping
 from qe_treebanks import annotator_folder as _folder
-from qe_treebanks.annotators._entities import read_entities
-from qe_treebanks.projected_entities import project_entities
-from qe_treebanks.projection import Projected
+from qe_treebanks.annotators.entities import read_entities
+from qe_treebanks.projection import Projected, project_entities
 from qe_treebanks.treebanks import annotators_for, projection_mistakes
 from tests.qe_treebanks.annotators.made import NAMES, sentences, write_entities
 

@@ -14,22 +14,27 @@ from numpy.typing import NDArray
 
 from features.text.tokens import Tokens
 from qe_treebanks.annotators._brackets import Node
-from qe_treebanks.annotators._cky import NEVER, Floats, best_derivation, inside, outside, span
+from qe_treebanks.annotators._cky import (
+    NEVER,
+    Emissions,
+    Floats,
+    best_derivation,
+    inside,
+    k_best,
+    outside,
+    span,
+)
 from qe_treebanks.annotators._grammar import Counts, Grammar, grammar_of, kind_name, plain_name, tree_of
 from qe_treebanks.annotators._guide import Guide, Limits
-from qe_treebanks.annotators._kbest import k_best
 from qe_treebanks.annotators._lexicon import Lexicon
-from qe_treebanks.annotators._pruning import Grouped, grouped, possible
-from qe_treebanks.annotators._restriction import by_kind, in_full, restricted
-from qe_treebanks.linear import Hashes
+from qe_treebanks.annotators._pruning import Grouped, by_kind, grouped, in_full, possible, restricted
+from qe_treebanks.hashed_features import Hashes
 
 COARSE_BEAM: Final = 8.0  # nats below the best of a span, as are the others
 FINE_BEAM: Final = 7.0
 THRESHOLD: Final = 6.0  # what the best coarse tree through a symbol of a span may be below the best of all
 SPREAD: Final = 15.0  # n-best trees are at most this much below the best
 LONGEST: Final = 250  # words of a text; longer ones have no tree
-
-Emissions = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]
 
 
 @dataclass(frozen=True)
@@ -62,10 +67,11 @@ class Level:
         return cls(grammar_of(counts), Lexicon(counts.words))
 
     def emissions(self, words: Sequence[str]) -> Emissions:
-        """(n + 1,) where each word's tags begin, the tags, their scores."""
+        """The tags of each word, and their scores."""
         of_words = [self._of_word(word) for word in words]
         starts = np.cumsum([0, *(len(tags) for tags, _ in of_words)]).astype(np.int64)
-        return starts, np.concatenate([t for t, _ in of_words]), np.concatenate([s for _, s in of_words])
+        tags, scores = (np.concatenate(parts) for parts in zip(*of_words, strict=True))
+        return Emissions(starts, tags, scores)
 
     def _of_word(self, word: str) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         key = self.lexicon.key(word)
@@ -123,7 +129,7 @@ class ChartParser:
     def parse_all(self, texts: Tokens, n_best: int = 1, hashes: Hashes | None = None) -> Iterator[Parse]:
         """The best trees of every text, `n_best` at most, as the guide says, if there is one.
 
-        shown  what the distinct words show (`qe_treebanks.words`), where that is known
+        hashes  attributes of the distinct words (`qe_treebanks.hashed_features`), if known
         """
         limits = repeat(None) if self.guide is None else self.guide.limits(texts, hashes)
         for i, of_text in zip(range(len(texts)), limits, strict=False):
@@ -162,9 +168,7 @@ class ChartParser:
         grammar = self.coarse.grammar
         every = np.arange(len(grammar.symbols), dtype=np.int32)
         emissions = _limited(self.coarse.emissions(words), tags, every)
-        allowed = possible(
-            *emissions, grammar.rules, self._groups, grammar.root, COARSE_BEAM, THRESHOLD, ends
-        )
+        allowed = possible(emissions, grammar.rules, self._groups, grammar.root, COARSE_BEAM, THRESHOLD, ends)
         if not len(allowed):
             return None
         for level, kinds, name in (
@@ -187,7 +191,8 @@ def _limited(emissions: Emissions, tags: NDArray[np.bool_] | None, kinds: NDArra
     left = np.bincount(word[kept], minlength=len(tags))
     kept |= (left == 0)[word]
     counts = np.bincount(word[kept], minlength=len(tags))
-    return np.concatenate(([0], np.cumsum(counts))).astype(np.int64), symbols[kept], scores[kept]
+    starts = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+    return Emissions(starts, symbols[kept], scores[kept])
 
 
 Found = tuple[tuple[Node, ...], tuple[float, ...]]
@@ -201,30 +206,23 @@ def exhaustive(level: Level, words: Sequence[str], n_best: int = 1) -> Found | N
 
 
 def _searched(
-    level: Level,
-    words: Sequence[str],
-    emissions: Emissions,
-    n_best: int,
-    allowed: NDArray[np.bool_],
-    kinds: NDArray[np.int32],
-    beam: float,
-) -> Found | None:
+    level: Level, words: Sequence[str], emissions: Emissions, n_best: int, allowed: NDArray[np.bool_],
+    kinds: NDArray[np.int32], beam: float,
+) -> Found | None:  # fmt: skip
     grammar, n = level.grammar, len(words)
-    starts, tags, weights = emissions
-    part = restricted(grammar.rules, grammar.root, tags, kinds, allowed)
+    part = restricted(grammar.rules, grammar.root, emissions.tags, kinds, allowed)
     rules, root = part.rules, int(part.numbers[grammar.root])
-    base, top, bounds, lists = inside(
-        starts, part.numbers[tags], weights, rules, allowed, kinds[part.symbols], beam
-    )
-    row = bounds[span(0, n), 2]
-    if row < 0 or top[row, root] == NEVER:
+    numbered = emissions._replace(tags=part.numbers[emissions.tags])
+    chart = inside(numbered, rules, allowed, kinds[part.symbols], beam)
+    row = chart.bounds[span(0, n), 2]
+    if row < 0 or chart.top[row, root] == NEVER:
         return None
-    best: Floats = top[row, root]
+    best: Floats = chart.top[row, root]
     if n_best == 1:
-        nodes = best_derivation(n, root, base, top, bounds, lists, rules)
+        nodes = best_derivation(n, root, chart, rules)
         return (tree_of(in_full(nodes, part), grammar, words),), (float(best),)
-    out, _ = outside(n, root, base, top, bounds, lists, rules, best - SPREAD)
-    scores, nodes, begins = k_best(n, root, n_best, base, out, bounds, lists, rules, best - SPREAD)
+    out, _ = outside(n, root, chart, rules, best - SPREAD)
+    scores, nodes, begins = k_best(n, root, n_best, chart, out, rules, best - SPREAD)
     nodes = in_full(nodes, part)
     kept = [k for k in range(len(scores)) if scores[k] >= best - SPREAD]
     trees = tuple(tree_of(nodes[begins[k] : begins[k + 1]], grammar, words) for k in kept)

@@ -14,6 +14,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from features.basics.array_types import UNCOUNTED
+
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -42,6 +44,28 @@ class Rules(NamedTuple):
     chains: Floats
     stay: Floats
     priors: Floats
+
+
+class Emissions(NamedTuple):
+    """The tags of word i of n are tags[starts[i]:starts[i + 1]], with their scores."""
+
+    starts: Longs
+    tags: Ints
+    scores: Floats
+
+
+class Chart(NamedTuple):
+    """Inside scores of the spans of a text.
+
+    base, top  (rows, S) scores
+    bounds     (spans, 3) the symbols with a top of span s are lists[bounds[s, 0]:bounds[s, 1]], its scores
+               the row bounds[s, 2]; -1: none
+    """
+
+    base: Floats
+    top: Floats
+    bounds: Longs
+    lists: Ints
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -99,25 +123,14 @@ def _groups(rules: Rules, kinds: Ints) -> Longs:
 
 
 @njit(cache=True, nogil=True)
-def inside(
-    starts: Longs,
-    tags: Ints,
-    emissions: Floats,
-    rules: Rules,
-    allowed: Flags,
-    kinds: Ints,
-    beam: float,
-) -> tuple[Floats, Floats, Longs, Ints]:
+def inside(words: Emissions, rules: Rules, allowed: Flags, kinds: Ints, beam: float) -> Chart:
     """Best inside scores.
 
-    starts     (n + 1,) the tags of word i are tags[starts[i]:starts[i + 1]], with their `emissions`
     allowed    (spans, kinds) which kinds of symbols may be base of a span; (0, 0): all
     kinds      (S,) the kind of each symbol
     beam       symbols whose top and prior are that much below the best of their span are dropped
-    Returns base and top (rows, S); bounds (spans, 3) and lists: the symbols with a top of span s are
-    lists[bounds[s, 0]:bounds[s, 1]], its scores the row bounds[s, 2] (-1: none).
     """
-    n, size = len(starts) - 1, len(rules.stay)
+    n, size = len(words.starts) - 1, len(rules.stay)
     spans = n * (n + 1) // 2
     limited = allowed.shape[0] > 0
     rows, filled = np.full(spans, -1, np.int64), 0
@@ -140,17 +153,15 @@ def inside(
                 continue
             row, above = base[rows[here]], top[rows[here]]
             if length == 1:
-                for k in range(starts[i], starts[i + 1]):
-                    symbol = tags[k]
+                for k in range(words.starts[i], words.starts[i + 1]):
+                    symbol = words.tags[k]
                     if row[symbol] == NEVER:
                         used[count] = symbol
                         count += 1
-                    row[symbol] = max(row[symbol], emissions[k])
+                    row[symbol] = max(row[symbol], words.scores[k])
             for middle in range(i + 1, j):
                 left, right = span(i, middle), span(middle, j)
-                if first[right] == last[right]:
-                    continue
-                if first[left] == last[left]:
+                if first[right] == last[right] or first[left] == last[left]:
                     continue
                 before, beside = top[rows[left]], top[rows[right]]
                 for place in range(first[left], last[left]):
@@ -186,23 +197,15 @@ def inside(
             filled += len(active)
     bounds = np.empty((spans, 3), np.int64)
     bounds[:, 0], bounds[:, 1], bounds[:, 2] = first, last, rows
-    return base, top, bounds, lists[:filled]
+    return Chart(base, top, bounds, lists[:filled])
 
 
 @njit(cache=True, nogil=True)
-def outside(
-    n: int,
-    root: int,
-    base: Floats,
-    top: Floats,
-    bounds: Longs,
-    lists: Ints,
-    rules: Rules,
-    log_threshold: float,
-) -> tuple[Floats, Floats]:
+def outside(n: int, root: int, chart: Chart, rules: Rules, log_threshold: float) -> tuple[Floats, Floats]:
     """Best outside scores of bases and tops, (rows, S) each. They are defined only for symbols in trees that
     score at least `least`.
     """
+    base, top, bounds, lists = chart
     out_base = np.full(base.shape, NEVER, np.float32)
     out_top = np.full(top.shape, NEVER, np.float32)
     out_top[bounds[span(0, n), 2], root] = 0.0
@@ -264,9 +267,8 @@ def _chain(base: Floats, symbol: int, rules: Rules) -> tuple[int, int]:
 
 
 @njit(cache=True, nogil=True)
-def _split(
-    i: int, j: int, symbol: int, base: Floats, top: Floats, bounds: Longs, lists: Ints, rules: Rules
-) -> tuple[int, int, int]:
+def _split(i: int, j: int, symbol: int, chart: Chart, rules: Rules) -> tuple[int, int, int]:
+    top, bounds, lists = chart.top, chart.bounds, chart.lists
     best, split = NEVER, (-1, -1, -1)
     for middle in range(i + 1, j):
         left, right = span(i, middle), span(middle, j)
@@ -284,12 +286,10 @@ def _split(
 
 
 @njit(cache=True, nogil=True)
-def best_derivation(
-    n: int, root: int, base: Floats, top: Floats, bounds: Longs, lists: Ints, rules: Rules
-) -> Nodes:
+def best_derivation(n: int, root: int, chart: Chart, rules: Rules) -> Nodes:
     """(m, 4) the nodes of the best derivation in pre-order; none if the grammar has no tree."""
-    whole = bounds[span(0, n), 2]
-    if whole < 0 or top[whole, root] == NEVER:
+    whole = chart.bounds[span(0, n), 2]
+    if whole < 0 or chart.top[whole, root] == NEVER:
         return np.empty((0, 4), np.int64)
     nodes, m = np.empty((2 * n - 1, 4), np.int64), 0
     waiting = np.empty((n + 1, 3), np.int64)
@@ -298,12 +298,150 @@ def best_derivation(
     while left_over:
         left_over -= 1
         i, j, symbol = waiting[left_over]
-        bottom, chain = _chain(base[bounds[span(i, j), 2]], symbol, rules)
+        bottom, chain = _chain(chart.base[chart.bounds[span(i, j), 2]], symbol, rules)
         nodes[m] = bottom, i, j, chain
         m += 1
         if j - i > 1:
-            middle, left, right = _split(i, j, bottom, base, top, bounds, lists, rules)
+            middle, left, right = _split(i, j, bottom, chart, rules)
             waiting[left_over] = middle, j, right
             waiting[left_over + 1] = i, middle, left
             left_over += 2
     return nodes[:m]
+
+
+# What a derivation is made of. Base: middle, left symbol, its rank, right symbol, its rank; top: bottom
+# symbol, its rank, chain (-1: none).
+_PARTS = 5
+
+_SLACK = 0.01  # nats: sums of single precision differ with their order
+
+
+@njit(**UNCOUNTED)
+def _insert(
+    scores: Floats, parts: Ints, filled: Longs, cell: int, score: float, part: tuple[int, int, int, int, int]
+) -> bool:
+    k, there = scores.shape[1], filled[cell]
+    if there == k and score <= scores[cell, k - 1]:
+        return False
+    place = min(there, k - 1)
+    while place > 0 and scores[cell, place - 1] < score:
+        scores[cell, place] = scores[cell, place - 1]
+        for p in range(_PARTS):
+            parts[cell, place, p] = parts[cell, place - 1, p]
+        place -= 1
+    scores[cell, place] = score
+    parts[cell, place, 0], parts[cell, place, 1], parts[cell, place, 2] = part[0], part[1], part[2]
+    parts[cell, place, 3], parts[cell, place, 4] = part[3], part[4]
+    filled[cell] = min(there + 1, k)
+    return True
+
+
+@njit(cache=True, nogil=True)
+def k_best(
+    n: int, root: int, k: int, chart: Chart, out_base: Floats, rules: Rules, log_threshold: float
+) -> tuple[Floats, Nodes, Longs]:
+    """The k best derivations: scores, nodes, and (m + 1,) where each begins. Scores are best first. Nodes are
+    in pre-order as in `best_derivation`, one derivation after the other. Some derivations that score less
+    than `least` are not found.
+
+    Every symbol of a span keeps its best k derivations, made of those of its children: of the a-th of one
+    child and the b-th of the other, only pairs with a b <= k can be among them (Huang and Chiang 2005).
+    """
+    base, bounds, lists = chart.base, chart.bounds, chart.lists
+    rows, size = base.shape
+    at = np.full((rows, size), -1, np.int32)  # the list of a base
+    above = np.full((rows, size), -1, np.int32)  # the list of a top
+    cells = 0
+    for row in range(rows):
+        for symbol in range(size):
+            if out_base[row, symbol] > NEVER and base[row, symbol] > NEVER:
+                at[row, symbol] = cells
+                cells += 1
+    tops = cells
+    for row in range(rows):
+        for symbol in range(size):
+            if at[row, symbol] < 0:
+                continue
+            if rules.stay[symbol] > NEVER and above[row, symbol] < 0:
+                above[row, symbol] = tops
+                tops += 1
+            for c in range(rules.below[symbol], rules.below[symbol + 1]):
+                if above[row, rules.tops[c]] < 0:
+                    above[row, rules.tops[c]] = tops
+                    tops += 1
+    scores = np.full((tops, k), NEVER, np.float32)
+    parts = np.zeros((tops, k, _PARTS), np.int32)
+    filled = np.zeros(tops, np.int64)
+    for length in range(1, n + 1):
+        for i in range(n - length + 1):
+            j = i + length
+            row = bounds[span(i, j), 2]
+            if row < 0:
+                continue
+            if length == 1:
+                for symbol in range(size):
+                    if at[row, symbol] >= 0:
+                        scores[at[row, symbol], 0] = base[row, symbol]
+                        filled[at[row, symbol]] = 1
+            for middle in range(i + 1, j):
+                first, second = bounds[span(i, middle), 2], bounds[span(middle, j), 2]
+                if first < 0 or second < 0:
+                    continue
+                for place in range(bounds[span(i, middle), 0], bounds[span(i, middle), 1]):
+                    left = lists[place]
+                    one = above[first, left]
+                    if one < 0 or filled[one] == 0:
+                        continue
+                    for r in range(rules.starts[left], rules.starts[left + 1]):
+                        cell, right = at[row, rules.parents[r]], rules.rights[r]
+                        other = above[second, right]
+                        if cell < 0 or other < 0:
+                            continue
+                        enough = log_threshold - _SLACK - out_base[row, rules.parents[r]]
+                        for a in range(filled[one]):
+                            for b in range(min(filled[other], k // (a + 1))):
+                                score = scores[one, a] + scores[other, b] + rules.scores[r]
+                                part = (middle, left, a, right, b)
+                                if score < enough or not _insert(scores, parts, filled, cell, score, part):
+                                    break
+            for symbol in range(size):
+                cell = at[row, symbol]
+                if cell < 0:
+                    continue
+                for rank in range(filled[cell]):
+                    if rules.stay[symbol] > NEVER:
+                        up = above[row, symbol]
+                        score = scores[cell, rank] + rules.stay[symbol]
+                        _insert(scores, parts, filled, up, score, (symbol, rank, -1, 0, 0))
+                    for c in range(rules.below[symbol], rules.below[symbol + 1]):
+                        up = above[row, rules.tops[c]]
+                        score = scores[cell, rank] + rules.chains[c]
+                        _insert(scores, parts, filled, up, score, (symbol, rank, c, 0, 0))
+    whole = bounds[span(0, n), 2]
+    goal = above[whole, root] if whole >= 0 else -1
+    count = filled[goal] if goal >= 0 else 0
+    derivations = np.empty((count * (2 * n - 1), 4), np.int64)
+    begins = np.zeros(count + 1, np.int64)
+    waiting = np.empty((n + 1, 4), np.int64)
+    m = 0
+    for rank in range(count):
+        waiting[0] = 0, n, root, rank
+        left_over = 1
+        while left_over:
+            left_over -= 1
+            i, j, symbol, place = waiting[left_over]
+            row = bounds[span(i, j), 2]
+            top = parts[above[row, symbol], place]
+            bottom, lower = top[0], top[1]
+            derivations[m, 0], derivations[m, 1], derivations[m, 2], derivations[m, 3] = bottom, i, j, top[2]
+            m += 1
+            if j - i > 1:
+                part = parts[at[row, bottom], lower]
+                waiting[left_over, 0], waiting[left_over, 1] = part[0], j
+                waiting[left_over, 2], waiting[left_over, 3] = part[3], part[4]
+                waiting[left_over + 1, 0], waiting[left_over + 1, 1] = i, part[0]
+                waiting[left_over + 1, 2], waiting[left_over + 1, 3] = part[1], part[2]
+                left_over += 2
+        begins[rank + 1] = m
+    result = scores[goal, :count].copy() if goal >= 0 else np.empty(0, np.float32)
+    return result, derivations[:m], begins

@@ -17,20 +17,18 @@ from numpy.typing import NDArray
 from features.basics.progress import Progress, silent
 from features.storage.files import digest
 from features.text.tokens import Tokens
-from qe_treebanks.annotators import _sequence, _storage
+from qe_treebanks.annotator import indexed
+from qe_treebanks.annotators import _storage
 from qe_treebanks.annotators._brackets import Node
 from qe_treebanks.annotators._grammar import TAG, kind_name
-from qe_treebanks.annotators._sequence import SequenceModel
-from qe_treebanks.annotators.pos import indexed
-from qe_treebanks.linear import Hashes
-from qe_treebanks.words import templates
+from qe_treebanks.annotators._word_models import SequenceModel, Training, fit_sequence
+from qe_treebanks.hashed_features import Hashes, templates
 
 Flags = NDArray[np.bool_]
 
 MARGIN: Final = 20.0  # of the model's scores, below the best labelling
 _WITHIN, _END = "", " )"  # a label is the kind of a tag and one of these
 _EPOCHS: Final = 6
-_BITS: Final = 20
 _TEMPLATES: Final = templates(
     "form+0|lower+0|lower-1|lower+1|lower-2|lower+2|prefix1+0|prefix2+0|prefix3+0|suffix1+0|suffix2+0|"
     "suffix3+0|suffix4+0|suffix5+0|short_shape+0|kind+0|lower-1 lower+0|lower+0 lower+1|suffix3-1|suffix3+1|"
@@ -65,12 +63,8 @@ class Guide:
         names = [name for tree in trees for name in _labels(tree)]
         labels, gold = indexed(names)
         tokens = Tokens.from_lists([tree.words() for tree in trees])
-        return cls(
-            _sequence.fit(
-                tokens, gold, labels, _TEMPLATES, bits=_BITS, epochs=_EPOCHS, progress=progress,
-                stage="tags and ends of constituents",
-            )
-        )  # fmt: skip
+        training = Training(_EPOCHS, progress=progress, stage="tags and ends of constituents")
+        return cls(fit_sequence(tokens, gold, labels, _TEMPLATES, training))
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -104,7 +98,7 @@ class Guide:
         _storage.check(
             all(label.startswith(TAG) and len(label) > 1 for label in labels), "a label is no tag", path
         )
-        return cls(_sequence.load(path, "guide", labels, _TEMPLATES))
+        return cls(SequenceModel.load(path, "guide", labels, _TEMPLATES))
 
 
 def _labels(tree: Node) -> list[str]:

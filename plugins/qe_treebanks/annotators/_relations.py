@@ -7,14 +7,11 @@ from typing import Final
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from qe_treebanks.annotators._transitions import Words, bucket, part_of
 from qe_treebanks.annotators._transitions import between as lying_between
-from qe_treebanks.annotators._transitions import bucket
-from qe_treebanks.linear import Floats, Hashes, atom_cells, atom_templates
-
-Ids = NDArray[np.int32]
-Longs = NDArray[np.int64]
+from qe_treebanks.annotators._word_models import Candidates
+from qe_treebanks.hashed_features import Ids, Linear, Longs, atom_cells, atom_templates, best_of, update
 
 # Dependant, its head, the head's head, the words beside the dependant, its outermost children, the head's
 # outermost children; word, part of speech, part of speech with morphology, ending.
@@ -79,13 +76,13 @@ def _order(heads: Ids) -> Longs:
 
 
 @njit(cache=True, nogil=True)
-def _labelled(
-    hashes: Hashes, marks: Longs, tags: Ids, heads: Ids, templates: Longs, mask: np.uint64, weights: Floats,
-    candidates: Ids, starts: Longs, gold: Ids, sums: NDArray[np.float64], clock: int, labels: Ids,
+def _label_tree(
+    words: Words, tags: Ids, heads: Ids, model: Linear, candidates: Candidates, gold: Ids, clock: int,
+    labels: Ids,
 ) -> None:  # fmt: skip
     outer = _outermost(heads)
     last = np.full(len(heads) + 1, -1, np.int64)  # the sibling labelled before, by head
-    atoms, cells = np.empty(len(ATOMS), np.uint64), np.empty(templates.shape[0], np.int64)
+    atoms, cells = np.empty(len(ATOMS), np.uint64), np.empty(model.templates.shape[0], np.int64)
     n = len(heads)
     labels[:] = -1
     for word in _order(heads):
@@ -99,61 +96,47 @@ def _labelled(
             nodes[7], nodes[8] = outer[0, head], outer[1, head]
         for k in range(9):
             for a in range(4):
-                atoms[4 * k + a] = hashes[nodes[k], a] if nodes[k] >= 0 else np.uint64(11 + a)
+                atoms[4 * k + a] = words.hashes[nodes[k], a] if nodes[k] >= 0 else np.uint64(11 + a)
         low, high = min(word, head), max(word, head)
         before = last[head]
         atoms[36] = np.uint64(0 if head < 0 else (1 if word < head else 2))
         atoms[37] = np.uint64(0 if head < 0 else bucket(high - low))
-        atoms[38] = np.uint64(0 if head < 0 else lying_between(marks, low, high))
+        atoms[38] = np.uint64(0 if head < 0 else lying_between(words.marks, low, high))
         atoms[39], atoms[40] = np.uint64(outer[2, word]), np.uint64(outer[3, word])
         atoms[41] = np.uint64(1000 if head < 0 else labels[head])
         atoms[42] = np.uint64(1001 if before < 0 else 2 * labels[before] + ((before < head) == (word < head)))
         last[head] = word
-        atom_cells(atoms, templates, mask, cells)
-        tag = tags[word]
-        best, top = candidates[starts[tag]], np.float32(-np.inf)
-        for place in range(starts[tag], starts[tag + 1]):
-            score = np.float32(0.0)
-            for cell in cells:
-                score += weights[cell + candidates[place]]
-            if score > top:
-                best, top = candidates[place], score
-        labels[word] = best
-        if len(gold) and gold[word] != best:
-            for cell in cells:
-                weights[cell + gold[word]] += 1.0
-                sums[cell + gold[word]] += clock
-                weights[cell + best] -= 1.0
-                sums[cell + best] -= clock
+        atom_cells(atoms, model, cells)
+        allowed = candidates.labels[candidates.starts[tags[word]] : candidates.starts[tags[word] + 1]]
+        labels[word] = best_of(cells, model.weights, allowed)
+        if len(gold) and gold[word] != labels[word]:
+            update(model, cells, gold[word], labels[word], clock)
 
 
 @njit(cache=True, nogil=True)
-def epoch(
-    hashes: Hashes, marks: Longs, tags: Ids, offsets: Longs, heads: Ids, gold: Ids, order: Longs,
-    templates: Longs, mask: np.uint64, weights: Floats, sums: NDArray[np.float64], candidates: Ids,
-    starts: Longs, clock: int,
-) -> int:  # fmt: skip
-    """One pass over the trees; returns the clock (trees seen)."""
+def one_pass(
+    words: Words, tags: Ids, offsets: Longs, heads: Ids, gold: Ids, order: Longs, model: Linear,
+    candidates: Candidates, clock: int,
+) -> None:  # fmt: skip
+    """Learns from the trees in this order; `clock` trees were seen before."""
     for k in order:
         low, high = offsets[k], offsets[k + 1]
         clock += 1
-        _labelled(
-            hashes[low:high], marks[low:high], tags[low:high], heads[low:high], templates, mask, weights,
-            candidates, starts, gold[low:high], sums, clock, np.empty(high - low, np.int32),
+        _label_tree(
+            part_of(words, low, high), tags[low:high], heads[low:high], model, candidates, gold[low:high],
+            clock, np.empty(high - low, np.int32),
         )  # fmt: skip
-    return clock
 
 
 @njit(cache=True, nogil=True)
 def label(
-    hashes: Hashes, marks: Longs, tags: Ids, offsets: Longs, heads: Ids, templates: Longs, mask: np.uint64,
-    weights: Floats, candidates: Ids, starts: Longs, labels: Ids,
-) -> None:  # fmt: skip
+    words: Words, tags: Ids, offsets: Longs, heads: Ids, model: Linear, candidates: Candidates, labels: Ids
+) -> None:
     """Fills `labels`: of the arc that ends in each word."""
-    none, no_sums = np.empty(0, np.int32), np.empty(0, np.float64)
+    none = np.empty(0, np.int32)
     for k in range(len(offsets) - 1):
         low, high = offsets[k], offsets[k + 1]
-        _labelled(
-            hashes[low:high], marks[low:high], tags[low:high], heads[low:high], templates, mask, weights,
-            candidates, starts, none, no_sums, 0, labels[low:high],
+        _label_tree(
+            part_of(words, low, high), tags[low:high], heads[low:high], model, candidates, none, 0,
+            labels[low:high],
         )  # fmt: skip

@@ -6,16 +6,13 @@ ahead of the right derivation: max violation); features after Zhang and Nivre 20
 with one root.
 """
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from qe_treebanks.linear import Floats, Hashes, atom_cells, atom_templates
-
-Ids = NDArray[np.int32]
-Longs = NDArray[np.int64]
+from qe_treebanks.hashed_features import Floats, Hashes, Ids, Linear, Longs, atom_cells, atom_templates
 
 SHIFT, LEFT, RIGHT = 0, 1, 2  # LEFT: the top of the stack becomes head of the one below; RIGHT: the reverse
 ACTIONS: Final = 3
@@ -48,6 +45,18 @@ s0.m s1.m between|s0.p s1.p d between|s0.p s1.p b0.p between
 
 TEMPLATES: Final = atom_templates(_TEXT, ATOMS)
 
+
+class Words(NamedTuple):
+    """The words of texts, or of one.
+
+    hashes  (n, 4) of word, part of speech, part of speech with morphology, ending
+    marks   (n,) bits for `between`
+    """
+
+    hashes: Hashes
+    marks: Longs
+
+
 # Rows of a state's table of words: head, leftmost child, second leftmost, rightmost, second rightmost; how
 # many left and right children; the last row is the stack.
 _HEAD, _L1, _L2, _R1, _R2, _NL, _NR, _STACK = range(8)
@@ -74,8 +83,14 @@ def between(marks: Longs, low: int, high: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _atoms(table: Longs, top: int, front: int, hashes: Hashes, marks: Longs, result: Hashes) -> None:
-    n = hashes.shape[0]
+def part_of(words: Words, low: int, high: int) -> Words:
+    """The words low..high."""
+    return Words(words.hashes[low:high], words.marks[low:high])
+
+
+@njit(cache=True, nogil=True)
+def _atoms(table: Longs, top: int, front: int, words: Words, result: Hashes) -> None:
+    hashes, n = words.hashes, len(words.marks)
     nodes = np.full(14, -1, np.int64)
     for k in range(3):
         if top > k:
@@ -95,7 +110,7 @@ def _atoms(table: Longs, top: int, front: int, hashes: Hashes, marks: Longs, res
         result[42 + k] = np.uint64(0)
     if nodes[1] >= 0:
         result[42] = np.uint64(bucket(nodes[0] - nodes[1]))
-        result[47] = np.uint64(between(marks, nodes[1], nodes[0]))
+        result[47] = np.uint64(between(words.marks, nodes[1], nodes[0]))
         result[45] = np.uint64(table[_NL, nodes[1]])
         result[46] = np.uint64(table[_NR, nodes[1]])
     if nodes[0] >= 0:
@@ -160,37 +175,27 @@ def oracle(heads: Ids) -> Longs:
 
 
 @njit(cache=True, nogil=True)
-def _scored(
-    table: Longs, top: int, front: int, hashes: Hashes, marks: Longs, templates: Longs, mask: np.uint64,
-    weights: Floats, atoms: Hashes, cells: Longs, result: Floats,
+def _score_actions(
+    table: Longs, top: int, front: int, words: Words, model: Linear, atoms: Hashes, cells: Longs,
+    result: Floats,
 ) -> None:  # fmt: skip
-    _atoms(table, top, front, hashes, marks, atoms)
-    atom_cells(atoms, templates, mask, cells)
+    _atoms(table, top, front, words, atoms)
+    atom_cells(atoms, model, cells)
     result[:] = 0.0
     for cell in cells:
         for action in range(ACTIONS):
-            result[action] += weights[cell + action]
+            result[action] += model.weights[cell + action]
 
 
 @njit(cache=True, nogil=True)
-def search(
-    hashes: Hashes,
-    marks: Longs,
-    templates: Longs,
-    mask: np.uint64,
-    weights: Floats,
-    width: int,
-    gold: Longs,
-) -> tuple[Longs, Longs, int]:
+def search(words: Words, model: Linear, width: int, gold: Longs) -> tuple[Longs, Longs, int]:
     """Beam search.
 
-    shown   (n, 3) hashes of the words' `_SHOWN`
-    marks   (n,) bits for `between`
     gold    (2n - 1,) the right actions, to learn from; empty: none
     Returns the best actions, its heads (-1: root), and with `gold` the number of steps to update on (0: the
     right derivation won), for which the actions are then the best at that step.
     """
-    n = hashes.shape[0]
+    n = len(words.marks)
     steps = 2 * n - 1
     tables = np.empty((2, width, _ROWS, n), np.int64)
     tops = np.zeros((2, width), np.int64)
@@ -202,7 +207,7 @@ def search(
     _start(tables[0, 0])
     right[0, 0] = True
     filled, now = 1, 0
-    atoms, cells = np.empty(len(ATOMS), np.uint64), np.empty(templates.shape[0], np.int64)
+    atoms, cells = np.empty(len(ATOMS), np.uint64), np.empty(model.templates.shape[0], np.int64)
     row = np.empty(ACTIONS, np.float32)
     options = np.empty(width * ACTIONS, np.float32)
     learning = len(gold) > 0
@@ -214,19 +219,7 @@ def search(
         options[:] = -np.inf
         for item in range(filled):
             top, front = tops[now, item], fronts[now, item]
-            _scored(
-                tables[now, item],
-                top,
-                front,
-                hashes,
-                marks,
-                templates,
-                mask,
-                weights,
-                atoms,
-                cells,
-                row,
-            )
+            _score_actions(tables[now, item], top, front, words, model, atoms, cells, row)
             if front < n:
                 options[item * ACTIONS + SHIFT] = scores[now, item] + row[SHIFT]
             if top >= 2:
@@ -250,29 +243,15 @@ def search(
             kept += 1
         filled, now = kept, following
         if learning:
-            _scored(
-                gold_table,
-                gold_top,
-                gold_front,
-                hashes,
-                marks,
-                templates,
-                mask,
-                weights,
-                atoms,
-                cells,
-                row,
-            )
+            _score_actions(gold_table, gold_top, gold_front, words, model, atoms, cells, row)
             gold_score += row[gold[step]]
             gold_top, gold_front = _apply(gold_table, gold_top, gold_front, gold[step])
             gap = scores[now, 0] - gold_score
             if not right[now, 0] and gap >= worst:
                 worst, worst_step, worst_item = gap, step + 1, 0
-    length = steps
-    if learning:
-        if right[now, 0]:
-            worst_step = 0
-        length = worst_step
+    if learning and right[now, 0]:
+        worst_step = 0
+    length = worst_step if learning else steps
     scored_actions = np.empty(length, np.int64)
     item = worst_item if learning else 0
     for step in range(length - 1, -1, -1):
@@ -282,33 +261,25 @@ def search(
 
 
 @njit(cache=True, nogil=True)
-def _update(
-    hashes: Hashes, marks: Longs, templates: Longs, mask: np.uint64, weights: Floats,
-    sums: NDArray[np.float64], scored_actions: Longs, amount: float, clock: int,
-) -> None:  # fmt: skip
-    table = np.empty((_ROWS, hashes.shape[0]), np.int64)
+def _update(words: Words, model: Linear, scored_actions: Longs, amount: float, clock: int) -> None:
+    table = np.empty((_ROWS, len(words.marks)), np.int64)
     _start(table)
     top, front = 0, 0
-    atoms, cells = np.empty(len(ATOMS), np.uint64), np.empty(templates.shape[0], np.int64)
+    atoms, cells = np.empty(len(ATOMS), np.uint64), np.empty(model.templates.shape[0], np.int64)
     for action in scored_actions:
-        _atoms(table, top, front, hashes, marks, atoms)
-        atom_cells(atoms, templates, mask, cells)
+        _atoms(table, top, front, words, atoms)
+        atom_cells(atoms, model, cells)
         for cell in cells:
-            weights[cell + action] += amount
-            sums[cell + action] += amount * clock
+            model.weights[cell + action] += amount
+            model.sums[cell + action] += amount * clock
         top, front = _apply(table, top, front, action)
 
 
 @njit(cache=True, nogil=True)
-def epoch(
-    hashes: Hashes, marks: Longs, offsets: Longs, heads: Ids, order: Longs, templates: Longs, mask: np.uint64,
-    weights: Floats, sums: NDArray[np.float64], width: int, clock: int,
-) -> tuple[int, int]:  # fmt: skip
-    """One pass over the trees.
-
-    Returns the clock (trees seen) and the number of trees that the model had to learn from.
-    """
-    wrong = 0
+def one_pass(
+    words: Words, offsets: Longs, heads: Ids, order: Longs, model: Linear, width: int, clock: int
+) -> None:
+    """Learns from the trees in this order; `clock` trees were seen before."""
     for k in order:
         low, high = offsets[k], offsets[k + 1]
         clock += 1
@@ -317,24 +288,58 @@ def epoch(
         gold = oracle(heads[low:high])
         if len(gold) == 0:
             continue
-        words, signs = hashes[low:high], marks[low:high]
-        scored_actions, _, steps = search(words, signs, templates, mask, weights, width, gold)
+        text = part_of(words, low, high)
+        scored_actions, _, steps = search(text, model, width, gold)
         if steps:
-            wrong += 1
-            _update(words, signs, templates, mask, weights, sums, gold[:steps], 1.0, clock)
-            _update(words, signs, templates, mask, weights, sums, scored_actions, -1.0, clock)
-    return clock, wrong
+            _update(text, model, gold[:steps], 1.0, clock)
+            _update(text, model, scored_actions, -1.0, clock)
 
 
 @njit(cache=True, nogil=True)
-def parse(
-    hashes: Hashes, marks: Longs, offsets: Longs, templates: Longs, mask: np.uint64, weights: Floats,
-    width: int, heads: Ids,
-) -> None:  # fmt: skip
+def parse(words: Words, offsets: Longs, model: Linear, width: int, heads: Ids) -> None:
     """Fills `heads`: the head of every word within its text, from 0; -1 for the root."""
     none = np.empty(0, np.int64)
     for k in range(len(offsets) - 1):
         low, high = offsets[k], offsets[k + 1]
         if high > low:
-            _, actions, _ = search(hashes[low:high], marks[low:high], templates, mask, weights, width, none)
-            heads[low:high] = actions.astype(np.int32)
+            _, of_text, _ = search(part_of(words, low, high), model, width, none)
+            heads[low:high] = of_text.astype(np.int32)
+
+
+def projective(heads: Sequence[int]) -> list[int]:
+    """Heads of a projective tree (Nivre and Nilsson 2005). While arcs cross, the shortest of them is lifted.
+
+    >>> projective([2, 3, -1, 2])
+    [2, 2, -1, 2]
+    """
+    result = list(heads)
+    while (word := _shortest_crossing(result)) is not None:
+        result[word] = result[result[word]]
+    return result
+
+
+def _shortest_crossing(heads: Sequence[int]) -> int | None:
+    first, beyond = _spans(heads)
+
+    def covers(word: int, head: int) -> bool:
+        inner = first[min(word, head) + 1 : max(word, head)]
+        return not len(inner) or bool(first[head] <= inner.min() and inner.max() < beyond[head])
+
+    arcs = ((abs(word - head), word) for word, head in enumerate(heads) if head >= 0)
+    return next((word for _, word in sorted(arcs) if not covers(word, heads[word])), None)
+
+
+def _spans(heads: Sequence[int]) -> tuple[Longs, Longs]:
+    below: list[list[int]] = [[] for _ in range(len(heads) + 1)]
+    for word, head in enumerate(heads):
+        below[head].append(word)  # of the root, -1: the last
+    order, waiting = list[int](), below[-1][::-1]
+    while waiting:
+        order.append(waiting.pop())
+        waiting += below[order[-1]][::-1]
+    first, sizes = np.zeros(len(heads), np.int64), np.ones(len(heads), np.int64)
+    first[order] = np.arange(len(order))
+    for word in reversed(order):
+        if heads[word] >= 0:
+            sizes[heads[word]] += sizes[word]
+    return first, first + sizes

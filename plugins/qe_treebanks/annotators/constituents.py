@@ -15,14 +15,12 @@ from features.storage.files import sha256
 from features.text.tokens import Tokens
 from qe.display.numbers import fixed
 from qe.display.summary import summarised
-from qe_treebanks.annotator import Annotator, Batch
+from qe_treebanks.annotator import Annotator, Batch, Files, Settings, indexed
 from qe_treebanks.annotators import _storage
-from qe_treebanks.annotators._brackets import ROOT, Node, read_trees, transformed
+from qe_treebanks.annotators._brackets import ROOT, Node, read_trees, scores, transformed
 from qe_treebanks.annotators._chart_parser import ChartParser
-from qe_treebanks.annotators._evalb import scores
 from qe_treebanks.annotators._grammar import Counts, counted, kind_name, plain_name
 from qe_treebanks.annotators._guide import VERSION, Guide
-from qe_treebanks.annotators.pos import indexed
 
 
 @summarised
@@ -45,13 +43,7 @@ class Constituents(Annotator):
     parser: ChartParser
 
     @classmethod
-    def train(
-        cls,
-        files: Sequence[Path],
-        language: str,
-        settings: Mapping[str, int],
-        progress: Progress = silent,
-    ) -> Self:
+    def train(cls, files: Files, language: str, settings: Settings, progress: Progress = silent) -> Self:
         trees: list[Node] = []
         notes: list[str] = []
         for file in files:
@@ -148,8 +140,8 @@ class Constituents(Annotator):
         return cls(settings, made, ChartParser(made, guide))
 
     @classmethod
-    def evaluate(cls, gold: Sequence[Path], language: str, annotators: Sequence[Annotator]) -> dict[str, Any]:
-        """Brackets by the rules of EVALB (`_evalb`); and with labels up to a dot only."""
+    def evaluate(cls, gold: Files, language: str, annotators: Sequence[Annotator]) -> dict[str, Any]:
+        """Brackets by the rules of EVALB; and with labels up to a dot only."""
         (own,) = (annotator for annotator in annotators if isinstance(annotator, cls))
         trees = [tree for file in gold for tree in read_trees(file)[0]]
         parses = own.parser.parse_all(Tokens.from_lists([tree.words() for tree in trees]))

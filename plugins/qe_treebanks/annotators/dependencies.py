@@ -25,19 +25,15 @@ from qe.language.conllu import (
     universal_deprel,
     versions,
 )
-from qe_treebanks.annotator import Annotator, Batch
+from qe_treebanks.annotator import Annotator, Batch, Files, Settings, annotated, indexed
 from qe_treebanks.annotators import _relations, _storage, _transitions
-from qe_treebanks.annotators._projective import projective
-from qe_treebanks.annotators.pos import Pos, annotated, indexed
-from qe_treebanks.linear import Floats, Hashes
-from qe_treebanks.words import ATTRIBUTES, hashed
+from qe_treebanks.annotators._transitions import ACTIONS, Words, projective
+from qe_treebanks.annotators._word_models import Candidates, Training
+from qe_treebanks.annotators.pos import Pos
+from qe_treebanks.hashed_features import ATTRIBUTES, Floats, hashed, linear, untrained
 
 _FOLDS: Final = 4
-_VERBS, _PUNCTUATION, _CONJUNCTIONS = (
-    frozenset(("VERB", "AUX")),
-    frozenset(("PUNCT",)),
-    frozenset(("CCONJ", "SCONJ")),
-)
+_MARKS: Final = {"VERB": 1, "AUX": 1, "PUNCT": 2, "CCONJ": 4, "SCONJ": 4}
 _BITS: Final = 22
 _LABEL_BITS: Final = 21
 _VERSION: Final = digest(_transitions.TEMPLATES.tolist(), _relations.TEMPLATES.tolist())
@@ -57,7 +53,7 @@ class Dependencies(Annotator):
     labels : tuple of str
         Names of relations.
     tags : tuple of str
-        Parts of speech; candidates[starts[t]:starts[t + 1]] are the relations that tag t can have.
+        Parts of speech, which limit relations to `candidates`.
     """
 
     needs: ClassVar[tuple[str, ...]] = ("pos",)
@@ -70,17 +66,10 @@ class Dependencies(Annotator):
     relations: Floats
     labels: tuple[str, ...]
     tags: tuple[str, ...]
-    candidates: NDArray[np.int32]
-    starts: NDArray[np.int64]
+    candidates: Candidates
 
     @classmethod
-    def train(
-        cls,
-        files: Sequence[Path],
-        language: str,
-        settings: Mapping[str, int],
-        progress: Progress = silent,
-    ) -> Self:
+    def train(cls, files: Files, language: str, settings: Settings, progress: Progress = silent) -> Self:
         sentences = versions(_parsed(files))
         made = {**settings, "files": [sha256(file) for file in files]}
         for sentence in sentences:
@@ -98,64 +87,40 @@ class Dependencies(Annotator):
         heads = np.array([head for tree in trees for head in projective(tree)], np.int32)
         labels, gold = indexed([row[DEPREL] for sentence in sentences for row in sentence])
         tags, by_word = batch.layers["upos"].types, batch.layers["upos"].ids
-        hashes, marks = _attributes(batch)
-        seen: list[set[int]] = [set() for _ in tags]
-        for tag, label in zip(by_word.tolist(), gold.tolist(), strict=True):
-            seen[tag].add(label)
-        lists = [sorted(choices) or [int(np.bincount(gold).argmax())] for choices in seen]
-        candidates = np.array([label for choices in lists for label in choices], np.int32)
-        starts = np.cumsum([0, *map(len, lists)]).astype(np.int64)
-        made = cls(
-            settings, _zeros(_BITS, _transitions.ACTIONS), _zeros(_LABEL_BITS, len(labels)), labels, tags,
-            candidates, starts,
-        )  # fmt: skip
-        offsets, random = batch.tokens.offsets, np.random.default_rng(settings["seed"])
-        sums, label_sums = np.zeros(len(made.moves)), np.zeros(len(made.relations))
-        clock = label_clock = 0
-        for epoch in range(settings["epochs"]):
-            order = random.permutation(len(batch.tokens))
-            clock, _ = _transitions.epoch(
-                hashes[:, :3].copy(), marks, offsets, heads, order, _transitions.TEMPLATES,
-                _mask(made.moves, _transitions.ACTIONS), made.moves, sums, settings["beam"], clock,
-            )  # fmt: skip
-            label_clock = _relations.epoch(
-                hashes, marks, by_word, offsets, heads, gold, order, _relations.TEMPLATES,
-                _mask(made.relations, len(labels)), made.relations, label_sums, candidates, starts,
-                label_clock,
-            )  # fmt: skip
-            progress("dependencies", epoch + 1, settings["epochs"])
-        made.moves[:] -= (sums / max(clock, 1)).astype(np.float32)
-        made.relations[:] -= (label_sums / max(label_clock, 1)).astype(np.float32)
-        return made
+        words, offsets = _words(batch), batch.tokens.offsets
+        candidates = Candidates.seen(by_word, gold, len(tags))
+        moves = untrained(_transitions.TEMPLATES, _BITS, ACTIONS)
+        relations = untrained(_relations.TEMPLATES, _LABEL_BITS, len(labels))
+
+        def one_pass(order: NDArray[np.int64], clock: int) -> int:
+            _transitions.one_pass(words, offsets, heads, order, moves, settings["beam"], clock)
+            _relations.one_pass(words, by_word, offsets, heads, gold, order, relations, candidates, clock)
+            return clock + len(order)
+
+        training = Training(settings["epochs"], settings["seed"], progress=progress, stage="dependencies")
+        clock = training.steps(len(batch.tokens), one_pass)
+        for model in (moves, relations):
+            model.weights[:] -= (model.sums / max(clock, 1)).astype(np.float32)
+        return cls(settings, moves.weights, relations.weights, labels, tags, candidates)
 
     def annotate(self, batch: Batch) -> None:
-        hashes, marks = _attributes(batch)
-        offsets = batch.tokens.offsets
-        heads, labels = np.empty(len(batch.tokens.ids), np.int32), np.empty(len(batch.tokens.ids), np.int32)
-        _transitions.parse(
-            hashes[:, :3].copy(), marks, offsets, _transitions.TEMPLATES,
-            _mask(self.moves, _transitions.ACTIONS), self.moves, int(self.settings["beam"]), heads,
-        )  # fmt: skip
+        words, offsets = _words(batch), batch.tokens.offsets
+        heads, labels = (np.empty(len(batch.tokens.ids), np.int32) for _ in range(2))
+        moves = linear(_transitions.TEMPLATES, self.moves, ACTIONS)
+        _transitions.parse(words, offsets, moves, int(self.settings["beam"]), heads)
         own = {tag: i for i, tag in enumerate(self.tags)}
         upos = batch.layers["upos"]
         tags = np.array([own.get(tag, 0) for tag in upos.types], np.int32)[upos.ids]
-        _relations.label(
-            hashes, marks, tags, offsets, heads, _relations.TEMPLATES,
-            _mask(self.relations, len(self.labels)), self.relations, self.candidates, self.starts, labels,
-        )  # fmt: skip
+        relations = linear(_relations.TEMPLATES, self.relations, len(self.labels))
+        _relations.label(words, tags, offsets, heads, relations, self.candidates, labels)
         batch.heads = heads
         batch.add("deprel", self.labels, labels)
 
     def save(self, path: Path) -> None:
-        meta = {
-            "version": _VERSION,
-            "settings": dict(self.settings),
-            "labels": self.labels,
-            "tags": self.tags,
-        }
+        own = {"settings": dict(self.settings), "labels": self.labels, "tags": self.tags}
         _storage.save(
-            path, meta, moves=self.moves, relations=self.relations, candidates=self.candidates,
-            starts=self.starts,
+            path, {"version": _VERSION, **own}, moves=self.moves, relations=self.relations,
+            candidates=self.candidates.labels, starts=self.candidates.starts,
         )  # fmt: skip
 
     @classmethod
@@ -165,17 +130,14 @@ class Dependencies(Annotator):
         tags = _storage.texts(meta["tags"], "tags", path, 1)
         beam = meta["settings"].get("beam") if isinstance(meta["settings"], dict) else None
         _storage.check(isinstance(beam, int) and 0 < beam <= 256, "the beam is no number", path)
-        candidates = _storage.load_array(path, "candidates", np.int32, 1)
-        starts = _storage.load_array(path, "starts", np.int64, 1)
-        _storage.starts(starts, len(tags), len(candidates), "candidates", path)
-        _storage.check(bool((np.diff(starts) > 0).all()), "a tag has no candidate", path)
-        _storage.indices(candidates, len(labels), "a candidate", path)
-        moves = _storage.weights(path, "moves", _transitions.ACTIONS)
-        relations = _storage.weights(path, "relations", len(labels))
-        return cls(meta["settings"], moves, relations, labels, tags, candidates, starts)
+        candidates = Candidates.load(path, len(tags), len(labels))
+        moves, relations = (
+            _storage.weights(path, name, n) for name, n in (("moves", ACTIONS), ("relations", len(labels)))
+        )
+        return cls(meta["settings"], moves, relations, labels, tags, candidates)
 
     @classmethod
-    def evaluate(cls, gold: Sequence[Path], language: str, annotators: Sequence[Annotator]) -> dict[str, Any]:
+    def evaluate(cls, gold: Files, language: str, annotators: Sequence[Annotator]) -> dict[str, Any]:
         """Unlabelled and labelled attachment scores, punctuation included. `las_universal` is without
         subtypes.
         """
@@ -233,29 +195,16 @@ def _jackknifed(
     return order, batch
 
 
-def _attributes(batch: Batch) -> tuple[Hashes, NDArray[np.int64]]:
+def _words(batch: Batch) -> Words:
     upos, feats = batch.layers["upos"], batch.layers["feats"]
     keys = upos.ids.astype(np.int64) * len(feats.types) + feats.ids
     distinct, inverse = np.unique(keys, return_inverse=True)
     pairs = [divmod(key, len(feats.types)) for key in distinct.tolist()]
     fine = np.array([hashed(f"m={upos.types[u]}|{feats.types[f]}") for u, f in pairs], np.uint64)
     coarse = np.array([hashed(f"p={tag}") for tag in upos.types], np.uint64)
-    marks = np.array(
-        [(t in _VERBS) + 2 * (t in _PUNCTUATION) + 4 * (t in _CONJUNCTIONS) for t in upos.types], np.int64
-    )
+    marks = np.array([_MARKS.get(tag, 0) for tag in upos.types], np.int64)
     words = batch.attributes[batch.treebank_tokens.ids]
     if not len(words):
-        return np.empty((0, 4), np.uint64), np.empty(0, np.int64)
-    columns = [
-        words[:, ATTRIBUTES.index("lower")], coarse[upos.ids], fine[inverse],
-        words[:, ATTRIBUTES.index("suffix3")],
-    ]  # fmt: skip
-    return np.column_stack(columns), marks[upos.ids]
-
-
-def _zeros(bits: int, labels: int) -> Floats:
-    return np.zeros((1 << bits) + labels, np.float32)
-
-
-def _mask(weights: Floats, labels: int) -> np.uint64:
-    return np.uint64(len(weights) - labels - 1)
+        return Words(np.empty((0, 4), np.uint64), np.empty(0, np.int64))
+    form, ending = (words[:, ATTRIBUTES.index(name)] for name in ("lower", "suffix3"))
+    return Words(np.column_stack([form, coarse[upos.ids], fine[inverse], ending]), marks[upos.ids])

@@ -1,6 +1,7 @@
 """Entities: names of people, places, organisations, ..., trained from CoNLL files."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Final, Self
@@ -8,18 +9,19 @@ from typing import Any, ClassVar, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
-from features.storage.files import digest, sha256
-from features.text.annotation import OUTSIDE, Layer
+from features.storage.files import digest, read_lines, sha256
+from features.text.annotation import OUTSIDE, Layer, layer_tokens, spans
 from features.text.tokens import Tokens
 from qe.display.summary import summarised
-from qe_treebanks.annotator import Annotator, Batch
-from qe_treebanks.annotators import _sequence, _storage
-from qe_treebanks.annotators._entities import read_entities, scores
-from qe_treebanks.annotators._sequence import SequenceModel
-from qe_treebanks.annotators.pos import annotated, indexed
-from qe_treebanks.words import templates
+from qe.language.conllu import FORM, MISC, read_conllu
+from qe_treebanks.annotator import Annotator, Batch, Files, Settings, annotated, indexed
+from qe_treebanks.annotators import _storage
+from qe_treebanks.annotators._word_models import SequenceModel, Training, fit_sequence
+from qe_treebanks.hashed_features import templates
 
+_DOCUMENT: Final = "-DOCSTART-"
 _TEMPLATES: Final = templates(
     "form+0|lower+0|lower-1|lower+1|lower-2|lower+2|prefix2+0|prefix3+0|prefix4+0|suffix1+0|suffix2+0|"
     "suffix3+0|suffix4+0|suffix5+0|short_shape+0|kind+0|shape+0|lower-1 lower+0|lower+0 lower+1|suffix3-1|"
@@ -47,22 +49,15 @@ class Entities(Annotator):
     model: SequenceModel
 
     @classmethod
-    def train(
-        cls,
-        files: Sequence[Path],
-        language: str,
-        settings: Mapping[str, int],
-        progress: Progress = silent,
-    ) -> Self:
+    def train(cls, files: Files, language: str, settings: Settings, progress: Progress = silent) -> Self:
         sentences = read_entities(files)
         kinds = {tag[2:] for sentence in sentences for tag in sentence.tags if tag != OUTSIDE}
         labels = [OUTSIDE, *(f"{prefix}-{kind}" for kind in sorted(kinds) for prefix in "BI")]
         index = {label: i for i, label in enumerate(labels)}
         gold = np.array([index[tag] for sentence in sentences for tag in sentence.tags], np.int32)
-        model = _sequence.fit(
-            Tokens.from_lists([sentence.words for sentence in sentences]), gold, labels, _TEMPLATES,
-            follows=follows(labels), bits=_BITS, progress=progress, stage="entities", **settings,
-        )  # fmt: skip
+        tokens = Tokens.from_lists([sentence.words for sentence in sentences])
+        training = Training(**settings, bits=_BITS, progress=progress, stage="entities")
+        model = fit_sequence(tokens, gold, labels, _TEMPLATES, training, follows(labels))
         return cls({**settings, "files": [sha256(file) for file in files]}, model)
 
     def annotate(self, batch: Batch) -> None:
@@ -76,10 +71,10 @@ class Entities(Annotator):
     def load(cls, path: Path) -> Self:
         meta = _storage.load_meta(path, ("settings", "labels"), _VERSION)
         labels = _storage.texts(meta["labels"], "labels", path, 1)
-        return cls(meta["settings"], _sequence.load(path, "entities", labels, _TEMPLATES))
+        return cls(meta["settings"], SequenceModel.load(path, "entities", labels, _TEMPLATES))
 
     @classmethod
-    def evaluate(cls, gold: Sequence[Path], language: str, annotators: Sequence[Annotator]) -> dict[str, Any]:
+    def evaluate(cls, gold: Files, language: str, annotators: Sequence[Annotator]) -> dict[str, Any]:
         """Precision, recall and F1 of whole entities, over all types and of each."""
         sentences = read_entities(gold)
         batch = annotated([sentence.words for sentence in sentences], language, annotators)
@@ -104,3 +99,107 @@ def follows(labels: Sequence[str]) -> NDArray[np.bool_]:
         for j, label in enumerate(labels):
             result[i, j] = not label.startswith("I-") or before[1:] == label[1:]
     return result
+
+
+@dataclass(frozen=True)
+class Tagged:
+    """The words of a sentence, and their tags: `B-` or `I-` and a type, `O`."""
+
+    words: list[str]
+    tags: list[str]
+
+
+def read_entities(files: Sequence[Path]) -> list[Tagged]:
+    """Sentences of CoNLL 2002 and 2003 files, or of CoNLL-U with `NER=`. CoNLL 2002 and 2003 have a word a
+    line, its tag last. Tags of the older kind, where `I-` can begin an entity, are turned into `B-` and
+    `I-`. Raises InputError, with file and line, for tags of another kind and files without a sentence.
+    """
+    sentences = [sentence for file in files for sentence in _read(file)]
+    if not sentences:
+        raise InputError("no tagged sentence", location=", ".join(map(str, files)))
+    return sentences
+
+
+def _read(path: Path) -> Iterator[Tagged]:
+    first = next((line for line in read_lines(path) if line.strip() and not line.startswith("#")), "")
+    if first.count("\t") == 9:
+        yield from _of_conllu(path)
+        return
+    words: list[str] = []
+    tags: list[str] = []
+    for number, line in enumerate(read_lines(path), start=1):
+        cells = line.split()
+        if len(cells) == 1:
+            raise InputError(
+                f"a word and its tag are needed, but this line has {line.strip()[:40]!r} alone",
+                location=f"{path}:{number}",
+            )
+        if cells and cells[0] != _DOCUMENT:
+            _check(cells[-1], f"{path}:{number}")
+            words.append(cells[0])
+            tags.append(cells[-1])
+        elif words:
+            yield Tagged(words, normalised(tags))
+            words, tags = [], []
+    if words:
+        yield Tagged(words, normalised(tags))
+
+
+def _of_conllu(path: Path) -> Iterator[Tagged]:
+    for sentence in read_conllu([path]):
+        words = [row[FORM] for row in sentence.words]
+        block = "\n".join("\t".join(row) for row in sentence.words)
+        tags = layer_tokens([block], Tokens.from_lists([words]), "entity", sentence.location).words(0)
+        for row, tag in zip(sentence.words, tags, strict=True):
+            if tag == "_":
+                raise InputError(
+                    f"no entity tag in {row[MISC]!r}",
+                    location=sentence.location,
+                    remedy="give NER=O, NER=B-PER, ...",
+                )
+            _check(tag, sentence.location)
+        yield Tagged(words, normalised(tags))
+
+
+def _check(tag: str, location: str) -> None:
+    if tag != OUTSIDE and not (tag[:2] in ("B-", "I-") and len(tag) > 2):
+        raise InputError(f"an entity tag must be O, B-TYPE or I-TYPE, but is {tag[:40]!r}", location=location)
+
+
+def normalised(tags: Sequence[str]) -> list[str]:
+    """The tags with `B-` at the beginning of every entity.
+
+    >>> normalised(["I-PER", "I-PER", "I-LOC", "O", "B-LOC"])
+    ['B-PER', 'I-PER', 'B-LOC', 'O', 'B-LOC']
+    """
+    result = [OUTSIDE] * len(tags)
+    for start, end, kind in spans(tags):
+        result[start:end] = [f"B-{kind}", *[f"I-{kind}"] * (end - start - 1)]
+    return result
+
+
+def scores(pairs: Iterable[tuple[Sequence[str], Sequence[str]]]) -> dict[str, Any]:
+    """Precision, recall and F1 of (gold, predicted) tags of texts, over all types and of each. As the script
+    conlleval of the CoNLL tasks counts (Tjong Kim Sang 2002): an entity is right if its first word, last
+    word and type are. A share of nothing is 0, as there.
+
+    >>> scores([(["B-PER", "I-PER", "O"], ["B-PER", "O", "O"])])["f1"]
+    0.0
+    """
+    right: Counter[str] = Counter()
+    gold: Counter[str] = Counter()
+    predicted: Counter[str] = Counter()
+    for true, guess in pairs:
+        one, other = set(spans(true)), set(spans(guess))
+        gold.update(kind for _, _, kind in one)
+        predicted.update(kind for _, _, kind in other)
+        right.update(kind for _, _, kind in one & other)
+    kinds = sorted({*gold, *predicted})
+    total = _figures(right.total(), gold.total(), predicted.total())
+    return {**total, "types": {kind: _figures(right[kind], gold[kind], predicted[kind]) for kind in kinds}}
+
+
+def _figures(right: int, gold: int, predicted: int) -> dict[str, float]:
+    precision, recall = right / predicted if predicted else 0.0, right / gold if gold else 0.0
+    f1 = 2 * precision * recall / (precision + recall) if right else 0.0
+    return {"n": gold, "predicted": predicted, "precision": precision, "recall": recall, "f1": f1}

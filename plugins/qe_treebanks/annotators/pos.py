@@ -1,8 +1,7 @@
 """Parts of speech, morphology and base forms, trained from CoNLL-U."""
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Final, Self
 
@@ -16,12 +15,18 @@ from features.text.annotation import NOTHING, Layer
 from features.text.tokens import Tokens
 from qe.display.summary import summarised
 from qe.language.conllu import FEATS, FORM, LEMMA, UPOS, XPOS, Row, read_conllu, versions
-from qe_treebanks.annotator import Annotator, Batch
-from qe_treebanks.annotators import _choice, _sequence, _storage
-from qe_treebanks.annotators._choice import ChoiceModel
+from qe_treebanks.annotator import Annotator, Batch, Files, Settings, annotated, indexed
+from qe_treebanks.annotators import _storage
 from qe_treebanks.annotators._lemmas import Lemmas
-from qe_treebanks.annotators._sequence import SequenceModel
-from qe_treebanks.words import templates
+from qe_treebanks.annotators._word_models import (
+    Candidates,
+    ChoiceModel,
+    SequenceModel,
+    Training,
+    fit_choices,
+    fit_sequence,
+)
+from qe_treebanks.hashed_features import templates
 
 _TAGS: Final = templates(
     "form+0|lower+0|lower-1|lower+1|lower-2|lower+2|prefix1+0|prefix2+0|prefix3+0|prefix4+0|suffix1+0|"
@@ -37,7 +42,6 @@ _MORPHOLOGY: Final = templates(
     "tag-1 tag+0 tag+1|suffix1-1 tag-1 suffix2+0|suffix2-1 tag-1 tag+0|suffix2+1 tag+1 tag+0|"
     "lower-2 tag-1|tag-2 tag-1 tag+0|suffix2-2 tag-2 tag+0"
 )
-_BITS: Final = 20
 _VERSION: Final = digest(_TAGS, _MORPHOLOGY)
 
 
@@ -61,13 +65,7 @@ class Pos(Annotator):
     lemmas: Lemmas
 
     @classmethod
-    def train(
-        cls,
-        files: Sequence[Path],
-        language: str,
-        settings: Mapping[str, int],
-        progress: Progress = silent,
-    ) -> Self:
+    def train(cls, files: Files, language: str, settings: Settings, progress: Progress = silent) -> Self:
         made = {**settings, "files": [sha256(file) for file in files]}
         return cls.learned(versions(read_conllu(files)), made, progress)
 
@@ -85,14 +83,11 @@ class Pos(Annotator):
         tokens = Tokens.from_lists([[row[FORM] for row in sentence] for sentence in sentences])
         rows = [row for sentence in sentences for row in sentence]
         labels, gold = indexed([row[UPOS] for row in rows])
-        options: dict[str, Any] = {"bits": _BITS, "epochs": settings["epochs"], "seed": settings["seed"]}
-        tags = _sequence.fit(
-            tokens, gold, labels, _TAGS, progress=progress, stage="parts of speech", **options
-        )
+        training = Training(settings["epochs"], settings["seed"], progress=progress, stage="parts of speech")
+        tags = fit_sequence(tokens, gold, labels, _TAGS, training)
         full, right = indexed([f"{row[XPOS]}\t{row[FEATS]}" for row in rows])
-        morphology = _choice.fit(
-            tokens, gold, right, labels, full, _MORPHOLOGY, progress=progress, stage="morphology", **options
-        )
+        training = replace(training, stage="morphology")
+        morphology = fit_choices(tokens, gold, right, labels, full, _MORPHOLOGY, training)
         lemmas = Lemmas.learned((row[FORM], row[UPOS], row[FEATS], row[LEMMA]) for row in rows)
         return cls(settings, tags, morphology, lemmas)
 
@@ -129,10 +124,10 @@ class Pos(Annotator):
             "morphology": self.morphology.labels,
             "lemmas": self.lemmas.as_json(),
         }
+        candidates = self.morphology.candidates
         _storage.save(
             path, meta, tags=self.tags.weights, transitions=self.tags.transitions,
-            choices=self.morphology.weights, candidates=self.morphology.candidates,
-            starts=self.morphology.starts,
+            choices=self.morphology.weights, candidates=candidates.labels, starts=candidates.starts,
         )  # fmt: skip
 
     @classmethod
@@ -141,21 +136,15 @@ class Pos(Annotator):
         labels = _storage.texts(meta["labels"], "labels", path, 1)
         full = _storage.texts(meta["morphology"], "morphology", path, 1)
         _storage.check(all(name.count("\t") == 1 for name in full), "morphology has no two parts", path)
-        candidates = _storage.load_array(path, "candidates", np.int32, 1)
-        starts = _storage.load_array(path, "starts", np.int64, 1)
-        _storage.starts(starts, len(labels), len(candidates), "candidates", path)
-        _storage.check(bool((np.diff(starts) > 0).all()), "a tag has no candidate", path)
-        _storage.indices(candidates, len(full), "a candidate", path)
-        choices = ChoiceModel(
-            full, labels, _MORPHOLOGY, _storage.weights(path, "choices", len(full)), candidates, starts
-        )
-        return cls(
-            meta["settings"], _sequence.load(path, "tags", labels, _TAGS), choices,
-            Lemmas.from_json(meta["lemmas"], path),
-        )  # fmt: skip
+        candidates = Candidates.load(path, len(labels), len(full))
+        weights = _storage.weights(path, "choices", len(full))
+        tags = SequenceModel.load(path, "tags", labels, _TAGS)
+        lemmas = Lemmas.from_json(meta["lemmas"], path)
+        morphology = ChoiceModel(full, labels, _MORPHOLOGY, weights, candidates)
+        return cls(meta["settings"], tags, morphology, lemmas)
 
     @classmethod
-    def evaluate(cls, gold: Sequence[Path], language: str, annotators: Sequence[Annotator]) -> dict[str, Any]:
+    def evaluate(cls, gold: Files, language: str, annotators: Sequence[Annotator]) -> dict[str, Any]:
         sentences = read_conllu(gold)
         words = _accuracies([s.words for s in sentences], language, annotators)
         return {"words": words, "tokens": _accuracies([s.in_text() for s in sentences], language, annotators)}
@@ -174,22 +163,3 @@ def _accuracies(
         )
         result[layer] = right / len(rows)
     return result
-
-
-def annotated(texts: Sequence[Sequence[str]], language: str, annotators: Sequence[Annotator]) -> Batch:
-    """The texts with the layers of all `annotators`, one after the other."""
-    batch = Batch(Tokens.from_lists(texts), language)
-    for annotator in annotators:
-        annotator.annotate(batch)
-    return batch
-
-
-def indexed(names: Sequence[str] | Iterator[str]) -> tuple[tuple[str, ...], NDArray[np.int32]]:
-    """(distinct names, (n,) index of each).
-
-    >>> indexed(["b", "a", "b"])[0]
-    ('b', 'a')
-    """
-    index: Counter[str] = Counter()
-    ids = [index.setdefault(name, len(index)) for name in names]
-    return tuple(index), np.array(ids, np.int32)

@@ -1,7 +1,8 @@
 """`qe annotate`: train annotators from treebanks, run them, measure them."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,6 +10,9 @@ from qe.cli.shared.application import Application
 from qe.cli.shared.options import Positive
 from qe.cli.shared.printing import print_json
 from qe.cli.shared.progress import progress_bar
+
+if TYPE_CHECKING:
+    from qe.display.table import Table
 
 app = Application()
 
@@ -57,7 +61,7 @@ def train(
       -o, --output  Folder of the language's annotators; made if not there.
     """
     from qe_treebanks import annotator_folder as _folder
-    from qe_treebanks.annotator_settings import parse_settings
+    from qe_treebanks.annotator import parse_settings
 
     options = parse_settings(task, overrides or [])
     with progress_bar(quiet) as progress:
@@ -157,7 +161,7 @@ def project(
     from features.storage.outputs import check_output
     from qe.language.programs.taggers import tagger
     from qe.resources.corpora import corpus_of
-    from qe_treebanks.projected_entities import project_entities
+    from qe_treebanks.projection import project_entities
 
     code = language or _language(annotator)
     check_output(output, [resources])
@@ -202,13 +206,38 @@ def evaluate(
     """
     from qe.display.terminal import show
     from qe_treebanks.annotator_folder import AnnotatorFolder
-    from qe_treebanks.figures_table import figures_table
 
     figures = AnnotatorFolder(annotator).evaluate(task, gold)
     if json:
         print_json("annotate-evaluate", figures)
     else:
         show(figures_table(figures, task))
+
+
+def figures_table(figures: Mapping[str, Any], title: str) -> "Table":
+    """A table with a row for each annotated layer, and for each type in a layer. Cells without a figure are
+    empty.
+    """
+    from qe.display.table import Column, Table
+
+    rows: dict[str, Mapping[str, Any]] = {}
+    for name, row in figures.items():
+        if isinstance(row, Mapping):
+            rows[name] = {key: value for key, value in row.items() if key != "types"}
+            rows |= {f"{name}: {kind}": of_kind for kind, of_kind in row.get("types", {}).items()}
+    names = list(dict.fromkeys(key for row in rows.values() for key in row))
+    columns = [Column(""), *(Column(name, drop=place) for place, name in enumerate(names))]
+    return Table(
+        title, columns, [[name, *(_cell(row.get(key)) for key in names)] for name, row in rows.items()]
+    )
+
+
+def _cell(value: Any) -> str:
+    from qe.display.numbers import count, number
+
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return "" if value is None else str(value)
+    return number(value, 4) if isinstance(value, float) else count(value)
 
 
 def _language(annotator: str) -> str:

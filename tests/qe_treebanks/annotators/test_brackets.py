@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from features.basics.errors import InputError
-from qe_treebanks.annotators._brackets import Node, category, read_trees
-from qe_treebanks.annotators._evalb import scores
+from qe_treebanks.annotators._brackets import Node, category, read_trees, scores
 
 PENN = """
 ( (S

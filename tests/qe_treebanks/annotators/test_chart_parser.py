@@ -13,8 +13,7 @@ from qe_treebanks.annotators._chart_parser import SPREAD, ChartParser, Level, ex
 from qe_treebanks.annotators._cky import NEVER, inside, outside, span
 from qe_treebanks.annotators._grammar import Counts, counted, plain_name
 from qe_treebanks.annotators._lexicon import Lexicon
-from qe_treebanks.annotators._pruning import grouped, possible
-from qe_treebanks.annotators._restriction import restricted
+from qe_treebanks.annotators._pruning import grouped, possible, restricted
 
 RANDOM = np.random.default_rng(5)
 
@@ -158,14 +157,14 @@ def test_symbols_by_columns_are_those_of_all_pairs_of_spans(
         ends = np.arange(n) % 3 != 1 if limited else np.ones(n, np.bool_)
         ends[-1] = True
         groups = grouped(grammar.rules)
-        flags = possible(*given, grammar.rules, groups, grammar.root, beam, threshold, ends)
+        flags = possible(given, grammar.rules, groups, grammar.root, beam, threshold, ends)
         allowed = np.array([[i + 1 == j or ends[j - 1]] for j in range(1, n + 1) for i in range(j)])
-        base, top, bounds, lists = inside(*given, grammar.rules, allowed, kinds, beam)
-        best = top[bounds[span(0, n), 2], grammar.root]
+        chart = inside(given, grammar.rules, allowed, kinds, beam)
+        best, bounds = chart.top[chart.bounds[span(0, n), 2], grammar.root], chart.bounds
         if best == NEVER:
             assert flags.shape == (0, 0)
             continue
-        out, _ = outside(n, grammar.root, base, top, bounds, lists, grammar.rules, best - threshold)
+        out, _ = outside(n, grammar.root, chart, grammar.rules, best - threshold)
         there = bounds[:, 2] >= 0
         np.testing.assert_array_equal(flags[there], out[bounds[there, 2]] > NEVER)
         assert not flags[~there].any()
@@ -179,13 +178,12 @@ def test_a_restricted_grammar_loses_no_tree() -> None:
     rules, root = level.grammar.rules, level.grammar.root
     kinds = np.zeros(len(level.grammar.symbols), np.int32)
     for words in (["a", "b", "a", "a"], ["b", "b", "a"], ["a", "b", "b", "a", "b"]):
-        starts, tags, scores = level.emissions(words)
-        part = restricted(rules, root, tags, kinds, NOTHING_PRUNED)
+        given = level.emissions(words)
+        part = restricted(rules, root, given.tags, kinds, NOTHING_PRUNED)
         assert len(part.symbols) < len(kinds)
-        whole = inside(starts, tags, scores, rules, NOTHING_PRUNED, kinds, np.inf)[1]
-        less = inside(
-            starts, part.numbers[tags], scores, part.rules, NOTHING_PRUNED, kinds[part.symbols], np.inf
-        )[1]
+        whole = inside(given, rules, NOTHING_PRUNED, kinds, np.inf).top
+        numbered = given._replace(tags=part.numbers[given.tags])
+        less = inside(numbered, part.rules, NOTHING_PRUNED, kinds[part.symbols], np.inf).top
         np.testing.assert_array_equal(less, whole[:, part.symbols])
         others = np.setdiff1d(np.arange(len(kinds)), part.symbols)
         assert (whole[:, others] == NEVER).all()

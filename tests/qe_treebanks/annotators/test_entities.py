@@ -8,7 +8,7 @@ from features.basics.errors import InputError
 from features.text.tokens import Tokens
 from qe_treebanks.annotator import Batch
 from qe_treebanks.annotator_folder import AnnotatorFolder, train
-from qe_treebanks.annotators._entities import read_entities, scores
+from qe_treebanks.annotators.entities import read_entities, scores
 from tests.qe_treebanks.annotators.made import write_entities
 
 

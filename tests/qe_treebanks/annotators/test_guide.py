@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from features.text.tokens import Tokens
-from qe_treebanks.annotators import _sequence
 from qe_treebanks.annotators._brackets import ROOT, Node
 from qe_treebanks.annotators._chart_parser import ChartParser
 from qe_treebanks.annotators._grammar import counted
 from qe_treebanks.annotators._guide import Guide
-from qe_treebanks.words import templates
+from qe_treebanks.annotators._word_models import SequenceModel, Training, fit_sequence
+from qe_treebanks.hashed_features import templates, texts_of, word_cells
 
 
 def noun_phrase(noun: str) -> Node:
@@ -35,7 +35,8 @@ def test_near_labels_are_those_of_all_labellings(margin: float) -> None:
     words = [["a", "b", "a", "c"], ["c"], [], ["b", "b", "a", "c", "a"]]
     tokens = Tokens.from_lists(words)
     gold = np.array([0, 1, 2, 0, 1, 1, 2, 0, 1, 0], np.int32)
-    model = _sequence.fit(tokens, gold, ("x", "y", "z"), templates("form+0|form-1"), bits=10, epochs=3)
+    training = Training(epochs=3, bits=10)
+    model = fit_sequence(tokens, gold, ("x", "y", "z"), templates("form+0|form-1"), training)
     near = model.near(tokens, margin)
     moves, row = model.transitions, 0
     for text in words:
@@ -54,14 +55,9 @@ def test_near_labels_are_those_of_all_labellings(margin: float) -> None:
     assert near.any(axis=1).all()
 
 
-def own_scores(
-    model: _sequence.SequenceModel, text: Tokens
-) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
+def own_scores(model: SequenceModel, text: Tokens) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
     """(n, 3) of every word and label, without the labels around: the weights of its features' cells."""
-    cells = np.empty((len(text.ids), len(model.templates)), np.int64)
-    shown = _sequence.attributes(text.types)
-    none, shapes = np.empty(0, np.uint64), _sequence.template_array(model.templates)
-    _sequence.features_of(shown, text.ids, none, 0, len(text.ids), shapes, model.mask, cells)
+    cells = word_cells(texts_of(text), 0, len(text.ids), model.linear)
     return np.array(
         [[sum(model.weights[cell + label] for cell in row) for label in range(3)] for row in cells]
     )

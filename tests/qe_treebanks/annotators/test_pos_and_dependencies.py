@@ -15,9 +15,8 @@ from features.text.tokens import Tokens
 from qe.language.conllu import read_conllu, versions
 from qe_treebanks.annotator_folder import AnnotatorFolder, train
 from qe_treebanks.annotators._lemmas import Lemmas
-from qe_treebanks.annotators._projective import projective
-from qe_treebanks.annotators._sequence import _viterbi
-from qe_treebanks.annotators._transitions import LEFT, RIGHT, SHIFT, oracle
+from qe_treebanks.annotators._transitions import LEFT, RIGHT, SHIFT, oracle, projective
+from qe_treebanks.annotators._word_models import _viterbi
 from qe_treebanks.annotators.dependencies import Dependencies
 from tests.qe_treebanks.annotators.made import sentences, write_conllu
 

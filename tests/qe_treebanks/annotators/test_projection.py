@@ -10,7 +10,7 @@ from features.basics.errors import InputError
 from features.text.annotation import spans
 from features.text.links import Links
 from features.text.tokens import Tokens
-from qe_treebanks.annotators._entities import read_entities
+from qe_treebanks.annotators.entities import read_entities
 from qe_treebanks.projection import Projected, projected, write_projected
 
 

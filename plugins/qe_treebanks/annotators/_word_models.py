@@ -1,0 +1,323 @@
+"""Averaged perceptrons that label the words of texts, over hashed features.
+
+A sequence model labels all words of a text together, by Viterbi's algorithm (Collins 2002, Discriminative
+training methods for hidden Markov models). A choice model labels every word by itself, from what a tag that
+is known already allows, as its morphology by its part of speech.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from features.basics.progress import Progress, silent
+from features.text.tokens import Tokens
+from qe_treebanks.annotators import _storage
+from qe_treebanks.hashed_features import (
+    Floats,
+    Hashes,
+    Ids,
+    Linear,
+    Longs,
+    Template,
+    Texts,
+    averaged,
+    best_of,
+    hashed,
+    linear,
+    template_array,
+    texts_of,
+    untrained,
+    update,
+    word_cells,
+)
+
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Training:
+    """How a model is trained: 2^bits weights, passes over the texts, the seed of their order."""
+
+    epochs: int = 8
+    seed: int = 0
+    bits: int = 20
+    progress: Progress = silent
+    stage: str = "training"
+
+    def steps(self, texts: int, one_pass: Callable[[Longs, int], int]) -> int:
+        """All passes, each over the texts in a random order; `one_pass` takes and returns the steps made."""
+        random, steps = np.random.default_rng(self.seed), 0
+        for epoch in range(self.epochs):
+            steps = one_pass(random.permutation(texts), steps)
+            self.progress(self.stage, epoch + 1, self.epochs)
+        return steps
+
+
+class Candidates(NamedTuple):
+    """The labels that tag t allows, at least one: labels[starts[t]:starts[t + 1]]."""
+
+    labels: Ids
+    starts: Longs
+
+    @classmethod
+    def seen(cls, tags: Ids, gold: Ids, number: int) -> "Candidates":
+        """The labels seen with each of `number` tags; a tag never seen allows the most frequent label."""
+        labels: list[set[int]] = [set() for _ in range(number)]
+        for tag, label in zip(tags.tolist(), gold.tolist(), strict=True):
+            labels[tag].add(label)
+        usual = int(np.bincount(gold).argmax()) if len(gold) else 0
+        lists = [sorted(choices) or [usual] for choices in labels]
+        flat = np.array([label for choices in lists for label in choices], np.int32)
+        return cls(flat, np.cumsum([0, *map(len, lists)]).astype(np.int64))
+
+    @classmethod
+    def load(cls, path: Path, tags: int, labels: int) -> "Candidates":
+        """From `candidates.npy` and `starts.npy`. Raises InputError for damaged ones."""
+        candidates = _storage.load_array(path, "candidates", np.int32, 1)
+        starts = _storage.load_array(path, "starts", np.int64, 1)
+        _storage.starts(starts, tags, len(candidates), "candidates", path)
+        _storage.check(bool((np.diff(starts) > 0).all()), "a tag has no candidate", path)
+        _storage.indices(candidates, labels, "a candidate", path)
+        return cls(candidates, starts)
+
+
+@dataclass(frozen=True, eq=False)
+class ChoiceModel:
+    """A linear model that chooses among the labels that a tag allows.
+
+    labels      (L,) names
+    tags        (T,) names of what limits the choice
+    templates   what a feature looks at; attribute -1 is the tag
+    weights     (2^k + L,)
+    """
+
+    labels: tuple[str, ...]
+    tags: tuple[str, ...]
+    templates: tuple[Template, ...]
+    weights: Floats
+    candidates: Candidates
+
+    def predict(self, tokens: Tokens, tags: Ids, hashes: Hashes | None = None) -> Ids:
+        """(n_tokens,) index into `labels`; `tags` are indices into the model's."""
+        result = np.empty(len(tokens.ids), np.int32)
+        texts = texts_of(tokens, hashes, tag_hashes(self.tags)[tags])
+        model = linear(template_array(self.templates), self.weights, len(self.labels))
+        _choose(texts, tags, model, self.candidates, result)
+        return result
+
+
+def tag_hashes(tags: Sequence[str]) -> Hashes:
+    """(T,) what features see of a tag."""
+    return np.array([hashed(f"tag={tag}") for tag in tags], np.uint64)
+
+
+def fit_choices(
+    tokens: Tokens, tags: Ids, gold: Ids, tag_names: Sequence[str], labels: Sequence[str],
+    templates: Sequence[Template], training: Training,
+) -> ChoiceModel:  # fmt: skip
+    """A model of the labels that words with tags have."""
+    candidates = Candidates.seen(tags, gold, len(tag_names))
+    texts = texts_of(tokens, None, tag_hashes(tag_names)[tags])
+    model = untrained(template_array(templates), training.bits, len(labels))
+    steps = training.steps(
+        len(tokens), lambda order, steps: _choice_pass(texts, tags, gold, order, model, candidates, steps)
+    )
+    average = averaged(model.weights, model.sums, steps)
+    return ChoiceModel(tuple(labels), tuple(tag_names), tuple(templates), average, candidates)
+
+
+@njit(cache=True, nogil=True)
+def _choose(texts: Texts, tags: Ids, model: Linear, candidates: Candidates, result: Ids) -> None:
+    for k in range(len(texts.offsets) - 1):
+        low, high = texts.offsets[k], texts.offsets[k + 1]
+        cells = word_cells(texts, low, high, model)
+        for i in range(low, high):
+            allowed = candidates.labels[candidates.starts[tags[i]] : candidates.starts[tags[i] + 1]]
+            result[i] = best_of(cells[i - low], model.weights, allowed)
+
+
+@njit(cache=True, nogil=True)
+def _choice_pass(
+    texts: Texts, tags: Ids, gold: Ids, order: Longs, model: Linear, candidates: Candidates, steps: int
+) -> int:
+    for k in order:
+        low, high = texts.offsets[k], texts.offsets[k + 1]
+        cells = word_cells(texts, low, high, model)
+        steps += 1
+        for i in range(low, high):
+            allowed = candidates.labels[candidates.starts[tags[i]] : candidates.starts[tags[i] + 1]]
+            guess = best_of(cells[i - low], model.weights, allowed)
+            if guess != gold[i]:
+                update(model, cells[i - low], gold[i], guess, steps)
+    return steps
+
+
+@dataclass(frozen=True, eq=False)
+class SequenceModel:
+    """Scores of labels from hashed features of the words around and of the label before.
+
+    labels       (L,) names
+    templates    what a feature looks at
+    weights      (2^k + L,) of feature and label (`qe_treebanks.hashed_features`)
+    transitions  (L + 1, L) of a label after another; the last row: at the beginning; minus infinity: never
+    """
+
+    labels: tuple[str, ...]
+    templates: tuple[Template, ...]
+    weights: Floats
+    transitions: Floats
+
+    @property
+    def linear(self) -> Linear:
+        return linear(template_array(self.templates), self.weights, len(self.labels))
+
+    def predict(self, tokens: Tokens, hashes: Hashes | None = None) -> Ids:
+        """(n_tokens,) the label of every token, an index into `labels`."""
+        result = np.empty(len(tokens.ids), np.int32)
+        _predict(texts_of(tokens, hashes), self.linear, self.transitions, result)
+        return result
+
+    def near(self, tokens: Tokens, margin: float, hashes: Hashes | None = None) -> Flags:
+        """(n_tokens, L) labels of every token in labellings up to `margin` below the best. Labellings are of
+        the token's whole text.
+        """
+        result = np.zeros((len(tokens.ids), len(self.labels)), np.bool_)
+        _near(texts_of(tokens, hashes), self.linear, self.transitions, np.float32(margin), result)
+        return result
+
+    @classmethod
+    def load(
+        cls, path: Path, name: str, labels: tuple[str, ...], templates: tuple[Template, ...]
+    ) -> "SequenceModel":
+        """From the weights `name` and `transitions` in `path`. Raises InputError for damaged ones."""
+        transitions = _storage.load_array(path, "transitions", np.float32, 2)
+        same = transitions.shape == (len(labels) + 1, len(labels))
+        _storage.check(same, "transitions have another size", path)
+        sound = ~np.isnan(transitions) & (transitions < np.inf)
+        _storage.check(bool(sound.all()), "transitions hold what is no score", path)
+        return cls(labels, templates, _storage.weights(path, name, len(labels)), transitions)
+
+
+class _Moves(NamedTuple):
+    weights: Floats
+    sums: NDArray[np.float64]
+    fence: Floats  # minus infinity: never
+
+
+def fit_sequence(
+    tokens: Tokens, gold: Ids, labels: Sequence[str], templates: Sequence[Template], training: Training,
+    follows: Flags | None = None,
+) -> SequenceModel:  # fmt: skip
+    """A model of the labelled tokens.
+
+    gold     (n_tokens,) index into `labels`
+    follows  (L + 1, L) which label may follow which (last row: which may begin); any if None
+    """
+    shape = len(labels) + 1, len(labels)
+    allowed = np.ones(shape, np.bool_) if follows is None else follows
+    fence = np.where(allowed, 0.0, -np.inf).astype(np.float32)
+    moves = _Moves(np.zeros(shape, np.float32), np.zeros(shape), fence)
+    texts, model = texts_of(tokens), untrained(template_array(templates), training.bits, len(labels))
+    steps = training.steps(
+        len(tokens), lambda order, steps: _sequence_pass(texts, gold, order, model, moves, steps)
+    )
+    transitions = (moves.weights - moves.sums / max(steps, 1) + fence).astype(np.float32)
+    average = averaged(model.weights, model.sums, steps)
+    return SequenceModel(tuple(labels), tuple(templates), average, transitions)
+
+
+@njit(cache=True, nogil=True)
+def _emissions(texts: Texts, low: int, high: int, model: Linear, size: int) -> tuple[Longs, Floats]:
+    cells = word_cells(texts, low, high, model)
+    scores = np.zeros((high - low, size), np.float32)
+    for i in range(cells.shape[0]):
+        for t in range(cells.shape[1]):
+            base = cells[i, t]
+            for label in range(size):
+                scores[i, label] += model.weights[base + label]
+    return cells, scores
+
+
+@njit(cache=True, nogil=True)
+def _viterbi(scores: Floats, transitions: Floats, back: Ids, best: Ids) -> None:
+    n, size = scores.shape
+    for label in range(size):
+        scores[0, label] += transitions[size, label]
+    for i in range(1, n):
+        for label in range(size):
+            top, last = scores[i - 1, 0] + transitions[0, label], 0
+            for before in range(1, size):
+                score = scores[i - 1, before] + transitions[before, label]
+                if score > top:
+                    top, last = score, before
+            scores[i, label] += top
+            back[i, label] = last
+    best[n - 1] = np.argmax(scores[n - 1])
+    for i in range(n - 1, 0, -1):
+        best[i - 1] = back[i, best[i]]
+
+
+@njit(cache=True, nogil=True)
+def _predict(texts: Texts, model: Linear, transitions: Floats, result: Ids) -> None:
+    size = transitions.shape[1]
+    for k in range(len(texts.offsets) - 1):
+        low, high = texts.offsets[k], texts.offsets[k + 1]
+        if high > low:
+            _, scores = _emissions(texts, low, high, model, size)
+            _viterbi(scores, transitions, np.empty((high - low, size), np.int32), result[low:high])
+
+
+@njit(cache=True, nogil=True)
+def _near(texts: Texts, model: Linear, transitions: Floats, margin: np.float32, result: Flags) -> None:
+    size = transitions.shape[1]
+    for k in range(len(texts.offsets) - 1):
+        low, high = texts.offsets[k], texts.offsets[k + 1]
+        n = high - low
+        if n == 0:
+            continue
+        _, own = _emissions(texts, low, high, model, size)
+        before = own.copy()  # the best labellings of the words up to one, by its label
+        _viterbi(before, transitions, np.empty((n, size), np.int32), np.empty(n, np.int32))
+        after = np.zeros((n, size), np.float32)  # of those behind it
+        for i in range(n - 2, -1, -1):
+            for label in range(size):
+                best = np.float32(-np.inf)
+                for following in range(size):
+                    score = transitions[label, following] + own[i + 1, following] + after[i + 1, following]
+                    best = max(best, score)
+                after[i, label] = best
+        least = before[n - 1].max() - margin
+        for i in range(n):
+            for label in range(size):
+                result[low + i, label] = before[i, label] + after[i, label] >= least
+
+
+@njit(cache=True, nogil=True)
+def _sequence_pass(texts: Texts, gold: Ids, order: Longs, model: Linear, moves: _Moves, steps: int) -> int:
+    size = moves.fence.shape[1]
+    for k in order:
+        low, high = texts.offsets[k], texts.offsets[k + 1]
+        n = high - low
+        steps += 1
+        if n == 0:
+            continue
+        cells, scores = _emissions(texts, low, high, model, size)
+        best = np.empty(n, np.int32)
+        _viterbi(scores, moves.weights + moves.fence, np.empty((n, size), np.int32), best)
+        before, guess_before = size, size
+        for i in range(n):
+            right, guess = gold[low + i], best[i]
+            if right != guess:
+                update(model, cells[i], right, guess, steps)
+            if right != guess or before != guess_before:
+                moves.weights[before, right] += 1.0
+                moves.sums[before, right] += steps
+                moves.weights[guess_before, guess] -= 1.0
+                moves.sums[guess_before, guess] -= steps
+            before, guess_before = right, guess
+    return steps

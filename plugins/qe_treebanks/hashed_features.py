@@ -1,0 +1,251 @@
+"""Linear models with hashed features of words. The weight of a feature for a label is one cell of an array.
+
+A feature is the hash of a template and of the attributes that the template names; its weight for label l is
+`weights[(feature & mask) + l]`, so that the weights of its labels lie side by side (Weinberger et al. 2009,
+Feature hashing for large scale multitask learning). No dictionary of features has to be kept, and no index
+can lie outside of the array.
+"""
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Final, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from features.text.tokens import Tokens
+
+Floats = NDArray[np.float32]
+Hashes = NDArray[np.uint64]
+Ids = NDArray[np.int32]
+Longs = NDArray[np.int64]
+
+# A template: (attribute, distance from the word) pairs; attribute -1 is the tag of the word.
+Template = tuple[tuple[int, int], ...]
+TAG: Final = -1
+_MOST: Final = 4  # pairs of a template
+
+_SEED: Final = np.uint64(0x9E3779B97F4A7C15)
+_FIRST: Final = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND: Final = np.uint64(0x94D049BB133111EB)
+NO_TAGS: Final[Hashes] = np.empty(0, np.uint64)
+_NO_SUMS: Final = np.empty(0, np.float64)
+
+# Columns of `attributes`.
+ATTRIBUTES: Final = (
+    "form", "lower", "prefix1", "prefix2", "prefix3", "prefix4", "suffix1", "suffix2", "suffix3", "suffix4",
+    "suffix5", "shape", "short_shape", "kind",
+)  # fmt: skip
+
+
+def attributes(types: Sequence[str]) -> Hashes:
+    """(n, 14) hashes of what every distinct word shows; columns as in `ATTRIBUTES`."""
+    cells = [hashed(f"{name}={value}") for word in types for name, value in properties(word).items()]
+    return np.array(cells, np.uint64).reshape(len(types), len(ATTRIBUTES))
+
+
+def hashed(text: str) -> int:
+    """64 bits of BLAKE2b: the same on every machine and in every process.
+
+    >>> hashed("a") == hashed("a") != hashed("b")
+    True
+    """
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
+def properties(word: str) -> dict[str, str]:
+    """The attributes of a word as text, by name.
+
+    >>> properties("Xi-22")["shape"], properties("Xi-22")["short_shape"], properties("casas")["suffix2"]
+    ('Aa-00', 'Aa-0', 'as')
+    """
+    lower = word.lower()
+    shape = "".join(map(_sign, word))
+    short = "".join(a for a, b in zip(shape, " " + shape, strict=False) if a != b)
+    values = [
+        "".join("0" if c.isdigit() else c for c in word), lower, *(lower[:k] for k in range(1, 5)),
+        *(lower[-k:] for k in range(1, 6)), shape[:12], short[:12], _kind(word),
+    ]  # fmt: skip
+    return dict(zip(ATTRIBUTES, values, strict=True))
+
+
+def _sign(letter: str) -> str:
+    if letter.isalpha():
+        return "A" if letter.isupper() else "a"
+    return "0" if letter.isdigit() else letter
+
+
+def _kind(word: str) -> str:
+    flags = (
+        word[:1].isupper(), word.isupper() and len(word) > 1, any(c.isdigit() for c in word), "-" in word,
+        any(c.isalpha() for c in word),
+    )  # fmt: skip
+    return f"{min(len(word), 6)}{''.join('01'[f] for f in flags)}"
+
+
+def templates(text: str) -> tuple[Template, ...]:
+    """Templates from `attribute+distance` names, `|` between them; `tag` is the tag of the word.
+
+    >>> templates("lower-1 kind+0|tag+1")
+    (((1, -1), (13, 0)), ((-1, 1),))
+    """
+    return tuple(
+        tuple(
+            (TAG if name[:-2] == "tag" else ATTRIBUTES.index(name[:-2]), int(name[-2:]))
+            for name in part.split()
+        )
+        for part in text.split("|")
+    )
+
+
+class Texts(NamedTuple):
+    """Texts as features see them.
+
+    attributes    (types, 14) of distinct words (`attributes`)
+    ids, offsets  the words of the texts
+    tags          (n_tokens,) hashes of tags; empty: templates name none
+    """
+
+    attributes: Hashes
+    ids: Ids
+    offsets: Longs
+    tags: Hashes
+
+
+def texts_of(tokens: Tokens, hashes: Hashes | None = None, tags: Hashes = NO_TAGS) -> Texts:
+    """The texts; `hashes` are attributes of their distinct words, if known."""
+    words = attributes(tokens.types) if hashes is None else hashes
+    return Texts(words, tokens.ids, tokens.offsets, tags)
+
+
+class Linear(NamedTuple):
+    """A linear model of L labels.
+
+    templates  of features, as an array
+    mask       2^k - 1
+    weights    (2^k + L,)
+    sums       (2^k + L,) of updates times their steps, for averages; empty after training
+    """
+
+    templates: Longs
+    mask: np.uint64
+    weights: Floats
+    sums: NDArray[np.float64]
+
+
+def linear(templates: Longs, weights: Floats, labels: int) -> Linear:
+    """A trained model."""
+    return Linear(templates, np.uint64(len(weights) - labels - 1), weights, _NO_SUMS)
+
+
+def untrained(templates: Longs, bits: int, labels: int) -> Linear:
+    """A model whose 2^bits weights and sums are 0."""
+    size = (1 << bits) + labels
+    return linear(templates, np.zeros(size, np.float32), labels)._replace(sums=np.zeros(size))
+
+
+def averaged(weights: Floats, sums: NDArray[np.float64], steps: int) -> Floats:
+    """Mean weights over all steps of training."""
+    return (weights - sums / max(steps, 1)).astype(np.float32)
+
+
+@njit(cache=True, nogil=True)
+def update(model: Linear, cells: Longs, right: int, guess: int, step: int) -> None:
+    """A step of the perceptron: the features `cells` count for the right label, and against the guess."""
+    for cell in cells:
+        model.weights[cell + right] += 1.0
+        model.sums[cell + right] += step
+        model.weights[cell + guess] -= 1.0
+        model.sums[cell + guess] -= step
+
+
+@njit(cache=True, nogil=True)
+def best_of(cells: Longs, weights: Floats, candidates: Ids) -> int:
+    """The label with the highest weight of all features; the first of equals."""
+    best, top = int(candidates[0]), np.float32(-np.inf)
+    if len(candidates) == 1:
+        return best
+    for label in candidates:
+        score = np.float32(0.0)
+        for cell in cells:
+            score += weights[cell + label]
+        if score > top:
+            best, top = int(label), score
+    return best
+
+
+@njit(cache=True, nogil=True, inline="always")
+def mixed(state: np.uint64, value: np.uint64) -> np.uint64:
+    """One step of a hash over 64-bit values (the finalizer of SplitMix64)."""
+    z = (state ^ value) + _SEED
+    z = (z ^ (z >> np.uint64(30))) * _FIRST
+    z = (z ^ (z >> np.uint64(27))) * _SECOND
+    return z ^ (z >> np.uint64(31))
+
+
+def template_array(templates: Sequence[Template]) -> NDArray[np.int64]:
+    """(t, 4, 2) the templates as an array; distances of 99 fill the rest.
+
+    >>> template_array([((1, 0), (1, -1))])[0].tolist()
+    [[1, 0], [1, -1], [0, 99], [0, 99]]
+    """
+    result = np.zeros((len(templates), _MOST, 2), np.int64)
+    result[:, :, 1] = 99
+    for row, template in zip(result, templates, strict=True):
+        row[: len(template)] = template
+    return result
+
+
+@njit(cache=True, nogil=True)
+def word_cells(texts: Texts, low: int, high: int, model: Linear) -> Longs:
+    """(high - low, templates) cells of the features of words low..high, which are one text."""
+    templates = model.templates
+    result = np.empty((high - low, templates.shape[0]), np.int64)
+    for i in range(low, high):
+        for t in range(templates.shape[0]):
+            state = np.uint64(t + 1)
+            for k in range(templates.shape[1]):
+                distance = templates[t, k, 1]
+                if distance == 99:
+                    break
+                place, attribute = i + distance, templates[t, k, 0]
+                if place < low:
+                    value = np.uint64(1 + low - place)
+                elif place >= high:
+                    value = np.uint64(101 + place - high)
+                elif attribute < 0:
+                    value = texts.tags[place]
+                else:
+                    value = texts.attributes[texts.ids[place], attribute]
+                state = mixed(state, value)
+            result[i - low, t] = np.int64(state & model.mask)
+    return result
+
+
+def atom_templates(text: str, atoms: Sequence[str]) -> NDArray[np.int64]:
+    """(t, 5) which atoms each feature joins, by their place in `atoms`; -1 fills the rest.
+
+    text  features between `|` or line ends, atoms between blanks
+
+    >>> atom_templates("a|b a", ("a", "b")).tolist()
+    [[0, -1, -1, -1, -1], [1, 0, -1, -1, -1]]
+    """
+    rows = [[atoms.index(a) for a in t.split()] for line in text.split("\n") for t in line.split("|") if t]
+    result = np.full((len(rows), 5), -1, np.int64)
+    for row, places in zip(result, rows, strict=True):
+        row[: len(places)] = places
+    return result
+
+
+@njit(cache=True, nogil=True)
+def atom_cells(atoms: Hashes, model: Linear, result: Longs) -> None:
+    """Fills `result` (t,) with the cell of every template's feature."""
+    templates = model.templates
+    for t in range(templates.shape[0]):
+        state = np.uint64(t + 1)
+        for k in range(templates.shape[1]):
+            if templates[t, k] < 0:
+                break
+            state = mixed(state, atoms[templates[t, k]])
+        result[t] = np.int64(state & model.mask)
