@@ -65,7 +65,7 @@ class Candidates(NamedTuple):
     starts: Longs
 
     @classmethod
-    def seen(cls, tags: Ids, gold: Ids, number: int) -> "Candidates":
+    def from_gold(cls, tags: Ids, gold: Ids, number: int) -> "Candidates":
         """The labels seen with each of `number` tags; a tag never seen allows the most frequent label."""
         labels: list[set[int]] = [set() for _ in range(number)]
         for tag, label in zip(tags.tolist(), gold.tolist(), strict=True):
@@ -121,7 +121,7 @@ def fit_choices(
     templates: Sequence[Template], training: Training,
 ) -> ChoiceModel:  # fmt: skip
     """A model of the labels that words with tags have."""
-    candidates = Candidates.seen(tags, gold, len(tag_names))
+    candidates = Candidates.from_gold(tags, gold, len(tag_names))
     texts = texts_of(tokens, None, tag_hashes(tag_names)[tags])
     model = untrained(template_array(templates), training.bits, len(labels))
     steps = training.steps(

@@ -88,7 +88,7 @@ class Dependencies(Annotator):
         labels, gold = indexed([row[DEPREL] for sentence in sentences for row in sentence])
         tags, by_word = batch.layers["upos"].types, batch.layers["upos"].ids
         words, offsets = _words(batch), batch.tokens.offsets
-        candidates = Candidates.seen(by_word, gold, len(tags))
+        candidates = Candidates.from_gold(by_word, gold, len(tags))
         moves = untrained(_transitions.TEMPLATES, _BITS, ACTIONS)
         relations = untrained(_relations.TEMPLATES, _LABEL_BITS, len(labels))
 
