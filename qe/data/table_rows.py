@@ -7,6 +7,7 @@ import codecs
 import io
 import json
 import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -140,6 +141,7 @@ class Unreadable:
 Item = TypeVar("Item")
 Row = tuple[dict[str, Any], str]  # (columns, reason why the row cannot be used or "")
 TEXTS = ("source", "target", "pseudo_reference", "back_translation")
+HALF_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def chunks(rows: Iterable[Item], size: int) -> Iterator[list[Item]]:
@@ -168,15 +170,29 @@ def json_rows(lines: Iterable[str]) -> Iterator[Row]:
     """JSONL lines as rows; one that is no JSON object has a reason."""
     for line in lines:
         try:
-            value = json.loads(line, parse_float=JsonNumber)
+            value = json.loads(line, parse_float=JsonNumber, object_pairs_hook=_json_object)
         except json.JSONDecodeError as error:
             yield {}, f"not valid JSON ({error.msg})"
         except RecursionError:
             yield {}, "not valid JSON (nested too deeply)"
+        except RepeatedKeyError as error:
+            yield {}, f"not valid JSON (the key {str(error)!r} is repeated)"
         except ValueError:  # Python reads whole numbers of up to 4,300 digits
             yield {}, "not valid JSON (a whole number of too many digits)"
         else:
             yield (value, unusable_id(value)) if isinstance(value, dict) else ({}, "not a JSON object")
+
+
+class RepeatedKeyError(ValueError):
+    """An object of JSON names a key twice."""
+
+
+def _json_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    row = dict(pairs)
+    if len(row) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise RepeatedKeyError(next(name for name in names if names.count(name) > 1))
+    return row
 
 
 class JsonNumber(float):
@@ -201,7 +217,7 @@ def unusable_id(row: dict[str, Any]) -> str:
     if isinstance(name, dict | list) or (type(name) is float and not math.isfinite(name)):
         row["id"] = None
         return "the id is neither text nor a number"
-    if isinstance(name, str) and any("\ud800" <= letter <= "\udfff" for letter in name):
+    if isinstance(name, str) and HALF_SURROGATE.search(name):
         row["id"] = None
         return "the id holds half a surrogate pair"
     return ""
@@ -219,6 +235,8 @@ def unusable(columns: Mapping[str, Any], needed: Sequence[str]) -> str:
             return f"{name} is not text"
         if name in ("source", "target") and not value.strip():
             return f"empty {name}"
+        if HALF_SURROGATE.search(value):
+            return f"{name} holds half a surrogate pair"
         if name in TEXTS and (reason := too_long(value)):
             return f"{name} has {reason}"
     return ""
