@@ -1,7 +1,8 @@
 """Makes a Split from columns of text: known columns, label scales, ids, judges, labelled rows."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +13,12 @@ from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
 from qe.data.classes import check_classes, numbers_of
 from qe.data.dataset import LabelScale, Split
+from qe.data.headers import HEADERS, header_of, says_languages
 from qe.data.reading import Column, Reading, equal_lengths, known_keys, number_problem, with_points
+from qe.data.table_files import columns_of_pair
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _SHOWN = 10  # lines of rows that are left out
 
@@ -164,6 +170,57 @@ def make_split(
             location=columns["weights"].path,
         )
     return split
+
+
+def frame_label(label: str, tables: "Mapping[str, pd.DataFrame]") -> str:
+    """The header of the labels: as given, or a usual one of the first table.
+
+    Raises InputError if no table has such a header.
+    """
+    headers = [list(map(str, table.columns)) for table in tables.values()]
+    if any(label in names for names in headers):
+        return label
+    found = header_of("scores", headers[0], "the labels", option="label")
+    if not found:
+        columns = dict.fromkeys(name for names in headers for name in names)
+        raise InputError(f"no table has the label '{label}'", remedy=f"they have {', '.join(columns)}")
+    return found
+
+
+def frame_columns(
+    reading: Reading, table: "pd.DataFrame", split: str, label: str, languages: tuple[str, str]
+) -> dict[str, Column]:
+    """The columns of a split in memory as text, by role; rows of other language pairs are left out.
+
+    Raises InputError if source or target is missing, or several headers could have one role.
+    """
+    place = Path(f"the table of '{split}'")
+    headers = list(map(str, table.columns))
+    roles = {
+        role: header_of(role, headers, place)
+        for role in HEADERS
+        if role not in ("id", "scores") and role not in headers
+    }
+    roles |= {name: name for name in (*Segments.column_names(), *SIDE_TEXT, ROW_WEIGHTS) if name in headers}
+    roles["scores"] = label if label in headers else ""
+    for side in ("source", "target"):
+        if not roles[side]:
+            raise InputError(
+                f"lacks the column '{side}'", location=place, remedy=f"it has {', '.join(headers)}"
+            )
+    wanted = {*roles.values(), *filter(says_languages, headers)}
+    cells = {str(header): _frame_column(table[header], place) for header in table if str(header) in wanted}
+    cells = columns_of_pair(reading, cells, languages, place)
+    return {role: cells[header] for role, header in roles.items() if header}
+
+
+def _frame_column(cells: "pd.Series", place: Path) -> Column:
+    absent = frozenset(np.flatnonzero(cells.isna()).tolist())
+    texts = [
+        "" if row in absent else repr(float(cell)) if isinstance(cell, float | np.floating) else str(cell)
+        for row, cell in enumerate(cells)
+    ]
+    return Column(texts, place, range(1, len(texts) + 1), "row ", absent)
 
 
 def _refuse_absent(reading: Reading, columns: Mapping[str, Column]) -> None:

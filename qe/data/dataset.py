@@ -1,30 +1,23 @@
 """Dataset: segments with labels, splits and provenance; Segments themselves have no labels."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError, quoted
-from features.basics.numerals import MAX_VALUE, real
+from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.storage.files import digest
 from features.text.tokenizer import Tokenizer
-from qe.data.classes import Pair, classes_of, numbers_of
+from qe.data.classes import classes_of
 from qe.data.frames import AnyTable, as_pandas
-from qe.data.headers import HEADERS, header_of, rows_of_pair, says_languages
 from qe.data.headers import higher_is_better as higher_is_better_of
 from qe.display.summary import summarised, table_by
 from qe.display.table import Table
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 DIRECTION = "say higher_is_better=True (as direct assessments) or False (as error rates)"
 
@@ -224,19 +217,28 @@ class Dataset:
         qe.InputError
             For missing columns, labels that are no numbers, and an unknown direction.
         """
+        from qe.data.columns import frame_columns, frame_label, labelled_rows, make_split
+        from qe.data.reading import Reading
+
         named = tables if isinstance(tables, Mapping) else {"train": tables}
-        given = {split: as_pandas(table) for split, table in named.items()}
-        if not given:
+        frames = {split: as_pandas(table) for split, table in named.items()}
+        if not frames:
             raise InputError("there are no tables", remedy="give a table, or a mapping of splits to tables")
-        label = _label(label, given)
-        classes, known = classes_of(_texts(label, given)) or (None, None)
+        label = frame_label(label, frames)
+        texts = (str(cell) for table in frames.values() if label in table for cell in table[label].dropna())
+        classes, known = classes_of(texts) or (None, None)
         upwards = higher_is_better_of(label, higher_is_better if known is None else known, DIRECTION)
-        ends = (low, high) if classes is None else (0.0, 1.0)
         tokenizers = Tokenizer(source_language, tokenizer), Tokenizer(target_language, tokenizer)
-        read = {split: _split_of(table, split, label, tokenizers, classes) for split, table in given.items()}
-        notes = tuple(note for _, of_split in read.values() for note in of_split)
-        splits = {name: split for name, (split, _) in read.items()}
-        return cls(name, splits, LabelScale(label, *ends, upwards, classes), notes=notes)
+        open_scale = LabelScale(label, None, None, upwards, classes)  # labels may exceed the declared one
+        reading, splits = Reading(Path()), dict[str, Split]()
+        for split, table in frames.items():
+            columns = frame_columns(reading, table, split, label, (source_language, target_language))
+            rows = labelled_rows(reading, columns, "scores", classes)
+            numbers = list(map(str, range(1, len(rows["source"]) + 1)))
+            rows = {"id": replace(rows["source"], texts=numbers), **rows}
+            splits[split] = make_split(reading, split, rows, open_scale, tokenizers)
+        scale = LabelScale(label, *((low, high) if classes is None else (0.0, 1.0)), upwards, classes)
+        return cls(name, splits, scale, notes=tuple(reading.notes))
 
     def files(self, path: Path) -> list[Path]:
         """The files of the dataset at `path` that were read."""
@@ -250,97 +252,3 @@ class Dataset:
     def summary(self) -> Table:
         """Splits with their segments and labels."""
         return table_by("qe.data.report_tables.dataset_table", self)
-
-
-def _label(label: str, tables: "Mapping[str, pd.DataFrame]") -> str:
-    headers = [list(map(str, table.columns)) for table in tables.values()]
-    if any(label in names for names in headers) or not headers:
-        return label
-    found = header_of("scores", headers[0], "the labels", option="label")
-    if not found:
-        columns = dict.fromkeys(name for names in headers for name in names)
-        raise InputError(f"no table has the label '{label}'", remedy=f"they have {', '.join(columns)}")
-    return found
-
-
-def _texts(label: str, tables: "Mapping[str, pd.DataFrame]") -> list[str]:
-    columns = (table[label] for table in tables.values() if label in table.columns)
-    return [str(value) for column in columns for value in column if value is not None and value == value]
-
-
-def _role_columns(table: "pd.DataFrame", location: str) -> "pd.DataFrame":
-    headers = [str(header) for header in table.columns]
-    found = {
-        header_of(role, headers, location): role
-        for role in HEADERS
-        if role not in headers and role not in ("id", "scores")
-    }
-    named = table.rename(columns={header: role for header, role in found.items() if header})
-    for column in ("source", "target"):
-        if column not in named.columns:
-            raise InputError(
-                f"lacks the column '{column}'", location=location, remedy=f"it has {', '.join(headers)}"
-            )
-    return named
-
-
-def _split_of(
-    table: "pd.DataFrame",
-    name: str,
-    label: str,
-    tokenizers: tuple[Tokenizer, Tokenizer],
-    classes: Pair | None,
-) -> tuple[Split, list[str]]:
-    named = [header for header in table.columns if says_languages(str(header))]
-    texts = {str(header): [str(cell) for cell in table[header]] for header in named}
-    languages = (tokenizers[0].language, tokenizers[1].language)
-    of_pair, other_pairs = rows_of_pair(texts, languages, f"the table of '{name}'")
-    table = _role_columns(table if of_pair is None else table.iloc[list(of_pair)], f"the table of '{name}'")
-    scores, kept = None, np.arange(len(table))
-    if label in table.columns:
-        scores = _numbers(table[label], label, name, classes)
-        labelled = np.flatnonzero(np.isfinite(scores))
-        kept = labelled if 2 * len(labelled) > len(table) else kept
-    rows = table.iloc[kept]
-    texts = {c: rows[c].astype(str).tolist() for c in Segments.column_names() if c in rows.columns}
-    further: dict[str, Any] = {
-        c: tuple(rows[c].astype(str))
-        for c in ("post_edit", "reference", "word_tags", "source_tags")
-        if c in rows.columns
-    }
-    if "row_weights" in rows.columns:
-        further["row_weights"] = _weights(rows["row_weights"], name)
-    split = Split(
-        Segments.from_columns(texts, *tokenizers), None if scores is None else scores[kept], **further
-    )
-    left = len(table) - len(kept)
-    unlabelled = f"{left} rows without a label are left out" if left else ""
-    return split, [f"{name}: {note}" for note in (other_pairs, unlabelled) if note]
-
-
-def _numbers(column: "pd.Series", label: str, name: str, classes: Pair | None) -> FloatArray:
-    values = column if classes is None else numbers_of([str(value) for value in column], classes)
-    numbers = np.array([_number(value) for value in values], np.float64)
-    wrong = [value for value, number in zip(column, numbers, strict=True) if np.isnan(number)]
-    if 2 * len(wrong) >= len(numbers) and any(isinstance(value, str) for value in wrong):
-        text = next(value for value in wrong if isinstance(value, str))
-        raise InputError(f"the label '{label}' of '{name}' is no number: {quoted(text)}")
-    if (np.abs(numbers) > MAX_VALUE).any():
-        value = numbers[np.abs(numbers) > MAX_VALUE][0]
-        raise InputError(f"the label '{label}' of '{name}' is {value:g}, beyond {MAX_VALUE:g}")
-    return numbers
-
-
-def _weights(column: "pd.Series", name: str) -> FloatArray:
-    numbers = np.array([_number(value) for value in column], np.float64)
-    for value, weight in zip(column, numbers, strict=True):
-        if not 0 <= weight <= MAX_VALUE:
-            raise InputError(f"row_weights of '{name}' must be numbers from 0, but one is {quoted(value)}")
-    return numbers
-
-
-def _number(value: Any) -> float:
-    try:
-        return real(value) if isinstance(value, str) else float(value)
-    except (TypeError, ValueError):
-        return math.nan

@@ -83,7 +83,7 @@ def test_a_dataset_of_tables() -> None:
     assert data.scale.sign == -1
     with pytest.raises(qe.InputError, match="lacks the column 'source'"):
         qe.Dataset.from_frame(table[["target", "hter"]], "hter", **LANGUAGES)
-    with pytest.raises(qe.InputError, match="is no number"):
+    with pytest.raises(qe.InputError, match="is not a number"):
         qe.Dataset.from_frame(table.assign(hter="bad"), "hter", **LANGUAGES)
 
 

@@ -70,7 +70,7 @@ def test_a_frame_may_have_weights() -> None:
     split = Dataset.from_frame(table, **told).splits["train"]
     assert split.row_weights is not None and split.row_weights.tolist() == [0.5, 2]
     assert split.take([1]).row_weights.tolist() == [2]  # type: ignore[union-attr]
-    with pytest.raises(InputError, match="numbers from 0, but one is -1"):
+    with pytest.raises(InputError, match="'train':row 1: the weight of the row is -1, off the declared scale .0, inf"):
         Dataset.from_frame(table.assign(row_weights=[-1, 2]), **told)
 
 
@@ -79,9 +79,9 @@ def test_numbers_in_text_are_those_that_people_write(text: str) -> None:
     table = pd.DataFrame({"src": ["a", "b"], "mt": ["c", "d"], "score": ["1", "2"], "row_weights": [1, "2"]})
     told = {"source_language": "en", "target_language": "de", "higher_is_better": True}
     assert Dataset.from_frame(table, **told).splits["train"].row_weights is not None
-    with pytest.raises(InputError, match="numbers from 0, but one is"):
+    with pytest.raises(InputError, match="'train':row 2: the weight of the row is"):
         Dataset.from_frame(table.assign(row_weights=[1, text]), **told)
-    with pytest.raises(InputError, match="the label 'score' of 'train' is"):
+    with pytest.raises(InputError, match="'train':row 2: the label 'score' is"):
         Dataset.from_frame(table.assign(score=["1", text]), **told)
 
 
