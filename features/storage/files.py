@@ -334,12 +334,17 @@ def byte_lines(stream: IO[bytes], path: Path) -> Iterator[bytes]:
     """
     for number, line in enumerate(iter(partial(stream.readline, MAX_LINE + 1), b""), start=1):
         if len(line) > MAX_LINE:
-            raise InputError(
-                "line longer than 16 MiB",
-                location=f"{path}:{number}",
-                remedy="give a text file with one segment per line",
-            )
+            raise long_line(path, number)
         yield line
+
+
+def long_line(path: Path, number: int) -> InputError:
+    """The error of a line longer than `MAX_LINE`."""
+    return InputError(
+        "line longer than 16 MiB",
+        location=f"{path}:{number}",
+        remedy="give a text file with one segment per line",
+    )
 
 
 def write_words(path: Path, words: Iterable[str]) -> None:

@@ -57,7 +57,9 @@ def by_quality(columns: Sequence[FloatArray], side: str, count: int = BANDS) -> 
     """
     if len({len(column) for column in columns}) > 1:
         raise InputError(f"predicted qualities of {' and '.join(str(len(c)) for c in columns)} segments")
-    scaled = columns if len(columns) == 1 else [_standardised(column) for column in columns]
+    scaled = columns
+    if len(columns) > 1:
+        scaled = [(column - column.mean()) / (float(column.std()) or 1.0) for column in columns]
     about = side if len(columns) == 1 else f"{side}: mean of {len(columns)}, standardised"
     return bands(QUALITY, about, np.mean(scaled, axis=0), count)
 
@@ -76,20 +78,8 @@ def read_column(name: str, path: Path, count: int = BANDS) -> Buckets:
     A `document` is a name even where it is a number.
     """
     values = [line.strip() for line in read_lines(path)]
-    numbers = None if name == DOCUMENT else _numbers(values)
-    if numbers is None:
-        return by_name(name, path.name, values)
-    return bands(name, path.name, numbers, count)
-
-
-def _numbers(values: Sequence[str]) -> FloatArray | None:
     try:
-        return np.array([float(value) for value in values], np.float64)
+        numbers = None if name == DOCUMENT else np.array(list(map(float, values)), np.float64)
     except ValueError:
-        return None
-
-
-def _standardised(column: FloatArray) -> FloatArray:
-    spread = float(column.std())
-    scaled: FloatArray = (column - column.mean()) / (spread if spread > 0 else 1.0)
-    return scaled
+        numbers = None
+    return by_name(name, path.name, values) if numbers is None else bands(name, path.name, numbers, count)

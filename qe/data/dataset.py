@@ -1,7 +1,7 @@
 """Dataset: segments with labels, splits and provenance; Segments themselves have no labels."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -85,11 +85,11 @@ class Split:
     judges: FloatArray | None = None
     weights: FloatArray | None = None
     annotators: FloatArray | None = None
-    direct_assessment: FloatArray | None = None
-    row_weights: FloatArray | None = None
     word_tags: tuple[str, ...] | None = None
     source_tags: tuple[str, ...] | None = None
     word_probabilities: tuple[str, ...] | None = None
+    direct_assessment: FloatArray | None = None
+    row_weights: FloatArray | None = None
 
     def __post_init__(self) -> None:
         for name, column in self._columns():
@@ -100,11 +100,8 @@ class Split:
         return len(self.segments)
 
     def _columns(self) -> list[tuple[str, Any]]:
-        names = (
-            "scores", "post_edit", "reference", "judges", "weights", "annotators", "word_tags", "source_tags",
-            "word_probabilities", "direct_assessment", "row_weights",
-        )  # fmt: skip
-        return [(name, value) for name in names if (value := getattr(self, name)) is not None]
+        columns = ((entry.name, getattr(self, entry.name)) for entry in fields(self)[1:])
+        return [(name, value) for name, value in columns if value is not None]
 
     def take(self, rows: Sequence[int] | NDArray[np.int64]) -> "Split":
         """These rows of every column, in this order."""

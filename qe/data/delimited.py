@@ -5,11 +5,20 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
 from features.basics.errors import InputError, quoted
-from features.storage.files import DAMAGED_GZIP, check_line_ends, damage_of, open_binary, read_lines
+from features.storage.files import (
+    DAMAGED_GZIP,
+    MAX_LINE,
+    check_line_ends,
+    damage_of,
+    long_line,
+    open_binary,
+    read_lines,
+)
 
 Record = tuple[int, list[str]]  # the line it starts at, its fields
 
@@ -144,9 +153,12 @@ class _Quoted:
             place += 1
 
     def _quoted(self, number: int, line: str, place: int, spanned: list[str]) -> tuple[str, str, int]:
-        parts = []
+        parts, length = [], 0
         while (found := _CLOSING.match(line, place)) is None:
             parts.append(line[place:])
+            length += len(parts[-1])
+            if length > MAX_LINE:
+                raise self._wrong("a quoted field is longer than 16 MiB", number, parts[0])
             following = next(self.numbered, None)
             if following is None:
                 raise self._wrong("a quoted field is not closed", number, "\n".join(parts), _NotClosed)
@@ -182,7 +194,9 @@ def _decoded_lines(path: Path, encoding: str) -> Iterator[str]:
     with open_binary(path) as raw:
         stream = io.TextIOWrapper(raw, encoding, newline="\n")
         try:
-            for number, line in enumerate(stream, start=1):
+            for number, line in enumerate(iter(partial(stream.readline, MAX_LINE + 1), ""), start=1):
+                if len(line) > MAX_LINE:
+                    raise long_line(path, number)
                 if number == 1:
                     check_line_ends(line.encode("utf-8", "replace"), path)
                 text = line.removesuffix("\n").removesuffix("\r")

@@ -14,6 +14,7 @@ import yaml
 from features.basics.catalogue import Catalogue
 from features.basics.errors import InputError, did_you_mean
 from features.basics.hints import described, mistakes
+from features.storage.files import resolved
 from features.text.tokenizer import Tokenizer
 from qe.data.dataset import Dataset, LabelScale, Split
 from qe.data.reading import Reading
@@ -60,7 +61,7 @@ class Format(ABC):
         self, reading: Reading, path: Path | str, splits: Mapping[str, Split], scale: LabelScale
     ) -> Dataset:
         """The dataset of splits that were read; its name is `path`, or the last part of it."""
-        name = path if isinstance(path, str) else path.resolve().name
+        name = path if isinstance(path, str) else resolved(path).name
         return Dataset(name, splits, scale, reading.provenance, tuple(reading.notes))
 
     def check_options(self) -> None:  # noqa: B027  (many have nothing more to check)
@@ -153,13 +154,10 @@ def _section(name: str, kind: type[Format]) -> str:
 
 def _row(entry: "Field[Any]", hint: Any) -> str:
     value = entry.default if entry.default_factory is MISSING else entry.default_factory()
-    default = "required" if value is MISSING else "none" if value in ({}, ()) else f"`{_yaml(value)}`"
+    written = "" if value is MISSING else yaml.safe_dump([value], default_flow_style=True).strip()[1:-1]
+    default = "required" if value is MISSING else "none" if value in ({}, ()) else f"`{written}`"
     what = described(hint).replace("|", "\\|")
     return f"| `{entry.name}` | {what} | {default} |"
-
-
-def _yaml(value: Any) -> str:
-    return yaml.safe_dump([value], default_flow_style=True).strip()[1:-1]
 
 
 def _example(example: Example) -> list[str]:

@@ -45,13 +45,11 @@ def convert_like(template: AnyFrame, frame: "pd.DataFrame") -> AnyFrame:
     if isinstance(template, pd.DataFrame):
         return cast(AnyFrame, frame)
     objects = [name for name in frame.columns if frame[name].dtype == object]
-    plain = frame.assign(**{str(name): [_plain(cell) for cell in frame[name]] for name in objects})
+    plain = frame.assign(**{str(name): list(map(_plain, frame[name])) for name in objects})
     table: Any = pa.Table.from_pandas(plain, preserve_index=False).replace_schema_metadata(None)
-    return cast(AnyFrame, sys.modules["polars"].DataFrame(table) if _of_polars(template) else table)
-
-
-def _of_polars(table: object) -> bool:
-    return type(table).__module__.partition(".")[0] == "polars"
+    if type(template).__module__.partition(".")[0] == "polars":
+        table = sys.modules["polars"].DataFrame(table)
+    return cast(AnyFrame, table)
 
 
 def _plain(cell: Any) -> Any:

@@ -105,7 +105,8 @@ def _checker(languages: tuple[str, str]) -> Callable[[tuple[str, ...]], bool]:
 def _pairs(cells: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]] | None:
     keys = {key_of(name): [text.strip() for text in texts] for name, texts in cells.items()}
     for name in PAIR:
-        if any(_is_pair(text) for text in {*keys.get(name, ())}):
+        splits = (sides for text in {*keys.get(name, ())} for sides in _splits(text))
+        if any(is_language_tag(tag_of(a)) and is_language_tag(tag_of(b)) for a, b in splits):
             return [(text,) for text in keys[name]]
     source = next((keys[name] for name in SIDES if name in keys and _is_source(name)), None)
     target = next((keys[name] for name in SIDES if name in keys and not _is_source(name)), None)
@@ -120,10 +121,6 @@ def _pairs(cells: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]] | None:
 
 def _is_source(name: str) -> bool:
     return "src" in name or "source" in name
-
-
-def _is_pair(text: str) -> bool:
-    return any(is_language_tag(tag_of(a)) and is_language_tag(tag_of(b)) for a, b in _splits(text))
 
 
 def _splits(text: str) -> Iterator[tuple[str, str]]:

@@ -22,7 +22,7 @@ import yaml
 from features.basics.errors import InputError, unknown_name
 from features.basics.progress import Progress, silent
 from features.storage.damage import Damaged, damage_reported, read_json
-from features.storage.files import atomic_file, sha256
+from features.storage.files import atomic_file, resolved, sha256
 
 BASE_URL = "https://raw.githubusercontent.com"
 ORIGIN = "origin.json"  # in the folder of a dataset: its name, address and terms, and what was recorded
@@ -128,7 +128,7 @@ def fetch(
 
 def terms_of(path: Path) -> str:
     """Name, terms and address of the fetched public dataset around a path; empty if none."""
-    for folder in (path, *path.resolve().parents[:3]):
+    for folder in (path, *resolved(path).parents[:3]):
         if (folder / ORIGIN).is_file():
             content = read_json("what is known of the dataset", folder / ORIGIN, _REMEDY)
             with damage_reported("what is known of the dataset", folder / ORIGIN, _REMEDY):

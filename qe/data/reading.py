@@ -1,5 +1,6 @@
 """Reading: opens the files of a dataset and collects notes, checksums and defects."""
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +13,7 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.numerals import MAX_VALUE
-from features.storage.files import DAMAGED_GZIP, check_line_ends, damage_of, open_binary, sha256
+from features.storage.files import DAMAGED_GZIP, byte_lines, check_line_ends, damage_of, open_binary, sha256
 from qe.data.classes import numbers_of
 from qe.data.dataset import LabelScale
 from qe.data.delimited import wrong_encoding
@@ -103,14 +104,14 @@ class Reading:
         inside = path.is_relative_to(self.root) and path != self.root
         return path.relative_to(self.root).as_posix() if inside else path.as_posix()
 
-    def content(self, path: Path) -> bytes:
+    def content(self, path: Path, *, in_lines: bool = False) -> bytes:
         """The bytes of a plain or gzip file; adds its checksum to the provenance.
 
-        Raises InputError if it is absent, damaged or empty.
+        Raises InputError if it is absent, damaged or empty, or `in_lines` and a line is longer than 16 MiB.
         """
         try:
             with open_binary(path) as stream:
-                content = stream.read()
+                content = b"".join(byte_lines(stream, path)) if in_lines else stream.read()
         except DAMAGED_GZIP as error:
             raise InputError(damage_of(error), location=path) from None
         if content in (b"", BOM):
@@ -118,14 +119,30 @@ class Reading:
         self.provenance[self.name(path)] = sha256(path)
         return content
 
+    def json(self, path: Path) -> Any:
+        """The content of a JSON file. Raises InputError for any other."""
+        try:
+            return json.loads(self._text(path, self.content(path)))
+        except (ValueError, RecursionError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(f"not JSON ({error})", location=path) from None
+
     def text(self, path: Path, encoding: str = "utf-8") -> str:
         """The text of a file: byte-order mark dropped, CRLF turned into LF, LF after the last line.
 
-        Raises InputError, for UTF-8 with file and line, for bytes that are not of the encoding.
+        Raises InputError, for UTF-8 with file and line, for bytes that are not of the encoding, and for
+        lines longer than 16 MiB.
         """
-        content = self.content(path)
+        return self._text(path, self.content(path, in_lines=True), encoding)
+
+    def _text(self, path: Path, content: bytes, encoding: str = "utf-8") -> str:
         if encoding != "utf-8":
-            return self._lines_alike(path, _decoded(content, encoding, path))
+            try:
+                text = content.decode(encoding).removeprefix("\ufeff")
+            except UnicodeError as error:
+                raise wrong_encoding(encoding, error, path) from None
+            return self._lines_alike(path, text)
         if content.startswith(BOM):
             self.note(path, 1, "starts with a byte-order mark (dropped)")
             content = content[len(BOM) :]
@@ -210,13 +227,6 @@ class Reading:
         return values
 
 
-def _decoded(content: bytes, encoding: str, path: Path) -> str:
-    try:
-        return content.decode(encoding).removeprefix("\ufeff")
-    except UnicodeError as error:
-        raise wrong_encoding(encoding, error, path) from None
-
-
 def with_points(texts: list[str], decimal: str | None) -> list[str]:
     """Numbers with decimal points; the same list if they have points already.
 
@@ -232,11 +242,10 @@ def with_points(texts: list[str], decimal: str | None) -> list[str]:
         decimal = "," if shown and alike and not any("." in text for text in texts) else "."
     if decimal == ".":
         return texts
-    return [_pointed(text) if _COMMA_NUMBER.fullmatch(text.strip()) else text for text in texts]
-
-
-def _pointed(text: str) -> str:
-    return text.replace(".", "").replace(",", ".")
+    return [
+        text.replace(".", "").replace(",", ".") if _COMMA_NUMBER.fullmatch(text.strip()) else text
+        for text in texts
+    ]
 
 
 def number_problem(text: str, low: float | None, high: float | None) -> tuple[str, str] | None:

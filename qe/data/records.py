@@ -3,7 +3,8 @@
 A form names the fields of a line. Lines may be in any order: each has the number of its segment.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -17,7 +18,22 @@ from features.storage.files import read_lines
 HEADERS = 3  # lines before the records: bytes on disk, parameters, models of an ensemble; one number each
 MAX_NUMBER = 10**9
 Forms = Sequence[Sequence[str]]
-Record = Mapping[str, str]
+Fields = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Record:
+    """A line about a segment of a system, or about one of its words, gaps or source words (`kind`)."""
+
+    system: str
+    segment: int
+    value: float
+    line: int
+    kind: str = ""
+    index: int = 0
+
+
+SKIPPED = Record("", 0, 0.0, 0)  # instead of a record: the line has none
 
 
 def fields_of(line: str) -> list[str]:
@@ -25,10 +41,10 @@ def fields_of(line: str) -> list[str]:
     return [field.strip() for field in line.split("\t")] if "\t" in line else line.split()
 
 
-def record_of(line: str, forms: Forms) -> Record | None:
+def named_fields(line: str, forms: Forms) -> Fields | None:
     """The fields of a line by name, by the first form with as many fields and whole `segment` and `index`.
 
-    >>> record_of("en-de\\tSYS\\t0\\t1.5", [("pair", "method", "segment", "score")])["score"]
+    >>> named_fields("en-de\\tSYS\\t0\\t1.5", [("pair", "method", "segment", "score")])["score"]
     '1.5'
     """
     fields = fields_of(line)
@@ -45,11 +61,21 @@ def first_record_line(path: Path) -> str:
     return next((line for line in islice(read_lines(path), HEADERS + 1) if len(fields_of(line)) > 1), "")
 
 
-def record_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Numbers and texts of the lines that are neither empty nor headers."""
+def read_records(
+    path: Path, parse: Callable[[str, int], Record | None], expected: str, remedy: str
+) -> Iterator[Record]:
+    """The records of the lines that are neither empty nor headers.
+
+    Raises InputError, with file and line, for a line that `parse` makes no record of.
+    """
     for number, line in enumerate(read_lines(path), start=1):
-        if line.strip() and not (number <= HEADERS and len(fields_of(line)) == 1):
-            yield number, line
+        if not line.strip() or (number <= HEADERS and len(fields_of(line)) == 1):
+            continue
+        record = parse(line, number)
+        if record is None:
+            raise InputError(f"expected {expected}", location=f"{path}:{number}", remedy=remedy)
+        if record is not SKIPPED:
+            yield record
 
 
 def check_one_system(names: Mapping[str, object] | Sequence[str], path: Path) -> None:

@@ -21,12 +21,14 @@ from qe.data.headers import known_headers
 from qe.data.reading import Column, Reading
 from qe.data.records import (
     MAX_NUMBER,
+    SKIPPED,
+    Fields,
     Record,
     check_one_system,
     first_record_line,
+    named_fields,
     places,
-    record_lines,
-    record_of,
+    read_records,
 )
 from qe.data.table_files import read_table
 from qe.data.table_rows import KINDS
@@ -38,14 +40,6 @@ _PAIR = re.compile(r"[A-Za-z]{2,3}-[A-Za-z]{2,3}|multilingual", re.IGNORECASE)
 # The name of the file since version 1.1, the variance with --mc_dropout.
 _COMET = re.compile(r"((?P<name>[^\t]*)\t)?Segment (?P<segment>\d+)\tscore: (?P<score>\S+)(\tvariance: \S+)?")
 _COMET_TOTAL = re.compile(r"[^\t]*\t(system-)?score: \S+|System score: \S+|Predictions saved in: .+")
-
-
-@dataclass(frozen=True)
-class _Row:
-    system: str
-    segment: int
-    score: str
-    line: int
 
 
 @summarised
@@ -141,7 +135,9 @@ def read_scores(
         raise InputError(f"`low < high` must hold for a scale, but got {low} and {high}")
     name = path.name.removesuffix(".gz").rsplit(".", 1)[0]
     table_like = any(suffix.lower().lstrip(".") in KINDS for suffix in path.suffixes)
-    first = "" if ".parquet" in path.suffixes else _first_line(path)
+    first: str | None = "" if ".parquet" in path.suffixes else next(read_lines(path), None)
+    if first is None:
+        raise InputError("the file is empty", location=path, remedy="give one score per line")
     reading = Reading(path.parent)
     if is_submission(first):
         submitted = read_submission(path)
@@ -152,7 +148,7 @@ def read_scores(
             raise InputError("the submission holds ranks only, but scores are needed", location=path)
         scores = (len(submitted.ranks) + 1 - submitted.ranks).astype(np.float64)
         return ScoreFile(path, submitted.method, scores, submitted)
-    if first and (is_comet(path) or _is_task_record(record_of(first_record_line(path), _TASK))):
+    if first and (is_comet(path) or _task_fields(first_record_line(path))):
         method, scores = _read_printed(path)
         _check_scale(scores, path, low, high)
         return ScoreFile(path, method, scores)
@@ -195,12 +191,6 @@ def same_segments(gold: ScoreFile, files: Mapping[str, ScoreFile]) -> None:
                     location=file.path,
                     remedy="put both files in the same order",
                 )
-
-
-def _first_line(path: Path) -> str:
-    for line in read_lines(path):
-        return line
-    raise InputError("the file is empty", location=path, remedy="give one score per line")
 
 
 def _score_column(table: Mapping[str, Column], column: str | None, path: Path) -> Column:
@@ -248,8 +238,9 @@ def _is_json(path: Path) -> bool:
     return path.name.removesuffix(".gz").lower().endswith(".json")
 
 
-def _is_task_record(record: Record | None) -> bool:
-    return record is not None and bool(_PAIR.fullmatch(record["pair"]))
+def _task_fields(line: str) -> Fields | None:
+    fields = named_fields(line, _TASK)
+    return fields if fields is not None and _PAIR.fullmatch(fields["pair"]) else None
 
 
 def _read_printed(path: Path) -> tuple[str, FloatArray]:
@@ -262,29 +253,25 @@ def _read_printed(path: Path) -> tuple[str, FloatArray]:
     return rows[0].system.rpartition(" ")[2], _in_order(rows, path)
 
 
-def _printed_rows(path: Path) -> list[_Row]:
-    rows = []
-    for number, line in record_lines(path):
-        comet, record = _COMET.fullmatch(line), record_of(line, _TASK)
+def _printed_rows(path: Path) -> list[Record]:
+    def parse(line: str, number: int) -> Record | None:
+        comet, fields, location = _COMET.fullmatch(line), _task_fields(line), f"{path}:{number}"
         if comet:
             system = Path(comet["name"] or path.stem).name.replace(" ", "_")
-            rows.append(_Row(system, int(comet["segment"]), comet["score"], number))
-        elif record is not None and _is_task_record(record):
-            system = f"{record['pair']} {record['method'].replace(' ', '_')}"
-            rows.append(_Row(system, int(record["segment"]), record["score"], number))
-        elif not _COMET_TOTAL.fullmatch(line):
-            raise InputError(
-                "expected PAIR, METHOD, SEGMENT, SCORE, or a line of comet-score",
-                location=f"{path}:{number}",
-                remedy="separate fields by one tab",
-            )
-    return rows
+            return Record(system, int(comet["segment"]), _finite(comet["score"], location), number)
+        if fields is not None:
+            system = f"{fields['pair']} {fields['method'].replace(' ', '_')}"
+            return Record(system, int(fields["segment"]), _finite(fields["score"], location), number)
+        return SKIPPED if _COMET_TOTAL.fullmatch(line) else None
+
+    expected = "PAIR, METHOD, SEGMENT, SCORE, or a line of comet-score"
+    return list(read_records(path, parse, expected, "separate fields by one tab"))
 
 
-def _in_order(rows: Sequence[_Row], path: Path) -> FloatArray:
+def _in_order(rows: Sequence[Record], path: Path) -> FloatArray:
     scores = np.empty(len(rows))
     order = places([row.segment for row in rows], [row.line for row in rows], "segment", path)
-    scores[order] = [_finite(row.score, f"{path}:{row.line}") for row in rows]
+    scores[order] = [row.value for row in rows]
     return scores
 
 

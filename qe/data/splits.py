@@ -69,16 +69,12 @@ def make_folds(
             f"{folds} folds need at least {folds} {noun}, but there are {units}", location="split.folds"
         )
     if by != "block":
-        splitter = _splitter(folds, seed, by, classes)
+        stratified = classes is not None and np.unique(classes, return_counts=True)[1].min() >= folds
+        kinds = (GroupKFold, StratifiedGroupKFold) if by == "document" else (KFold, StratifiedKFold)
+        splitter: Any = kinds[int(stratified)](folds, shuffle=True, random_state=seed)
         parts = splitter.split(groups, classes, groups if by == "document" else None)
         held_out = [test for _, test in parts]
     else:
         order = np.random.default_rng(seed).permutation(units)
         held_out = [np.flatnonzero(np.isin(groups, order[i::folds])) for i in range(folds)]
     return [(np.setdiff1d(np.arange(n), test), np.sort(test)) for test in held_out]
-
-
-def _splitter(folds: int, seed: int, scheme: str, classes: FloatArray | None) -> Any:
-    stratified = classes is not None and np.unique(classes, return_counts=True)[1].min() >= folds
-    kinds = (GroupKFold, StratifiedGroupKFold) if scheme == "document" else (KFold, StratifiedKFold)
-    return kinds[int(stratified)](folds, shuffle=True, random_state=seed)

@@ -2,12 +2,12 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from features.basics.errors import InputError
-from qe.data.delimited import detect_dialect
+from qe.data.delimited import dialect_of
 from qe.data.headers import header_of, rows_of_pair
 from qe.data.reading import Column, Reading
 from qe.data.table_rows import Layout, ParquetInput, Row, check_header, is_table, json_rows, kind_of
@@ -25,13 +25,15 @@ def read_table(reading: Reading, path: Path, layout: Layout | None = None) -> di
     layout = layout or Layout()
     layout.check()
     kind = layout.kind or kind_of(path)
-    readers: dict[str, Callable[[], dict[str, Column]]] = {
-        "jsonl": lambda: _collected(json_rows(reading.text(path).split("\n")[:-1]), path),
-        "parquet": lambda: _parquet(reading, path),
-        **dict.fromkeys(("tsv", "csv"), lambda: _delimited(reading, path, kind, layout)),
-        **dict.fromkeys(("xlsx", "xliff", "tmx"), lambda: _of_translators(reading, path, kind, layout)),
-    }
-    table = readers[kind]()
+    if kind == "jsonl":
+        table = _collected(json_rows(reading.text(path).split("\n")[:-1]), path)
+    elif kind == "parquet":
+        reading.content(path)  # its checksum goes to the provenance
+        table = _collected(ParquetInput(path).rows(strict=True), path, "row ")
+    elif kind in ("tsv", "csv"):
+        table = _delimited(reading, path, kind, layout)
+    else:
+        table = _of_translators(reading, path, kind, layout)
     if not table or not len(next(iter(table.values()))):
         raise InputError("the table has no rows", location=path)
     if layout.languages is not None and kind not in ("xliff", "tmx"):
@@ -71,7 +73,7 @@ def texts_of(reading: Reading, path: Path, role: str) -> Column:
 
 
 def _delimited(reading: Reading, path: Path, kind: str, layout: Layout) -> dict[str, Column]:
-    dialect = detect_dialect(reading.content(path), kind, layout.csv)
+    dialect = dialect_of(path, kind, layout.csv)
     reading.note(path, 1 if dialect.differences else 0, f"read with {dialect.differences}")
     records = dialect.records(reading.text(path, dialect.encoding).split("\n")[:-1], path)
     _, header = next(records)
@@ -101,6 +103,7 @@ def _of_translators(reading: Reading, path: Path, kind: str, layout: Layout) -> 
     reading.content(path)
     file = opened(path, layout.languages or ("", ""), layout.options, kind)
     header = [name for name in file.header if name]
+    check_header(header, path)
     unit = "row " if isinstance(file, Sheet) else "segment "
     numbered = [(row.number or number, row) for number, row in enumerate(file.rows, start=1)]
     if isinstance(file, Sheet):
@@ -134,11 +137,6 @@ def _collected(rows: Iterable[Row], path: Path, unit: str = "") -> dict[str, Col
     numbers = range(1, len(records) + 1)
     names = records[0] if records else ()
     return {name: _column([record[name] for record in records], path, numbers, unit) for name in names}
-
-
-def _parquet(reading: Reading, path: Path) -> dict[str, Column]:
-    reading.content(path)  # its checksum goes to the provenance
-    return _collected(ParquetInput(path).rows(strict=True), path, "row ")
 
 
 def _column(values: Sequence[Any], path: Path, lines: Sequence[int], unit: str = "") -> Column:

@@ -9,6 +9,7 @@ import json
 import math
 import re
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,11 +17,12 @@ from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from features.basics.errors import InputError, unknown_name
 from features.basics.text_limits import too_long
-from features.storage.files import DAMAGED_GZIP, damage_of, open_binary, read_lines
+from features.storage.files import DAMAGED_GZIP, MAX_LINE, damage_of, open_binary, read_lines
 from features.storage.pipes import rewindable
 from qe.data.delimited import CsvOptions, Dialect, Record, dialect_of
 from qe.data.sgm import lines_of
@@ -28,10 +30,21 @@ from qe.data.translation_files.kinds import translation_kind
 from qe.data.translation_files.opened import FileOptions, Opened, opened
 
 Types = Mapping[str, pa.DataType]
-KINDS = {"tsv": "tsv", "csv": "csv", "jsonl": "jsonl", "ndjson": "jsonl", "parquet": "parquet"}
+Kind = Literal["tsv", "csv", "jsonl", "parquet"]
+KINDS: Mapping[str, Kind] = {
+    "tsv": "tsv", "csv": "csv", "jsonl": "jsonl", "ndjson": "jsonl", "parquet": "parquet",
+}  # fmt: skip
 ALL_KINDS = ("tsv", "csv", "jsonl", "parquet", "xlsx", "xliff", "tmx")
 DECIMALS = (".", ",")
-_NAMED = {**KINDS, "txt": "tsv", "tab": "tsv", "pq": "parquet"}  # Excel saves "Unicode text" and tabs as .txt
+MAX_COLUMNS = 10_000
+_BATCH = 4096  # rows of Parquet that are read at once
+_BATCH_BYTES = 1 << 30  # that a batch may take, if it repeats a text of a dictionary
+NAMED: Mapping[str, Kind] = {
+    **KINDS,
+    "txt": "tsv",
+    "tab": "tsv",
+    "pq": "parquet",
+}  # Excel saves "Unicode text" and tabs as .txt
 _PACKED = (".gz", ".zst")
 
 
@@ -79,6 +92,12 @@ def is_table(path: Path) -> bool:
     return ending in KINDS or translation_kind(path) is not None
 
 
+def ending_of(path: Path) -> str:
+    """The ending of a file's name without its point, `.gz` and `.zst` aside; empty if there is none."""
+    suffixes = [suffix.lstrip(".").lower() for suffix in path.suffixes if suffix.lower() not in _PACKED]
+    return suffixes[-1] if suffixes else ""
+
+
 def kind_of(path: Path) -> str:
     """The kind by the file's name; a pipe without such a name by its content.
 
@@ -91,9 +110,8 @@ def kind_of(path: Path) -> str:
             remedy="name the file; files side by side become a table by `paste` (docs/own-data.md), or are "
             "read by another format of `qe data formats`",
         )
-    suffixes = [suffix.lstrip(".").lower() for suffix in path.suffixes if suffix.lower() not in _PACKED]
-    ending = suffixes[-1] if suffixes else ""
-    kind = translation_kind(path) or _NAMED.get(ending)
+    ending = ending_of(path)
+    kind = translation_kind(path) or NAMED.get(ending)
     if kind is None and rewindable(path) != path:
         return kind_by_content(path)
     if kind is None:
@@ -105,15 +123,18 @@ def kind_of(path: Path) -> str:
     return kind
 
 
-def kind_by_content(path: Path) -> Literal["tsv", "csv", "jsonl", "parquet"]:
-    """The kind of a table by its first bytes. Raises InputError for an empty or damaged file."""
+def kind_by_content(path: Path, location: object = None) -> Kind:
+    """The kind of a table by its first bytes. Raises InputError, with the location or else the path, for an
+    empty or damaged file.
+    """
+    location = path if location is None else location
     try:
         with open_binary(path) as stream:
             begin = stream.read(1 << 16).removeprefix(codecs.BOM_UTF8)
     except DAMAGED_GZIP as error:
-        raise InputError(damage_of(error), location=path) from None
+        raise InputError(damage_of(error), location=location) from None
     if not begin.strip():
-        raise InputError("is empty", location=path, remedy="give a table: TSV, CSV, JSONL or Parquet")
+        raise InputError("is empty", location=location, remedy="give a table: TSV, CSV, JSONL or Parquet")
     if begin.startswith(b"PAR1"):
         return "parquet"
     if begin.lstrip().startswith(b"{"):
@@ -122,10 +143,16 @@ def kind_by_content(path: Path) -> Literal["tsv", "csv", "jsonl", "parquet"]:
 
 
 def check_header(header: Sequence[str], location: object) -> None:
-    """Raises InputError if a header names a column twice."""
-    repeated = [name for name in header if list(header).count(name) > 1]
-    if repeated:
-        raise InputError(f"the column '{repeated[0]}' occurs twice in the header", location=location)
+    """Raises InputError if a header names a column twice, or more than 10,000 columns."""
+    if len(header) > MAX_COLUMNS:
+        raise InputError(
+            f"has {len(header):,} columns; a table has at most {MAX_COLUMNS:,}",
+            location=location,
+            remedy="give a table with the columns that are needed",
+        )
+    for name, times in Counter(header).items():
+        if times > 1:
+            raise InputError(f"the column '{name}' occurs twice in the header", location=location)
 
 
 _INT64 = range(-(2**63), 2**63)
@@ -394,7 +421,9 @@ class FileInput(Input):
 
     @cached_property
     def columns(self) -> list[str]:
-        return [name for name in self.file.header if name]
+        header = [name for name in self.file.header if name]
+        check_header(header, self.path)
+        return header
 
     def count(self) -> int:
         return len(self.file.rows)
@@ -421,7 +450,10 @@ class JsonInput(Input):
         for row, _ in self.rows():
             for name, value in row.items():
                 kinds.setdefault(name, set()).add(_json_type(value))
-        return {name: _common(types - {None}) for name, types in kinds.items()}
+            if len(kinds) > MAX_COLUMNS:
+                check_header([*kinds], self.path)
+        known = {name: types - {None} for name, types in kinds.items()}
+        return {name: next(iter(types)) if len(types) == 1 else pa.string() for name, types in known.items()}
 
     def count(self) -> int:
         return sum(1 for _ in read_lines(self.path))
@@ -450,8 +482,7 @@ class ParquetInput(Input):
     def rows(self, *, strict: bool = False) -> Iterator[Row]:
         check_header(self._about[0].names, f"{self.path}:1")
         with self._open() as file:
-            batches = file.iter_batches(batch_size=4096)
-            while (batch := self._next_batch(batches)) is not None:
+            for batch in self._batches(file):
                 try:
                     values = batch.to_pylist()
                 except (ValueError, OverflowError):  # Python has no such dates or text: each value by itself
@@ -459,29 +490,74 @@ class ParquetInput(Input):
                 else:
                     yield from ((value, "") for value in values)
 
-    def _next_batch(self, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
+    def _batches(self, file: pq.ParquetFile) -> Iterator[pa.RecordBatch]:
+        done = 0
         try:
-            return next(batches, None)
+            for group in range(file.num_row_groups):
+                size = self._batch_size(file.metadata.row_group(group), group, done + 1)
+                for batch in file.iter_batches(batch_size=size, row_groups=[group]):
+                    self._check_cells(batch, done + 1)
+                    done += batch.num_rows
+                    yield batch
         except (pa.ArrowException, OSError) as error:
             reason = str(error).partition("\n")[0]
             raise InputError(f"a damaged Parquet file ({reason})", location=self.path) from None
+
+    def _batch_size(self, group: Any, number: int, row: int) -> int:
+        # A file holds a text of a dictionary once, and memory as often as it occurs.
+        chunks = [group.column(i) for i in range(group.num_columns)]
+        names = [
+            chunk.path_in_schema
+            for chunk in chunks
+            if chunk.physical_type == "BYTE_ARRAY"
+            and chunk.has_dictionary_page
+            and chunk.total_uncompressed_size > _BATCH_BYTES // _BATCH
+        ]
+        if not names or not group.num_rows:
+            return _BATCH
+        with self._open(names) as file:
+            first = next(file.iter_batches(1, row_groups=[number], columns=names))
+        self._check_cells(first, row)
+        return min(_BATCH, max(1, _BATCH_BYTES // max(1, *map(_longest, first.columns))))
+
+    def _check_cells(self, batch: pa.RecordBatch, row: int) -> None:
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            if _longest(column) > MAX_LINE:
+                raise InputError(
+                    f"cell of the column '{name}' longer than 16 MiB",
+                    location=f"{self.path}:rows from {row}",
+                    remedy="give a table with one segment per row",
+                )
 
     @cached_property
     def _about(self) -> tuple[pa.Schema, int]:
         with self._open() as file:
             return file.schema_arrow, int(file.metadata.num_rows)
 
-    def _open(self) -> pq.ParquetFile:
+    def _open(self, dictionaries: Sequence[str] = ()) -> pq.ParquetFile:
         try:
             packed = self.path.suffix.lower() == ".gz"
             content: Any = io.BytesIO(open_binary(self.path).read()) if packed else rewindable(self.path)
-            file = pq.ParquetFile(content)
+            file = pq.ParquetFile(content, read_dictionary=list(dictionaries))
             _ = file.schema_arrow.names
         except FileNotFoundError:
             raise InputError("no such file", location=self.path) from None
         except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:  # the last: names of columns
             raise InputError(f"not a Parquet file ({error})", location=self.path) from None
         return file
+
+
+def _longest(column: pa.Array) -> int:
+    """Bytes of the longest text of a column, or of its dictionary."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return _longest(column.dictionary)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return _longest(column.values)
+    if pa.types.is_struct(kind):
+        return max(map(_longest, column.flatten()), default=0)
+    is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind)
+    return int(pc.max(pc.binary_length(column)).as_py() or 0) if is_text else 0
 
 
 def _readable_parts(batch: pa.RecordBatch, strict: bool) -> Iterator[Row]:
@@ -506,7 +582,3 @@ def _json_type(value: Any) -> pa.DataType | None:
     if isinstance(value, int):
         return pa.int64() if value in _INT64 else pa.string()
     return pa.float64() if isinstance(value, float) else pa.string()
-
-
-def _common(types: set[Any]) -> pa.DataType:
-    return next(iter(types)) if len(types) == 1 else pa.string()

@@ -15,7 +15,7 @@ from features.basics.array_types import BoolArray, FloatArray, IntArray
 from features.basics.errors import InputError, unknown_name
 from features.basics.numerals import real
 from features.storage.files import read_lines
-from qe.data.records import check_one_system, first_record_line, places, record_lines, record_of
+from qe.data.records import Record, check_one_system, first_record_line, named_fields, places, read_records
 from qe.display.summary import summarised
 
 Layout = Literal["tags", "words", "gaps", "source"]
@@ -204,16 +204,6 @@ _FORMS: Sequence[Sequence[str]] = (
 )
 
 
-@dataclass(frozen=True)
-class _Tagged:
-    system: str
-    kind: str
-    segment: int
-    index: int
-    bad: float
-    line: int
-
-
 def is_word_submission(path: Path) -> bool:
     """Whether the first line of several fields looks like one of a submission to a word-level WMT QE task."""
     return _tagged(first_record_line(path), 0) is not None
@@ -227,16 +217,10 @@ def read_word_submission(path: Path, layout: Layout) -> TagFile:
     Raises InputError, with file and line, for lines of another form, a second system, tags that are missing
     or given twice, and a file without tags of the kinds that the layout needs.
     """
-    rows = []
-    for number, line in record_lines(path):
-        row = _tagged(line, number)
-        if row is None:
-            raise InputError(
-                "expected PAIR, METHOD, TYPE, SEGMENT, INDEX, WORD and OK or BAD",
-                location=f"{path}:{number}",
-                remedy="separate fields by one tab; TYPE is mt, gap or source",
-            )
-        rows.append(row)
+    expected = "PAIR, METHOD, TYPE, SEGMENT, INDEX, WORD and OK or BAD"
+    rows = list(
+        read_records(path, _tagged, expected, "separate fields by one tab; TYPE is mt, gap or source")
+    )
     check_one_system([row.system for row in rows], path)
     lines: dict[int, int] = {}
     for row in rows:
@@ -262,21 +246,21 @@ def read_word_submission(path: Path, layout: Layout) -> TagFile:
     return _tag_file(_interleaved(parts["gaps"], parts["words"]), path, probabilities=False)
 
 
-def _tagged(line: str, number: int) -> _Tagged | None:
+def _tagged(line: str, number: int) -> Record | None:
     for form in _FORMS:
-        record = record_of(line, [form])
-        if record is None:
+        fields = named_fields(line, [form])
+        if fields is None:
             continue
-        kind, tag = _KINDS.get(record.get("kind", "mt").lower()), TAGS.get(record["tag"].upper())
+        kind, tag = _KINDS.get(fields.get("kind", "mt").lower()), TAGS.get(fields["tag"].upper())
         if kind is not None and tag is not None:
-            system = f"{record.get('pair', '')} {record['method']}".strip()
-            return _Tagged(system, kind, int(record["segment"]), int(record["index"]), tag, number)
+            system = f"{fields.get('pair', '')} {fields['method']}".strip()
+            return Record(system, int(fields["segment"]), tag, number, kind, int(fields["index"]))
     return None
 
 
-def _by_segment(rows: Sequence[_Tagged], segments: Mapping[int, int], path: Path) -> list[list[float]]:
+def _by_segment(rows: Sequence[Record], segments: Mapping[int, int], path: Path) -> list[list[float]]:
     start = min((row.index for row in rows), default=0)
-    grouped: list[list[_Tagged]] = [[] for _ in segments]
+    grouped: list[list[Record]] = [[] for _ in segments]
     for row in rows:
         grouped[segments[row.segment]].append(row)
     tags = []
@@ -285,7 +269,7 @@ def _by_segment(rows: Sequence[_Tagged], segments: Mapping[int, int], path: Path
         numbers, lines = [row.index for row in group], [row.line for row in group]
         order = places(numbers, lines, noun, path, starts=(min(start, 1),))
         ordered = dict(zip(order.tolist(), group, strict=True))
-        tags.append([ordered[place].bad for place in range(len(group))])
+        tags.append([ordered[place].value for place in range(len(group))])
     return tags
 
 

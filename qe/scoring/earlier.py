@@ -13,7 +13,7 @@ from typing import Any
 from features.basics.errors import InputError
 from features.basics.numerals import real
 from features.storage.checksums import checksum
-from qe.data.table_rows import Input, Layout, ParallelInput, Row, chunks, open_input, unusable
+from qe.data.table_rows import Input, Kind, Layout, ParallelInput, Row, chunks, open_input, unusable
 from qe.scoring import row_formats
 from qe.scoring.input import ManyInput
 from qe.scoring.job_summary import record_of
@@ -133,7 +133,7 @@ class PreviousJob:
         return parts[0] if len(parts) == 1 else ManyInput(paths[0], tuple(parts))
 
     @property
-    def _kind(self) -> row_formats.Kind:
+    def _kind(self) -> Kind:
         return row_formats.kind_of(self.path)
 
     def _output(self, row: Row) -> Output | None:

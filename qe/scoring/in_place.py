@@ -1,6 +1,6 @@
 """Files of translation tools: the same file with a score at every segment."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,7 +10,7 @@ from features.basics.errors import InputError, quoted
 from features.storage.files import atomic_file
 from features.storage.outputs import check_output, check_outside
 from qe.data.table_rows import FileInput, Layout
-from qe.data.translation_files.kinds import FileRow, translation_kind
+from qe.data.translation_files.kinds import translation_kind
 from qe.data.translation_files.opened import Opened, opened
 from qe.data.translation_files.xlsx import NO_VALUE, Sheet
 from qe.display.numbers import number
@@ -18,7 +18,7 @@ from qe.scoring import row_formats
 from qe.scoring.job_summary import JobSummary, ScoredFile, Tally
 from qe.scoring.jobs import FinishedOutput
 from qe.scoring.naming import Names, added_headers
-from qe.scoring.scorer import Batch, Options, Scorer
+from qe.scoring.scorer import Options, Scorer
 
 
 def score_in_place(
@@ -68,11 +68,16 @@ def score_in_place(
     batch = scorer.score([names.view(row) for row in table.rows()], 0)
     with atomic_file(output) as temporary:
         if isinstance(table.file, Sheet):
-            _add_columns(table.file, batch, scorer.output_columns, suffix)
+            added = [name for name in scorer.output_columns if name != "id"]
+            headers = added_headers(added, table.file.header, suffix, source)
+            numbered = zip(table.file.rows, batch.rows, strict=True)
+            table.file.add(headers, {row.number: scores for row, scores in numbered})
             table.file.save(temporary)
         else:
+            rows = zip(table.file.rows, batch.rows, strict=True)
+            notes = [None if row.reasons else note(scores) for row, scores in rows]
             with row_formats.writing(temporary, row_formats.packed_as(output)) as stream:
-                stream.write(table.file.with_notes(_notes(table.file.rows, batch)))
+                stream.write(table.file.with_notes(notes))
         kind = translation_kind(source)
         read = partial(opened, temporary, languages, table.layout.options, kind=kind)
         _check_written(table.file, read, source)
@@ -124,16 +129,6 @@ def _names(scorer: Scorer, table: FileInput, columns: Mapping[str, str]) -> Name
     names = Names(columns).completed(scorer.columns(), table.columns, scorer.headers, table.path)
     names.check(scorer.columns(), table.columns, table.path, scorer.title)
     return names
-
-
-def _add_columns(sheet: Sheet, batch: Batch, columns: Sequence[str], suffix: str) -> None:
-    headers = added_headers([name for name in columns if name != "id"], sheet.header, suffix, sheet.path)
-    numbered = zip(sheet.rows, batch.rows, strict=True)
-    sheet.add(headers, {row.number: scores for row, scores in numbered})
-
-
-def _notes(rows: Sequence[FileRow], batch: Batch) -> list[str | None]:
-    return [None if row.reasons else note(scores) for row, scores in zip(rows, batch.rows, strict=True)]
 
 
 def note(row: Mapping[str, Any]) -> str:

@@ -13,9 +13,8 @@ from typing import IO
 import pyarrow as pa
 
 from features.basics.errors import InputError
-from features.storage.files import DAMAGED_GZIP, damage_of, open_binary
-from qe.data.table_rows import Input, Layout, Row, Types, open_input
-from qe.scoring.row_formats import Kind, kind_of
+from qe.data.table_rows import Input, Layout, Row, Types, kind_by_content, open_input
+from qe.scoring.row_formats import kind_of
 
 DASH = Path("-")
 _BLOCK = 1 << 20
@@ -143,7 +142,7 @@ class Piped:
         place = self.path / "stdin"
         with place.open("wb") as file:
             shutil.copyfileobj(stream, file, _BLOCK)
-        return place.rename(place.with_suffix(f".{_detected_kind(place)}"))
+        return place.rename(place.with_suffix(f".{kind_by_content(place, 'stdin')}"))
 
     def output(self, source: Sequence[Path]) -> Path:
         """The file to write before it is copied: of the kind of the input; TSV for two texts."""
@@ -159,18 +158,3 @@ class Piped:
     def display_path(self, path: Path) -> str:
         """A path as the user knows it."""
         return str(DASH) if path.parent == self.path else str(path)
-
-
-def _detected_kind(path: Path) -> Kind:
-    try:
-        with open_binary(path) as stream:
-            content = stream.read(1 << 16).removeprefix(b"\xef\xbb\xbf")
-    except DAMAGED_GZIP as error:
-        raise InputError(damage_of(error), location="stdin") from None
-    if not content.strip():
-        raise InputError("is empty", location="stdin", remedy="give a table: TSV, CSV, JSONL or Parquet")
-    if content.startswith(b"PAR1"):
-        return "parquet"
-    if content.lstrip().startswith(b"{"):
-        return "jsonl"
-    return "tsv" if b"\t" in content.partition(b"\n")[0] else "csv"

@@ -4,14 +4,15 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Final, Protocol, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pydantic import TypeAdapter
 
 from features.basics.errors import InputError
 from features.storage.checksums import checksum
@@ -85,16 +86,6 @@ class RouteDone:
     scored: int
     drift: DriftReport | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain values only."""
-        return {**vars(self), "drift": None if self.drift is None else self.drift.to_json()}
-
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> "RouteDone":
-        """Inverse of `to_json`."""
-        drift = content["drift"]
-        return cls(content["rows"], content["scored"], drift and DriftReport.from_json(drift))
-
 
 @summarised
 @dataclass(frozen=True)
@@ -160,19 +151,18 @@ class ScoredFile:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values only."""
-        values = {
-            name: dict(value) if isinstance(value, Mapping) else value for name, value in vars(self).items()
-        }
-        routes = {name: route.to_json() for name, route in self.routes.items()}
-        return {**values, "drift": None if self.drift is None else self.drift.to_json(), "routes": routes}
+        values: dict[str, Any] = _codec().dump_python(self)
+        return values
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any], **changes: Any) -> "ScoredFile":
         """Inverse of `to_json`, with changes."""
-        drift = content["drift"]
-        routes = {name: RouteDone.from_json(route) for name, route in content["routes"].items()}
-        values = {"drift": drift and DriftReport.from_json(drift), "notes": tuple(content["notes"])}
-        return cls(**{**content, **values, "routes": routes, **changes})
+        return replace(_codec().validate_python(content), **changes)
+
+
+@cache
+def _codec() -> TypeAdapter[ScoredFile]:
+    return TypeAdapter(ScoredFile)
 
 
 class Reporter(Protocol):

@@ -25,7 +25,7 @@ from features.storage.checksums import checksum, identity_of
 from features.storage.damage import damage_reported, read_json
 from features.storage.files import atomic_file, digest
 from features.storage.outputs import check_output, check_outside, locked_file
-from qe.data.table_rows import Layout, Row, chunks
+from qe.data.table_rows import Kind, Layout, Row, Types, chunks
 from qe.models.model import Model
 from qe.scoring import row_formats
 from qe.scoring.earlier import EarlierScores, PreviousJob
@@ -34,7 +34,7 @@ from qe.scoring.job_summary import METADATA, JobSummary, ScoredFile, ScoringMode
 from qe.scoring.naming import Names
 from qe.scoring.routes import Router, Routes
 from qe.scoring.row_formats import KeptColumns
-from qe.scoring.scorer import Options, Scorer, training_headers
+from qe.scoring.scorer import Options, Output, Scorer, training_headers
 
 CHUNK = 5000
 _RESTART = "start again with --overwrite"
@@ -107,8 +107,12 @@ def score_file(
     names = given_names.completed(scorer.columns(), table.headers, scorer.headers, table.path)
     names.check(scorer.columns(), table.columns, table.path, scorer.title)
     kept = KeptColumns.make(table, scorer.output_columns, kind, names.header("id"), suffix) if keep else None
-    work = _Work(scorer, kind, chunk, names, kept, safe)
-    previous = None if known is None else _previous(known, scorer, given_names, table_layout)
+    work = Work(scorer, kind, chunk, names, kept, safe)
+    previous = None
+    if known is not None:
+        if isinstance(scorer, Router):
+            raise InputError("--reuse-scores is for one model", remedy="leave it out, or give --model")
+        previous = PreviousJob(known, scorer, given_names, table_layout)
     difference = previous.differs(scorer.recipe) if previous else ""
     settings = (*scorer.options.key, sorted(names.headers.items()), names.decimal)
     settings = (*settings, (keep, suffix, safe, layout or Layout()))
@@ -119,7 +123,9 @@ def score_file(
         if summary is not None:
             job.remove()  # what a killed process left of it
             return _reported(ScoredFile.from_json(summary, resumed_chunks=0, unchanged=True), job_summary)
-        rows = _started(table.rows(strict=keep))
+        rows = table.rows(strict=keep)
+        first = next(rows, None)  # an input that cannot be read at all raises here
+        rows = rows if first is None else chain([first], rows)
         total = None
         if progress is not silent:
             with suppress(InputError):  # reported when its rows are read
@@ -185,21 +191,10 @@ _Models = _OneModel | Routes
 _Scorers = Scorer | Router
 
 
-def _previous(known: Path, scorer: _Scorers, names: Names, layout: Layout) -> PreviousJob:
-    if isinstance(scorer, Router):
-        raise InputError("--reuse-scores is for one model", remedy="leave it out, or give --model")
-    return PreviousJob(known, scorer, names, layout)
-
-
 def _reported(result: ScoredFile, summary: JobSummary | None) -> ScoredFile:
     if summary is not None:
         summary.write(result)
     return result
-
-
-def _started(rows: Iterator[Row]) -> Iterator[Row]:
-    first = next(rows, None)  # an input that cannot be read at all raises here
-    return rows if first is None else chain([first], rows)
 
 
 @dataclass(frozen=True)
@@ -291,35 +286,54 @@ def names_of(model: Model, headers: Sequence[str], needed: Sequence[str] | None 
 
 
 @dataclass(frozen=True)
-class _Work:
+class Work:
+    """The work of a process on chunks of rows."""
+
     scorer: _Scorers
-    kind: row_formats.Kind
+    kind: Kind
     chunk: int
     names: Names
     kept_columns: KeptColumns | None
     safe: bool = False
 
     def use(self, earlier_scores: EarlierScores) -> None:
+        """Look scores up before they are computed."""
         assert isinstance(self.scorer, Scorer)
         self.scorer.earlier_scores = earlier_scores
 
     @property
     def columns(self) -> tuple[str, ...]:
+        """Columns of the output."""
         return self.scorer.output_columns if self.kept_columns is None else self.kept_columns.columns
 
     @property
-    def types(self) -> row_formats.Types:
+    def types(self) -> Types:
+        """Types of the columns that are kept from the input."""
         return {} if self.kept_columns is None else self.kept_columns.column_types
 
-    def piece(self, number: int, batch: Sequence[Row]) -> "_Piece":
-        scored = self.scorer.score([self.names.view(row) for row in batch], number * self.chunk)
+    def scored(
+        self, batch: Sequence[Row], views: Sequence[Row], start: int = 0
+    ) -> tuple[list[Output], Tally]:
+        """The rows of the output, and their counts.
+
+        views  the rows of the batch by the model's names
+        start  number of rows before the batch
+        """
+        scored = self.scorer.score(views, start)
         rows = scored.rows
         if self.kept_columns is not None:
-            rows = [
-                self.kept_columns.merged(row, output) for (row, _), output in zip(batch, rows, strict=True)
-            ]
-        content = row_formats.encode(rows, self.columns, self.kind, self.types, self.safe)
-        return _Piece(content, Tally.from_batch(scored))
+            pairs = zip(batch, rows, strict=True)
+            rows = [self.kept_columns.merged(row, output) for (row, _), output in pairs]
+        return rows, Tally.from_batch(scored)
+
+    def encoded(self, rows: Sequence[Output]) -> bytes:
+        """Rows as the bytes of a piece of the output."""
+        return row_formats.encode(rows, self.columns, self.kind, self.types, self.safe)
+
+    def piece(self, number: int, batch: Sequence[Row]) -> "_Piece":
+        """The piece of a chunk."""
+        rows, tally = self.scored(batch, [self.names.view(row) for row in batch], number * self.chunk)
+        return _Piece(self.encoded(rows), tally)
 
 
 @dataclass(frozen=True)
@@ -328,13 +342,13 @@ class _Piece:
     tally: Tally
 
 
-class _Worker:
-    work: _Work
+class Worker:
+    work: Work
 
     @classmethod
     def start(cls, models: _Models, database: Path | None, settings: tuple[Any, ...]) -> None:
         logging.getLogger("qe.models").setLevel(logging.ERROR)  # the job has warned
-        cls.work = _Work(models.load(), *settings)
+        cls.work = Work(models.load(), *settings)
         if database is not None:
             cls.work.use(EarlierScores(database))
 
@@ -344,7 +358,7 @@ class _Worker:
 
 
 def _scored_chunks(
-    work: _Work, models: _Models, rows: Iterable[Row], job: "_Job", workers: int
+    work: Work, models: _Models, rows: Iterable[Row], job: "_Job", workers: int
 ) -> Iterator[tuple[int, bool]]:
     errors: list[InputError] = []
     batches = _until_error(enumerate(chunks(rows, work.chunk)), errors)
@@ -374,19 +388,19 @@ def _until_error(batches: _Chunks, errors: list[InputError]) -> _Chunks:
 
 
 def _in_processes(
-    work: _Work, models: _Models, todo: _Chunks, job: "_Job", workers: int
+    work: Work, models: _Models, todo: _Chunks, job: "_Job", workers: int
 ) -> Iterator[tuple[int, bool]]:
     scorer, waiting = work.scorer, _Waiting()
     has_earlier = isinstance(scorer, Scorer) and scorer.earlier_scores is not None
     settings = (work.kind, work.chunk, work.names, work.kept_columns, work.safe)
     start = (models.identified(scorer.identity), job.earlier_scores if has_earlier else None, settings)
     try:
-        with WorkerPool(workers, _Worker.start, start) as pool:
+        with WorkerPool(workers, Worker.start, start) as pool:
             for number, batch in todo:
                 if job.has(number):
                     yield len(batch), False
                     continue
-                waiting[pool.submit(_Worker.piece, number, batch)] = number, len(batch)
+                waiting[pool.submit(Worker.piece, number, batch)] = number, len(batch)
                 if len(waiting) >= 2 * workers:
                     yield from _collect(waiting, job)
             while waiting:
@@ -527,7 +541,7 @@ class _Job:
             )
         return total
 
-    def join(self, work: _Work, chunks: int, metadata: Mapping[bytes, bytes] | None) -> None:
+    def join(self, work: Work, chunks: int, metadata: Mapping[bytes, bytes] | None) -> None:
         pieces = [self._path(number) for number in range(chunks)]
         joined = self.folder / "joined"  # removed with the job's folder if a kill leaves it unfinished
         try:

@@ -16,13 +16,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from features.basics.errors import InputError
-from qe.data.table_rows import Unreadable
+from qe.data.table_rows import NAMED, Kind, Types, Unreadable, ending_of
 from qe.data.translation_files.kinds import KINDS as TRANSLATIONS
 from qe.scoring.naming import added_headers
 
-Kind = Literal["tsv", "csv", "jsonl", "parquet"]
 Packed = Literal["", "gz", "zst"]  # how a file of text is compressed
-Types = Mapping[str, pa.DataType]
 NUMBERS = frozenset({"score", "low", "high", "outside"})  # output columns; the others are text
 _SPAN = {"start": "int64", "end": "int64", "text": "string", "mass": "double", "edits": "double"}
 _NUMBERS, _TEXTS = pa.list_(pa.float64()), pa.list_(pa.string())
@@ -45,17 +43,16 @@ def kind_of(path: Path) -> Kind:
 
     Raises InputError for any other name.
     """
-    suffixes = [s.lstrip(".").lower() for s in path.suffixes if s.lower() not in (".gz", ".zst")]
-    ending = suffixes[-1] if suffixes else ""
-    ending = {"ndjson": "jsonl", "txt": "tsv", "pq": "parquet"}.get(ending, ending)
-    if ending not in KINDS:
+    ending = ending_of(path)
+    kind = NAMED.get(ending)
+    if kind is None:
         raise InputError(
             f"cannot tell the kind of file from the ending '{ending}'",
             location=path,
             remedy=f"known: {', '.join(KINDS)} (and .gz and .zst of the first three); "
             f"{', '.join(each.lstrip('.') for each in TRANSLATIONS)} (and .gz of all but the last)",
         )
-    return ending
+    return kind
 
 
 def encode(

@@ -101,7 +101,7 @@ def test_parquet(tmp_path: Path) -> None:
 def test_labels_and_predictions_whose_squares_are_no_numbers() -> None:
     rows = pd.DataFrame({"source": ["a", "b"], "target": ["A", "B"], "da": [0.5, -1.7e308]})
     languages = {"source_language": "en", "target_language": "es"}
-    with pytest.raises(InputError, match=r"'train':row 2: the label 'da' is -1.7e\+308, too large .more than 1e\+100"):
+    with pytest.raises(InputError, match=r"'train':row 2: the label 'da' is -1.7e\+308, too large"):
         qe.Dataset.from_frame(rows, "da", higher_is_better=True, **languages)
     with pytest.raises(InputError, match=r"segment 3 of .* is 1.7e\+308, beyond 1e\+100"):
         qe.evaluate([1.0, 2.0, 3.0, 4.0], {"m": [1.0, 2.0, 1.7e308, 4.0]}, higher_is_better=True)

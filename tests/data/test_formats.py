@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from features.basics.errors import InputError
 from qe.data.dataset import Dataset
-from qe.data.format import FORMATS
+from qe.data.format import FORMATS, make_format
 from qe.data.reading import Reading
 
 SharedData = Callable[[str], Path]
@@ -86,8 +86,8 @@ def test_wmt12_misses_its_folders(tmp_path: Path) -> None:
     write(tmp_path / "training_set", **{"source.eng": "a\n", "target_system.spa": "A\n"})
     with pytest.raises(InputError, match=r"target_postedited\.spa: no such file"):
         FORMATS.get("wmt12")().read(tmp_path)
-    with pytest.raises(InputError, match="unknown label 'ter'; known: effort, hter"):
-        FORMATS.get("wmt12")(label="ter").read(tmp_path)
+    with pytest.raises(InputError, match="must be .effort. or .hter., but got .ter."):
+        make_format("wmt12", {"label": "ter"})
 
 
 @pytest.mark.parametrize(

@@ -1,22 +1,22 @@
 """Exports of Appraise (CSV): direct assessments, with files of the annotated texts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from features.basics.errors import InputError
+from features.basics.errors import InputError, unknown_name
 from qe.data.appraise import judgements, standardised
 from qe.data.columns import labelled_rows, make_split
 from qe.data.dataset import Dataset, LabelScale, Split
 from qe.data.format import Format
-from qe.data.formats._judged_texts import JudgedTexts, OfBatches, OfLines
 from qe.data.reading import Column, Reading
 
 _SCALES = {"z": LabelScale("z", None, None, True), "raw": LabelScale("da", 0.0, 100.0, True)}
+_ITEM = ("itemID", "targetID", "sourceText", "targetText")  # keys of an item of a batch
 Key = tuple[str, str, str]  # system, document, item
 
 
@@ -93,13 +93,93 @@ class Appraise(Format):
         rows_kept = labelled_rows(reading, whole, "scores")
         return make_split(reading, name, rows_kept, _SCALES[self.label], self.tokenizers)
 
-    def _texts(self, reading: Reading, folder: Path) -> JudgedTexts:
+    def _texts(self, reading: Reading, folder: Path) -> "_Batches | _Lines":
         if self.batches:
-            return OfBatches.read(reading, folder / self.batches)
+            return _Batches.read(reading, folder / self.batches)
         systems = {name: reading.lines(folder / file) for name, file in self.systems.items()}
-        return OfLines(reading.lines(folder / self.source), systems)
+        return _Lines(reading.lines(folder / self.source), systems)
 
 
 def _mean(values: Sequence[float]) -> str:
     numbers = [value for value in values if np.isfinite(value)]
     return repr(float(np.mean(numbers))) if numbers else ""
+
+
+@dataclass(frozen=True)
+class _JudgedText:
+    """A source and its translation; `document` is empty if nothing names it."""
+
+    document: str
+    source: str
+    target: str
+
+
+@dataclass(frozen=True)
+class _Batches:
+    """Texts of the JSON of batches: (system, item) -> the texts, each of its document."""
+
+    path: Path
+    items: Mapping[tuple[str, str], list[_JudgedText]]
+
+    @classmethod
+    def read(cls, reading: Reading, path: Path) -> "_Batches":
+        """Raises InputError for what is no list of batches."""
+        items: dict[tuple[str, str], list[_JudgedText]] = {}
+        for item in _batch_items(reading, path):
+            text = _JudgedText(
+                str(item.get("documentID", "")), _text(item["sourceText"]), _text(item["targetText"])
+            )
+            known = items.setdefault((str(item["targetID"]), str(item["itemID"])), [])
+            if text not in known:
+                known.append(text)
+        return cls(path, items)
+
+    def find(self, system: str, document: str, item: str, location: str) -> _JudgedText:
+        names = [system, *system.split("+")]
+        found = next((self.items[name, item] for name in names if (name, item) in self.items), [])
+        fitting = [one for one in found if document in ("", one.document)] or found
+        if len(fitting) != 1:
+            what = f"{len(fitting)} texts" if fitting else "no text"
+            raise InputError(
+                f"{what} of system '{system}', document '{document}', item {item} in {self.path}",
+                location=location,
+                remedy="give the batches that these judgements are of",
+            )
+        return fitting[0]
+
+
+@dataclass(frozen=True)
+class _Lines:
+    """Texts of files: item 1 is the first line."""
+
+    source: Column
+    systems: Mapping[str, Column]
+
+    def find(self, system: str, document: str, item: str, location: str) -> _JudgedText:
+        name = next((one for one in (system, *system.split("+")) if one in self.systems), None)
+        if name is None:
+            raise unknown_name("system", system, list(self.systems), location=location)
+        target = self.systems[name].texts
+        place = int(item) - 1 if item.isascii() and item.isdigit() else -1
+        if not 0 <= place < min(len(target), len(self.source)):
+            lines = f"{len(self.source)} sources and {len(target)} translations of '{name}'"
+            raise InputError(f"no line for item '{item}': there are {lines}", location=location)
+        return _JudgedText(document, self.source.texts[place], target[place])
+
+
+def _batch_items(reading: Reading, path: Path) -> Iterator[Mapping[str, Any]]:
+    batches = reading.json(path)
+    for number, batch in enumerate(batches if isinstance(batches, list) else [batches], start=1):
+        location = f"{path}:batch {number}"
+        items = batch.get("items") if isinstance(batch, dict) else None
+        if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+            raise InputError("no batch of Appraise: it has no list `items`", location=location)
+        for item in items:
+            missing = [key for key in _ITEM if key not in item]
+            if missing:
+                raise InputError(f"an item without `{missing[0]}`", location=location)
+            yield item
+
+
+def _text(value: Any) -> str:
+    return "\n".join(map(_text, value)) if isinstance(value, list) else str(value)

@@ -1,6 +1,5 @@
 """Label Studio: the JSON of an annotation project (Export > JSON, or JSON-MIN)."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -123,14 +122,9 @@ class LabelStudio(Format):
                 raise unknown_name("control", self.control, known, location=file)
             return self.control
         no_control = {*_KEPT, *self._keys(tasks, file).values()}
-        marks = [
-            (name, value) for task in tasks.values() for one in task.marks for name, value in one.items()
-        ]
-        fitting = list(
-            dict.fromkeys(
-                name for name, value in marks if name not in no_control and self._may_be_label(value)
-            )
-        )
+        marks = (item for task in tasks.values() for one in task.marks for item in one.items())
+        labels = (name for name, value in marks if name not in no_control and self._may_be_label(value))
+        fitting = list(dict.fromkeys(labels))
         if len(fitting) != 1:
             raise InputError(
                 "which control holds the label?" if fitting else "no annotation holds a label",
@@ -140,15 +134,14 @@ class LabelStudio(Format):
         return fitting[0]
 
 
-def _json_list(reading: Reading, path: Path) -> list[Any]:
-    try:
-        content = json.loads(reading.text(path))
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"not JSON ({error})", location=path) from None
+def _json_list(reading: Reading, path: Path) -> list[Mapping[str, Any]]:
+    content = reading.json(path)
+    return _objects(content, "must be a list of tasks", path, remedy="export as JSON or JSON-MIN")
+
+
+def _objects(content: Any, problem: str, location: object, remedy: str = "") -> list[Mapping[str, Any]]:
     if not isinstance(content, list) or not all(isinstance(one, dict) for one in content):
-        raise InputError("must be a list of tasks", location=path, remedy="export as JSON or JSON-MIN")
+        raise InputError(problem, location=location, remedy=remedy)
     return content
 
 
@@ -170,26 +163,21 @@ def _tasks(entries: Sequence[Mapping[str, Any]], path: Path) -> dict[str, _Task]
 
 def _annotations(entry: Mapping[str, Any], location: str) -> list[Mapping[str, Any]]:
     given = entry.get("annotations", entry.get("completions", []))
-    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
-        raise InputError("`annotations` must be a list of objects", location=location)
-    return [one for one in given if not one.get("was_cancelled")]
+    annotations = _objects(given, "`annotations` must be a list of objects", location)
+    return [one for one in annotations if not one.get("was_cancelled")]
 
 
 def _values(annotation: Mapping[str, Any], location: str) -> dict[str, Any]:
-    results = annotation.get("result", [])
-    if not isinstance(results, list) or not all(isinstance(one, dict) for one in results):
-        raise InputError("`result` must be a list of objects", location=location)
+    results = _objects(annotation.get("result", []), "`result` must be a list of objects", location)
     marks = {}
     for result in results:
         value = result.get("value")
         kind = next((kind for kind in _VALUES if isinstance(value, dict) and kind in value), None)
         if kind is not None and isinstance(value, dict):
-            marks[str(result.get("from_name"))] = _single(value[kind], kind)
+            mark = value[kind]
+            lines = kind == "text" and isinstance(mark, list)
+            marks[str(result.get("from_name"))] = "\n".join(map(str, mark)) if lines else mark
     return marks
-
-
-def _single(value: Any, kind: str) -> Any:
-    return "\n".join(map(str, value)) if kind == "text" and isinstance(value, list) else value
 
 
 def _text(value: Any) -> str:

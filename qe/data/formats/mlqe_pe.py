@@ -10,6 +10,7 @@ import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
+from features.storage.files import resolved
 from features.text.tokenizer import Tokenizer
 from qe.data.columns import check_tags, make_split
 from qe.data.dataset import Dataset, LabelScale, Split
@@ -65,13 +66,6 @@ class MlqePe(Format):
         return (path / "direct-assessments").is_dir() or any(path.glob("*/direct-assessments"))
 
     def read_with(self, reading: Reading, path: Path) -> Dataset:
-        for key, value, known in (("label", self.label, (*SCALES,)), ("text", self.text, _TEXTS)):
-            if value not in known:
-                raise InputError(
-                    f"unknown {key} '{value}'",
-                    location=f"dataset.{key}",
-                    remedy=f"known: {', '.join(filter(None, known))}",
-                )
         files = _Files.find(path, self.pair)
         tokenised = self.text == "tokenised" or (self.text is None and self.label == "hter")
         kind: Literal["moses", "whitespace"] = "whitespace" if tokenised else "moses"
@@ -134,7 +128,6 @@ class MlqePe(Format):
 
 SPLITS = ("train", "dev", "test20", "test21")
 LABELLED = ("train", "dev")  # every file of these must be there
-_TEXTS = (None, "raw", "tokenised")
 
 
 @dataclass(frozen=True)
@@ -146,7 +139,7 @@ class _Files:
     def find(cls, path: Path, pair: str) -> "_Files":
         inside = path / pair
         own = bool(pair) and (inside / "direct-assessments").is_dir()
-        files = cls(inside if own else path, pair or path.resolve().name)
+        files = cls(inside if own else path, pair or resolved(path).name)
         if files.direct("train") is None:
             codes = {file.name.split(".")[1] for file in path.rglob("train.????.df.short.tsv")}
             pairs = ", ".join(sorted(f"{code[:2]}-{code[2:]}" for code in codes))
@@ -188,7 +181,7 @@ class _Files:
 
     def _file(self, name: str, wanted: Callable[[Sequence[str]], bool]) -> Path | None:
         below = [file.relative_to(self.root) for file in sorted(self.root.rglob(name))]
-        top = self.root.resolve()
+        top = resolved(self.root)
         files = [file for file in below if wanted((top / file).parent.parts)]
         if len(files) > 1:
             raise InputError(

@@ -80,12 +80,13 @@ class Mqm(Format):
     def _split(self, reading: Reading, name: str, file: Path) -> Split:
         found = self._segments(reading, file)
         rows, lines = list(found.values()), [segment.line for segment in found.values()]
+        means = [float(np.mean([*segment.penalties.values()])) for segment in rows]
         texts = {
             "id": ["/".join(key) for key in found],
             "doc_id": [segment.document for segment in rows],
             "source": [segment.source for segment in rows],
             "target": [segment.target for segment in rows],
-            "scores": [repr(_score(segment)) for segment in rows],
+            "scores": [repr(max(SCALE.low or 0.0, -mean)) for mean in means],
         }
         tags = [_tags(segment, self.tokenizers[1]) for segment in rows]
         if None not in tags and any(segment.marked for segment in rows):
@@ -141,10 +142,6 @@ def _numbered(table: dict[str, Column]) -> dict[str, Column]:
     there = [table[name] for name in _NUMBERS if name in table]
     telling = [column for column in there if len({*column.texts}) > 1]
     return {**table, "seg_id": (telling or there)[0]} if there else table
-
-
-def _score(segment: _Segment) -> float:
-    return max(SCALE.low or 0.0, -float(np.mean([*segment.penalties.values()])))
 
 
 def _marked(text: str) -> set[int]:

@@ -44,10 +44,6 @@ class Wmt12(Format):
         return (path / "training_set").is_dir()
 
     def read_with(self, reading: Reading, path: Path) -> Dataset:
-        if self.label not in ("effort", "hter"):
-            raise InputError(
-                f"unknown label '{self.label}'", location="dataset.label", remedy="known: effort, hter"
-            )
         if not (path / "training_set").is_dir():
             raise InputError(
                 "no folder training_set here", location=path, remedy="give the folder of the distribution"

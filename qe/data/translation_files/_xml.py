@@ -11,7 +11,7 @@ from xml.parsers import expat
 from xml.sax.saxutils import escape
 
 from features.basics.errors import InputError, quoted
-from features.storage.files import DAMAGED_GZIP, damage_of, open_binary
+from features.storage.files import DAMAGED_GZIP, MAX_LINE, damage_of, open_binary
 
 _MAX_BYTES = 1 << 30  # bytes: a file is read whole
 _MAX_DEPTH = 200  # elements in each other
@@ -159,6 +159,7 @@ class Walk:
     closed: Callable[[Element, Sequence[Element]], None]
     _open: list[Element] = field(default_factory=list)
     _depth: int = 0  # 1 + number of elements around the open unit; 0: no unit is open
+    _length: int = 0  # characters of the open text
 
     def run(self) -> None:
         """Raises InputError for XML that is damaged, too deep, or needs entities.
@@ -175,7 +176,17 @@ class Walk:
         def start(name: str, attributes: dict[str, str]) -> None:
             if len(self._open) >= _MAX_DEPTH:
                 raise InputError(f"elements are nested more than {_MAX_DEPTH} deep", location=place())
-            self._start(_element(name, attributes, parser.CurrentByteIndex))
+            namespace, local, prefix = _name(name)
+            named = {_attribute(key): value for key, value in attributes.items()}
+            prefix = f"{prefix}:" if prefix else ""
+            self._start(Element(namespace, local, prefix, named, parser.CurrentByteIndex))
+
+        def text(data: str) -> None:
+            self._length += len(data)
+            if self._length > MAX_LINE:
+                raise InputError("text longer than 16 MiB", location=place(), remedy="split it")
+            if self._depth:
+                self._open[-1].children.append(data)
 
         def unknown(name: str, *_: Any) -> None:
             raise InputError(
@@ -186,7 +197,7 @@ class Walk:
 
         parser.StartElementHandler = start
         parser.EndElementHandler = lambda _: self._end(parser.CurrentByteIndex)
-        parser.CharacterDataHandler = self._text
+        parser.CharacterDataHandler = text
         parser.EntityDeclHandler = unknown
         parser.SkippedEntityHandler = unknown
         try:
@@ -197,6 +208,7 @@ class Walk:
             raise InputError(f"not well-formed XML ({reason})", location=location) from None
 
     def _start(self, element: Element) -> None:
+        self._length = 0
         if self._depth:
             self._open[-1].children.append(element)
         elif self.is_unit(element, self._open):
@@ -205,11 +217,8 @@ class Walk:
             self.opened(element, self._open)
         self._open.append(element)
 
-    def _text(self, data: str) -> None:
-        if self._depth:
-            self._open[-1].children.append(data)
-
     def _end(self, place: int) -> None:
+        self._length = 0
         element = self._open.pop()
         content = self.document.content
         if element.children or content[place - 2 : place] != b"/>" or not self._depth:
@@ -219,12 +228,6 @@ class Walk:
         if self._depth == len(self._open) + 1:
             self._depth = 0
             self.closed(element, self._open)
-
-
-def _element(name: str, attributes: Mapping[str, str], start: int) -> Element:
-    namespace, local, prefix = _name(name)
-    named = {_attribute(key): value for key, value in attributes.items()}
-    return Element(namespace, local, f"{prefix}:" if prefix else "", named, start)
 
 
 def _name(name: str) -> tuple[str, str, str]:

@@ -62,7 +62,8 @@ class _Reader:
         source = self._source_of(unit, variants)
         others = (variant for variant in variants if variant is not source)
         targets = [variant for variant in others if self.languages.fit(_tag(variant), "target")]
-        self.edits += [edit for variant in variants for edit in _removals(variant)]
+        props = (prop for variant in variants for prop in variant.members("prop"))
+        self.edits += [removal(prop) for prop in props if prop.attributes.get("type") == _TYPE]
         if not targets:
             self.segments.append(_segment(name, unit, source, None))
         for label, variant in zip(_labels(name, [*map(_tag, targets)]), targets, strict=True):
@@ -125,8 +126,3 @@ def _segment(name: str, unit: Element, source: Element | None, target: Element |
 def _text(variant: Element | None) -> str:
     seg = None if variant is None else variant.first("seg")
     return "" if seg is None else plain(seg)
-
-
-def _removals(variant: Element) -> list[Edit]:
-    ours = (each for each in variant.members("prop") if each.attributes.get("type") == _TYPE)
-    return list(map(removal, ours))

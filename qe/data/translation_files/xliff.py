@@ -62,7 +62,8 @@ def _segments_2(unit: Element, name: str, codes: Mapping[str, str]) -> Segments:
     notes = [] if holder is None else list(holder.members("note"))
     scored = [note for note in notes if note.attributes.get("category") == MARK]
     first = next(unit.members(), None)
-    place = None if first is None else Place(first.start, first.start, _frame(unit))
+    frame = f"<{unit.prefix}notes>", f"</{unit.prefix}notes>"
+    place = None if first is None else Place(first.start, first.start, frame)
     if holder is not None and len(scored) == len(list(holder.members())):
         scored = [holder]
     elif holder is not None:
@@ -75,10 +76,6 @@ def _segments_2(unit: Element, name: str, codes: Mapping[str, str]) -> Segments:
         columns = notes_in(notes, "category", label, parts)
         segments.append(Segment(f"{name}/{number}", source, target, columns, place, note))
     return segments, list(map(removal, scored))
-
-
-def _frame(unit: Element) -> tuple[str, str]:
-    return f"<{unit.prefix}notes>", f"</{unit.prefix}notes>"
 
 
 def _numbered(parts: Sequence[Element]) -> dict[str, Element]:

@@ -2,6 +2,7 @@
 
 import re
 import zlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
@@ -13,6 +14,7 @@ from xml.parsers import expat
 from zipfile import BadZipFile, ZipFile
 
 from features.basics.errors import InputError, quoted, unknown_name
+from features.storage.files import MAX_LINE
 from features.storage.pipes import is_input_file, rewindable
 from qe.data.translation_files.kinds import FileRow
 
@@ -82,7 +84,7 @@ class Sheet:
             raise InputError(
                 "the row of the header is empty", location=place, remedy="--header-row names another row"
             )
-        twice = {name for name in names if name and names.count(name) > 1}
+        twice = {name for name, times in Counter(names).items() if name and times > 1}
         if twice:
             raise InputError(
                 f"the header names {sorted(twice)} more than once",
@@ -223,6 +225,9 @@ def _check_rows(sheet: Any, path: Path) -> None:
     last = max((row for row, _ in sheet._cells), default=0)
     if last > MAX_ROWS:
         raise InputError(f"has a cell in row {last:,}, but a sheet has {MAX_ROWS:,} rows", location=path)
+    for (row, _), cell in sheet._cells.items():
+        if isinstance(cell.value, str) and len(cell.value) > MAX_LINE:
+            raise InputError("cell longer than 16 MiB", location=f"{path}:row {row}", remedy="split it")
 
 
 def _reason(error: Exception) -> str:

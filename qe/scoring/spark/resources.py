@@ -67,18 +67,16 @@ class Executors:
         )
         widths = [len(extractor.names) for extractor in static.extractors]
         table = np.empty((len(segments), sum(widths)))
-        task = _Extraction(
-            json.dumps([dict(config) for config in static.configs]),
-            static.fingerprint,
-            self._archive(static),
-            json.dumps([segments.source_tokenizer.settings(), segments.target_tokenizer.settings()]),
-        )
+        configs = json.dumps([dict(config) for config in static.configs])
+        resources = configs, self._archive(static), static.fingerprint
+        sides = segments.source_tokenizer, segments.target_tokenizer
         tasks = 4 * int(self.session.sparkContext.defaultParallelism)
         size = max(1, min(CHUNK, -(-len(segments) // tasks)))
         self.session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(size))
         if len(segments):
             frame = self.session.createDataFrame(_arrow(segments))
-            blocks = frame.mapInArrow(lambda batches: task.run(batches), "rows binary, features binary")
+            schema = "rows binary, features binary"
+            blocks = frame.mapInArrow(lambda batches: _extracted(batches, resources, sides), schema)
             for block in blocks.toArrow().to_pylist():
                 rows = np.frombuffer(block["rows"], np.int64)
                 table[rows] = np.frombuffer(block["features"], np.float64).reshape(len(rows), -1)
@@ -104,27 +102,23 @@ def _arrow(segments: Segments) -> pa.Table:
     return pa.table({_ROW: pa.array(np.arange(len(segments))), **columns})
 
 
-@dataclass(frozen=True)
-class _Extraction:
-    configs: str
-    fingerprint: str
-    archive: str | None
-    tokenizers: str
-
-    def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        feature_set = _feature_set(self.configs, self.archive, self.fingerprint)
-        source, target = (Tokenizer(**settings) for settings in json.loads(self.tokenizers))
-        for batch in batches:
-            columns = {
-                name: [value.decode("utf-8", "surrogatepass") for value in batch.column(name).to_pylist()]
-                for name in batch.schema.names
-                if name != _ROW
-            }
-            segments = Segments.from_columns(columns, source, target)
-            features = np.hstack([checked(extractor, segments) for extractor in feature_set.extractors])
-            rows = batch.column(_ROW).to_numpy()
-            content = {"rows": [rows.tobytes()], "features": [np.ascontiguousarray(features).tobytes()]}
-            yield pa.RecordBatch.from_pydict(content)
+def _extracted(
+    batches: Iterable[pa.RecordBatch],
+    resources: tuple[str, str | None, str],
+    tokenizers: tuple[Tokenizer, Tokenizer],
+) -> Iterator[pa.RecordBatch]:
+    feature_set = _feature_set(*resources)
+    for batch in batches:
+        columns = {
+            name: [value.decode("utf-8", "surrogatepass") for value in batch.column(name).to_pylist()]
+            for name in batch.schema.names
+            if name != _ROW
+        }
+        segments = Segments.from_columns(columns, *tokenizers)
+        features = np.hstack([checked(extractor, segments) for extractor in feature_set.extractors])
+        rows = batch.column(_ROW).to_numpy()
+        content = {"rows": [rows.tobytes()], "features": [np.ascontiguousarray(features).tobytes()]}
+        yield pa.RecordBatch.from_pydict(content)
 
 
 @functools.cache
@@ -213,10 +207,11 @@ def _sorted_counts(
         np.save(Path(temporary) / "ids.npy", ids)
         np.save(Path(temporary) / "offsets.npy", offsets)
         archive = ship_folder(session, Path(temporary))
-        task = _Counting(archive, vocabulary, order, (*starts, len(offsets) - 1))
+    ends = (*starts, len(offsets) - 1)
     session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(_BATCH))
     counts = session.range(0, len(starts), 1, len(starts)).mapInArrow(
-        lambda batches: task.run(batches), "n int, ngram binary, times bigint"
+        lambda batches: _slice_counts(batches, archive, ends, vocabulary, order),
+        "n int, ngram binary, times bigint",
     )
     # Big-endian ids: their order as bytes is their order as numbers.
     total = (
@@ -232,24 +227,17 @@ def _sorted_counts(
     return tables
 
 
-@dataclass(frozen=True)
-class _Counting:
-    archive: str
-    vocabulary: int
-    order: int
-    starts: tuple[int, ...]
-
-    def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        folder = shipped(self.archive)
-        ids = np.load(folder / "ids.npy", mmap_mode="r")
-        offsets = np.load(folder / "offsets.npy", mmap_mode="r")
-        for number in (number for batch in batches for number in batch.column(0).to_pylist()):
-            texts = np.array(offsets[self.starts[number] : self.starts[number + 1] + 1])
-            yield from self._counted(np.array(ids[texts[0] : texts[-1]]), texts - texts[0])
-
-    def _counted(self, ids: Ints, offsets: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
-        ngrams = np.arange(self.vocabulary, dtype=np.int32)[:, None]
-        for n, table in enumerate(ngram_tables(ids, offsets, self.vocabulary, self.order), start=1):
+def _slice_counts(
+    batches: Iterable[pa.RecordBatch], archive: str, ends: tuple[int, ...], vocabulary: int, order: int
+) -> Iterator[pa.RecordBatch]:
+    folder = shipped(archive)
+    ids = np.load(folder / "ids.npy", mmap_mode="r")
+    offsets = np.load(folder / "offsets.npy", mmap_mode="r")
+    for number in (number for batch in batches for number in batch.column(0).to_pylist()):
+        texts = np.array(offsets[ends[number] : ends[number + 1] + 1])
+        tables = ngram_tables(np.array(ids[texts[0] : texts[-1]]), texts - texts[0], vocabulary, order)
+        ngrams = np.arange(vocabulary, dtype=np.int32)[:, None]
+        for n, table in enumerate(tables, start=1):
             if n == 1:
                 continue
             ngrams = np.column_stack([np.repeat(ngrams, np.diff(table.first), axis=0), table.words])

@@ -9,24 +9,24 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 from uuid import uuid4
 
 import pyarrow as pa
 
 from features.basics.errors import InputError
 from features.storage.outputs import locked_file
-from qe.data.table_rows import Row, check_header, json_rows, rows_of
+from qe.data.table_rows import Row, Types, check_header, json_rows, rows_of
 from qe.models.description import one_model
 from qe.models.drift import DriftReport
 from qe.scoring import row_formats
-from qe.scoring.job_summary import Tally
+from qe.scoring.job_summary import ScoredFile, Tally
+from qe.scoring.jobs import CHUNK, Work
 from qe.scoring.naming import Names
 from qe.scoring.row_formats import KeptColumns
-from qe.scoring.scorer import Options, Output, Scorer
+from qe.scoring.scorer import Options, Scorer
 from qe.scoring.spark.session import ship_folder, shipped
 
-CHUNK = 5000
 ID = "id"
 _FILE, _BLOCK, _LINE = "_qe_file", "_qe_block", "_qe_line"
 _BOM = b"\xef\xbb\xbf"
@@ -49,10 +49,8 @@ class ScoredTable:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values only."""
-        values = {
-            name: dict(value) if isinstance(value, Mapping) else value for name, value in vars(self).items()
-        }
-        return {**values, "drift": None if self.drift is None else self.drift.to_json()}
+        values = ScoredFile(**vars(self)).to_json()
+        return {name: values[name] for name in vars(self)}
 
 
 def score_table(
@@ -84,7 +82,7 @@ def score_table(
     scorer = Scorer.load(model_path, options or Options(), identity=identity)
     session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(chunk))
     with written_folder(session, output, overwrite) as folder:
-        table, needed = read_table(session, source), scorer.columns()
+        (table, frame), needed = read_table(session, source), scorer.columns()
         names = Names(columns or {}).completed(needed, table.headers, scorer.headers, table.name)
         names.check(needed, table.columns, table.name, scorer.title)
         kept = None
@@ -96,20 +94,33 @@ def score_table(
                     remedy="convert it to Parquet, or leave out either --keep or --engine spark",
                 )
             kept = KeptColumns.make(table, scorer.output_columns, kind, names.header(ID), suffix)
-        else:
-            table = table.taking(names.header(name) for name in (ID, *needed))
+        elif table.columns is not None and not table.is_text:
+            read = {names.header(name) for name in (ID, *needed)}
+            table = replace(table, columns=[name for name in table.columns if name in read])
         with one_model(model_path, scorer.model.identity):
-            archive = ship_folder(session, model_path)
-        frame, rows_before = table.located()
+            model = ship_folder(session, model_path), scorer.model.identity, scorer.options
+        frame, rows_before = table.located(frame)
         tallies = session.sparkContext.accumulator({}, Partitions())
-        table = replace(table, frame=None)  # stays on the driver
-        model = archive, scorer.model.identity, scorer.options
-        output_columns = scorer.output_columns if kept is None else kept.columns
-        types = {} if kept is None else kept.column_types
-        task = Task(model, table, rows_before, names, output_columns, types, kept, kind, safe, tallies)
-        task.write(frame, folder, output.lower().endswith(".gz"))
+        settings = (kind, chunk, names, kept, safe)
+        frame = frame.mapInArrow(
+            lambda batches: _scored(batches, model, table, rows_before, settings, tallies),
+            _schema(Work(scorer, *settings)),
+        )
+        if kind == "parquet":
+            frame.write.parquet(folder)
+        else:
+            compression = "gzip" if output.lower().endswith(".gz") else "none"
+            frame.write.text(folder, compression=compression, lineSep="\n")
     result = sum(tallies.value.values(), Tally()).result(scorer)
     return ScoredTable(**{name: getattr(result, name) for name in ScoredTable.__dataclass_fields__})
+
+
+def _schema(work: Work) -> Any:
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    if work.kind != "parquet":
+        return "value string"
+    return from_arrow_schema(row_formats.arrow_table([], work.columns, work.types).schema)
 
 
 class Partitions:
@@ -133,10 +144,9 @@ class Table:
 
     name: str
     kind: str
-    frame: Any
     columns: list[str] | None
     headers: list[str]
-    types: row_formats.Types
+    types: Types
 
     @property
     def path(self) -> Path:
@@ -146,14 +156,7 @@ class Table:
     def is_text(self) -> bool:
         return self.kind in ("tsv", "csv", "jsonl")
 
-    def taking(self, names: Iterable[str]) -> Self:
-        """With these columns only, of a table whose columns Spark reads one by one."""
-        wanted = {*names}
-        if self.columns is None or self.is_text:
-            return self
-        return replace(self, columns=[name for name in self.columns if name in wanted])
-
-    def located(self) -> tuple[Any, dict[Split, int] | None]:
+    def located(self, frame: Any) -> tuple[Any, dict[Split, int] | None]:
         """Lines or columns with their splits, and the number of rows before each split.
 
         None for a table that is not made of files: its rows have no order. Raises InputError for an input
@@ -161,7 +164,6 @@ class Table:
         """
         from pyspark.errors import AnalysisException
 
-        frame = self.frame
         if not self.is_text:
             columns = [frame[f"`{column}`"] for column in self.columns or ()]
             try:
@@ -185,15 +187,12 @@ class Table:
         """
         split, number = None, 0
         for batch in batches:
-            numbers: list[int | None] = []
-            items: list[Any] = []
-            splits: list[Any] = [None] * batch.num_rows
+            numbered: list[tuple[int | None, Any]] = []
+            splits: Iterable[Any] = [None] * batch.num_rows
             if rows_before is not None:
-                splits = list(
-                    zip(batch.column(_FILE).to_pylist(), batch.column(_BLOCK).to_pylist(), strict=True)
-                )
-            values = batch.column(_LINE) if self.is_text else batch.select(self.columns)
-            for position, item in zip(splits, values.to_pylist(), strict=True):
+                splits = zip(batch.column(_FILE).to_pylist(), batch.column(_BLOCK).to_pylist(), strict=True)
+            items = batch.column(_LINE) if self.is_text else batch.select(self.columns)
+            for position, item in zip(splits, items.to_pylist(), strict=True):
                 if rows_before is not None and position != split:
                     split, number = position, rows_before[position]
                     if position[1] == 0 and self.is_text:
@@ -202,9 +201,8 @@ class Table:
                             self._check_header(item, position[0])
                             continue
                 number += 1
-                numbers.append(None if rows_before is None else number)
-                items.append(item)
-            yield list(zip(numbers, self._parsed(numbers, items), strict=True))
+                numbered.append((None if rows_before is None else number, item))
+            yield list(zip((number for number, _ in numbered), self._parsed(numbered), strict=True))
 
     def _check_header(self, line: bytes, file: str) -> None:
         names = _fields(_decoded(line, file, 1), self.kind, file, 1)
@@ -215,24 +213,23 @@ class Table:
                 remedy=f"all files begin with {', '.join(self.columns or ())}",
             )
 
-    def _parsed(self, numbers: Sequence[int | None], items: Sequence[Any]) -> Iterator[Row]:
+    def _parsed(self, numbered: Sequence[tuple[int | None, Any]]) -> Iterator[Row]:
         if not self.is_text:
-            return ((row, "") for row in items)
-        lines = [
-            (number, _decoded(line, self.name, number)) for number, line in zip(numbers, items, strict=True)
-        ]
+            return ((row, "") for _, row in numbered)
+        lines = [(number, _decoded(line, self.name, number)) for number, line in numbered]
         if self.kind == "jsonl":
             return json_rows(line for _, line in lines)
         fields = (_fields(line, self.kind, self.name, number) for number, line in lines)
         return rows_of(self.columns or (), (each or [""] for each in fields))  # as the local engine counts
 
 
-def read_table(session: Any, name: str) -> Table:
+def read_table(session: Any, name: str) -> tuple[Table, Any]:
     """A table file, a folder of such files (Parquet, TSV, CSV, JSONL, by its name), or a table of Spark's.
 
-    Raises InputError for an input of another kind, or an empty one.
+    With its frame. Raises InputError for an input of another kind, or an empty one.
     """
     from pyspark.sql.functions import col
+    from pyspark.sql.pandas.types import to_arrow_schema
 
     path = Path(name)
     if path.name.startswith((".", "_")):
@@ -245,24 +242,23 @@ def read_table(session: Any, name: str) -> Table:
         kind = "table"
     escaped = re.sub(r"([\[\]{}?\\])", r"\\\1", name)
     if kind in ("table", "parquet"):
-        from pyspark.sql.pandas.types import to_arrow_schema
-
         frame = session.read.parquet(escaped) if kind == "parquet" else session.table(name)
-        check_header(frame.columns, name)
         schema = to_arrow_schema(frame.schema)
-        types = dict(zip(schema.names, schema.types, strict=True))
-        return Table(name, kind, frame, list(frame.columns), list(frame.columns), types)
-    text = session.read.text(escaped, lineSep="\n")
-    frame = _with_splits(text, col("value").cast("binary").alias(_LINE))
-    first = frame.where(col(_BLOCK) == 0).first()
-    line = _decoded(bytes(first[_LINE]).removeprefix(_BOM), name, 1) if first else ""
-    if kind == "jsonl":
-        return Table(name, kind, frame, None, [key for row, _ in json_rows([line]) for key in row], {})
-    if not line:
-        raise InputError("is empty", location=name, remedy="the first line names the columns")
-    header = _fields(line, kind, name, 1)
+        header, types = list(frame.columns), dict(zip(schema.names, schema.types, strict=True))
+    else:
+        text = session.read.text(escaped, lineSep="\n")
+        frame = _with_splits(text, col("value").cast("binary").alias(_LINE))
+        first = frame.where(col(_BLOCK) == 0).first()
+        line = _decoded(bytes(first[_LINE]).removeprefix(_BOM), name, 1) if first else ""
+        if kind == "jsonl":
+            keys = [key for row, _ in json_rows([line]) for key in row]
+            return Table(name, kind, None, keys, {}), frame
+        if not line:
+            raise InputError("is empty", location=name, remedy="the first line names the columns")
+        header = _fields(line, kind, name, 1)
+        types = dict.fromkeys(header, pa.string())
     check_header(header, name)
-    return Table(name, kind, frame, header, header, {column: pa.string() for column in header})
+    return Table(name, kind, header, header, types), frame
 
 
 def _with_splits(frame: Any, *columns: Any) -> Any:
@@ -296,73 +292,43 @@ def _fields(line: str, kind: str, location: object, number: int | None) -> list[
         ) from None
 
 
-@dataclass(frozen=True)
-class Task:
-    """The work of an executor on a partition: rows are parsed, scored, and encoded as locally.
+def _scored(
+    batches: Iterable[pa.RecordBatch],
+    model: tuple[str, str | None, Options],
+    table: Table,
+    rows_before: Mapping[Split, int] | None,
+    settings: tuple[Any, ...],
+    tallies: Any,
+) -> Iterator[pa.RecordBatch]:
+    """The output of a partition, as locally; its counts are added when all of it is made."""
+    from pyspark import TaskContext
 
-    model    archive, fingerprint and options of the scorer
-    rows_before  number of rows before each split of the input
-    tallies  accumulator of the partitions' counts
-    """
-
-    model: tuple[str, str | None, Options]
-    table: Table
-    rows_before: Mapping[Split, int] | None
-    names: Names
-    columns: tuple[str, ...]
-    types: row_formats.Types
-    kept_columns: KeptColumns | None
-    kind: row_formats.Kind
-    safe: bool
-    tallies: Any
-
-    def write(self, frame: Any, folder: str, gzipped: bool) -> None:
-        """Write the output of all partitions as a folder of parts."""
-        if self.kind == "parquet":
-            from pyspark.sql.pandas.types import from_arrow_schema
-
-            schema = from_arrow_schema(row_formats.arrow_table([], self.columns, self.types).schema)
-            frame.mapInArrow(lambda batches: self.run(batches), schema).write.parquet(folder)
-            return
-        lines = frame.mapInArrow(lambda batches: self.run(batches), "value string")
-        lines.write.text(folder, compression="gzip" if gzipped else "none", lineSep="\n")
-
-    def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The output of a partition; its counts are added when all of it is made."""
-        from pyspark import TaskContext
-
-        scorer, tally = _loaded(*self.model), Tally()
-        start = row_formats.header(self.columns, self.kind) if self.kind != "parquet" else b""
-        for numbered in self.table.rows(batches, self.rows_before):
-            scored = scorer.score([self._view(number, row) for number, row in numbered])
-            tally, rows = tally + Tally.from_batch(scored), scored.rows
-            if self.kept_columns is not None:
-                pairs = zip(numbered, rows, strict=True)
-                rows = [self.kept_columns.merged(row, output) for (_, (row, _)), output in pairs]
-            yield from self._encoded(rows, start)
-            start = b""
-        context = TaskContext.get()
-        self.tallies.add({-1 if context is None else context.partitionId(): tally})
-
-    def _view(self, number: int | None, row: Row) -> Row:
-        columns, reason = self.names.view(row)
-        if columns.get(ID) is not None:
-            return columns, reason
-        if number is None:
-            raise InputError(
-                "a row has no id, and the rows of this table have no order to number them by",
-                location=self.table.name,
-                remedy="give it a column `id`",
-            )
-        return {**columns, ID: str(number)}, reason
-
-    def _encoded(self, rows: Sequence[Output], start: bytes) -> Iterator[pa.RecordBatch]:
-        if self.kind == "parquet":
-            yield from row_formats.arrow_table(rows, self.columns, self.types).to_batches()
-            return
-        text = start + row_formats.encode(rows, self.columns, self.kind, self.types, self.safe)
-        if text:
+    work, tally = Work(_loaded(*model), *settings), Tally()
+    start = row_formats.header(work.columns, work.kind) if work.kind != "parquet" else b""
+    for numbered in table.rows(batches, rows_before):
+        views = [_with_id(number, work.names.view(row), table.name) for number, row in numbered]
+        rows, counts = work.scored([row for _, row in numbered], views)
+        tally = tally + counts
+        if work.kind == "parquet":
+            yield from row_formats.arrow_table(rows, work.columns, work.types).to_batches()
+        elif text := start + work.encoded(rows):
             yield pa.RecordBatch.from_pydict({"value": [text.removesuffix(b"\n").decode()]})
+        start = b""
+    context = TaskContext.get()
+    tallies.add({-1 if context is None else context.partitionId(): tally})
+
+
+def _with_id(number: int | None, row: Row, location: str) -> Row:
+    columns, reason = row
+    if columns.get(ID) is not None:
+        return row
+    if number is None:
+        raise InputError(
+            "a row has no id, and the rows of this table have no order to number them by",
+            location=location,
+            remedy="give it a column `id`",
+        )
+    return {**columns, ID: str(number)}, reason
 
 
 @lru_cache(maxsize=1)

@@ -1,0 +1,161 @@
+"""Long lines and cells, tables of too many columns, loops of symbolic links: refused by every reader."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import qe
+from features.basics.errors import InputError
+from features.storage.files import MAX_LINE
+from qe.data.check import check
+from qe.data.format import make_format
+from qe.data.formats.mlqe_pe import MlqePe
+from qe.data.public import terms_of
+from qe.data.reading import Reading
+from qe.data.score_files import read_scores
+from qe.data.table_files import read_table
+from qe.data.table_rows import Layout, open_input
+from qe.data.tag_files import read_tags
+
+LONG = "a" * (MAX_LINE + 1)
+ROW = "a" * 1000 + ",b\n"
+QUOTED_ROW = '"' + "a" * 1000 + '","b"\n'
+LAYOUT = Layout(languages=("en", "de"))
+XLIFF = (
+    '<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2"><file source-language="en" '
+    'target-language="de"><body>\n<trans-unit id="1"><source>{}</source><target>b</target></trans-unit>'
+    "</body></file></xliff>"
+)
+TMX = (
+    '<tmx version="1.4"><header srclang="en"/><body>\n<tu><tuv xml:lang="en"><seg>{}</seg></tuv>'
+    '<tuv xml:lang="de"><seg>b</seg></tuv></tu></body></tmx>'
+)
+
+
+def streamed(path: Path) -> None:
+    for _ in open_input([path], LAYOUT).rows():
+        pass
+
+
+def whole(path: Path) -> None:
+    read_table(Reading(path.parent), path, LAYOUT)
+
+
+# Name of the file -> its content, and the message.
+TEXTS: dict[str, tuple[str, str]] = {
+    "line.tsv": (f"source\ttarget\na\tb\n{LONG}\tb\n", "line.tsv:3: line longer than 16 MiB"),
+    "line.csv": (f"source,target\n{LONG},b\n", "line.csv:2: line longer than 16 MiB"),
+    "line.jsonl": (f'{{"source": "{LONG}", "target": "b"}}\n', "line.jsonl:1: line longer than 16 MiB"),
+    "quote.csv": (
+        '"source","target"\n' + QUOTED_ROW * 400 + '"open,b\n' + ROW * 17_000,
+        "quote.csv:402: not valid CSV: a quoted field is longer than 16 MiB",
+    ),
+    "text.xlf": (XLIFF.format(LONG), "text.xlf:2:[0-9]+: text longer than 16 MiB"),
+    "text.tmx": (TMX.format(LONG), "text.tmx:2:[0-9]+: text longer than 16 MiB"),
+}
+
+
+@pytest.mark.parametrize("read", [streamed, whole])
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_long_line_or_cell_is_refused(name: str, read: Callable[[Path], None], tmp_path: Path) -> None:
+    content, message = TEXTS[name]
+    (tmp_path / name).write_text(content)
+    with pytest.raises(InputError, match=message):
+        read(tmp_path / name)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "cp1252"])
+def test_a_long_line_of_another_encoding_is_refused(encoding: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_bytes(f"source\ttarget\né\tb\n{LONG}\tb\n".encode(encoding))
+    for read in (streamed, whole):
+        with pytest.raises(InputError, match="a.tsv:3: line longer than 16 MiB"):
+            read(path)
+
+
+def test_a_long_line_of_scores_or_tags_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "lines"
+    path.write_text(f"1\n{LONG}\n")
+    for read in (read_scores, read_tags, Reading(tmp_path).lines):
+        with pytest.raises(InputError, match=":2: line longer than 16 MiB"):
+            read(path)
+
+
+def parquet(path: Path, texts: Any, **options: Any) -> Path:
+    pq.write_table(pa.table({"source": texts, "target": pa.array(["b"] * len(texts))}), path, **options)
+    return path
+
+
+@pytest.mark.parametrize("read", [streamed, whole])
+def test_a_long_text_of_a_parquet_dictionary_is_refused_before_it_is_repeated(
+    read: Callable[[Path], None], tmp_path: Path
+) -> None:
+    codes = pa.array([0] * 100 + [1] * 20_000, pa.int32())
+    texts = pa.DictionaryArray.from_arrays(codes, pa.array(["short", "a" * (100 << 20)]))
+    path = parquet(tmp_path / "a.parquet", texts, dictionary_pagesize_limit=1 << 30)
+    assert path.stat().st_size < 20 << 20
+    with pytest.raises(InputError, match="a.parquet:rows? .*cell of the column 'source' longer than 16 MiB"):
+        read(path)
+
+
+def test_other_long_texts_of_parquet(tmp_path: Path) -> None:
+    path = parquet(tmp_path / "a.parquet", pa.array(["b", LONG]), use_dictionary=False)
+    with pytest.raises(InputError, match="cell of the column 'source' longer than 16 MiB"):
+        streamed(path)
+    texts = pa.DictionaryArray.from_arrays(pa.array([0] * 3000, pa.int32()), pa.array(["a" * (8 << 20)]))
+    path = parquet(tmp_path / "b.parquet", texts, dictionary_pagesize_limit=1 << 30)
+    rows = open_input([path], LAYOUT).rows()
+    assert len(next(rows)[0]["source"]) == 8 << 20  # 3,000 such rows would not fit into memory
+    assert sum(batch.num_rows for batch in pq.ParquetFile(path).iter_batches(columns=["target"])) == 3000
+
+
+@pytest.mark.parametrize("read", [streamed, whole])
+@pytest.mark.parametrize("kind", ["tsv", "csv", "parquet"])
+def test_a_table_of_too_many_columns_is_refused_at_once(
+    kind: str, read: Callable[[Path], None], tmp_path: Path
+) -> None:
+    path, names = tmp_path / f"a.{kind}", [f"c{i}" for i in range(100_000)]
+    if kind == "parquet":
+        pq.write_table(pa.table({name: ["x"] for name in names[:12_000]}), path)
+    else:
+        separator = "\t" if kind == "tsv" else ","
+        path.write_text(separator.join(names) + "\n" + separator.join("x" for _ in names) + "\n")
+    begin = time.process_time()
+    with pytest.raises(InputError, match="00 columns; a table has at most 10,000"):
+        read(path)
+    assert time.process_time() - begin < 20
+
+
+# What takes a path -> what it is called with.
+PATHS: dict[str, Callable[[Path], Any]] = {
+    "a table": streamed,
+    "a dataset": lambda path: make_format(
+        "table",
+        {"label": "hter", "source_language": "en", "target_language": "de", "kind": "tsv"},
+    ).read(path),
+    "a folder of MLQE-PE": lambda path: MlqePe().read(path),
+    "a folder of WMT": lambda path: make_format(
+        "wmt_qe", {"source_language": "en", "target_language": "de"}
+    ).read(path),
+    "WMT12": lambda path: make_format("wmt12", {}).read(path),
+    "a check": check,
+    "terms": terms_of,
+    "scores": read_scores,
+    "tags": read_tags,
+    "an export": lambda path: make_format(
+        "label_studio", {"label": "hter", "source_language": "en", "target_language": "de"}
+    ).read(path),
+}
+
+
+@pytest.mark.parametrize("reader", PATHS)
+def test_a_loop_of_symbolic_links_is_an_input_error(reader: str, tmp_path: Path) -> None:
+    path = tmp_path / "loop.tsv"
+    path.symlink_to(tmp_path / "loop.tsv")
+    with pytest.raises(qe.InputError, match=r"loop.tsv"):
+        PATHS[reader](path)
