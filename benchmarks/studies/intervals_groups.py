@@ -65,7 +65,7 @@ def task(
     features: FloatArray, gold: FloatArray, new: FloatArray, scale: LabelScale, by: str, **rest: Any
 ) -> Task:
     """Fits the learner fold by fold, and once to all rows for the new ones."""
-    folds = make_folds(len(gold), FOLDS, seed=0, by=by)  # type: ignore[arg-type]
+    folds = make_folds(len(gold), FOLDS, seed=0, scheme=by)  # type: ignore[arg-type]
     predicted = np.empty(len(gold))
     for train, test in folds:
         predicted[test] = learner().fit(features[train], gold[train]).predict(features[test])

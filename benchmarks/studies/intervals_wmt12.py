@@ -58,7 +58,7 @@ def folds_of(data: Prepared, candidate: Candidate, seed: int, folds: int) -> lis
     """Every row predicted by a model that did not see its fold."""
     training, reached = data.training, []
     assert training.scores is not None
-    for train, test in make_folds(len(training), folds, seed=seed, by="block"):
+    for train, test in make_folds(len(training), folds, seed=seed, scheme="block"):
         own, other = data.extraction.fold(training, train, test)
         fitted = fit(candidate.pipeline(0), own, training.scores[train])
         predicted = data.dataset.scale.clip(np.asarray(fitted.predict(other), np.float64))

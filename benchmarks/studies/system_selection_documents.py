@@ -60,7 +60,7 @@ def predictions(
     lengths, names = statistics[:, 0], document_names(data.documents)
     by_name = {way: np.full(len(names), np.nan) for way in WAYS}
     documents = np.array(data.documents)
-    for train, test in make_folds(len(data), 10, by="document", documents=data.documents):
+    for train, test in make_folds(len(data), 10, scheme="document", documents=data.documents):
         own, other = extraction.fold(split, train, test)
         columns = [names.index(name) for name in document_names(documents[test])]
         predicted = (

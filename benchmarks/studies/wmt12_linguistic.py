@@ -80,7 +80,7 @@ def corrected(predicted: FloatArray, gold: FloatArray, table: pd.DataFrame) -> F
     Without an intercept: the mean error of the other folds has the opposite sign of that of the fold.
     """
     result = predicted.copy()
-    for train, held_out in make_folds(len(gold), 10, seed=0, by="block", block=31):
+    for train, held_out in make_folds(len(gold), 10, seed=0, scheme="block", block=31):
         model = make_pipeline(
             SimpleImputer(strategy="median", keep_empty_features=True),
             StandardScaler(),

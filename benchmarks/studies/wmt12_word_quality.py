@@ -143,7 +143,7 @@ def main() -> None:
     extractor = make(knowledge, split, arguments.second, arguments.cache)
     clock = Clock()
     clock.of("token columns, all segments", extractor._table, split.segments, extractor._used)
-    folds = make_folds(len(split), 10, by="block", seed=0)
+    folds = make_folds(len(split), 10, scheme="block", seed=0)
     if arguments.pretrained:
         transferred(split, labels_of(extractor, split), folds, clock, arguments.cache)
     gold: dict[str, list[Any]] = {kind: [] for kind in KINDS}

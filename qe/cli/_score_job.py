@@ -312,7 +312,8 @@ class ScoreJob:
             return score_file(
                 self._routed or model.folder, self.inputs, self.destination, identity=model.identity,
                 options=self.scorers[0], columns=self.headers, layout=self.layout, keep=options.keep,
-                suffix=options.suffix, safe=options.safe_cells, job_summary=job, known=options.reuse_scores,
+                suffix=options.suffix, safe=options.safe_cells, job_summary=job,
+                earlier_output=options.reuse_scores,
                 resume=options.resume, overwrite=options.overwrite, workers=options.workers,
                 chunk=options.chunk, progress=progress,
             )  # fmt: skip

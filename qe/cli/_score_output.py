@@ -50,8 +50,8 @@ def show_scored(completed: "ScoredFile | ScoredTable", output: str) -> None:
     print(f"{completed.scored:,} of {completed.rows:,} rows scored: {output}")
     if repeated := getattr(completed, "repeated", 0):
         print(f"  {repeated:,} ({percent(repeated / completed.scored)}) reused the score of an equal segment")
-    if known := getattr(completed, "known", 0):
-        print(f"  {known:,} ({percent(known / completed.scored)}) reused the score of an earlier job")
+    if reused := getattr(completed, "reused", 0):
+        print(f"  {reused:,} ({percent(reused / completed.scored)}) reused the score of an earlier job")
     for name, route in getattr(completed, "routes", {}).items():
         print(f"  {route.scored:,} of {route.rows:,} rows scored: {name}")
     for kind, count in sorted(getattr(completed, "flagged", {}).items()):

@@ -104,14 +104,14 @@ def filter_(
             rejected=rejected,
             progress=progress,
         )
-    share = f" ({percent(summary.kept / summary.pairs)})" if summary.pairs else ""
+    share = f" ({percent(summary.passing / summary.pairs)})" if summary.pairs else ""
     counts = sorted(summary.refused.items(), key=lambda item: -item[1])
     emit(
         "filter", asdict(summary), json,
-        f"{summary.kept:,} of {summary.pairs:,} pairs kept{share}",
+        f"{summary.passing:,} of {summary.pairs:,} pairs kept{share}",
         *(f"  {count:,} left out: {check}" for check, count in counts),
     )  # fmt: skip
-    if not summary.kept:
+    if not summary.passing:
         raise typer.Exit(1)
 
 

@@ -19,7 +19,7 @@ def make_folds(
     folds: int,
     *,
     seed: int = 0,
-    by: Literal["random", "block", "document"] = "random",
+    scheme: Literal["random", "block", "document"] = "random",
     block: int = 31,
     documents: Sequence[str] | None = None,
     classes: FloatArray | None = None,
@@ -31,7 +31,7 @@ def make_folds(
 
     Parameters
     ----------
-    by : {'random', 'block', 'document'}, default='random'
+    scheme : {'random', 'block', 'document'}, default='random'
         `random`: as scikit-learn's KFold(shuffle=True, random_state=seed); `block`: contiguous blocks,
         distributed to the folds at random, so that neighbours (the same document) stay together; `document`:
         all rows of a document together.
@@ -45,19 +45,19 @@ def make_folds(
 
     Examples
     --------
-    >>> [test.tolist() for _, test in make_folds(6, 3, by="block", block=2, seed=1)]
+    >>> [test.tolist() for _, test in make_folds(6, 3, scheme="block", block=2, seed=1)]
     [[0, 1], [2, 3], [4, 5]]
     """
     if folds < 2:
         raise InputError(f"at least 2 folds are needed, but got {folds}", location="split.folds")
-    if by == "document":
+    if scheme == "document":
         if documents is None:
             raise InputError(
                 "the segments have no document ids", location="split.by", remedy="use by: block or by: random"
             )
         groups = np.unique(np.asarray(documents, dtype=object).astype(str), return_inverse=True)[1]
         noun = "documents"
-    elif by == "block":
+    elif scheme == "block":
         groups = np.arange(n) // block
         noun = f"blocks of {block} segments"
     else:
@@ -68,11 +68,11 @@ def make_folds(
         raise InputError(
             f"{folds} folds need at least {folds} {noun}, but there are {units}", location="split.folds"
         )
-    if by != "block":
+    if scheme != "block":
         stratified = classes is not None and np.unique(classes, return_counts=True)[1].min() >= folds
-        kinds = (GroupKFold, StratifiedGroupKFold) if by == "document" else (KFold, StratifiedKFold)
+        kinds = (GroupKFold, StratifiedGroupKFold) if scheme == "document" else (KFold, StratifiedKFold)
         splitter: Any = kinds[int(stratified)](folds, shuffle=True, random_state=seed)
-        parts = splitter.split(groups, classes, groups if by == "document" else None)
+        parts = splitter.split(groups, classes, groups if scheme == "document" else None)
         held_out = [test for _, test in parts]
     else:
         order = np.random.default_rng(seed).permutation(units)

@@ -127,7 +127,7 @@ class Filtered:
     """refused: check (or `unreadable`, `score`) -> pairs that it refused first."""
 
     pairs: int
-    kept: int
+    passing: int
     refused: Mapping[str, int]
 
 

@@ -97,7 +97,7 @@ class ScoredFile:
     repeated : int
         Rows that took the score of an equal segment.
     drift : DriftReport or None
-        How the scored rows, without the known ones, differ from the training data; None for a model without
+        How the scored rows, without the reused ones, differ from the training data; None for a model without
         a profile.
     actions : mapping of str to int
         Number of rows for each action; empty without triage.
@@ -109,7 +109,7 @@ class ScoredFile:
         What was detected about the input.
     unchanged : bool
         Whether the same job had made the output before, so that nothing was done.
-    known : int
+    reused : int
         Rows that kept the score of an earlier job.
     routes : mapping of str to RouteDone
         For several models: name of a route -> its rows and their drift.
@@ -129,13 +129,13 @@ class ScoredFile:
     notes: Sequence[str] = ()
     unchanged: bool = False
     recipe: str = ""
-    known: int = 0
+    reused: int = 0
     routes: Mapping[str, RouteDone] = field(default_factory=dict)
 
     @property
     def counts(self) -> dict[str, Any]:
         """Numbers of rows by outcome."""
-        values = {name: getattr(self, name) for name in ("rows", "scored", "known", "repeated", "unchanged")}
+        values = {name: getattr(self, name) for name in ("rows", "scored", "reused", "repeated", "unchanged")}
         return {**values, "reasons": dict(self.reasons)}
 
     @property
@@ -242,7 +242,7 @@ class Tally:
             actions=self.actions,
             flagged=self.flagged,
             not_checked=scorer.lacking,
-            known=self.reused,
+            reused=self.reused,
             routes={
                 name: RouteDone(part.rows, part.reasons[""], part.drift(profile))
                 for name, (part, profile) in parts.items()

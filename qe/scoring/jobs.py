@@ -58,7 +58,7 @@ def score_file(
     chunk: int = CHUNK,
     progress: Progress = silent,
     job_summary: JobSummary | None = None,
-    known: Path | None = None,
+    earlier_output: Path | None = None,
 ) -> ScoredFile:
     """Score an input into a table.
 
@@ -87,7 +87,7 @@ def score_file(
         End of the headers added to columns that stay.
     safe : bool, default=False
         Whether text that a spreadsheet would take for a formula is marked as text (TSV and CSV).
-    known : Path or None, default=None
+    earlier_output : Path or None, default=None
         Output of an earlier job: rows of the same texts keep its scores, if the same model and options made
         them; the output is the same to the byte.
     job_summary : JobSummary or None, default=None
@@ -96,7 +96,7 @@ def score_file(
     kind = row_formats.kind_of(output)
     models = model_path if isinstance(model_path, Routes) else _OneModel(model_path, identity, options)
     files = files_of(source)
-    check_output(output, [*source, *files, *models.folders, *([known] if known else [])])
+    check_output(output, [*source, *files, *models.folders, *([earlier_output] if earlier_output else [])])
     for folder in (*models.folders, *(path for path in source if path.is_dir())):
         check_outside(output, folder)
     check_unread(output, source)
@@ -109,10 +109,10 @@ def score_file(
     kept = KeptColumns.make(table, scorer.output_columns, kind, names.header("id"), suffix) if keep else None
     work = Work(scorer, kind, chunk, names, kept, safe)
     previous = None
-    if known is not None:
+    if earlier_output is not None:
         if isinstance(scorer, Router):
             raise InputError("--reuse-scores is for one model", remedy="leave it out, or give --model")
-        previous = PreviousJob(known, scorer, given_names, table_layout)
+        previous = PreviousJob(earlier_output, scorer, given_names, table_layout)
     difference = previous.differs(scorer.recipe) if previous else ""
     settings = (*scorer.options.key, sorted(names.headers.items()), names.decimal)
     settings = (*settings, (keep, suffix, safe, layout or Layout()))
@@ -145,7 +145,7 @@ def score_file(
                 if is_new:
                     done += size
                     progress("scoring (segments)", done, total)
-        note = (f"no score of {known} is kept: {difference}",) if difference else ()
+        note = (f"no score of {earlier_output} is kept: {difference}",) if difference else ()
         result = job.tally(len(sizes), sum(sizes)).result(
             scorer,
             resumed_chunks=job.resumed,

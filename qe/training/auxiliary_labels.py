@@ -154,7 +154,7 @@ class AuxiliaryLabels:
             len(split),
             _PARTS,
             seed=section.seed,
-            by=section.fold_by,
+            scheme=section.fold_by,
             block=section.block,
             documents=split.segments.doc_id,
         )

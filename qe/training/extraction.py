@@ -264,7 +264,7 @@ class Extraction:
             len(fitting),
             self.cross_fit,
             seed=self.seed,
-            by=self.fold_by,
+            scheme=self.fold_by,
             block=self.block,
             documents=fitting.segments.doc_id,
         )

@@ -172,7 +172,7 @@ def folds_of(split: Split, experiment: Experiment, folds: int, repeat: int = 0) 
         len(split),
         folds,
         seed=(section.seed + repeat) % (MOST_SEED + 1),
-        by=section.fold_by,
+        scheme=section.fold_by,
         block=section.block,
         documents=split.segments.doc_id,
         classes=scores if two_classes else None,

@@ -21,17 +21,17 @@ from qe.data.splits import make_folds
 )
 def test_every_row_is_held_out_once(n: int, folds: int, scheme: str, seed: int) -> None:
     documents = [f"d{i // 2}" for i in range(n)]
-    made = make_folds(n, folds, by=scheme, seed=seed, block=2, documents=documents)  # type: ignore[arg-type]
+    made = make_folds(n, folds, scheme=scheme, seed=seed, block=2, documents=documents)  # type: ignore[arg-type]
     assert sorted(np.concatenate([test for _, test in made]).tolist()) == list(range(n))
     for train, test in made:
         assert sorted([*train.tolist(), *test.tolist()]) == list(range(n))
 
 
 def test_as_many_units_as_folds() -> None:
-    assert [test.tolist() for _, test in make_folds(3, 3, by="block", block=1, seed=1)] in (
+    assert [test.tolist() for _, test in make_folds(3, 3, scheme="block", block=1, seed=1)] in (
         [[i], [j], [3 - i - j]] for i in range(3) for j in range(3) if i != j
     )
-    held_out = [test.tolist() for _, test in make_folds(4, 2, by="document", documents=list("aabb"))]
+    held_out = [test.tolist() for _, test in make_folds(4, 2, scheme="document", documents=list("aabb"))]
     assert sorted(held_out) == [[0, 1], [2, 3]]
 
 
@@ -50,11 +50,11 @@ def test_classes_are_shared_out_if_each_fold_can_have_one(rare: int, theirs: Any
 
 
 def test_blocks_and_documents_stay_together() -> None:
-    for _, test in make_folds(310, 5, by="block", block=31, seed=1):
+    for _, test in make_folds(310, 5, scheme="block", block=31, seed=1):
         blocks = test // 31
         assert all((blocks == b).sum() == 31 for b in set(blocks.tolist()))
     documents = ["a", "b", "a", "c", "b", "c", "d"]
-    for train, test in make_folds(7, 2, by="document", documents=documents):
+    for train, test in make_folds(7, 2, scheme="document", documents=documents):
         assert {documents[i] for i in train}.isdisjoint({documents[i] for i in test})
 
 

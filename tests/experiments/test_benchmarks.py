@@ -33,7 +33,7 @@ def discretised() -> ModuleType:
 
 @pytest.fixture(scope="module")
 def folds() -> list[Fold]:
-    return make_folds(120, 4, by="block", block=10)
+    return make_folds(120, 4, scheme="block", block=10)
 
 
 def table(names: list[str]) -> tuple[pd.DataFrame, FloatArray]:

@@ -76,7 +76,7 @@ def test_the_output_is_the_same_to_the_byte(
     assert known.read_bytes() == plain.read_bytes()
     there = {tuple(row.split("\t")[1:3]) for row in rows[:40]}
     kept = sum(tuple(row.split("\t")[1:3]) in there for row in rows)
-    assert summary_at(known)["known"] == kept and 40 <= kept < 60
+    assert summary_at(known)["reused"] == kept and 40 <= kept < 60
     assert sum(computed) == len({tuple(row.split("\t")[1:3]) for row in rows[40:]} - there)
     assert f"  {kept} ({100 * kept / 60:.1f} %) reused the score of an earlier job" in capsys.readouterr().out
     assert summary_at(known)["drift"]["n"] == 60 - kept
@@ -86,8 +86,8 @@ def test_worker_processes_know_them_too(demo_model: Path, texts: list[str], tmp_
     rows = table(tmp_path / "in.tsv", texts)
     previous, again = tmp_path / "a.tsv", tmp_path / "b.tsv"
     assert ended("--model", demo_model, "-i", rows, "-o", previous) == 0
-    done = score_file(demo_model, [rows], again, known=previous, workers=2, chunk=20)
-    assert done.known == 60 and done.repeated == 0 and again.read_bytes() == previous.read_bytes()
+    done = score_file(demo_model, [rows], again, earlier_output=previous, workers=2, chunk=20)
+    assert done.reused == 60 and done.repeated == 0 and again.read_bytes() == previous.read_bytes()
     assert done.drift is None
 
 
@@ -102,8 +102,10 @@ def test_other_scores_are_not_kept_and_that_is_told(
         content["model"]["fingerprint"] = "0" * 64
         (tmp_path / "a.tsv.json").write_text(json.dumps(content))
     options = Options(explain=1) if change == "options" else Options()
-    done = score_file(demo_model, [rows], tmp_path / "b.tsv", known=previous, options=options, workers=1)
-    assert done.known == 0 and done.scored == 60
+    done = score_file(
+        demo_model, [rows], tmp_path / "b.tsv", earlier_output=previous, options=options, workers=1
+    )
+    assert done.reused == 0 and done.scored == 60
     why = "other options" if change == "options" else "another model made them: .*, fingerprint 000000000000"
     assert len([note for note in done.notes if "no score of" in note]) == 1
     assert re.search(why, done.notes[-1])
@@ -114,7 +116,7 @@ def test_a_file_that_cannot_be_known_is_refused(demo_model: Path, texts: list[st
 
     def score(message: str) -> None:
         with pytest.raises(InputError, match=message):
-            score_file(demo_model, [rows], tmp_path / "b.tsv", known=previous, workers=1)
+            score_file(demo_model, [rows], tmp_path / "b.tsv", earlier_output=previous, workers=1)
         assert not list(tmp_path.glob("b.tsv*"))
 
     score("a.tsv: no such file")
@@ -126,4 +128,4 @@ def test_a_file_that_cannot_be_known_is_refused(demo_model: Path, texts: list[st
     previous.write_text(previous.read_text("utf-8") + "61\t3\t\n", "utf-8")
     score("is the summary of other scores")
     with pytest.raises(InputError, match="is an input too"):
-        score_file(demo_model, [rows], previous, known=previous, overwrite=True)
+        score_file(demo_model, [rows], previous, earlier_output=previous, overwrite=True)

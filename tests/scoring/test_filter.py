@@ -94,7 +94,7 @@ def test_kept_and_refused_rows_are_all_rows(tmp_path: Path, name: str) -> None:
         columns={"source": "src", "target": "mt"},
         rejected=rejected,
     )
-    assert (summary.pairs, summary.kept) == (7, 1)
+    assert (summary.pairs, summary.passing) == (7, 1)
     refusing = [name for name in BAD if name != "length"]  # an empty side is told of before
     assert summary.refused == {**dict.fromkeys(refusing, 1), "unreadable": 2}
     (kept,) = (row for row, _ in read_rows(tmp_path / name))
@@ -111,7 +111,7 @@ def test_two_texts_stay_two_texts(tmp_path: Path) -> None:
     for number in (0, 1):
         (tmp_path / f"in{number}").write_text("".join(pair[number] + "\n" for pair in pairs))
     summary = filter_files([tmp_path / "in0", tmp_path / "in1"], [tmp_path / "a", tmp_path / "b.gz"], usual())
-    assert summary.kept == 2
+    assert summary.passing == 2
     assert list(read_lines(tmp_path / "a")) == [GOOD[0], GOOD[0] + "\u2028"]
     assert list(read_lines(tmp_path / "b.gz")) == [GOOD[1]] * 2
 
@@ -197,7 +197,7 @@ def test_byte_order_marks_and_line_ends_stay(mark: bytes, end: bytes, ending: st
     )
     for path, text in zip(inputs, texts, strict=True):
         path.write_bytes(mark + b"".join(line.encode() + end for line in text))
-    assert filter_files(inputs, outputs, usual()).kept == 2
+    assert filter_files(inputs, outputs, usual()).passing == 2
     for path, output in zip(inputs, outputs, strict=True):
         assert output.read_bytes() == path.read_bytes()
 
@@ -208,7 +208,9 @@ def test_what_is_left_out_has_the_same_form(mark: bytes, end: bytes, tmp_path: P
     lines = ["source\ttarget", "\t".join(GOOD), f"{GOOD[0]}\t"]
     (tmp_path / "in.tsv").write_bytes(mark + b"".join(line.encode() + end for line in lines))
     rejected = tmp_path / "left.tsv"
-    assert filter_files([tmp_path / "in.tsv"], [tmp_path / "out.tsv"], usual(), rejected=rejected).kept == 1
+    assert (
+        filter_files([tmp_path / "in.tsv"], [tmp_path / "out.tsv"], usual(), rejected=rejected).passing == 1
+    )
     header, row, rest = rejected.read_bytes().split(end)
     assert (header, rest) == (mark + b"source\ttarget\tcheck\treason", b"")
     assert row.startswith(lines[2].encode() + b"\t")
@@ -232,4 +234,4 @@ def test_a_score_that_is_no_number_lets_nothing_pass(text: str, tmp_path: Path) 
     done = filter_files(
         [tmp_path / "in.tsv"], [tmp_path / "out.tsv"], usual(), threshold=Threshold(0.5, True, column="score")
     )
-    assert done.kept == 0 and done.refused == {"score": 1}
+    assert done.passing == 0 and done.refused == {"score": 1}

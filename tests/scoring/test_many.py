@@ -213,7 +213,7 @@ def test_a_folder_and_a_pattern_are_scored_by_the_command(
         score(monkeypatch, "-m", demo_model, "-i", name, "-o", "out.tsv.zst", "--known", "plain.tsv")[0] == 0
     )
     told = json.loads(Path("out.tsv.zst.json").read_text("utf-8"))
-    assert told["known"] == 20 and len(told["inputs"]) == 2
+    assert told["reused"] == 20 and len(told["inputs"]) == 2
     assert rows_of(Path("out.tsv.zst")) == rows_of(Path("plain.tsv"))
 
 

@@ -75,7 +75,7 @@ def test_folds_share_fits_and_see_no_label_that_is_held_out() -> None:
     extractor = Mean()
     extraction = Extraction(FeatureSet(({"kind": "mean"},), (extractor,)), None)
     rows = split("all", 20)
-    folds = make_folds(20, 10, seed=0, by="block", block=2)
+    folds = make_folds(20, 10, seed=0, scheme="block", block=2)
     tables = extraction.folds(rows, folds)
     assert len(extractor.fits) == 28 + 6 + 4  # without a cache on disk, the four are fitted twice
     for (train, held_out), (trained, applied) in zip(folds, tables, strict=True):
@@ -92,7 +92,7 @@ def test_folds_share_fits_and_see_no_label_that_is_held_out() -> None:
 def test_training_rows_have_values_of_the_fits_that_folds_share(tmp_path: Path) -> None:
     extractor = Mean()
     extraction = Extraction(FeatureSet(({"kind": "mean"},), (extractor,)), tmp_path)
-    rows, folds = split("all", 15), make_folds(15, 5, seed=0, by="block", block=3)
+    rows, folds = split("all", 15), make_folds(15, 5, seed=0, scheme="block", block=3)
     extraction.folds(rows, folds)
     assert len(extractor.fits) == 10 + 5  # of the pairs; outside one group, which is a fold
     table = extraction.training_table(rows, folds)

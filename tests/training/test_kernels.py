@@ -266,7 +266,7 @@ def test_a_given_kernel_reaches_the_learner_as_it_is(
     expected = np.full(N_TRAIN, np.nan)
     folds = split.get("outer", split["folds"])
     rows = gram.to_numpy()
-    for fitted, held_out in make_folds(N_TRAIN, folds, seed=0, by="random"):
+    for fitted, held_out in make_folds(N_TRAIN, folds, seed=0, scheme="random"):
         svr = SVR(kernel="linear", C=0.01, epsilon=0.2).fit(rows[fitted], scores[fitted])
         expected[held_out] = svr.predict(rows[held_out])
     column = "nested" if "outer" in split else "predicted"

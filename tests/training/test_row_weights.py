@@ -70,7 +70,9 @@ def test_a_frame_may_have_weights() -> None:
     split = Dataset.from_frame(table, **told).splits["train"]
     assert split.row_weights is not None and split.row_weights.tolist() == [0.5, 2]
     assert split.take([1]).row_weights.tolist() == [2]  # type: ignore[union-attr]
-    with pytest.raises(InputError, match="'train':row 1: the weight of the row is -1, off the declared scale .0, inf"):
+    with pytest.raises(
+        InputError, match="'train':row 1: the weight of the row is -1, off the declared scale .0, inf"
+    ):
         Dataset.from_frame(table.assign(row_weights=[-1, 2]), **told)
 
 

@@ -181,7 +181,9 @@ def cross_validated(
 
 
 def _folds(translations: Translations, folds: int, seed: int) -> list[Fold]:
-    return make_folds(len(translations), folds, seed=seed, by="document", documents=translations.documents)
+    return make_folds(
+        len(translations), folds, seed=seed, scheme="document", documents=translations.documents
+    )
 
 
 def _outputs(

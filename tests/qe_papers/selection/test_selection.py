@@ -134,7 +134,7 @@ def test_held_out_references_do_not_reach_their_own_choice() -> None:
     def run(rows: np.ndarray) -> dict[str, Preferences]:
         return cross_validated(data, extraction, choosers(), rows, tokenizers, folds=5)
 
-    _, held_out = make_folds(100, 5, seed=0, by="document", documents=data.documents)[0]
+    _, held_out = make_folds(100, 5, seed=0, scheme="document", documents=data.documents)[0]
     changed = statistics.copy()
     changed[:, held_out] = changed[::-1, held_out]
     before, after = run(statistics), run(changed)
@@ -148,7 +148,7 @@ def test_held_out_references_do_not_reach_their_own_choice() -> None:
 def test_examples_are_of_the_references_of_other_documents() -> None:
     """Features by the best and worst translations: references of a fold reach other folds' features alone."""
     data = translations(60)
-    _, held_out = make_folds(60, 5, seed=0, by="document", documents=data.documents)[0]
+    _, held_out = make_folds(60, 5, seed=0, scheme="document", documents=data.documents)[0]
     references = list(data.references[0])
     for row in held_out:
         references[row] = references[(row + 7) % 60]
