@@ -12,9 +12,9 @@ from features.basics.hints import fits
 from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
 from qe.data.classes import check_classes, numbers_of
-from qe.data.dataset import LabelScale, Split
 from qe.data.headers import HEADERS, header_of, says_languages
 from qe.data.reading import Column, Reading, equal_lengths, known_keys, number_problem, with_points
+from qe.data.split import LabelScale, Split
 from qe.data.table_files import columns_of_pair
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from features.basics.errors import InputError
 from features.basics.numerals import MAX_VALUE
 from features.storage.files import DAMAGED_GZIP, byte_lines, check_line_ends, damage_of, open_binary, sha256
 from qe.data.classes import numbers_of
-from qe.data.dataset import LabelScale
 from qe.data.delimited import wrong_encoding
 from qe.data.sgm import is_sgm, segments
+from qe.data.split import LabelScale
 
 T = TypeVar("T")
 P = TypeVar("P")
