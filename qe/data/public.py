@@ -148,10 +148,7 @@ def _recorded(output: Path) -> dict[str, tuple[tuple[str, str], ...]]:
 
 
 def _write_origin(
-    name: str,
-    public: PublicDataset,
-    output: Path,
-    recorded: Mapping[str, tuple[tuple[str, str], ...]],
+    name: str, public: PublicDataset, output: Path, recorded: Mapping[str, tuple[tuple[str, str], ...]]
 ) -> None:
     content = {"name": name, "source": public.source, "terms": public.terms, "recorded": recorded}
     with atomic_file(output / ORIGIN) as temporary:
@@ -176,16 +173,13 @@ def _has_checksum(path: Path, checksum: str) -> bool:
 def _land_all(
     name: str, download: Download, output: Path, base_url: str, progress: Progress
 ) -> tuple[tuple[str, str], ...]:
-    part, url = _part(download, output), f"{base_url}/{download.url}"
-    _download(url, part, progress)
-    with _undamaged(part, url):
+    with _downloaded(download, output, base_url, progress) as part:
         found = dict(_archive_files(part, download))
-    sums = tuple((hashlib.sha256(content).hexdigest(), file) for file, content in found.items())
-    _check_unchanged(name, replace(download, files=sums), output)
-    for file, content in found.items():
-        with atomic_file(output / file) as temporary:
-            temporary.write_bytes(content)
-    _tidy(part)
+        sums = tuple((hashlib.sha256(content).hexdigest(), file) for file, content in found.items())
+        _check_unchanged(name, replace(download, files=sums), output)
+        for file, content in found.items():
+            with atomic_file(output / file) as temporary:
+                temporary.write_bytes(content)
     return sums
 
 
@@ -217,20 +211,14 @@ def _inside(file: str) -> PurePosixPath:
     return path
 
 
-def _part(download: Download, output: Path) -> Path:
-    return output / ".download" / (hashlib.sha256(download.url.encode()).hexdigest()[:16] + ".part")
-
-
-def _tidy(part: Path) -> None:
-    part.unlink()
-    if not any(part.parent.iterdir()):
-        part.parent.rmdir()
-
-
 @contextmanager
-def _undamaged(part: Path, url: str) -> Iterator[None]:
+def _downloaded(download: Download, output: Path, base_url: str, progress: Progress) -> Iterator[Path]:
+    url = f"{base_url}/{download.url}"
+    name = hashlib.sha256(download.url.encode()).hexdigest()[:16]
+    part = output / ".download" / f"{name}.part"
+    _download(url, part, progress)
     try:
-        yield
+        yield part
     except (
         tarfile.TarError,
         zipfile.BadZipFile,
@@ -242,26 +230,26 @@ def _undamaged(part: Path, url: str) -> Iterator[None]:
     ) as error:
         part.unlink()
         raise InputError(f"damaged archive ({error})", location=url, remedy="run the command again") from None
+    part.unlink()
+    if not any(part.parent.iterdir()):
+        part.parent.rmdir()
 
 
 def _land(
     download: Download, missing: list[tuple[str, str]], output: Path, base_url: str, progress: Progress
 ) -> list[Path]:
-    part, url = _part(download, output), f"{base_url}/{download.url}"
-    _download(url, part, progress)
     open_ = dict(missing)
-    with _undamaged(part, url):
-        found = _members(part, url) if _packed(url) else iter([("", part.read_bytes())])
+    with _downloaded(download, output, base_url, progress) as part:
+        found = _members(part, download.url) if _packed(download.url) else iter([("", part.read_bytes())])
         for _, content in found:
             destination = open_.pop(hashlib.sha256(content).hexdigest(), None)
             if destination is not None:
                 with atomic_file(output / destination) as temporary:
                     temporary.write_bytes(content)
-    _tidy(part)
     if open_:
         raise InputError(
             f"no content with the expected checksum for {', '.join(open_.values())}",
-            location=url,
+            location=f"{base_url}/{download.url}",
             remedy="the file was damaged on the way, or changed at its source",
         )
     return [output / file for _, file in missing]
@@ -318,7 +306,7 @@ def _copy(answer: HTTPResponse, part: Path, received: int, progress: Progress, u
 # Public documentation names a page that leads to these files, and not their own addresses.
 BY_HAND = {
     "wmt18-qe": "download sentence_level_training.tar.gz at https://hdl.handle.net/11372/LRT-2619, under the "
-    "terms shown there, and unpack it; the format wmt_qe reads the folder of a language pair",
+    "terms shown there, and unpack it; the format wmt_qe reads the folder of a language pair"
 }
 
 

@@ -1,7 +1,6 @@
 """Tables as text columns, read from TSV, CSV, JSONL, Parquet, XLSX, XLIFF and TMX."""
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,11 +9,18 @@ from features.basics.errors import InputError
 from qe.data.delimited import dialect_of
 from qe.data.headers import header_of, rows_of_pair
 from qe.data.reading import Column, Reading
-from qe.data.table_rows import Layout, ParquetInput, Row, check_header, is_table, json_rows, kind_of
+from qe.data.table_rows import (
+    HALF_SURROGATE,
+    Layout,
+    ParquetInput,
+    Row,
+    check_header,
+    is_table,
+    json_rows,
+    kind_of,
+)
 from qe.data.translation_files.opened import opened
 from qe.data.translation_files.xlsx import Sheet
-
-_HALF = re.compile("[\ud800-\udfff]")
 
 
 def read_table(reading: Reading, path: Path, layout: Layout | None = None) -> dict[str, Column]:
@@ -143,7 +149,7 @@ def _column(values: Sequence[Any], path: Path, lines: Sequence[int], unit: str =
     absent = frozenset(row for row, value in enumerate(values) if value is None)
     texts = [_cell(value) for value in values]
     for row, text in enumerate(texts):
-        if _HALF.search(text):  # JSON can write it; no text has it
+        if HALF_SURROGATE.search(text):  # JSON can write it; no text has it
             raise InputError(
                 "half a surrogate pair", location=f"{path}:{unit}{lines[row]}", remedy="repair the text"
             )

@@ -150,9 +150,12 @@ def check_header(header: Sequence[str], location: object) -> None:
             location=location,
             remedy="give a table with the columns that are needed",
         )
-    for name, times in Counter(header).items():
-        if times > 1:
-            raise InputError(f"the column '{name}' occurs twice in the header", location=location)
+    if (name := _repeated(header)) is not None:
+        raise InputError(f"the column '{name}' occurs twice in the header", location=location)
+
+
+def _repeated(names: Sequence[str]) -> str | None:
+    return next((name for name, times in Counter(names).items() if times > 1), None)
 
 
 _INT64 = range(-(2**63), 2**63)
@@ -217,8 +220,7 @@ class RepeatedKeyError(ValueError):
 def _json_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     row = dict(pairs)
     if len(row) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise RepeatedKeyError(next(name for name in names if names.count(name) > 1))
+        raise RepeatedKeyError(_repeated([name for name, _ in pairs]))
     return row
 
 

@@ -199,12 +199,7 @@ class _Zstd(io.BufferedIOBase):
 
 @contextmanager
 def table_writer(
-    temporary: Path,
-    output: Path,
-    columns: Sequence[str],
-    types: Types,
-    start: bytes = b"",
-    end: str = "\n",
+    temporary: Path, output: Path, columns: Sequence[str], types: Types, start: bytes = b"", end: str = "\n"
 ) -> Iterator[Callable[[Sequence[Mapping[str, Any]]], None]]:
     """Yields a function that writes rows to `temporary`, as a table of the kind that `output` names.
 

@@ -41,13 +41,7 @@ _NO_FILE_ENCODINGS = {
     "charmap",
 }
 # What programs write under the name of the older standard.
-_WIDER = {
-    "gb2312": "gb18030",
-    "gbk": "gb18030",
-    "shift_jis": "cp932",
-    "euc_kr": "cp949",
-    "big5": "cp950",
-}
+_WIDER = {"gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932", "euc_kr": "cp949", "big5": "cp950"}
 
 
 @dataclass(eq=False)
