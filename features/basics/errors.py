@@ -1,6 +1,5 @@
 """The one exception for a user's mistake, and what it says of a name that nobody knows."""
 
-import difflib
 import re
 from collections.abc import Collection, Iterable, Sequence
 
@@ -90,5 +89,7 @@ def did_you_mean(name: str, known_names: Iterable[str]) -> str:
     >>> did_you_mean("lexikon", ["lexicon", "aligner"]), did_you_mean("x", ["lexicon"])
     ("; did you mean 'lexicon'?", '')
     """
+    import difflib  # only for messages
+
     near = difflib.get_close_matches(name, list(known_names), n=1)
     return f"; did you mean '{near[0]}'?" if near else ""

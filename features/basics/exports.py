@@ -1,14 +1,15 @@
 """The public names of a package: each is imported when it is used."""
 
-import ast
 import importlib
 import importlib.util
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from features.basics.catalogue import Catalogue
 from features.basics.errors import did_you_mean
+
+if TYPE_CHECKING:
+    from features.basics.catalogue import Catalogue
 
 
 def exports(package: str, *families: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
@@ -31,7 +32,7 @@ def exports(package: str, *families: str) -> tuple[Callable[[str], Any], Callabl
         return dict(_imported_for_types(package))
 
     @cache
-    def members() -> dict[str, tuple[Catalogue[Any], str]]:
+    def members() -> "dict[str, tuple[Catalogue[Any], str]]":
         catalogues = [
             getattr(importlib.import_module(f.rpartition(".")[0]), f.rpartition(".")[2]) for f in families
         ]
@@ -56,6 +57,8 @@ def exports(package: str, *families: str) -> tuple[Callable[[str], Any], Callabl
 
 
 def _imported_for_types(package: str) -> Iterator[tuple[str, str]]:
+    import ast  # only when a name is used, because `import qe` should be fast
+
     spec = importlib.util.find_spec(package)
     source = getattr(spec.loader, "get_source", lambda name: "")(package) if spec else ""
     for node in ast.parse(source or "").body:

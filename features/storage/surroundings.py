@@ -3,11 +3,8 @@ read settings in the working directory, which may be a folder from elsewhere. Nu
 it has compiled, and its index files there are pickles: reading one runs code.
 """
 
-import atexit
 import os
-import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.abc import MetaPathFinder
@@ -15,8 +12,6 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
-
-from features.storage.cache_folder import of_user_alone, tag_cache, user_cache
 
 _NUMBA: Final = "numba.core.config"
 _FOLDER: Final = "NUMBA_CACHE_DIR"
@@ -87,6 +82,12 @@ def compile_cache() -> Path:
     """The user's folder of compiled code. A temporary one if others could write there, or nobody can. An
     empty one gets what was compiled when the program was installed, as containers have it.
     """
+    import atexit
+    import shutil
+    import tempfile
+
+    from features.storage.cache_folder import of_user_alone, tag_cache, user_cache
+
     folder = user_cache()
     if folder is not None and of_user_alone(folder / "numba"):
         tag_cache(folder)
@@ -97,6 +98,9 @@ def compile_cache() -> Path:
 
 
 def _with_installed(folder: Path) -> Path:
+    import shutil
+    import tempfile
+
     installed = Path(sys.prefix) / "share" / "qe" / "numba"
     if installed.is_dir() and not any(folder.iterdir()):
         copy = Path(tempfile.mkdtemp(prefix="qe-numba-", dir=folder.parent))

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-from features.basics.catalogue import Catalogue
-
 _WIDEST = 100  # columns: longer lines are hard to read
 _NAMES = 26  # columns of names of options; a longer one has a line to itself
 _LAST = "output"
@@ -155,6 +153,8 @@ def names_in(text: str) -> list[str]:
 
 
 def _files(package: str) -> tuple[str, ...]:
+    from features.basics.catalogue import Catalogue
+
     return Catalogue(package, object, "").names
 
 

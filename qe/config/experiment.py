@@ -24,6 +24,7 @@ from pydantic import (
 from features.basics.errors import InputError, combined_error, quoted
 from features.basics.passwords import without_passwords
 from features.basics.short_repr import in_short
+from features.storage.files import resolved
 from features.storage.strict_yaml import read_mapping
 from qe.config.extending import extended, file_names
 from qe.config.families import readable_configs
@@ -691,11 +692,11 @@ def _completed(
     if "features" in keys and not (listed == [] and keys.get("trees")):
         keys["features"], wrong = readable_configs(listed)
         mistakes += wrong
-    return _located(keys, _Start(root.resolve())), mistakes
+    return _located(keys, _Start(resolved(root))), mistakes
 
 
 def _moved(keys: dict[str, Any], folder: Path, base: Path) -> dict[str, Any]:
-    return _located(keys, _Start(folder.resolve(), base.resolve()))
+    return _located(keys, _Start(resolved(folder), resolved(base)))
 
 
 class _Start(NamedTuple):

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from features.basics.errors import InputError, did_you_mean, quoted, unknown_name
+from features.storage.files import resolved
 from features.storage.strict_yaml import MAX_DEPTH, read_mapping
 
 Keys = dict[str, Any]
@@ -52,16 +53,16 @@ def file_names(path: Path, files: Sequence[Path]) -> str:
 
 
 def _bases(chain: list[tuple[Path, Keys]], location: Path) -> Iterator[Path]:
-    seen = [location.resolve()]
+    seen = [resolved(location)]
     while KEY in chain[-1][1]:
         folder, content = chain[-1]
         path = _base(folder, content[KEY], location)
-        if path.resolve() in seen:
-            circle = " extends ".join(file.name for file in (*seen[seen.index(path.resolve()) :], path))
+        if resolved(path) in seen:
+            circle = " extends ".join(file.name for file in (*seen[seen.index(resolved(path)) :], path))
             raise InputError(f"{KEY}: files extend each other in a circle: {circle}", location=location)
         if len(seen) == MAX_DEPTH:
             raise InputError(f"{KEY}: more than {MAX_DEPTH} files extend each other", location=location)
-        seen.append(path.resolve())
+        seen.append(resolved(path))
         yield path
 
 

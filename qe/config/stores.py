@@ -12,6 +12,7 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from features.basics.errors import InputError, quoted
+from features.storage.files import resolved
 
 STUDY_TABLES: Final = frozenset({"studies", "trials", "version_info"})  # of Optuna
 _LONGEST_RECORD: Final = 1 << 24  # bytes of a line of a journal
@@ -177,7 +178,7 @@ def read_tables(path: Path, options: str = "") -> set[str]:
     import sqlite3
 
     for mode in ("ro", "rw"):
-        uri = f"{path.resolve().as_uri()}?mode={mode}{options}"
+        uri = f"{resolved(path).as_uri()}?mode={mode}{options}"
         try:
             with closing(sqlite3.connect(uri, uri=True, timeout=3)) as database:
                 rows = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")

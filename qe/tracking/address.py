@@ -9,7 +9,7 @@ from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from features.basics.errors import InputError
-from features.storage.files import check_writable
+from features.storage.files import check_writable, resolved
 from qe.config.stores import read_tables
 
 _TIMEOUT = 5.0  # seconds for a server to answer
@@ -182,7 +182,7 @@ def follow_moved(store: Path, root: Path) -> None:
 
     Raises InputError if the store was moved and cannot be written.
     """
-    folder, root = store.parent.resolve(), root.resolve()
+    folder, root = resolved(store.parent), resolved(root)
     if not root.is_relative_to(folder) or not store.exists():
         return
     with closing(sqlite3.connect(store)) as connection:

@@ -8,6 +8,7 @@ from string import Formatter
 from features.basics.errors import InputError
 from features.storage import strict_yaml
 from features.storage.cache_folder import user_data
+from features.storage.files import resolved
 from qe.config.schema import Section, validated
 from qe.tracking.address import absolute, check_text, database_file
 
@@ -23,7 +24,7 @@ class TrackingSettings(Section):
 
 def find_settings(start: Path | None = None) -> Path | None:
     """The nearest mlflow.yaml: in the working directory or above it."""
-    here = (start or Path.cwd()).resolve()
+    here = resolved(start or Path.cwd())
     for folder in (here, *here.parents):
         if (folder / "mlflow.yaml").is_file():
             return folder / "mlflow.yaml"

@@ -12,8 +12,6 @@ from tests.shown import ROOT
 from tests.test_architecture import PLUGINS
 
 HEAVY = {"numpy", "pandas", "scipy", "sklearn", "numba", "mlflow", "pydantic_core", "importlib.metadata"}
-FOR_PLUGINS = HEAVY - {"importlib.metadata"}  # by which verbs of plugins are found
-CORE = {path.stem for path in (ROOT / "qe" / "cli").glob("[a-z]*.py")}
 MOST = 0.25  # CPU seconds: four times what `qe --help` takes; what one of HEAVY alone would add
 
 
@@ -37,7 +35,7 @@ def seconds(*arguments: str) -> float:
 def test_the_first_help_loads_neither_a_verb_nor_a_library() -> None:
     modules = loaded("--help")
     assert "qe.cli._verbs" in modules
-    assert not modules & {*FOR_PLUGINS, "typer", "rich", *(f"qe.cli.{verb}" for verb in verbs())}
+    assert not modules & {*HEAVY, "typer", "rich", *(f"qe.cli.{verb}" for verb in verbs())}
 
 
 @pytest.mark.slow
@@ -45,7 +43,7 @@ def test_the_first_help_loads_neither_a_verb_nor_a_library() -> None:
 def test_the_help_of_a_verb_loads_no_library_of_its_work(verb: str) -> None:
     modules = loaded(verb, "--help")
     assert any(f"{package}.cli.{verb}" in modules for package in ("qe", *PLUGINS))
-    assert not modules & (HEAVY if verb in CORE else FOR_PLUGINS)
+    assert not modules & HEAVY
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from features.basics.errors import InputError, unknown_name
 from features.basics.progress import Progress, silent
 from features.core.bundle import Bundle
 from features.core.feature_set import parts_needed
-from features.storage.files import sha256
+from features.storage.files import resolved, sha256
 from features.word_level.places import Kind, Places, judges
 from qe.config.experiment import IN_MEMORY, Experiment, ResourcesSection, from_mapping, read
 from qe.data.dataset import Dataset, Split
@@ -68,7 +68,7 @@ def load_student(
     student = from_mapping(content, data_root or path.parent, location=path, overrides=overrides, files=files)
     if resources is None or student.resources is not None:
         return student
-    section = ResourcesSection.model_validate({"bundle": resources.resolve()})
+    section = ResourcesSection.model_validate({"bundle": resolved(resources)})
     return student.model_copy(update={"resources": section})
 
 
