@@ -375,4 +375,4 @@ def _check_unused(options: Mapping[str, object], problem: str, remedy: str) -> N
 
 def _thresholds_of(path: Path, model: ScoringModel) -> Thresholds:
     with description.one_model(model.folder, model.identity):
-        return Thresholds.given(path, model.folder, description.read(model.folder).scale)
+        return Thresholds.from_file(path, model.folder, description.read(model.folder).scale)

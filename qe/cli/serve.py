@@ -79,7 +79,7 @@ def serve(
         raise InputError("--triage is for one model", remedy="leave it out with --models")
     limits = Limits(max_bytes, max_rows, max_seconds, max_busy, max_connections)
     trusted = proxies([name for name in trusted_proxies.split(",") if name])
-    hosts = Hosts.of([name for name in allowed_hosts.split(",") if name], host)
+    hosts = Hosts.from_names([name for name in allowed_hosts.split(",") if name], host)
 
     def service_of(name: str) -> "Service":
         from qe.api.models import model_folder
@@ -104,7 +104,9 @@ def serve(
         if models is None:
             return service_of(routes[0].model)
         services = {name: service_of(name) for name in dict.fromkeys(route.model for route in routes)}
-        return RoutedService.of(models.name, routes, [services[route.model] for route in routes], limits)
+        return RoutedService.from_routes(
+            models.name, routes, [services[route.model] for route in routes], limits
+        )
 
     def is_loaded(service: "Service") -> bool:
         from qe.api.models import is_current

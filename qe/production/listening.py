@@ -19,22 +19,22 @@ def bound(host: str, port: int) -> socket.socket:
         raise InputError(
             f"is no address to listen on ({reason})", location=host, remedy="such as 127.0.0.1"
         ) from None
-    held = socket.socket(family, kind, protocol)
-    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener = socket.socket(family, kind, protocol)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        held.bind(address)
-        held.listen()
+        listener.bind(address)
+        listener.listen()
     except OSError as error:
-        held.close()
+        listener.close()
         raise InputError(
             f"cannot listen there ({error.strerror})",
             location=f"{host}:{port}",
             remedy="choose another --port",
         ) from None
-    return held
+    return listener
 
 
-def address_of(held: socket.socket) -> str:
+def address_of(listener: socket.socket) -> str:
     """HOST:PORT, as it stands in a URL."""
-    host, port = held.getsockname()[:2]
+    host, port = listener.getsockname()[:2]
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -303,8 +303,8 @@ def _contenders(name: str, challenger: str | None) -> tuple[str, str | None]:
 
 def _judge(
     name: str,
-    own: str,
-    other: str | None,
+    challenger: str,
+    champion: str | None,
     data: Labelled,
     metric: str,
     margin: float,
@@ -313,22 +313,26 @@ def _judge(
     seed: int,
 ) -> Decision:
     kind = METRICS.get(metric)
-    versions = [version for version in (own, other) if version is not None]
+    versions = [version for version in (challenger, champion) if version is not None]
     predicted, scale = _predictions(name, versions, data)
     gold = scale.sign * data.gold
     scores = {version: kind().score(gold, values) for version, values in predicted.items()}
     decision = Decision(
-        name, own, other, True, "there is no champion", metric, scores, None, None, None, None, margin, level,
-        samples, seed, data.name, data.fingerprint, len(data.gold),
+        name, challenger, champion, True, "there is no champion", metric, scores, None, None, None, None,
+        margin, level, samples, seed, data.name, data.fingerprint, len(data.gold),
     )  # fmt: skip
-    if other is None:
+    if champion is None:
         return decision
-    result = better_by(gold, predicted[own], predicted[other], kind(), margin, samples, seed)
+    result = better_by(gold, predicted[challenger], predicted[champion], kind(), margin, samples, seed)
     gain = result.difference
-    why = result.reach.shortfall(level) if result.reach is not None and result.units else ""
-    better = bool(gain > margin and result.p <= level and not why)
+    shortfall = result.reach.shortfall(level) if result.reach is not None and result.units else ""
+    better = bool(gain > margin and result.p <= level and not shortfall)
     pair = _compared(
-        gold, predicted[own], predicted[other], kind(), ResamplingSettings(samples=samples, seed=seed)
+        gold,
+        predicted[challenger],
+        predicted[champion],
+        kind(),
+        ResamplingSettings(samples=samples, seed=seed),
     )
     ci = pair.interval(("new", "old", "metric"))
     if not kind.higher_is_better:
@@ -336,10 +340,10 @@ def _judge(
     return replace(
         decision,
         promoted=better,
-        reason=_reason(better, own, other, metric, margin, result, level, why),
+        reason=_reason(better, challenger, champion, metric, margin, result, level, shortfall),
         gain=finite_or_none(gain),
         ci=None if np.isnan(ci[0]) else ci,
-        p=None if why else finite_or_none(result.p),
+        p=None if shortfall else finite_or_none(result.p),
         test=result.test,
     )
 
@@ -379,18 +383,25 @@ def _compared(
 
 
 def _reason(
-    better: bool, own: str, other: str, metric: str, margin: float, result: TestResult, level: float, why: str
+    better: bool,
+    challenger: str,
+    champion: str,
+    metric: str,
+    margin: float,
+    result: TestResult,
+    level: float,
+    shortfall: str,
 ) -> str:
     gain = result.difference
     shown = signed(gain, METRICS.get(metric).digits + 1)
-    than = f"than champion version {other} by {shown} {title_of(metric)} (more than {margin:g} asked for)"
-    if why:
-        return f"that version {own} is better {than} cannot be decided: {why}"
+    than = f"than champion version {champion} by {shown} {title_of(metric)} (more than {margin:g} asked for)"
+    if shortfall:
+        return f"that version {challenger} is better {than} cannot be decided: {shortfall}"
     than += f", p {p_value(result.p, None)}"
     if better:
-        return f"version {own} is better {than}"
+        return f"version {challenger} is better {than}"
     chance = "the gain is too small" if not gain > margin else f"that may be chance at level {level:g}"
-    return f"version {own} is not shown to be better {than}: {chance}"
+    return f"version {challenger} is not shown to be better {than}: {chance}"
 
 
 def _predictions(

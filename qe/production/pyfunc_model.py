@@ -31,9 +31,9 @@ class QualityEstimation(PythonModel):
 
     def predict(self, context: Any, model_input: pd.DataFrame, params: Any = None) -> pd.DataFrame:
         """The scores; `params` ask for more: `interval` (0.9), `explain` (3), `words`, `outside`."""
-        return frame_of(self._asked(params or {}), model_input)
+        return frame_of(self._scorer_for(params or {}), model_input)
 
-    def _asked(self, params: Mapping[str, Any]) -> Scorer:
+    def _scorer_for(self, params: Mapping[str, Any]) -> Scorer:
         given = {_OPTIONS[name]: value for name, value in params.items() if value}
         options = replace(self.options, **given)
         if options == self.options:

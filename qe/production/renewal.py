@@ -21,8 +21,8 @@ TAKEN, SAME, FAILED = "taken", "same", "failed"
 class Renewal:
     """The place that a model comes from, and when it is looked for again.
 
-    A model that cannot be loaded, or that needs other columns of clients, is told in the log; the one
-    before goes on.
+    A model that cannot be loaded, or that needs other columns of clients, is told in the log; the old
+    one goes on.
 
     Attributes
     ----------
@@ -37,43 +37,43 @@ class Renewal:
     load: Callable[[], Service]
     current: Callable[[Service], bool] = lambda service: True
     seconds: float = 0.0
-    asked: threading.Event = field(default_factory=threading.Event)
+    due: threading.Event = field(default_factory=threading.Event)
     ended: threading.Event = field(default_factory=threading.Event)
 
     def watch(self, app: App) -> None:
         """Renews the model of `app` until `end` is called."""
         while True:
-            asked = self.asked.wait(self.seconds or None)
+            due = self.due.wait(self.seconds or None)
             if self.ended.is_set():
                 return
-            self.asked.clear()
-            app.metrics.renewed(self._renewed(app, asked))
+            self.due.clear()
+            app.metrics.renewed(self._renewed(app, due))
 
     def end(self) -> None:
         self.ended.set()
-        self.asked.set()
+        self.due.set()
 
-    def _renewed(self, app: App, asked: bool) -> str:
-        before = app.service
+    def _renewed(self, app: App, due: bool) -> str:
+        old = app.service
         try:
-            if before is None or (not asked and self.current(before)):
+            if old is None or (not due and self.current(old)):
                 return SAME
-            found = self.load()
-            _check_columns(before, found)
-        except Exception as error:  # whatever is wrong with the new one, the one before answers
+            new = self.load()
+            _check_columns(old, new)
+        except Exception as error:  # whatever is wrong with the new one, the old one answers
             _log.error("the model stays as it is: %s", error, exc_info=not isinstance(error, InputError))
             return FAILED
-        app.take(found)
-        same = _name(found) == _name(before)
-        _log.warning("the model is %s; before it was %s", _name(found), "the same" if same else _name(before))
+        app.take(new)
+        same = _name(new) == _name(old)
+        _log.warning("the model is %s; before it was %s", _name(new), "the same" if same else _name(old))
         return SAME if same else TAKEN
 
 
-def _check_columns(before: Service, found: Service) -> None:
-    more = [name for name in found.about["columns"] if name not in before.about["columns"]]
+def _check_columns(old: Service, new: Service) -> None:
+    more = [name for name in new.about["columns"] if name not in old.about["columns"]]
     if more:
         raise InputError(
-            f"{_name(found)} needs the column '{more[0]}', which clients need not send today",
+            f"{_name(new)} needs the column '{more[0]}', which clients need not send today",
             remedy="change the clients, then start the server anew",
         )
 
@@ -94,18 +94,18 @@ def renewed_by_signal(renewal: Renewal) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before, attended = signal.getsignal(signal.SIGHUP), _has_terminal()
+    old, attended = signal.getsignal(signal.SIGHUP), _has_terminal()
 
     def renew(number: int, frame: object) -> None:
-        if attended and not _has_terminal() and callable(before):
-            before(number, frame)  # type: ignore[arg-type]
-        renewal.asked.set()
+        if attended and not _has_terminal() and callable(old):
+            old(number, frame)  # type: ignore[arg-type]
+        renewal.due.set()
 
     signal.signal(signal.SIGHUP, renew)
     try:
         yield
     finally:
-        signal.signal(signal.SIGHUP, before)
+        signal.signal(signal.SIGHUP, old)
 
 
 def _has_terminal() -> bool:

@@ -41,7 +41,9 @@ def http_server(app: App, trusted_proxies: Sequence[str] = ()) -> uvicorn.Server
     trusted_proxies  addresses and networks whose header X-Forwarded-For names the client
     """
     gate = Gate(app.limits, app.metrics.closed)
-    app.metrics.watch(lambda: app.busy, lambda: app.bodies.held, lambda: gate.open, lambda: len(gate.waiting))
+    app.metrics.watch(
+        lambda: app.busy, lambda: app.bodies.buffered, lambda: gate.open, lambda: len(gate.waiting)
+    )
     config = uvicorn.Config(
         app,
         http=cast(Any, partial(Connection, gate=gate)),
@@ -108,7 +110,7 @@ def serve(
             renewal.watch(app)
 
     threading.Thread(target=become_ready, name="loading", daemon=True).start()
-    with logged(quiet, Throttle(dropped=app.metrics.left_out)), renewed_by_signal(renewal):
+    with logged(quiet, Throttle(dropped=app.metrics.line_dropped)), renewed_by_signal(renewal):
         server.run(sockets=[listening])
     app.stop()
     renewal.end()

@@ -54,7 +54,7 @@ class Thresholds:
         return cls(publish, retranslate, scale)
 
     @classmethod
-    def given(cls, path: Path, model: Path, scale: LabelScale) -> Self:
+    def from_file(cls, path: Path, model: Path, scale: LabelScale) -> Self:
         """Thresholds from a file (.json), or the cheapest ones by a cost table (YAML).
 
         The latter are found on what the model predicted of labelled rows that it had not seen. Raises
@@ -77,19 +77,19 @@ class Thresholds:
 
 
 def rules(
-    publish: float | None, retranslate: float | None, higher_is_better: bool, what: str
+    publish: float | None, retranslate: float | None, higher_is_better: bool, subject: str
 ) -> dict[Action, str]:
     """What is done with which segments, in words.
 
     publish, retranslate  the thresholds; None: never
-    what                  what has a threshold: a score, a prediction
+    subject               what has a threshold: a score, a prediction
 
     >>> rules(2.5, None, False, "score")["publish"]
     'score at most 2.500'
     """
     better, worse = ("at least", "below") if higher_is_better else ("at most", "above")
     return {
-        "publish": "never" if publish is None else f"{what} {better} {number(publish)}",
+        "publish": "never" if publish is None else f"{subject} {better} {number(publish)}",
         "post-edit": "the rest",
-        "retranslate": "never" if retranslate is None else f"{what} {worse} {number(retranslate)}",
+        "retranslate": "never" if retranslate is None else f"{subject} {worse} {number(retranslate)}",
     }

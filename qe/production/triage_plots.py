@@ -20,7 +20,7 @@ from qe.display.numbers import in_words, percent, percent_estimate
 from qe.production.triage import ACTIONS, TradeOff, Triage
 
 
-def trade_off_figure(curve: TradeOff, chosen: Triage, unit: str = "cost") -> Figure:
+def trade_off_figure(curve: TradeOff, decision: Triage, unit: str = "cost") -> Figure:
     """Plot what publishing lets through and costs, over the share published.
 
     Left is the share of what is published that is bad; right is the mean cost.
@@ -31,12 +31,12 @@ def trade_off_figure(curve: TradeOff, chosen: Triage, unit: str = "cost") -> Fig
     errors, costs = figure.subplots(1, 2)
     plain_axes(errors)
     plain_axes(costs)
-    _draw_errors(errors, curve, chosen)
-    _draw_costs(costs, curve, chosen, unit)
+    _draw_errors(errors, curve, decision)
+    _draw_costs(costs, curve, decision, unit)
     return figure
 
 
-def _draw_errors(axes: Axes, curve: TradeOff, chosen: Triage) -> None:
+def _draw_errors(axes: Axes, curve: TradeOff, decision: Triage) -> None:
     share = 100 * curve.published
     axes.fill_between(share, *(100 * curve.bad_ci.T), color=BLUE, alpha=0.15, linewidth=0)
     axes.plot(share, 100 * curve.bad, color=BLUE, linewidth=1.8, label="by prediction, with 95 % interval")
@@ -44,7 +44,7 @@ def _draw_errors(axes: Axes, curve: TradeOff, chosen: Triage) -> None:
         share, 100 * curve.perfect, color=GREEN, linestyle="--", label="by gold label: the best possible"
     )
     axes.axhline(100 * curve.base, color=GREY, linestyle=":", label="at random")
-    published, bad = chosen.shares["publish"].value, chosen.published_bad.value
+    published, bad = decision.shares["publish"].value, decision.published_bad.value
     if published and bad is not None:
         axes.plot(
             100 * published, 100 * bad, "o", color=VERMILLION, markersize=7, label="chosen, cross-fitted"
@@ -52,26 +52,26 @@ def _draw_errors(axes: Axes, curve: TradeOff, chosen: Triage) -> None:
     axes.set(xlim=(0, 100), ylim=(0, None), xlabel="segments published (%)")
     axes.set_ylabel("published segments that are bad (%)")
     legend(axes, "best")
-    headline(axes, "What slips through", f"n = {chosen.n:,} segments · {percent(curve.base, 0)} are bad")
+    headline(axes, "What slips through", f"n = {decision.n:,} segments · {percent(curve.base, 0)} are bad")
 
 
-def _draw_costs(axes: Axes, curve: TradeOff, chosen: Triage, unit: str) -> None:
+def _draw_costs(axes: Axes, curve: TradeOff, decision: Triage, unit: str) -> None:
     axes.plot(100 * curve.published, curve.cost, color=BLUE, linewidth=1.8, label="by prediction")
-    assert chosen.cost.value is not None  # a mean over all segments
+    assert decision.cost.value is not None  # a mean over all segments
     colours = (ORANGE, GREY, VERMILLION)
     for action, colour in zip(ACTIONS, colours, strict=True):
-        value = chosen.cost.value + (chosen.saved[action].value or 0.0)
-        if value <= 1.6 * max(np.nanmax(curve.cost), chosen.cost.value):
+        value = decision.cost.value + (decision.saved[action].value or 0.0)
+        if value <= 1.6 * max(np.nanmax(curve.cost), decision.cost.value):
             axes.axhline(value, color=colour, linestyle=":", label=f"{action} everything")
-    x = 100 * (chosen.shares["publish"].value or 0.0)
-    low, high = chosen.cost.ci or (chosen.cost.value, chosen.cost.value)
-    whisker = [[chosen.cost.value - low], [high - chosen.cost.value]]
+    x = 100 * (decision.shares["publish"].value or 0.0)
+    low, high = decision.cost.ci or (decision.cost.value, decision.cost.value)
+    whisker = [[decision.cost.value - low], [high - decision.cost.value]]
     axes.errorbar(
-        x, chosen.cost.value, yerr=whisker, fmt="o", color=VERMILLION, ecolor=INK, elinewidth=1, capsize=2,
+        x, decision.cost.value, yerr=whisker, fmt="o", color=VERMILLION, ecolor=INK, elinewidth=1, capsize=2,
         markersize=7, label="chosen, cross-fitted",
     )  # fmt: skip
     axes.set(xlim=(0, 100), xlabel="segments published (%)", ylabel=f"mean {unit} per segment")
     legend(axes, "best")
-    saved = chosen.saved_share
+    saved = decision.saved_share
     told = in_words(percent_estimate(saved.value, saved.ci))
     headline(axes, "What it costs", f"saved against the cheapest single treatment: {told}")

@@ -35,13 +35,13 @@ def triage_tables(decision: Triage, higher_is_better: bool) -> list[Table]:
     ]
 
 
-def actions_table(thresholds: Thresholds, found: Mapping[str, int], scored: int) -> Table:
+def actions_table(thresholds: Thresholds, counts: Mapping[str, int], scored: int) -> Table:
     """How many of the scored segments each action takes, and by which rule."""
     rows = [
         [
             action,
-            count(found.get(action, 0)),
-            percent(found.get(action, 0) / scored if scored else None),
+            count(counts.get(action, 0)),
+            percent(counts.get(action, 0) / scored if scored else None),
             rule,
         ]
         for action, rule in thresholds.rules().items()
@@ -49,9 +49,9 @@ def actions_table(thresholds: Thresholds, found: Mapping[str, int], scored: int)
     return Table("", [Column("action"), Column("segments"), Column("share"), Column("rule")], rows)
 
 
-def _share(found: Estimate) -> NumberText:
-    return percent_estimate(found.value, found.ci)
+def _share(figure: Estimate) -> NumberText:
+    return percent_estimate(figure.value, figure.ci)
 
 
-def _cost(found: Estimate) -> NumberText:
-    return estimate(found.value, found.ci, 4)
+def _cost(figure: Estimate) -> NumberText:
+    return estimate(figure.value, figure.ci, 4)

@@ -114,7 +114,7 @@ def _page(
     training = HeldOutPredictions.load(model).predicted if HeldOutPredictions.exists(model) else None
     order = np.argsort(scale.sign * scores, kind="stable")[:SHOWN]
     segments = [_segment(good[i]) for i in order]
-    bands = None if costs is None else _bands(good, model, costs, Thresholds.given(costs, model, scale))
+    bands = None if costs is None else _bands(good, model, costs, Thresholds.from_file(costs, model, scale))
     reasons = Counter(row["reason"] for row in rows if row["score"] is None).most_common()
     flags = sorted(Counter(kind for row in good for kind in kinds_of(row.get("flags"))).items())
     return render(

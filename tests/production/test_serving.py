@@ -249,7 +249,7 @@ def test_nothing_is_scored_for_a_client_that_has_gone(
         "headers": headers,
     }
     asyncio.run(app(scope, receive, send))
-    assert not sent and not scored and not parts and app.bodies.held == 0
+    assert not sent and not scored and not parts and app.bodies.buffered == 0
 
 
 def test_text_of_csv_is_never_missing(app: App) -> None:

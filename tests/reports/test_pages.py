@@ -72,7 +72,7 @@ def scored(demo_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     (folder / "costs.yaml").write_text(COSTS)
     lines = (demo_model.parent / "data" / "new.tsv").read_text().splitlines()
     (folder / "in.tsv").write_text("\n".join([*lines[:200], f"evil\t{EVIL}\t{EVIL}", "none\ta\t"]) + "\n")
-    scale = Thresholds.given(folder / "costs.yaml", demo_model, _scale(demo_model))
+    scale = Thresholds.from_file(folder / "costs.yaml", demo_model, _scale(demo_model))
     options = Options(level=0.9, explain=2, triage=scale, flags=True)
     output = folder / "out.jsonl"
     summary = score_file(demo_model, [folder / "in.tsv"], output, options=options, keep=True, workers=1)

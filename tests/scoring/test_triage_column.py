@@ -35,13 +35,13 @@ def test_a_model_keeps_its_out_of_fold_predictions(demo_model: Path) -> None:
 
 def test_a_model_without_them_says_so(tmp_path: Path, costs: Path) -> None:
     with pytest.raises(InputError, match="holds no labels with predictions .*; train it again"):
-        Thresholds.given(costs, tmp_path, SCALE)
+        Thresholds.from_file(costs, tmp_path, SCALE)
 
 
 def test_the_thresholds_are_those_of_triage_on_the_held_out_rows(demo_model: Path, costs: Path) -> None:
     known = HeldOutPredictions.load(demo_model)
     expected = triage(known.gold, known.predicted, read_costs(costs), SCALE, samples=100)
-    chosen = Thresholds.given(costs, demo_model, SCALE)
+    chosen = Thresholds.from_file(costs, demo_model, SCALE)
     assert (chosen.publish, chosen.retranslate) == (expected.publish, expected.retranslate)
 
 
@@ -98,7 +98,7 @@ def test_the_command_says_which_scores_get_which_action(
             ]
         )
     assert ended.value.code == 0
-    chosen = Thresholds.given(costs, demo_model, SCALE)
+    chosen = Thresholds.from_file(costs, demo_model, SCALE)
     counts = pd.read_csv(output, sep="\t")["action"].value_counts()
     printed = [line.replace(" %", "%") for line in capsys.readouterr().out.splitlines()]
     told = {line.split()[0]: line.split(maxsplit=3) for line in printed if line.startswith(ACTIONS)}

@@ -29,7 +29,7 @@ _CHUNK: Final = 500  # rows that the teacher scores between two reports of progr
 
 
 def student_of(
-    teacher: Model, named: str | None = None, data_root: Path | None = None, overrides: Sequence[str] = ()
+    teacher: Model, student: str | None = None, data_root: Path | None = None, overrides: Sequence[str] = ()
 ) -> Experiment:
     """The experiment of a student: one of `STUDENTS`, or a file.
 
@@ -38,12 +38,12 @@ def student_of(
 
     Raises InputError as loading an experiment does, and for a name that is none of a student or a file.
     """
-    if named is None:
-        named = "words" if _teaches_words(teacher) else "surface"
-    if not (named in STUDENTS or Path(named).suffix or Path(named).exists()):
-        raise unknown_name("student", named, STUDENTS, location="--student")
-    resources = None if teacher.bundle is None or named == "surface" else teacher.bundle.path
-    return load_student(STUDENTS.get(named, Path(named)), data_root, overrides, resources)
+    if student is None:
+        student = "words" if _teaches_words(teacher) else "surface"
+    if not (student in STUDENTS or Path(student).suffix or Path(student).exists()):
+        raise unknown_name("student", student, STUDENTS, location="--student")
+    resources = None if teacher.bundle is None or student == "surface" else teacher.bundle.path
+    return load_student(STUDENTS.get(student, Path(student)), data_root, overrides, resources)
 
 
 def load_student(
@@ -128,9 +128,9 @@ def taught(
         chunk = segments.take(range(start, min(start + _CHUNK, len(segments))))
         scores.append(teacher.predict(chunk))
         if level is not None:
-            lines = list(_together(level.places(chunk)))
+            lines = list(_interleaved(level.places(chunk)))
             probabilities += [" ".join(fixed(bad, 6) for bad in line.tolist()) for line in lines]
-            tags += [_drawn(line, rng) for line in lines]
+            tags += [_sampled_tags(line, rng) for line in lines]
     progress(f"scores of {teacher.name}", len(segments), len(segments))
     labels = np.concatenate(scores)
     if not np.ptp(labels) > 0:
@@ -145,12 +145,12 @@ def taught(
     return Dataset(name, {"train": split}, teacher.scale, {str(source): sha256(source)}, notes)
 
 
-def _together(places: Mapping[Kind, Places]) -> Iterator[FloatArray]:
+def _interleaved(places: Mapping[Kind, Places]) -> Iterator[FloatArray]:
     for of_words, of_gaps in zip(places["word"].rows(), places["gap"].rows(), strict=True):
         together = np.empty(len(of_words) + len(of_gaps))
         together[0::2], together[1::2] = of_gaps, of_words
         yield together
 
 
-def _drawn(bad: FloatArray, rng: np.random.Generator) -> str:
+def _sampled_tags(bad: FloatArray, rng: np.random.Generator) -> str:
     return " ".join("BAD" if is_bad else "OK" for is_bad in (bad > rng.random(len(bad))).tolist())

@@ -54,20 +54,20 @@ def json_bytes(content: Mapping[str, Any]) -> bytes:
     return json.dumps(content, allow_nan=False).encode("ascii")
 
 
-def escaped(text: str, most: int) -> str:
+def escaped(text: str, length: int) -> str:
     """At most so many characters in printable ASCII, the others as escapes; for one line of a log.
 
     >>> escaped("a\\n\u202e", 9), escaped("abcdef", 3)
     ('a\\\\n\\\\u202e', 'abc...')
     """
-    shown = "".join(c if " " <= c <= "~" else c.encode("unicode_escape").decode() for c in text[:most])
-    return shown if len(text) <= most else f"{shown}..."
+    shown = "".join(c if " " <= c <= "~" else c.encode("unicode_escape").decode() for c in text[:length])
+    return shown if len(text) <= length else f"{shown}..."
 
 
-def shortened(text: str, most: int) -> str:
+def shortened(text: str, length: int) -> str:
     """At most so many characters, and an ellipsis where there were more.
 
     >>> shortened("abcdef", 3)
     'abc…'
     """
-    return text if len(text) <= most else f"{text[:most]}…"
+    return text if len(text) <= length else f"{text[:length]}…"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 from qe.production.server.answers import Answer, Refused, escaped, json_answer, json_bytes, refusal, shortened
-from qe.production.server.bodies import Bodies, Body, Gone, Message, Receive
+from qe.production.server.bodies import Bodies, Body, ClientDisconnected, Message, Receive
 from qe.production.server.hosts import LOOPBACK, Hosts
 from qe.production.server.limits import Limits
 from qe.production.server.metrics import Metrics
@@ -40,7 +40,7 @@ class Request:
     version: str = "1.1"
 
     @classmethod
-    def of(cls, scope: Message, receive: Receive) -> "Request":
+    def from_scope(cls, scope: Message, receive: Receive) -> "Request":
         """A client's own id is kept where it is short and plain."""
         headers = {
             name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]
@@ -99,13 +99,13 @@ class App:
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         begun = time.perf_counter()
-        request = Request.of(scope, receive)
+        request = Request.from_scope(scope, receive)
         try:
             answer = await self._answer(request)
             if "expect" not in request.headers and not request.ends_unclearly:
                 await request.body.discard()
-        except Gone:
-            self.metrics.gone()
+        except ClientDisconnected:
+            self.metrics.client_disconnected()
             return
         await _send(send, answer, request)
         seconds = time.perf_counter() - begun
@@ -118,7 +118,7 @@ class App:
             return await self._handler(request)(request)
         except Refused as refused:
             return refusal(refused, request.id)
-        except Gone:
+        except ClientDisconnected:
             raise
         except Exception:
             _log.exception("id=%s could not be answered", request.id)
@@ -182,7 +182,7 @@ class App:
         future = asyncio.get_running_loop().run_in_executor(
             self.pool, _scored, service, body, kind, request, stopped
         )
-        future.add_done_callback(partial(self._done, stopped))
+        future.add_done_callback(partial(self._finish, stopped))
         try:
             return await asyncio.wait_for(asyncio.shield(future), self.limits.seconds)
         except TimeoutError:
@@ -195,7 +195,7 @@ class App:
             stopped.set()
         self.pool.shutdown(wait=False, cancel_futures=True)
 
-    def _done(self, stopped: threading.Event, future: "asyncio.Future[Answer]") -> None:
+    def _finish(self, stopped: threading.Event, future: "asyncio.Future[Answer]") -> None:
         self.busy -= 1
         self._running.discard(stopped)
         if not future.cancelled():

@@ -17,7 +17,7 @@ Receive = Callable[[], Awaitable[Message]]
 _PATIENCE = 2.0  # seconds in which the rest of a body that is not wanted may come
 
 
-class Gone(Exception):
+class ClientDisconnected(Exception):
     """The client has closed the connection: there is nobody to answer."""
 
 
@@ -30,10 +30,10 @@ class Body:
     complete: bool = False
 
     async def part(self) -> bytes:
-        """The next part. Raises Gone if there will be none."""
+        """The next part. Raises ClientDisconnected if there will be none."""
         message = await self.receive()
         if message["type"] != "http.request":
-            raise Gone
+            raise ClientDisconnected
         self.complete = not message.get("more_body", False)
         return bytes(message.get("body", b""))
 
@@ -59,11 +59,11 @@ class Bodies:
     """
 
     limits: Limits
-    held: int = 0
+    buffered: int = 0
     _coming: dict[asyncio.Timeout, None] = field(default_factory=dict)  # the oldest first
 
     async def read(self, body: Body) -> bytes:
-        """The whole body. Raises Refused (413, 408), and Gone where the client goes before its end."""
+        """The whole body. Raises Refused (413, 408), or ClientDisconnected."""
         limit, parts, size = self.limits.bytes, [], 0
         if body.declared is not None and body.declared > limit:
             raise self._too_large()
@@ -74,7 +74,7 @@ class Bodies:
                 while not body.complete:
                     parts.append(await body.part())
                     size += len(parts[-1])
-                    self.held += len(parts[-1])
+                    self.buffered += len(parts[-1])
                     if size > limit:
                         raise self._too_large()
                     self._make_room()
@@ -83,12 +83,12 @@ class Bodies:
             reason = f"was not sent within {self.limits.seconds} s" if late else "gave way to faster ones"
             raise Refused(408, f"the body {reason}") from None
         finally:
-            self.held -= size
+            self.buffered -= size
             self._coming.pop(deadline, None)
         return b"".join(parts)
 
     def _make_room(self) -> None:
-        if self.held > self.limits.bodies:
+        if self.buffered > self.limits.bodies:
             oldest = next((deadline for deadline in self._coming if not deadline.expired()), None)
             if oldest is not None:
                 del self._coming[oldest]

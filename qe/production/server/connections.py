@@ -62,8 +62,8 @@ class _StrictConnection(h11.Connection):
 class Connection(H11Protocol):
     """One connection, within the limits."""
 
-    def __init__(self, *arguments: Any, gate: Gate, **more: Any) -> None:
-        super().__init__(*arguments, **more)
+    def __init__(self, *arguments: Any, gate: Gate, **options: Any) -> None:
+        super().__init__(*arguments, **options)
         self.conn = _StrictConnection(h11.SERVER, self.conn._max_incomplete_event_size)
         self.gate = gate
         self._half_closed = False
@@ -152,10 +152,10 @@ class Connection(H11Protocol):
             self._headers_due.cancel()
             self._headers_due = None
 
-    def _give_up(self, status: int, message: str, why: str) -> None:
+    def _give_up(self, status: int, message: str, reason: str) -> None:
         self._stop_waiting()
         if not self.transport.is_closing():
-            self.gate.closed(why)
+            self.gate.closed(reason)
             self._refuse(status, message)
 
     def _refuse(self, status: int, message: str) -> None:

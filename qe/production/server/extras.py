@@ -52,7 +52,7 @@ def _check_form(name: str, value: Any) -> None:
         raise Refused(400, f"'{name}' must be {_NOUNS[name]}, but is {quoted(str(value))}")
 
 
-def asked_for(query: bytes, params: Mapping[str, Any], defaults: Extras) -> Extras:
+def requested_extras(query: bytes, params: Mapping[str, Any], defaults: Extras) -> Extras:
     """What the address and the body ask for, and else the defaults.
 
     Raises Refused: 400 for values of another form, 422 for names that are unknown or given twice, and for

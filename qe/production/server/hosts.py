@@ -45,7 +45,7 @@ class Hosts:
     names: frozenset[str] = _OWN
 
     @classmethod
-    def of(cls, names: Iterable[str], listening: str = "") -> Self:
+    def from_names(cls, names: Iterable[str], listening: str = "") -> Self:
         """The names that are given, and the address that is listened on, unless that is every one.
 
         Raises InputError for what is no name.
@@ -56,7 +56,7 @@ class Hosts:
                     f"{quoted(name)} is no name of a host", remedy="such as qe.example.org, or *"
                 )
         named = {name if name == ANY else _name(name) for name in names}
-        return cls(_OWN | named | ({_name(listening)} if _is_one(listening) else frozenset()))
+        return cls(_OWN | named | ({_name(listening)} if _is_single_address(listening) else frozenset()))
 
     def check(self, header: str | None) -> None:
         """Raises Refused (421) for another name in the header Host; browsers always send one."""
@@ -88,7 +88,7 @@ def _is_loopback(name: str) -> bool:
         return False
 
 
-def _is_one(listening: str) -> bool:
+def _is_single_address(listening: str) -> bool:
     try:
         return not ipaddress.ip_address(listening).is_unspecified
     except ValueError:

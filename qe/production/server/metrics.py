@@ -39,13 +39,13 @@ class Metrics:
         self._segments = Counter(
             "qe_segments", "Segments of the requests that were scored.", registry=self.registry
         )
-        self._gone = Counter(
+        self._disconnected = Counter(
             "qe_clients_gone", "Requests whose client left before the answer.", registry=self.registry
         )
         self._closed = Counter(
             "qe_connections_closed", "Connections that were given up.", ["why"], registry=self.registry
         )
-        self._left_out = Counter(
+        self._lines_dropped = Counter(
             "qe_log_lines_left_out", "Lines that the log was spared.", registry=self.registry
         )
 
@@ -143,14 +143,14 @@ class Metrics:
             for score in quality.scores:
                 self._scores.observe(score)
 
-    def gone(self) -> None:
-        self._gone.inc()
+    def client_disconnected(self) -> None:
+        self._disconnected.inc()
 
-    def closed(self, why: str) -> None:
-        self._closed.labels(why).inc()
+    def closed(self, reason: str) -> None:
+        self._closed.labels(reason).inc()
 
-    def left_out(self) -> None:
-        self._left_out.inc()
+    def line_dropped(self) -> None:
+        self._lines_dropped.inc()
 
     def answer(self) -> Answer:
         """All metrics in Prometheus' text format.

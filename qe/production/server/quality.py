@@ -35,7 +35,7 @@ class Quality:
     looks: Counts | None = None
 
     @classmethod
-    def of(cls, rows: Sequence[Mapping[str, Any]], looks: Counts | None = None) -> "Quality":
+    def from_rows(cls, rows: Sequence[Mapping[str, Any]], looks: Counts | None = None) -> "Quality":
         """Counts of output rows of a scorer."""
         return cls(
             [row["score"] for row in rows if row["score"] is not None],
@@ -59,7 +59,7 @@ def kind_of(reason: str) -> str:
     return "too long" if "but a text has at most" in reason else "unreadable"
 
 
-def bounds(low: float | None, high: float | None, known: FloatArray) -> list[float]:
+def bounds(low: float | None, high: float | None, predictions: FloatArray) -> list[float]:
     """Upper bounds of a histogram of scores.
 
     They are tenths of a closed scale, else deciles of known predictions.
@@ -70,5 +70,9 @@ def bounds(low: float | None, high: float | None, known: FloatArray) -> list[flo
     if low is not None and high is not None:
         inner = np.linspace(low, high, _BINS + 1)[1:]
     else:
-        inner = np.unique(np.quantile(known, np.linspace(0, 1, _BINS + 1)[1:])) if len(known) else known
+        inner = (
+            np.unique(np.quantile(predictions, np.linspace(0, 1, _BINS + 1)[1:]))
+            if len(predictions)
+            else predictions
+        )
     return [float(f"{value:.6g}") for value in inner.tolist()]

@@ -24,7 +24,9 @@ class RoutedService(Service):
     services: Sequence[Service] = ()
 
     @classmethod
-    def of(cls, name: str, routes: Sequence[Route], services: Sequence[Service], limits: Limits) -> Self:
+    def from_routes(
+        cls, name: str, routes: Sequence[Route], services: Sequence[Service], limits: Limits
+    ) -> Self:
         """The services of routes, one each; `name` is that of all together."""
         first = services[0]
         needed = (column for service in services for column in service.about["columns"])

@@ -15,7 +15,7 @@ from qe.models.held_out import HeldOutPredictions
 from qe.models.versions import versions
 from qe.production.server import openapi
 from qe.production.server.answers import Answer, Refused, json_answer
-from qe.production.server.extras import Extras, asked_for
+from qe.production.server.extras import Extras, requested_extras
 from qe.production.server.limits import Limits
 from qe.production.server.parsing import Kind, Parsed, parse
 from qe.production.server.quality import Quality, bounds
@@ -106,14 +106,14 @@ class Service:
         """The answer to a body. Raises Refused if there is none, and if `stopped` says so meanwhile."""
         try:
             parsed = parse(body, kind, self.limits)
-            extras = asked_for(query, parsed.params, self.defaults)
+            extras = requested_extras(query, parsed.params, self.defaults)
             self._check(extras)
             rows, looks = self._scored(parsed, extras, stopped)
         except InputError as error:
             raise Refused(422, str(error)) from None
         except RecursionError:
             raise Refused(422, "a value is nested too deeply") from None
-        return json_answer({"predictions": rows}, rows=len(rows), quality=Quality.of(rows, looks))
+        return json_answer({"predictions": rows}, rows=len(rows), quality=Quality.from_rows(rows, looks))
 
     @cached_property
     def description(self) -> Answer:

@@ -19,7 +19,7 @@ _FAREWELL = 2.0  # seconds to write the last lines
 class _Bucket:
     lines: float
     since: float
-    left_out: int = 0
+    dropped_lines: int = 0
 
 
 @dataclass(eq=False)
@@ -45,13 +45,15 @@ class Throttle(logging.Filter):
         bucket.lines = min(self.burst, bucket.lines + self.rate * (now - bucket.since))
         bucket.since = now
         if bucket.lines < 1:
-            bucket.left_out += 1
+            bucket.dropped_lines += 1
             self.dropped()
             return False
         bucket.lines -= 1
-        if bucket.left_out:
-            record.msg = f"{record.getMessage()} ({bucket.left_out:,} lines before this one were left out)"
-            record.args, bucket.left_out = None, 0
+        if bucket.dropped_lines:
+            record.msg = (
+                f"{record.getMessage()} ({bucket.dropped_lines:,} lines before this one were left out)"
+            )
+            record.args, bucket.dropped_lines = None, 0
         return True
 
 

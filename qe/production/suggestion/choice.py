@@ -23,10 +23,10 @@ def choose(
 
     Drawn by the variance of the predictions of a committee, far from each other and from what is labelled.
     """
-    rows, others = standardised(labelled, pool)
-    uncertain = disagreement(rows, labels, others, seed)
-    known, points = components(rows, others)
-    return spread(points, uncertain**2, known, count, seed), uncertain
+    rows, pool_rows = standardised(labelled, pool)
+    uncertain = disagreement(rows, labels, pool_rows, seed)
+    labelled_points, points = components(rows, pool_rows)
+    return spread(points, uncertain**2, labelled_points, count, seed), uncertain
 
 
 def standardised(labelled: FloatArray, pool: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -76,12 +76,12 @@ def disagreement(
     return np.asarray(predictions.std(axis=0), np.float64)
 
 
-def _predicted(rows: FloatArray, labels: FloatArray, others: FloatArray, penalty: float) -> FloatArray:
+def _predicted(rows: FloatArray, labels: FloatArray, pool_rows: FloatArray, penalty: float) -> FloatArray:
     mean = rows.mean(axis=0)
     centred = rows - mean
     gram = centred.T @ centred + penalty * np.eye(rows.shape[1])
     weights = np.linalg.solve(gram, centred.T @ (labels - labels.mean()))
-    return np.asarray((others - mean) @ weights + labels.mean(), np.float64)
+    return np.asarray((pool_rows - mean) @ weights + labels.mean(), np.float64)
 
 
 def _penalty(rows: FloatArray, labels: FloatArray) -> float:
@@ -96,19 +96,19 @@ def _penalty(rows: FloatArray, labels: FloatArray) -> float:
 
 
 def spread(
-    points: FloatArray, weights: FloatArray, known: FloatArray, count: int, seed: int
+    points: FloatArray, weights: FloatArray, labelled_points: FloatArray, count: int, seed: int
 ) -> NDArray[np.int64]:
     """`count` of the (m, d) points, in the order drawn, none twice.
 
     Each is drawn with a probability proportional to its weight, times its squared distance to the nearest
-    point that is drawn or `known` (k-means++, Arthur and Vassilvitskii 2007). Points in the place of another
+    point that is drawn or `labelled_points` (k-means++, Arthur and Vassilvitskii 2007). Points in the place of another
     are drawn last, in their order.
 
     weights  (m,) not negative
-    known    (n, d) points that are taken already
+    labelled_points    (n, d) points that are taken already
     """
     generator, left = np.random.default_rng(seed), np.asarray(weights, np.float64).copy()
-    nearest = _nearest(points, known)
+    nearest = _nearest(points, labelled_points)
     chosen: list[int] = []
     while len(chosen) < count:
         mass = nearest * left
@@ -125,8 +125,12 @@ def spread(
     return np.array(chosen, np.int64)
 
 
-def _nearest(points: FloatArray, known: FloatArray) -> FloatArray:
-    if not len(known):
+def _nearest(points: FloatArray, labelled_points: FloatArray) -> FloatArray:
+    if not len(labelled_points):
         return np.ones(len(points))
-    squares = (points**2).sum(axis=1)[:, np.newaxis] + (known**2).sum(axis=1) - 2 * points @ known.T
+    squares = (
+        (points**2).sum(axis=1)[:, np.newaxis]
+        + (labelled_points**2).sum(axis=1)
+        - 2 * points @ labelled_points.T
+    )
     return np.asarray(np.maximum(squares, 0).min(axis=1), np.float64)

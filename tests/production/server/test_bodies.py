@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from qe.production.server.answers import Refused
-from qe.production.server.bodies import Bodies, Body, Gone
+from qe.production.server.bodies import Bodies, Body, ClientDisconnected
 from qe.production.server.limits import Limits
 
 pytestmark = pytest.mark.slow
@@ -34,7 +34,7 @@ def read(given: Body, bodies: Bodies | None = None) -> bytes:
 
 def test_parts_are_joined() -> None:
     bodies = Bodies(LIMITS)
-    assert read(body(b"ab", b"", b"c"), bodies) == b"abc" and bodies.held == 0
+    assert read(body(b"ab", b"", b"c"), bodies) == b"abc" and bodies.buffered == 0
 
 
 @pytest.mark.parametrize("given", [body(b"x" * 60, b"x" * 60, 9.0), body(9.0, declared=101)])
@@ -42,7 +42,7 @@ def test_a_large_body_is_refused_as_soon_as_that_is_known(given: Body) -> None:
     bodies = Bodies(LIMITS)
     with pytest.raises(Refused, match="larger than 100 bytes") as refused:
         read(given, bodies)
-    assert refused.value.status == 413 and bodies.held == 0
+    assert refused.value.status == 413 and bodies.buffered == 0
 
 
 def test_a_slow_body_is_given_up() -> None:
@@ -61,9 +61,9 @@ def test_reading_stops_when_the_client_has_gone() -> None:
             "type": "http.disconnect"}  # fmt: skip
 
     bodies = Bodies(LIMITS)
-    with pytest.raises(Gone):
+    with pytest.raises(ClientDisconnected):
         read(Body(receive, None), bodies)
-    assert asked == 3 and bodies.held == 0
+    assert asked == 3 and bodies.buffered == 0
 
 
 def test_the_body_that_has_been_coming_longest_gives_way() -> None:
@@ -73,7 +73,7 @@ def test_the_body_that_has_been_coming_longest_gives_way() -> None:
         reading = [asyncio.ensure_future(bodies.read(one)) for one in slow]
         await asyncio.sleep(0.1)
         quick = await bodies.read(body(b"quick", b""))
-        return [quick, *await asyncio.gather(*reading, return_exceptions=True), bodies.held]
+        return [quick, *await asyncio.gather(*reading, return_exceptions=True), bodies.buffered]
 
     quick, first, *rest, held = asyncio.run(together())
     assert quick == b"quick" and held == 0

@@ -59,14 +59,14 @@ def test_another_name_is_refused_at_every_address(host: str) -> None:
 
 
 def test_names_that_are_listed_and_the_address_listened_on() -> None:
-    app = App(Limits(), hosts=Hosts.of(["qe.example.org", "[2001:db8::1]:80"], "192.0.2.7"))
+    app = App(Limits(), hosts=Hosts.from_names(["qe.example.org", "[2001:db8::1]:80"], "192.0.2.7"))
     for host in ("QE.example.org:443", "[2001:db8::1]", "192.0.2.7:5002", "localhost"):
         assert status(app, host) == 200
     assert status(app, "other.example.org") == status(app, "192.0.2.8") == 421
-    assert status(App(Limits(), hosts=Hosts.of([], "0.0.0.0")), "0.0.0.0") == 421
-    assert status(App(Limits(), hosts=Hosts.of(["*"])), "evil.example") == 200
+    assert status(App(Limits(), hosts=Hosts.from_names([], "0.0.0.0")), "0.0.0.0") == 421
+    assert status(App(Limits(), hosts=Hosts.from_names(["*"])), "evil.example") == 200
     with pytest.raises(InputError, match="is no name of a host"):
-        Hosts.of(["http://a"])
+        Hosts.from_names(["http://a"])
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ def one(demo_model: Path) -> Service:
 def app(one: Service, demo_model: Path) -> App:
     other = Service.load(demo_model, LIMITS, level=0.9)
     routes = [Route({"pair": "en-es", "domain": "law"}, "a"), Route({"pair": "en-es"}, "b")]
-    return App(LIMITS, RoutedService.of("routes.yaml", routes, [other, one], LIMITS))
+    return App(LIMITS, RoutedService.from_routes("routes.yaml", routes, [other, one], LIMITS))
 
 
 def test_rows_go_to_the_service_of_their_route(app: App, one: Service) -> None:
@@ -45,7 +45,7 @@ def test_rows_go_to_the_service_of_their_route(app: App, one: Service) -> None:
 def test_each_route_answers_by_its_own_model(one: Service, demo_model: Path, other_model: Path) -> None:
     other = Service.load(other_model, LIMITS)
     routes = [Route({"pair": "en-es"}, "a"), Route({"pair": "en-de"}, "b")]
-    app = App(LIMITS, RoutedService.of("routes.yaml", routes, [one, other], LIMITS))
+    app = App(LIMITS, RoutedService.from_routes("routes.yaml", routes, [one, other], LIMITS))
     line = (demo_model.parent / "data" / "new.tsv").read_text("utf-8").splitlines()[1]
     texts = dict(zip(("source", "target"), line.split("\t")[1:3], strict=True))
     records = [{**texts, "pair": pair} for pair in ("en-de", "en-es", "en-de")]

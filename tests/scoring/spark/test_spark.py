@@ -156,7 +156,7 @@ def test_parquet_to_parquet(spark: Any, demo_run: Any, demo_model: Path, tmp_pat
 def thresholds(demo_model: Path, tmp_path: Path) -> Thresholds:
     path = tmp_path / "triage.json"
     path.write_text('{"publish": 3.0, "retranslate": 2.0, "n": 200}')
-    return Thresholds.given(path, demo_model, Model.load(demo_model).scale)
+    return Thresholds.from_file(path, demo_model, Model.load(demo_model).scale)
 
 
 @pytest.mark.usefixtures("small_splits")
