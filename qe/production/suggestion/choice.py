@@ -100,12 +100,12 @@ def spread(
 ) -> NDArray[np.int64]:
     """`count` of the (m, d) points, in the order drawn, none twice.
 
-    Each is drawn with a probability proportional to its weight, times its squared distance to the nearest
-    point that is drawn or `labelled_points` (k-means++, Arthur and Vassilvitskii 2007). Points in the place of another
-    are drawn last, in their order.
+    Each is drawn with a probability proportional to its weight times its squared distance to the nearest
+    labelled or drawn point (k-means++, Arthur and Vassilvitskii 2007). Points equal to another are drawn
+    last, in order.
 
     weights  (m,) not negative
-    labelled_points    (n, d) points that are taken already
+    labelled_points  (n, d)
     """
     generator, left = np.random.default_rng(seed), np.asarray(weights, np.float64).copy()
     nearest = _nearest(points, labelled_points)
