@@ -68,17 +68,17 @@ def serve(
     """
     from features.basics.errors import InputError
     from qe.cli.shared.printing import chosen_routes
-    from qe.production.listening import address_of, bound
     from qe.production.renewal import Renewal
-    from qe.production.server.hosts import Hosts, proxies
-    from qe.production.server.limits import Limits
+    from qe.production.server.answers import Limits
+    from qe.production.server.app import Hosts, check_proxies
+    from qe.production.serving import address_of, bound
     from qe.production.serving import serve as answer_requests
 
     routes = chosen_routes(model, models)
     if models is not None and triage is not None:
         raise InputError("--triage is for one model", remedy="leave it out with --models")
     limits = Limits(max_bytes, max_rows, max_seconds, max_busy, max_connections)
-    trusted = proxies([name for name in trusted_proxies.split(",") if name])
+    trusted = check_proxies([name for name in trusted_proxies.split(",") if name])
     hosts = Hosts.from_names([name for name in allowed_hosts.split(",") if name], host)
 
     def service_of(name: str) -> "Service":
@@ -99,7 +99,7 @@ def serve(
         )
 
     def load() -> "Service":
-        from qe.production.server.routed import RoutedService
+        from qe.production.server.service import RoutedService
 
         if models is None:
             return service_of(routes[0].model)

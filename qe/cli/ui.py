@@ -25,7 +25,7 @@ def ui(
     """
     from features.basics.errors import InputError
     from features.basics.passwords import without_passwords
-    from qe.production.listening import bound
+    from qe.production.serving import bound
     from qe.tracking.address import absolute, check_reachable, is_database
     from qe.tracking.connection import follow_moved
     from qe.tracking.settings import tracking_uri

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 
 from features.basics.errors import InputError
 from qe.production.server.app import App
+from qe.production.server.metrics import FAILED, SAME, TAKEN
 from qe.production.server.service import Service
 from qe.production.server.throttle import REQUESTS
 
 _log = logging.getLogger(REQUESTS)
-TAKEN, SAME, FAILED = "taken", "same", "failed"
 
 
 @dataclass(eq=False)
@@ -47,7 +47,7 @@ class Renewal:
             if self.ended.is_set():
                 return
             self.due.clear()
-            app.metrics.renewed(self._renewed(app, due))
+            app.metrics.count("renewals", self._renewed(app, due))
 
     def end(self) -> None:
         self.ended.set()

@@ -1,7 +1,4 @@
-"""Serving: a model behind an HTTP server (uvicorn) with limits.
-
-It is on loopback unless told otherwise.
-"""
+"""Serving: a model behind an HTTP server (uvicorn) with limits."""
 
 import socket
 import threading
@@ -12,13 +9,48 @@ from typing import Any, cast
 
 import uvicorn
 
+from features.basics.errors import InputError
 from qe.production.renewal import Renewal, renewed_by_signal
-from qe.production.server.app import App
-from qe.production.server.connections import BACKLOG, Connection, Gate, check_descriptors
-from qe.production.server.hosts import LOOPBACK, Hosts
-from qe.production.server.limits import Limits
+from qe.production.server.answers import Limits
+from qe.production.server.app import App, Hosts
+from qe.production.server.connections import BACKLOG, Connection, ConnectionLimiter, check_descriptors
 from qe.production.server.service import Service
 from qe.production.server.throttle import Throttle, logged
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """A socket that holds the port.
+
+    A client that connects before it is served waits. Port 0 means any free port.
+
+    Raises InputError if the port is taken, or the address is none of this machine.
+    """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(
+            f"is no address to listen on ({reason})", location=host, remedy="such as 127.0.0.1"
+        ) from None
+    listener = socket.socket(family, kind, protocol)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(address)
+        listener.listen()
+    except OSError as error:
+        listener.close()
+        raise InputError(
+            f"cannot listen there ({error.strerror})",
+            location=f"{host}:{port}",
+            remedy="choose another --port",
+        ) from None
+    return listener
+
+
+def address_of(listener: socket.socket) -> str:
+    """HOST:PORT, as in a URL."""
+    host, port = listener.getsockname()[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def application(
@@ -40,13 +72,17 @@ def http_server(app: App, trusted_proxies: Sequence[str] = ()) -> uvicorn.Server
 
     trusted_proxies  addresses and networks whose header X-Forwarded-For names the client
     """
-    gate = Gate(app.limits, app.metrics.closed)
-    app.metrics.watch(
-        lambda: app.busy, lambda: app.bodies.buffered, lambda: gate.open, lambda: len(gate.waiting)
-    )
+    limiter = ConnectionLimiter(app.limits, partial(app.metrics.count, "closed"))
+    for name, text, value in (
+        ("requests_busy", "Requests that are being scored, those given up on included.", lambda: app.busy),
+        ("bodies_bytes", "Bytes of bodies that are being received.", lambda: app.bodies.buffered),
+        ("connections", "Open connections.", lambda: limiter.open),
+        ("connections_waiting", "Open connections without a request.", lambda: len(limiter.waiting)),
+    ):
+        app.metrics.watch(f"qe_{name}", text, value)
     config = uvicorn.Config(
         app,
-        http=cast(Any, partial(Connection, gate=gate)),
+        http=cast(Any, partial(Connection, limiter=limiter)),
         ws="none",
         lifespan="off",
         log_config=None,
@@ -69,32 +105,30 @@ def serve(
     listening: socket.socket,
     limits: Limits,
     *,
-    hosts: Hosts = LOOPBACK,
+    hosts: Hosts | None = None,
     trusted_proxies: Sequence[str] = (),
     quiet: bool = False,
     loaded: Callable[[Service], None] = lambda service: None,
 ) -> None:
-    """Answers requests until it is stopped (Ctrl-C, SIGTERM).
+    """Answers requests until it is stopped (Ctrl-C, SIGTERM); it is not ready until the model is loaded.
 
-    It is not ready until the model is loaded.
-
-    Raises what loading raises, and InputError where so many connections need more descriptors than there are.
+    Raises what loading raises, and InputError if the connections need more open files than are allowed.
 
     Parameters
     ----------
     renewal : Renewal
-        Loads the model, and takes another one when it is there.
-    hosts : collection of str, default=LOOPBACK
-        Names that are answered to.
+        Loads the model, and a newer one later.
+    hosts : Hosts, default=None
+        Host names that are answered to. None: those of loopback.
     trusted_proxies : sequence of str, default=()
         Addresses and networks of proxies that name the client in X-Forwarded-For.
     quiet : bool, default=False
         No line per request in the log (stderr).
     loaded : callable, default=lambda service: None
-        Told when the model is there.
+        Called when the model is loaded.
     """
     check_descriptors(limits)
-    app = App(limits, hosts=hosts)
+    app = App(limits, hosts=hosts or Hosts())
     server = http_server(app, trusted_proxies)
     failures: list[BaseException] = []
 
@@ -110,7 +144,10 @@ def serve(
             renewal.watch(app)
 
     threading.Thread(target=become_ready, name="loading", daemon=True).start()
-    with logged(quiet, Throttle(dropped=app.metrics.line_dropped)), renewed_by_signal(renewal):
+    with (
+        logged(quiet, Throttle(dropped=partial(app.metrics.count, "dropped_lines"))),
+        renewed_by_signal(renewal),
+    ):
         server.run(sockets=[listening])
     app.stop()
     renewal.end()

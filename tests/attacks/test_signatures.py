@@ -20,7 +20,7 @@ from qe.models import description
 from qe.models.model import Model
 from qe.models.pipeline import Candidate
 from qe.models.signatures import sign, verify
-from qe.production.server.limits import Limits
+from qe.production.server.answers import Limits
 from qe.production.server.service import Service
 from qe.scoring.jobs import score_file
 from qe.scoring.scorer import Options, Scorer

@@ -26,8 +26,8 @@ from qe.data.table_rows import read_rows
 from qe.models.model import Model
 from qe.models.pipeline import Candidate, fit
 from qe.production.renewal import Renewal
+from qe.production.server.answers import Limits
 from qe.production.server.app import App
-from qe.production.server.limits import Limits
 from qe.production.server.service import Service
 from qe.tracking import registration, registry, runs
 from qe.tracking.logged_models import Described

@@ -28,8 +28,8 @@ from qe.models.explanation import Explainer
 from qe.models.intervals import Intervals
 from qe.models.model import Model
 from qe.production.server import service
+from qe.production.server.answers import Limits
 from qe.production.server.app import App
-from qe.production.server.limits import Limits
 from qe.production.serving import application
 from qe.scoring.scorer import Batch, Scorer
 from tests.attacks.models import sealed_again

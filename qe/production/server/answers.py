@@ -1,18 +1,61 @@
-"""Answers: one JSON object each, errors too."""
+"""Limits of requests, and answers: one JSON object each, errors too."""
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from qe.production.server.quality import Quality
+from features.basics.errors import InputError
+
+if TYPE_CHECKING:
+    from qe.production.server.metrics import Quality
 
 JSON = "application/json"
-_LONGEST = 1000  # characters of a message: what a client sent is not sent back to it at any length
+_MAX_MESSAGE = 1000  # characters: what a client sent is not sent back to it at any length
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one request may contain, and how many may be worked on at a time.
+
+    bytes        of the body; more: 413
+    rows         segments; more: 422
+    keys         distinct columns; more: 422
+    seconds      to send the body (408), to answer (504), and to take the answer (the connection is closed)
+    busy         requests that are being scored, those given up on included; more: 503
+    connections  open at a time: one more takes the place of the one that has waited longest for a request,
+                 or is answered 503 if none waits
+    headers      seconds to send the first line and the headers; longer: 408
+    idle         seconds until a connection without a request is closed
+    """
+
+    bytes: int = 8 << 20
+    rows: int = 5000
+    seconds: int = 60
+    busy: int = 4
+    connections: int = 400
+    keys: int = 32
+    headers: int = 10
+    idle: int = 10
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if value < 1:
+                raise InputError(f"the limit of {name} must be at least 1, but got {value}")
+
+    @property
+    def values(self) -> int:
+        """JSON values in a body: `rows` rows of `keys` keys."""
+        return self.rows * (self.keys + 1) + 100
+
+    @property
+    def bodies(self) -> int:
+        """Bytes of all bodies that are being received."""
+        return self.busy * self.bytes
 
 
 class Refused(Exception):
-    """Why a request is not answered."""
+    """A request that is answered with an error."""
 
     def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
@@ -23,8 +66,9 @@ class Refused(Exception):
 class Answer:
     """An answer to a client.
 
-    `rows` is how many segments were asked for, `reason` why there is no answer, `quality` what it says of
-    the translations.
+    rows     segments in the request
+    reason   message of a refused request
+    quality  counts of the scored rows, for the metrics
     """
 
     status: int
@@ -33,19 +77,19 @@ class Answer:
     headers: Mapping[str, str] | None = None
     rows: int | None = None
     reason: str = ""
-    quality: Quality | None = None
+    quality: "Quality | None" = None
 
 
 def json_answer(
-    content: Mapping[str, Any], status: int = 200, rows: int | None = None, quality: Quality | None = None
+    content: Mapping[str, Any], rows: int | None = None, quality: "Quality | None" = None
 ) -> Answer:
-    """An object as JSON; raises ValueError for a number that JSON does not know."""
-    return Answer(status, json_bytes(content), rows=rows, quality=quality)
+    """An object as JSON; raises ValueError for a number that JSON does not have."""
+    return Answer(200, json_bytes(content), rows=rows, quality=quality)
 
 
 def refusal(refused: Refused, request: str) -> Answer:
-    """`error` says why, `request_id` which request of the log it was."""
-    content = json_bytes({"error": shortened(refused.message, _LONGEST), "request_id": request})
+    """The error, with the id of the request in the log."""
+    content = json_bytes({"error": shortened(refused.message, _MAX_MESSAGE), "request_id": request})
     return Answer(refused.status, content, headers=refused.headers, reason=refused.message)
 
 
@@ -55,7 +99,7 @@ def json_bytes(content: Mapping[str, Any]) -> bytes:
 
 
 def escaped(text: str, length: int) -> str:
-    """At most so many characters in printable ASCII, the others as escapes; for one line of a log.
+    """At most `length` characters in printable ASCII, the others as escapes; for one line of a log.
 
     >>> escaped("a\\n\u202e", 9), escaped("abcdef", 3)
     ('a\\\\n\\\\u202e', 'abc...')
@@ -65,7 +109,7 @@ def escaped(text: str, length: int) -> str:
 
 
 def shortened(text: str, length: int) -> str:
-    """At most so many characters, and an ellipsis where there were more.
+    """At most `length` characters, and an ellipsis if there were more.
 
     >>> shortened("abcdef", 3)
     'abc…'

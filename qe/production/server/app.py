@@ -1,20 +1,30 @@
-"""The application (ASGI): addresses, request ids, and one answer to every request."""
+"""The application (ASGI): host names, addresses, request ids, and one answer to every request."""
 
 import asyncio
+import ipaddress
 import logging
 import re
 import threading
 import time
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
+from typing import Final, Self
 
-from qe.production.server.answers import Answer, Refused, escaped, json_answer, json_bytes, refusal, shortened
-from qe.production.server.bodies import Bodies, Body, ClientDisconnected, Message, Receive
-from qe.production.server.hosts import LOOPBACK, Hosts
-from qe.production.server.limits import Limits
+from features.basics.errors import InputError, quoted
+from qe.production.server.answers import (
+    Answer,
+    Limits,
+    Refused,
+    escaped,
+    json_answer,
+    json_bytes,
+    refusal,
+    shortened,
+)
+from qe.production.server.connections import Body, BodyReader, ClientDisconnected, Message, Receive
 from qe.production.server.metrics import Metrics
 from qe.production.server.parsing import Kind, kind_of
 from qe.production.server.service import Service
@@ -24,12 +34,91 @@ Send = Callable[[Message], Awaitable[None]]
 _log = logging.getLogger(REQUESTS)
 _ID = re.compile(r"[\w.:-]{1,64}", re.ASCII)
 _VERSIONS = ("1.0", "1.1")
-_AGAIN = {"Retry-After": "1"}
+_RETRY, _CLOSE = {"Retry-After": "1"}, {"Connection": "close"}
+_SCORING = "/invocations"
+
+ANY_HOST: Final = "*"
+# A host by RFC 3986: a name or an address, IPv6 in brackets, and a port.
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[\w.-]+)(:\d*)?", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Hosts:
+    """Host names that a server answers to, in lower case, without ports; loopback is always among them.
+
+    Otherwise a page of another site, whose name is made to lead to this machine, could read answers in a
+    browser here (DNS rebinding).
+    """
+
+    names: frozenset[str] = frozenset({"localhost"})  # and addresses of loopback
+
+    @classmethod
+    def from_names(cls, names: Iterable[str], listening: str = "") -> Self:
+        """These names, and the address that the server listens on, unless it listens on every one.
+
+        Raises InputError for what is no name.
+        """
+        allowed = set(cls().names)
+        for name in names:
+            if name != ANY_HOST and not _name(name):
+                raise InputError(
+                    f"{quoted(name)} is no name of a host", remedy="such as qe.example.org, or *"
+                )
+            allowed.add(name if name == ANY_HOST else _name(name))
+        address = _address(listening)
+        own = _name(f"[{listening}]" if address and address.version == 6 else listening)
+        if own and not (address and address.is_unspecified):
+            allowed.add(own)
+        return cls(frozenset(allowed))
+
+    def check(self, header: str | None) -> None:
+        """Raises Refused (421) for another name in the header Host; browsers always send one."""
+        if header is None or ANY_HOST in self.names:
+            return
+        name = _name(header)
+        address = _address(name.strip("[]"))
+        if name not in self.names and not (address and address.is_loopback):
+            problem = f"this server does not answer to the host {quoted(header)}"
+            raise Refused(421, f"{problem}; --allowed-hosts names those it does", _CLOSE)
+
+
+def _name(host: str) -> str:
+    """A host without its port, in lower case; empty for what is none.
+
+    >>> _name("LocalHost.:80"), _name("[::1]:80"), _name("a b")
+    ('localhost', '[::1]', '')
+    """
+    match = _HOST.fullmatch(host.strip().lower())
+    return match[1].removesuffix(".") if match else ""
+
+
+def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(text)
+    except ValueError:
+        return None
+
+
+def check_proxies(names: Iterable[str]) -> list[str]:
+    """Addresses and networks of proxies, or `*`. Raises InputError for anything else.
+
+    >>> check_proxies(["10.0.0.1", "10.1.0.0/16"])
+    ['10.0.0.1', '10.1.0.0/16']
+    """
+    checked = list(names)
+    for name in checked:
+        try:
+            name == ANY_HOST or ipaddress.ip_network(name)
+        except ValueError:
+            raise InputError(
+                f"{quoted(name)} is no address of a proxy", remedy="such as 10.0.0.1, or 10.0.0.0/8"
+            ) from None
+    return checked
 
 
 @dataclass(frozen=True)
 class Request:
-    """What the first line and the headers say."""
+    """The first line, the headers and the body of a request."""
 
     id: str
     method: str
@@ -37,16 +126,16 @@ class Request:
     query: bytes
     headers: dict[str, str]
     body: Body
-    version: str = "1.1"
+    version: str
 
     @classmethod
     def from_scope(cls, scope: Message, receive: Receive) -> "Request":
-        """A client's own id is kept where it is short and plain."""
+        """A client's own request id is used if it is short and plain."""
         headers = {
             name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]
         }
-        given, length = headers.get("x-request-id", ""), headers.get("content-length", "")
-        number = given if _ID.fullmatch(given) else uuid.uuid4().hex
+        client_id, length = headers.get("x-request-id", ""), headers.get("content-length", "")
+        number = client_id if _ID.fullmatch(client_id) else uuid.uuid4().hex
         # h11 has checked the length: digits, and fewer than twenty.
         body = Body(receive, int(length) if length.isascii() and length.isdigit() else None)
         version = scope.get("http_version", "1.1")
@@ -54,10 +143,7 @@ class Request:
 
     @property
     def ends_unclearly(self) -> bool:
-        """Whether servers may differ on where the request ends (RFC 9112, 6.1).
-
-        Bytes after it are not read.
-        """
+        """Whether servers may differ on its end (RFC 9112, 6.1); bytes after it are not read."""
         return self.version not in _VERSIONS or (
             "transfer-encoding" in self.headers
             and ("content-length" in self.headers or self.version == "1.0")
@@ -66,7 +152,7 @@ class Request:
 
 @dataclass(eq=False)
 class App:
-    """Answers while the model is being loaded (`service` is None), and while it is there.
+    """Answers while the model is being loaded (`service` is None), and afterwards.
 
     hosts     names that it answers to
     stopping  whether the server takes no new requests
@@ -75,98 +161,86 @@ class App:
 
     limits: Limits
     service: Service | None = None
-    hosts: Hosts = LOOPBACK
+    hosts: Hosts = field(default_factory=Hosts)
     stopping: Callable[[], bool] = lambda: False
     busy: int = 0
-    bodies: Bodies = field(init=False)
+    bodies: BodyReader = field(init=False)
     metrics: Metrics = field(default_factory=Metrics)
     _running: set[threading.Event] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.bodies = Bodies(self.limits)
+        self.bodies = BodyReader(self.limits)
         # Threads end with their work: one that is given up on holds its place until then.
         self.pool = ThreadPoolExecutor(self.limits.busy, thread_name_prefix="scoring")
+        # Address -> answer to GET. An answer to HEAD is the same: the protocol leaves out its body.
+        self.pages: Mapping[str, Callable[[], Answer]] = {
+            "/health": lambda: json_answer({"status": "alive"}),
+            "/ping": lambda: json_answer({"status": "alive"}),
+            "/ready": lambda: json_answer({"status": "ready", "model": self.ready.about["model"]}),
+            "/version": lambda: json_answer(self.ready.about),
+            "/metrics": self.metrics.answer,
+            "/openapi.json": lambda: self.ready.description,
+            "/docs": lambda: self.ready.page,
+        }
+        self.routes = {_SCORING: "POST", **dict.fromkeys(self.pages, "GET")}
         if self.service is not None:
             self.take(self.service)
 
     def take(self, service: Service) -> None:
-        """Answer by this model from now on.
-
-        Requests that are being scored keep the model they began with.
-        """
+        """Answers with this model from now on; requests that are being scored keep theirs."""
         self.metrics.of_model(service.about, service.bounds, service.recent)
         self.service = service
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        begun = time.perf_counter()
+        start = time.perf_counter()
         request = Request.from_scope(scope, receive)
         try:
             answer = await self._answer(request)
             if "expect" not in request.headers and not request.ends_unclearly:
                 await request.body.discard()
         except ClientDisconnected:
-            self.metrics.client_disconnected()
+            self.metrics.count("disconnected")
             return
         await _send(send, answer, request)
-        seconds = time.perf_counter() - begun
+        seconds = time.perf_counter() - start
         self.metrics.answered(request.path if request.path in self.routes else "other", answer, seconds)
         _log_request(scope, request, answer, seconds)
 
     async def _answer(self, request: Request) -> Answer:
         try:
             self._check(request)
-            return await self._handler(request)(request)
+            if request.path == _SCORING:
+                return await self._invocations(request)
+            return self.pages[request.path]()
         except Refused as refused:
             return refusal(refused, request.id)
         except ClientDisconnected:
             raise
         except Exception:
             _log.exception("id=%s could not be answered", request.id)
-            told = Refused(500, "the request could not be answered; the server's log says more")
-            return refusal(told, request.id)
+            error = Refused(500, "the request could not be answered; the server's log says more")
+            return refusal(error, request.id)
 
     def _check(self, request: Request) -> None:
         if request.ends_unclearly:
             reason = "Content-Length, or HTTP/1.0, does not go with Transfer-Encoding"
             if request.version not in _VERSIONS:
                 reason = f"HTTP/{request.version} is not spoken here, but {' and '.join(_VERSIONS)}"
-            raise Refused(400, reason, {"Connection": "close"})
+            raise Refused(400, reason, _CLOSE)
         self.hosts.check(request.headers.get("host"))
-
-    def _handler(self, request: Request) -> Callable[[Request], Awaitable[Answer]]:
-        methods = self.routes.get(request.path)
-        if methods is None:
+        method = self.routes.get(request.path)
+        if method is None:
             raise Refused(404, f"no such address; there is {', '.join(self.routes)}")
-        # An answer to HEAD is that to GET; its body is left out by the protocol.
-        handler = methods.get("GET" if request.method == "HEAD" else request.method)
-        if handler is None:
-            raise Refused(405, f"{request.path} takes {', '.join(methods)}", {"Allow": ", ".join(methods)})
-        return handler
-
-    @cached_property
-    def routes(self) -> dict[str, dict[str, Callable[[Request], Awaitable[Answer]]]]:
-        """address -> method -> what answers."""
-        return {
-            "/invocations": {"POST": self._invocations},
-            "/health": {"GET": self._health},
-            "/ping": {"GET": self._health},
-            "/ready": {"GET": self._ready},
-            "/version": {"GET": self._version},
-            "/metrics": {"GET": self._metrics},
-            "/openapi.json": {"GET": self._openapi},
-            "/docs": {"GET": self._docs},
-        }
+        if request.method != method and (request.method, method) != ("HEAD", "GET"):
+            raise Refused(405, f"{request.path} takes {method}", {"Allow": method})
 
     @property
     def ready(self) -> Service:
-        """The loaded model.
-
-        Raises Refused (503) before it is loaded, and when the server is stopping.
-        """
+        """The loaded model. Raises Refused (503) before it is loaded, and when the server is stopping."""
         if self.stopping():
             raise Refused(503, "the server is stopping")
         if self.service is None:
-            raise Refused(503, "the model is being loaded; try again", _AGAIN)
+            raise Refused(503, "the model is being loaded; try again", _RETRY)
         return self.service
 
     async def _invocations(self, request: Request) -> Answer:
@@ -175,7 +249,7 @@ class App:
             raise Refused(415, "send the body as it is, without Content-Encoding")
         body = await self.bodies.read(request.body)
         if self.busy >= self.limits.busy:
-            raise Refused(503, f"{self.limits.busy} requests are being scored; try again", _AGAIN)
+            raise Refused(503, f"{self.limits.busy} requests are being scored; try again", _RETRY)
         self.busy += 1
         stopped = threading.Event()
         self._running.add(stopped)
@@ -190,7 +264,7 @@ class App:
             raise Refused(504, f"the answer took longer than {self.limits.seconds} s") from None
 
     def stop(self) -> None:
-        """Stop all scoring: what is being computed ends after its block of rows."""
+        """Stops all scoring after the current blocks of rows."""
         for stopped in list(self._running):
             stopped.set()
         self.pool.shutdown(wait=False, cancel_futures=True)
@@ -199,25 +273,7 @@ class App:
         self.busy -= 1
         self._running.discard(stopped)
         if not future.cancelled():
-            future.exception()  # of a request that was given up on, nobody else asks
-
-    async def _health(self, request: Request) -> Answer:
-        return json_answer({"status": "alive"})
-
-    async def _ready(self, request: Request) -> Answer:
-        return json_answer({"status": "ready", "model": self.ready.about["model"]})
-
-    async def _version(self, request: Request) -> Answer:
-        return json_answer(self.ready.about)
-
-    async def _metrics(self, request: Request) -> Answer:
-        return self.metrics.answer()
-
-    async def _openapi(self, request: Request) -> Answer:
-        return self.ready.description
-
-    async def _docs(self, request: Request) -> Answer:
-        return self.ready.page
+            future.exception()  # nobody else reads that of a request that was given up on
 
 
 def _scored(service: Service, body: bytes, kind: Kind, request: Request, stopped: threading.Event) -> Answer:
@@ -236,7 +292,7 @@ async def _send(send: Send, answer: Answer, request: Request) -> None:
         **(answer.headers or {}),
     }
     if not request.body.complete:
-        headers["connection"] = "close"  # what is still to come of the body is not waited for
+        headers["connection"] = "close"  # the rest of the body is not waited for
     encoded = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": answer.status, "headers": encoded})
     await send({"type": "http.response.body", "body": answer.content})

@@ -1,96 +1,165 @@
-"""Metrics of the server, as Prometheus reads them."""
+"""Metrics of the server, as Prometheus reads them; no client can create series without end."""
 
+import collections
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
+from threading import Lock
+from typing import Any, Final
 
+import numpy as np
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
+from features.basics.array_types import FloatArray
+from qe.models.drift import Counts, DriftReport, Profile
+from qe.models.guard.guard import MARKED
 from qe.production.server.answers import Answer
-from qe.production.server.quality import KINDS, Quality
-from qe.production.server.recent import Recent
 
-_FRESH = 1.0  # seconds
+KINDS = ("empty", "too long", "unreadable", "no route")  # of reasons why a row has no score
+TAKEN, SAME, FAILED = "taken", "same", "failed"  # outcomes of looking for a new model
+_BINS = 10
+_BLOCKS = 10
+_MAX_AGE = 1.0  # seconds that an answer is reused
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+# Name here -> name for Prometheus, help, labels.
+_COUNTERS: Final[Mapping[str, tuple[str, str, tuple[str, ...]]]] = {
+    "requests": ("qe_requests", "Requests that were answered.", ("path", "status")),
+    "segments": ("qe_segments", "Segments of the requests that were scored.", ()),
+    "disconnected": ("qe_clients_gone", "Requests whose client left before the answer.", ()),
+    "closed": ("qe_connections_closed", "Connections that were given up.", ("why",)),
+    "dropped_lines": ("qe_log_lines_left_out", "Lines that the log was spared.", ()),
+    "unscored": ("qe_segments_unscored", "Segments without a score.", ("reason",)),
+    "outside": ("qe_segments_outside", "Segments marked as unlike the training data.", ()),
+    "actions": ("qe_segments_triaged", "Segments by what is to be done.", ("action",)),
+    "renewals": ("qe_model_renewals", "Looks for a new model, by what came of them.", ("outcome",)),
+}
+_DRIFT: Final = {
+    "segments": "The last segments that were compared with the training data.",
+    "psi": "Largest population stability index of a feature in them.",
+    "warnings": "Departures from the training data in them.",
+}
+
+
+@dataclass(frozen=True)
+class Quality:
+    """Counts of the rows of an answer.
+
+    unscored  kind of reason -> rows
+    outside   rows that are marked as unlike the training data
+    actions   triage action -> rows
+    looks     drift counts of the scored rows, if the model has a profile of its training data
+    """
+
+    scores: Sequence[float] = ()
+    unscored: Mapping[str, int] = field(default_factory=dict)
+    outside: int = 0
+    actions: Mapping[str, int] = field(default_factory=dict)
+    looks: Counts | None = None
+
+    @classmethod
+    def from_rows(cls, rows: Sequence[Mapping[str, Any]], looks: Counts | None = None) -> "Quality":
+        """Counts of output rows of a scorer."""
+        return cls(
+            [row["score"] for row in rows if row["score"] is not None],
+            collections.Counter(kind_of(row["reason"]) for row in rows if row["score"] is None),
+            sum((row.get("outside") or 0) >= MARKED for row in rows),
+            collections.Counter(row["action"] for row in rows if row.get("action")),
+            looks,
+        )
+
+
+def kind_of(reason: str) -> str:
+    """The kind of a reason, without the values in it.
+
+    >>> kind_of("target has 2,001 words, but a text has at most 2,000"), kind_of("empty source")
+    ('too long', 'empty')
+    """
+    if reason.startswith("no route "):
+        return "no route"
+    if reason.startswith(("empty ", "no ")):
+        return "empty"
+    return "too long" if "but a text has at most" in reason else "unreadable"
+
+
+def bounds(low: float | None, high: float | None, predictions: FloatArray) -> list[float]:
+    """Upper bounds of a histogram of scores: tenths of a closed scale, else deciles of the predictions.
+
+    >>> bounds(0, 1, np.array([]))[:3]
+    [0.1, 0.2, 0.3]
+    """
+    shares = np.linspace(0, 1, _BINS + 1)[1:]
+    if low is not None and high is not None:
+        inner = np.linspace(low, high, _BINS + 1)[1:]
+    else:
+        inner = np.unique(np.quantile(predictions, shares)) if len(predictions) else predictions
+    return [float(f"{value:.6g}") for value in inner.tolist()]
+
+
+@dataclass(eq=False)
+class Recent:
+    """Counts of about the last `rows` segments (up to a tenth more or less), for drift."""
+
+    profile: Profile
+    rows: int
+    _blocks: deque[Counts] = field(default_factory=lambda: deque(maxlen=_BLOCKS))
+    _newest: Counts | None = None
+    _lock: Lock = field(default_factory=Lock)
+
+    def add(self, counts: Counts) -> None:
+        with self._lock:
+            self._newest = counts if self._newest is None else self._newest + counts
+            if self._newest.n * _BLOCKS >= self.rows:
+                self._blocks.append(self._newest)
+                self._newest = None
+
+    def report(self) -> DriftReport | None:
+        """How they differ from the training data; None before the first."""
+        with self._lock:
+            counted = [*self._blocks, *([] if self._newest is None else [self._newest])]
+        return self.profile.report(reduce(add, counted)) if counted else None
 
 
 class Metrics:
-    """Counters of one server, in a registry of its own.
-
-    The process's memory and descriptors are beside them.
-    """
+    """Counters of one server, in a registry of their own, with the process's memory and descriptors."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._made: tuple[float, Answer] | None = None
-        self.registry = CollectorRegistry()
-        ProcessCollector(registry=self.registry)
-        self._requests = Counter(
-            "qe_requests", "Requests that were answered.", ["path", "status"], registry=self.registry
-        )
+        self.registry = registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        self._counters = {
+            key: Counter(name, text, labels, registry=registry)
+            for key, (name, text, labels) in _COUNTERS.items()
+        }
         self._seconds = Histogram(
-            "qe_request_seconds",
-            "From headers to answer.",
-            ["path"],
-            buckets=_SECONDS,
-            registry=self.registry,
+            "qe_request_seconds", "From headers to answer.", ["path"], buckets=_SECONDS, registry=registry
         )
-        self._segments = Counter(
-            "qe_segments", "Segments of the requests that were scored.", registry=self.registry
-        )
-        self._disconnected = Counter(
-            "qe_clients_gone", "Requests whose client left before the answer.", registry=self.registry
-        )
-        self._closed = Counter(
-            "qe_connections_closed", "Connections that were given up.", ["why"], registry=self.registry
-        )
-        self._lines_dropped = Counter(
-            "qe_log_lines_left_out", "Lines that the log was spared.", registry=self.registry
-        )
-
-        self._unscored = Counter(
-            "qe_segments_unscored", "Segments without a score.", ["reason"], registry=self.registry
-        )
-        self._outside = Counter(
-            "qe_segments_outside", "Segments marked as unlike the training data.", registry=self.registry
-        )
-        self._actions = Counter(
-            "qe_segments_triaged", "Segments by what is to be done.", ["action"], registry=self.registry
-        )
-        self._renewals = Counter(
-            "qe_model_renewals", "Looks for a new model, by what came of them.", ["outcome"],
-            registry=self.registry,
-        )  # fmt: skip
-        self._model = Gauge(
-            "qe_model_info", "The model that answers; always 1.", ["name", "version", "fingerprint"],
-            registry=self.registry,
-        )  # fmt: skip
-        self._drift = [
-            Gauge(f"qe_drift_{name}", text, registry=self.registry)
-            for name, text in (
-                ("segments", "The last segments that were looked at beside the training data."),
-                ("psi", "Largest population stability index of a feature in them."),
-                ("warnings", "Departures from the training data in them."),
-            )
-        ]
+        labels = ["name", "version", "fingerprint"]
+        self._model = Gauge("qe_model_info", "The model that answers; always 1.", labels, registry=registry)
+        self._drift = [Gauge(f"qe_drift_{name}", text, registry=registry) for name, text in _DRIFT.items()]
         # A series that begins with its first event hides that event from `rate` and `increase`.
-        self._requests.labels("/invocations", "503")
+        self._counters["requests"].labels("/invocations", "503")
         for reason in KINDS:
-            self._unscored.labels(reason)
-        for outcome in ("taken", "same", "failed"):
-            self._renewals.labels(outcome)
+            self._counters["unscored"].labels(reason)
+        for outcome in (TAKEN, SAME, FAILED):
+            self._counters["renewals"].labels(outcome)
         self._recent: Recent | None = None
         self._scores: Histogram | None = None
         self._bounds: Sequence[float] = ()
 
+    def count(self, counter: str, *labels: str, amount: float = 1) -> None:
+        """Adds to a counter of `_COUNTERS`."""
+        series = self._counters[counter]
+        (series.labels(*labels) if labels else series).inc(amount)
+
     def of_model(
         self, about: Mapping[str, Any], bounds: Sequence[float], recent: Recent | None = None
     ) -> None:
-        """Name the model that answers.
-
-        Its scores are counted in a histogram with these upper bounds.
-        """
+        """Name the model that answers; its scores are counted in a histogram with these upper bounds."""
         self._recent = recent
         self._model.clear()
         self._model.labels(about["model"], about["registered"], about["fingerprint"]).set(1)
@@ -99,71 +168,43 @@ class Metrics:
             return
         if self._scores is not None:
             self.registry.unregister(self._scores)
-        self._scores, self._bounds = (
-            Histogram("qe_score", "Scores that were given.", buckets=bounds, registry=self.registry),
-            bounds,
+        self._bounds = bounds
+        self._scores = Histogram(
+            "qe_score", "Scores that were given.", buckets=bounds, registry=self.registry
         )
 
-    def renewed(self, outcome: str) -> None:
-        self._renewals.labels(outcome).inc()
-
-    def watch(
-        self,
-        busy: Callable[[], int],
-        bodies: Callable[[], int],
-        connections: Callable[[], int],
-        waiting: Callable[[], int],
-    ) -> None:
-        """Gauges that are read when they are asked for."""
-        for name, text, value in (
-            ("qe_requests_busy", "Requests that are being scored, those given up on included.", busy),
-            ("qe_bodies_bytes", "Bytes of bodies that are being received.", bodies),
-            ("qe_connections", "Open connections.", connections),
-            ("qe_connections_waiting", "Open connections without a request in hand.", waiting),
-        ):
-            Gauge(name, text, registry=self.registry).set_function(value)
+    def watch(self, name: str, text: str, value: Callable[[], int]) -> None:
+        """A gauge that is read at every request for metrics."""
+        Gauge(name, text, registry=self.registry).set_function(value)
 
     def answered(self, path: str, answer: Answer, seconds: float) -> None:
         """`path` is one of the server's, so that a client cannot make new series."""
-        self._requests.labels(path, str(answer.status)).inc()
+        self.count("requests", path, str(answer.status))
         self._seconds.labels(path).observe(seconds)
-        self._segments.inc(answer.rows or 0)
-        if answer.quality is not None:
-            self._judged(answer.quality)
-
-    def _judged(self, quality: Quality) -> None:
-        for reason, count in quality.unscored.items():
-            self._unscored.labels(reason).inc(count)
-        for action, count in quality.actions.items():
-            self._actions.labels(action).inc(count)
-        self._outside.inc(quality.outside)
+        self.count("segments", amount=answer.rows or 0)
+        quality = answer.quality
+        if quality is None:
+            return
+        for reason, rows in quality.unscored.items():
+            self.count("unscored", reason, amount=rows)
+        for action, rows in quality.actions.items():
+            self.count("actions", action, amount=rows)
+        self.count("outside", amount=quality.outside)
         if quality.looks is not None and self._recent is not None:
             self._recent.add(quality.looks)
         if self._scores is not None:
             for score in quality.scores:
                 self._scores.observe(score)
 
-    def client_disconnected(self) -> None:
-        self._disconnected.inc()
-
-    def closed(self, reason: str) -> None:
-        self._closed.labels(reason).inc()
-
-    def line_dropped(self) -> None:
-        self._lines_dropped.inc()
-
     def answer(self) -> Answer:
-        """All metrics in Prometheus' text format.
-
-        The answer stays the same for a second, because it takes some time to make.
-        """
+        """All metrics in Prometheus' text format, at most a second old, because they take time to make."""
         now = self._clock()
-        if self._made is None or now - self._made[0] >= _FRESH:
-            self._look_back()
+        if self._made is None or now - self._made[0] >= _MAX_AGE:
+            self._update_drift()
             self._made = (now, Answer(200, generate_latest(self.registry), CONTENT_TYPE_LATEST))
         return self._made[1]
 
-    def _look_back(self) -> None:
+    def _update_drift(self) -> None:
         report = None if self._recent is None else self._recent.report()
         values = (0, 0.0, 0)
         if report is not None:

@@ -1,7 +1,4 @@
-"""OpenAPI: a document of the server's answers, and a page of it.
-
-The page loads nothing from elsewhere.
-"""
+"""OpenAPI: a document of the server's answers, and a page of it that loads nothing from elsewhere."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,15 +6,17 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from features.basics.packages import version
-from qe.production.server.extras import Extras
-from qe.production.server.limits import Limits
+from qe.production.server.answers import Limits
+from qe.production.server.parsing import Extras
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _ERROR = {"$ref": "#/components/schemas/Error"}
+_UNREADY = {"503": "The model is being loaded, or the server is stopping"}
 
 
 def document(about: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
     """The OpenAPI (3.1) description of a server with that model."""
+    columns, ready = about["columns"], {"status": "ready", "model": about["model"]}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -26,20 +25,16 @@ def document(about: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
             "description": "Quality estimation of translations: a score for each segment, without reference.",
         },
         "paths": {
-            "/invocations": {"post": _invocations(about["columns"], limits)},
-            "/health": {"get": _get("Whether the process answers", {"status": "alive"})},
-            "/ping": {"get": _get("The same, as MLflow names it", {"status": "alive"})},
-            "/ready": {
-                "get": _get(
-                    "Whether the model is loaded", {"status": "ready", "model": about["model"]}, unready=True
-                )
-            },
-            "/version": {"get": _get("Which model answers", dict(about), unready=True)},
-            "/metrics": {"get": _text("Metrics for Prometheus", "text/plain")},
-            "/openapi.json": {"get": _get("This description", None, unready=True)},
-            "/docs": {"get": _text("This page", "text/html", unready=True)},
+            "/invocations": {"post": _invocations(columns, limits)},
+            "/health": _get("Whether the process answers", {"status": "alive"}),
+            "/ping": _get("The same, as MLflow names it", {"status": "alive"}),
+            "/ready": _get("Whether the model is loaded", ready, failures=_UNREADY),
+            "/version": _get("Which model answers", dict(about), failures=_UNREADY),
+            "/metrics": _get("Metrics for Prometheus", kind="text/plain"),
+            "/openapi.json": _get("This description", failures=_UNREADY),
+            "/docs": _get("This page", kind="text/html", failures=_UNREADY),
         },
-        "components": {"schemas": _schemas(about["columns"], limits)},
+        "components": {"schemas": _schemas(columns, limits)},
     }
 
 
@@ -53,14 +48,7 @@ def page(content: Mapping[str, Any]) -> str:
 
 
 def _invocations(columns: list[str], limits: Limits) -> dict[str, Any]:
-    records = [{name: f"a {name}" for name in columns}]
-    responses = {
-        "200": _answer(
-            "A prediction for each segment, in order",
-            {"$ref": "#/components/schemas/Predictions"},
-            {"predictions": [{"score": 3.2, "reason": ""}, {"score": None, "reason": "empty target"}]},
-        )
-    }
+    predictions = {"predictions": [{"score": 3.2, "reason": ""}, {"score": None, "reason": "empty target"}]}
     failures = {
         "400": "The body is not of the kind that its Content-Type says",
         "408": f"The body was not sent within {limits.seconds} s",
@@ -70,51 +58,49 @@ def _invocations(columns: list[str], limits: Limits) -> dict[str, Any]:
         "503": "Too many requests are being scored, or the model is not loaded",
         "504": f"The answer took longer than {limits.seconds} s",
     }
-    schema = {"$ref": "#/components/schemas/Request"}
-    example = {"dataframe_records": records, "params": {"interval": 0.9}}
+    record = {name: f"a {name}" for name in columns}
+    lines = ",".join(columns), ",".join(f'"{value}"' for value in record.values())
+    bodies = {
+        "application/json": {
+            "schema": {"$ref": "#/components/schemas/Request"},
+            "example": {"dataframe_records": [record], "params": {"interval": 0.9}},
+        },
+        "text/csv": {"schema": {"type": "string"}, "example": "".join(f"{line}\n" for line in lines)},
+    }
+    answer = _content("application/json", {"$ref": "#/components/schemas/Predictions"}, predictions)
     return {
         "summary": "Scores segments",
-        "description": f"Up to {limits.rows:,} segments at once. The parameters may also stand in the body, "
+        "description": f"Up to {limits.rows:,} segments at once. The parameters may also be in the body, "
         "as `params`.",
         "parameters": [
             {"name": name, "in": "query", "schema": shape, "description": shape["description"]}
             for name, shape in Extras.model_json_schema()["properties"].items()
         ],
-        "requestBody": {
-            "required": True,
-            "content": {
-                "application/json": {"schema": schema, "example": example},
-                "text/csv": {"schema": {"type": "string"}, "example": _csv(columns)},
-            },
-        },
+        "requestBody": {"required": True, "content": bodies},
         "responses": {
-            **responses,
-            **{status: _answer(text, _ERROR) for status, text in failures.items()},
+            "200": {"description": "A prediction for each segment, in order", **answer},
+            **_failures(failures),
         },
     }
 
 
-def _csv(columns: list[str]) -> str:
-    return ",".join(columns) + "\n" + ",".join(f'"a {name}"' for name in columns) + "\n"
+def _get(
+    summary: str, example: Any = None, *, kind: str = "application/json",
+    failures: Mapping[str, str] | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    schema = {"type": "object" if kind == "application/json" else "string"}
+    answer = {"description": summary, **_content(kind, schema, example)}
+    return {"get": {"summary": summary, "responses": {"200": answer, **_failures(failures or {})}}}
 
 
-def _get(summary: str, example: Any, *, unready: bool = False) -> dict[str, Any]:
-    responses = {"200": _answer(summary, {"type": "object"}, example)}
-    return {"summary": summary, "responses": responses | _unready(unready)}
+def _failures(failures: Mapping[str, str]) -> dict[str, Any]:
+    content = _content("application/json", _ERROR)
+    return {status: {"description": text, **content} for status, text in failures.items()}
 
 
-def _text(summary: str, kind: str, *, unready: bool = False) -> dict[str, Any]:
-    answer = {"description": summary, "content": {kind: {"schema": {"type": "string"}}}}
-    return {"summary": summary, "responses": {"200": answer} | _unready(unready)}
-
-
-def _unready(unready: bool) -> dict[str, Any]:
-    return {"503": _answer("The model is being loaded, or the server is stopping", _ERROR)} if unready else {}
-
-
-def _answer(description: str, schema: Mapping[str, Any], example: Any = None) -> dict[str, Any]:
-    content = {"schema": dict(schema)} | ({} if example is None else {"example": example})
-    return {"description": description, "content": {"application/json": content}}
+def _content(kind: str, schema: Mapping[str, Any], example: Any = None) -> dict[str, Any]:
+    described = {"schema": dict(schema)} | ({} if example is None else {"example": example})
+    return {"content": {kind: described}}
 
 
 def _schemas(columns: list[str], limits: Limits) -> dict[str, Any]:
@@ -136,6 +122,8 @@ def _schemas(columns: list[str], limits: Limits) -> dict[str, Any]:
         "score": number, "low": number, "high": number, "because": text, "action": text, "outside": number,
         "unlike": text,
     }  # fmt: skip
+    properties = {**prediction, "reason": {"type": "string"}}
+    row = {"type": "object", "properties": properties, "required": ["score", "reason"]}
     return {
         "Request": {
             "type": "object",
@@ -145,16 +133,7 @@ def _schemas(columns: list[str], limits: Limits) -> dict[str, Any]:
         "Params": {**Extras.model_json_schema(), "title": "Params"},
         "Predictions": {
             "type": "object",
-            "properties": {
-                "predictions": {
-                    "type": "array",
-                    "items": {
-                        "type": "object",
-                        "properties": {**prediction, "reason": {"type": "string"}},
-                        "required": ["score", "reason"],
-                    },
-                }
-            },
+            "properties": {"predictions": {"type": "array", "items": row}},
             "required": ["predictions"],
         },
         "Error": {

@@ -1,4 +1,4 @@
-"""Parsing: the body of a request as rows, which are counted before anything is made of them.
+"""The body of a request as rows, which are counted before they are used, and the requested extras.
 
 The protocol is that of MLflow's scoring server: a JSON object with `dataframe_records`, `dataframe_split`,
 `instances` or `inputs` (and `params`), or CSV with a header.
@@ -10,11 +10,16 @@ import json
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, NoReturn
+from urllib.parse import parse_qsl
 
+from pydantic import Field
+
+from features.basics.errors import InputError, quoted
+from qe.config.schema import Section, validated
 from qe.data.table_rows import Row, rows_of
-from qe.production.server.answers import Refused
-from qe.production.server.limits import Limits
+from qe.production.server.answers import Limits, Refused
 
 Kind = Literal["json", "csv"]
 _Columns = Collection[str]
@@ -25,7 +30,7 @@ _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 
 @dataclass(frozen=True)
 class Parsed:
-    """Rows with all their columns, and what is asked for beside scores."""
+    """Rows with all their columns, and the parameters of the body."""
 
     columns: _Columns
     rows: list[Row]
@@ -205,3 +210,64 @@ def _check_columns(columns: _Columns, limits: Limits) -> None:
         raise Refused(422, f"{len(columns)} columns, but at most {limits.keys} are read")
     if len(set(columns)) < len(columns):
         raise Refused(422, "a column is named twice")
+
+
+class Extras(Section):
+    """`params` of a JSON body, or parameters of the address."""
+
+    interval: float | None = Field(
+        default=None,
+        gt=0,
+        lt=1,
+        description="Answer with low and high, which hold this share of true labels.",
+    )
+    explain: int = Field(
+        default=0,
+        ge=0,
+        le=100,
+        description="Answer with `because`: so many causes that moved the score most.",
+    )
+    triage: bool = Field(
+        default=False,
+        description="Answer with `action`: publish, post-edit or retranslate (`qe serve --triage`).",
+    )
+
+
+# Of each extra: what it must be, its form as text in the address, and the types of its values in JSON.
+_FORMS_OF_EXTRAS: Mapping[str, tuple[str, str, tuple[type, ...]]] = {
+    "interval": (
+        "a number", r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?(nan|inf)", (int, float, type(None)),
+    ),
+    "explain": ("a whole number", r"[-+]?\d+", (int,)),
+    "triage": ("true or false", "true|false|1|0", (bool,)),
+}  # fmt: skip
+
+
+def _check_form(name: str, value: Any) -> None:
+    if name not in _FORMS_OF_EXTRAS:
+        return
+    noun, form, types = _FORMS_OF_EXTRAS[name]
+    fits = re.fullmatch(form, value, re.ASCII) if isinstance(value, str) else type(value) in types
+    if not fits:
+        raise Refused(400, f"'{name}' must be {noun}, but is {quoted(str(value))}")
+
+
+def requested_extras(query: bytes, params: Mapping[str, Any], defaults: Extras) -> Extras:
+    """The extras of the address and the body, over the defaults.
+
+    Raises Refused: 400 for values of another form, 422 for names that are unknown or given twice, and for
+    values out of range.
+    """
+    try:
+        pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True, max_num_fields=20)
+    except (ValueError, UnicodeDecodeError):
+        raise Refused(422, "the parameters of the address cannot be read") from None
+    for name, value in [*pairs, *params.items()]:
+        _check_form(name, value)
+    names = [name for name, _ in pairs] + list(params)
+    if len(set(names)) < len(names):
+        raise Refused(422, "a parameter is given twice")
+    try:
+        return validated(Extras, {**defaults.model_dump(), **dict(pairs), **params}, Path("params"))
+    except InputError as error:
+        raise Refused(422, str(error)) from None

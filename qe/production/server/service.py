@@ -1,4 +1,4 @@
-"""Service: a loaded model, and what it answers to the body of a request."""
+"""Loaded models, one or several behind routes, and their answers to the bodies of requests."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -14,31 +14,29 @@ from qe.models.drift import Counts, Profile
 from qe.models.held_out import HeldOutPredictions
 from qe.models.versions import versions
 from qe.production.server import openapi
-from qe.production.server.answers import Answer, Refused, json_answer
-from qe.production.server.extras import Extras, requested_extras
-from qe.production.server.limits import Limits
-from qe.production.server.parsing import Kind, Parsed, parse
-from qe.production.server.quality import Quality, bounds
-from qe.production.server.recent import Recent
+from qe.production.server.answers import Answer, Limits, Refused, json_answer
+from qe.production.server.metrics import Quality, Recent, bounds
+from qe.production.server.parsing import Extras, Kind, Parsed, parse, requested_extras
 from qe.production.thresholds import Thresholds
+from qe.scoring.routes import Route, columns_of, fingerprint_of
 from qe.scoring.scorer import Options, Scorer
 
 DRIFT_ROWS = 10_000
 _BLOCK, _EXPLAINED = 500, 25  # rows that are scored, and explained, before a request can be given up
-_TRIED = 0.9  # level to ask the model's intervals for when they are loaded: any
+_ANY_LEVEL = 0.9  # to find out at loading whether the model has intervals
 
 
 @dataclass(frozen=True, eq=False)
 class Service:
     """Scores the rows of requests, in several threads at a time.
 
-    scorer      the model with its intervals and explanations, as far as it has them
+    scorer      the model with its intervals and explanations, if it has them
     lacks       extra -> why the model cannot give it
-    thresholds  of triage; None: it is refused
+    thresholds  of triage; None: requests for actions are refused
     defaults    extras of a request that names none
-    about       what /version says
+    about       the content of /version
     bounds      upper bounds of a histogram of scores
-    recent      the last segments, where the model has a profile of its training data
+    recent      the last segments, if the model has a profile of its training data
     """
 
     scorer: Scorer
@@ -52,58 +50,57 @@ class Service:
 
     @classmethod
     def load(
-        cls,
-        folder: Path,
-        limits: Limits,
-        *,
-        identity: str | None = None,
-        level: float | None = None,
-        triage: Path | None = None,
-        registered: tuple[str, str] | None = None,
-        drift_rows: int = DRIFT_ROWS,
-    ) -> Self:
+        cls, folder: Path, limits: Limits, *, identity: str | None = None, level: float | None = None,
+        triage: Path | None = None, registered: tuple[str, str] | None = None, drift_rows: int = DRIFT_ROWS,
+    ) -> Self:  # fmt: skip
         """The model of a folder.
 
-        `level` is of intervals that every answer has, `triage` a file of thresholds.
+        identity    of the model that must be in the folder, if it is known
+        level       of intervals that every answer has
+        triage      a file of thresholds
+        registered  name and version in the registry, if the model comes from there
+        drift_rows  most recent segments that are compared with the training data; 0: none
 
-        identity    of the model that must lie there, if it is known
-        registered  its name and version in the registry, if it comes from there
-        drift_rows  how many of the last segments are looked at beside the training data; 0: none
-
-        Raises InputError if the model cannot be loaded, has no intervals though a level is given, and
+        Raises InputError if the model cannot be loaded, or has no intervals but a level is given, and
         for a file without thresholds.
         """
         # No cache: threads share the scorer.
         scorer = plain = Scorer.load(folder, Options(level=level, drift=False, cache=0), identity=identity)
-        lacks = {}
-        for name, options in {
-            "interval": Options(level=level or _TRIED),
-            "explain": Options(explain=1),
-        }.items():
+        model, scale, lacks = plain.model, plain.model.scale, {}
+        for extra, options in (
+            ("interval", Options(level=level or _ANY_LEVEL, drift=False)),
+            ("explain", Options(explain=1, drift=False)),
+        ):
             try:
-                loaded = Scorer.load(folder, replace(options, drift=False), scorer.model)
+                loaded = Scorer.load(folder, options, model)
             except InputError as error:
-                lacks[name] = error.problem
-            else:
-                scorer = replace(
-                    scorer,
-                    intervals=loaded.intervals or scorer.intervals,
-                    explainer=loaded.explainer or scorer.explainer,
-                )
-        thresholds = None if triage is None else Thresholds.read(triage, scorer.model.scale)
-        _warm(plain)
-        about = _about(plain) | {"registered": "" if registered is None else "/".join(registered)}
+                lacks[extra] = error.problem
+                continue
+            intervals, explainer = loaded.intervals or scorer.intervals, loaded.explainer or scorer.explainer
+            scorer = replace(scorer, intervals=intervals, explainer=explainer)
+        thresholds = None if triage is None else Thresholds.read(triage, scale)
+        if set(plain.columns()) == {"source", "target"}:  # other columns have forms of their own
+            plain.score([({"source": "a", "target": "a"}, "")])  # loads and compiles what is loaded on use
         recent = None
-        if drift_rows and Profile.exists(folder):
+        if drift_rows and Profile.is_in(folder):
             profile = Profile.load(folder)
             scorer, recent = replace(scorer, profile=profile), Recent(profile, drift_rows)
-        extras = Extras(interval=level)
-        return cls(scorer, limits, about, lacks, thresholds, extras, _bounds(folder, plain), recent)
+        about = {
+            "model": model.name,
+            "fingerprint": model.identity,
+            "features": model.feature_set.fingerprint,
+            "columns": list(plain.columns()),
+            "versions": versions(),
+            "registered": "" if registered is None else "/".join(registered),
+        }
+        known = HeldOutPredictions.load(folder).predicted if HeldOutPredictions.is_in(folder) else np.array([])
+        score_bounds = bounds(scale.low, scale.high, known)
+        return cls(scorer, limits, about, lacks, thresholds, Extras(interval=level), score_bounds, recent)
 
     def answer(
         self, body: bytes, kind: Kind, query: bytes, stopped: Callable[[], bool] = lambda: False
     ) -> Answer:
-        """The answer to a body. Raises Refused if there is none, and if `stopped` says so meanwhile."""
+        """The answer to a body. Raises Refused if there is none, or if `stopped` becomes true meanwhile."""
         try:
             parsed = parse(body, kind, self.limits)
             extras = requested_extras(query, parsed.params, self.defaults)
@@ -117,12 +114,12 @@ class Service:
 
     @cached_property
     def description(self) -> Answer:
-        """What the server answers with this model (OpenAPI)."""
+        """The OpenAPI document of a server with this model."""
         return json_answer(openapi.document(self.about, self.limits))
 
     @cached_property
     def page(self) -> Answer:
-        """The description as a page."""
+        """The document as a page."""
         content = openapi.page(openapi.document(self.about, self.limits)).encode("utf-8")
         return Answer(200, content, "text/html; charset=utf-8", {"Content-Security-Policy": openapi.POLICY})
 
@@ -135,7 +132,7 @@ class Service:
             raise Refused(422, "this server has no thresholds of triage; start it with --triage")
 
     def _scored(
-        self, parsed: Parsed, extras: Extras, stopped: Callable[[], bool] = lambda: False
+        self, parsed: Parsed, extras: Extras, stopped: Callable[[], bool]
     ) -> tuple[list[dict[str, Any]], Counts | None]:
         options = Options(
             level=extras.interval,
@@ -146,7 +143,7 @@ class Service:
             triage=self.thresholds if extras.triage else None,
         )
         names = [name for name in options.columns if name != "id"]
-        # Intervals may need columns of their own: they are asked for with them alone.
+        # Intervals may need columns of their own, which only requests with intervals must have.
         intervals = None if extras.interval is None else self.scorer.intervals
         explainer = self.scorer.explainer if extras.explain else None
         scorer = replace(self.scorer, options=options, intervals=intervals, explainer=explainer)
@@ -166,23 +163,54 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _bounds(folder: Path, scorer: Scorer) -> list[float]:
-    scale = scorer.model.scale
-    known = HeldOutPredictions.load(folder).predicted if HeldOutPredictions.exists(folder) else np.array([])
-    return bounds(scale.low, scale.high, known)
+@dataclass(frozen=True, eq=False)
+class RoutedService(Service):
+    """Scores each row by the service of the first route that takes it; a row without a route has a reason."""
 
+    routes: Sequence[Route] = ()
+    services: Sequence[Service] = ()
 
-def _warm(scorer: Scorer) -> None:
-    if set(scorer.columns()) == {"source", "target"}:  # other columns have forms of their own
-        scorer.score([({"source": "a", "target": "a"}, "")])
+    @classmethod
+    def from_routes(
+        cls, name: str, routes: Sequence[Route], services: Sequence[Service], limits: Limits
+    ) -> Self:
+        """One service for each route; `name` is that of all together."""
+        first, abouts = services[0], [service.about for service in services]
+        columns = [*(column for about in abouts for column in about["columns"]), *columns_of(routes)]
+        about = {
+            "model": name,
+            "fingerprint": fingerprint_of(routes, [about["fingerprint"] for about in abouts]),
+            "features": "",
+            "columns": list(dict.fromkeys(columns)),
+            "versions": versions(),
+            "registered": "",
+            "routes": {route.name: about for route, about in zip(routes, abouts, strict=True)},
+        }
+        return cls(
+            first.scorer, limits, about, defaults=first.defaults, bounds=first.bounds, routes=routes,
+            services=services,
+        )  # fmt: skip
 
+    def _check(self, extras: Extras) -> None:
+        for service in self.services:
+            service._check(extras)
 
-def _about(scorer: Scorer) -> dict[str, Any]:
-    model = scorer.model
-    return {
-        "model": model.name,
-        "fingerprint": model.identity,
-        "features": model.feature_set.fingerprint,
-        "columns": list(scorer.columns()),
-        "versions": versions(),
-    }
+    def _scored(
+        self, parsed: Parsed, extras: Extras, stopped: Callable[[], bool]
+    ) -> tuple[list[dict[str, Any]], Counts | None]:
+        columns = columns_of(self.routes)
+        rows = parsed.needed(columns)
+        chosen = [
+            next((i for i, route in enumerate(self.routes) if route.takes(row)), None) for row, _ in rows
+        ]
+        no_route = f"no route for its {' and '.join(columns)}"
+        answers: list[dict[str, Any]] = [{"score": None, "reason": reason or no_route} for _, reason in rows]
+        for number, service in enumerate(self.services):
+            positions = [i for i, route in enumerate(chosen) if route == number]
+            if positions:
+                part = replace(parsed, rows=[parsed.rows[i] for i in positions])
+                scored, _ = service._scored(part, extras, stopped)
+                for i, row in zip(positions, scored, strict=True):
+                    answers[i] = row
+        names = dict.fromkeys(name for answer in answers for name in answer)
+        return [{name: answer.get(name) for name in names} for answer in answers], None

@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from qe.production.server.answers import Refused
-from qe.production.server.bodies import Bodies, Body, ClientDisconnected
-from qe.production.server.limits import Limits
+from qe.production.server.answers import Limits, Refused
+from qe.production.server.connections import Body, BodyReader, ClientDisconnected
 
 pytestmark = pytest.mark.slow
 
@@ -28,18 +27,18 @@ def body(*parts: bytes | float, declared: int | None = None) -> Body:
     return Body(receive, declared)
 
 
-def read(given: Body, bodies: Bodies | None = None) -> bytes:
-    return asyncio.run((bodies or Bodies(LIMITS)).read(given))
+def read(given: Body, bodies: BodyReader | None = None) -> bytes:
+    return asyncio.run((bodies or BodyReader(LIMITS)).read(given))
 
 
 def test_parts_are_joined() -> None:
-    bodies = Bodies(LIMITS)
+    bodies = BodyReader(LIMITS)
     assert read(body(b"ab", b"", b"c"), bodies) == b"abc" and bodies.buffered == 0
 
 
 @pytest.mark.parametrize("given", [body(b"x" * 60, b"x" * 60, 9.0), body(9.0, declared=101)])
 def test_a_large_body_is_refused_as_soon_as_that_is_known(given: Body) -> None:
-    bodies = Bodies(LIMITS)
+    bodies = BodyReader(LIMITS)
     with pytest.raises(Refused, match="larger than 100 bytes") as refused:
         read(given, bodies)
     assert refused.value.status == 413 and bodies.buffered == 0
@@ -60,7 +59,7 @@ def test_reading_stops_when_the_client_has_gone() -> None:
         return {"type": "http.request", "body": b"x", "more_body": True} if asked < 3 else {
             "type": "http.disconnect"}  # fmt: skip
 
-    bodies = Bodies(LIMITS)
+    bodies = BodyReader(LIMITS)
     with pytest.raises(ClientDisconnected):
         read(Body(receive, None), bodies)
     assert asked == 3 and bodies.buffered == 0
@@ -68,7 +67,7 @@ def test_reading_stops_when_the_client_has_gone() -> None:
 
 def test_the_body_that_has_been_coming_longest_gives_way() -> None:
     async def together() -> list[Any]:
-        bodies = Bodies(LIMITS)
+        bodies = BodyReader(LIMITS)
         slow = [body(b"x" * 90, 0.9, b"x") for _ in range(3)]
         reading = [asyncio.ensure_future(bodies.read(one)) for one in slow]
         await asyncio.sleep(0.1)

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from features.basics.errors import InputError
+from qe.production.server.answers import Limits
 from qe.production.server.app import App
 from qe.production.server.connections import check_descriptors
-from qe.production.server.limits import Limits
 from qe.production.serving import application
 from tests.patience import PATIENCE
 from tests.production.server.asgi import connect, exchange, listening, read_answer

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 import pytest
 
 from features.basics.errors import InputError
-from qe.production.server.app import App
-from qe.production.server.hosts import Hosts
-from qe.production.server.limits import Limits
+from qe.production.server.answers import Limits
+from qe.production.server.app import App, Hosts
 from tests.production.server.asgi import call, connect, listening, read_answer
 
 OWN = [
@@ -54,7 +53,7 @@ def test_loopbacks_names_are_answered(host: str) -> None:
 def test_another_name_is_refused_at_every_address(host: str) -> None:
     app = App(Limits())
     for path in app.routes:
-        code, body, headers = call(app, path, headers={"host": host}, method=next(iter(app.routes[path])))
+        code, body, headers = call(app, path, headers={"host": host}, method=app.routes[path])
         assert code == 421 and "--allowed-hosts" in body["error"] and headers["connection"] == "close"
 
 

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qe.production.server.answers import Refused
-from qe.production.server.limits import Limits
+from qe.production.server.answers import Limits, Refused
 from qe.production.server.parsing import Parsed, kind_of, parse
 
 NEEDED = ("source", "target")

@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 
 from qe.cli import main
+from qe.production.server.answers import Limits
 from qe.production.server.app import App
-from qe.production.server.limits import Limits
-from qe.production.server.routed import RoutedService
-from qe.production.server.service import Service
+from qe.production.server.service import RoutedService, Service
 from qe.scoring.routes import Route
 from tests.production.server.asgi import call
 
