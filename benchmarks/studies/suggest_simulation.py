@@ -21,7 +21,7 @@ import numpy as np
 
 from features.basics.array_types import FloatArray
 from qe.config.experiment import from_mapping
-from qe.production.suggestion.choice import choose
+from qe.production.suggestion import choose
 from qe.training.check import check
 from qe.training.preparation import prepare
 

@@ -23,7 +23,7 @@ from qe.evaluation.word_level import check_threshold_metric
 from qe.models import description
 from qe.models.drift import Profile
 from qe.models.model import Model
-from qe.production.thresholds import Thresholds
+from qe.production.triage import Thresholds
 from qe.scoring.document_scores import DocumentIds, score_documents, write_documents
 from qe.scoring.in_place import score_in_place
 from qe.scoring.input import Piped, check_unread, files_of, open_all

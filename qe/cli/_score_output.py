@@ -11,8 +11,7 @@ from qe.display import output_schemas
 from qe.display.numbers import percent
 from qe.display.terminal import show
 from qe.models.drift import DriftReport
-from qe.production.thresholds import Thresholds
-from qe.production.triage_tables import actions_table
+from qe.production.triage import Thresholds, actions_table
 from qe.scoring.job_summary import ScoredFile
 
 if TYPE_CHECKING:

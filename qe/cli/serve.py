@@ -68,10 +68,9 @@ def serve(
     """
     from features.basics.errors import InputError
     from qe.cli.shared.printing import chosen_routes
-    from qe.production.renewal import Renewal
     from qe.production.server.answers import Limits
     from qe.production.server.app import Hosts, check_proxies
-    from qe.production.serving import address_of, bound
+    from qe.production.serving import Renewal, address_of, bound
     from qe.production.serving import serve as answer_requests
 
     routes = chosen_routes(model, models)

@@ -59,9 +59,8 @@ def triage(
     from features.storage.outputs import check_output
     from qe.api.models import model_folder
     from qe.data.score_files import read_scores, same_segments
-    from qe.production.triage import read_costs, trade_off
+    from qe.production.triage import read_costs, trade_off, triage_tables
     from qe.production.triage import triage as find
-    from qe.production.triage_tables import triage_tables
     from qe.scoring.job_summary import check_model, record_of
 
     if plot is not None:

@@ -51,7 +51,7 @@ class Labelled:
 @summarised
 @dataclass(frozen=True)
 class Decision:
-    """What became of a challenger, and the evidence.
+    """Whether a challenger is promoted, and the evidence.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Decision:
     learned : int
         Segments that were left out, because a model has learned from them.
     silent : tuple of str
-        Versions that do not say what they have learned from (of earlier releases).
+        Versions (of earlier releases) that do not record their training data.
     """
 
     name: str
@@ -126,22 +126,23 @@ def promote(
     """
     _check(margin, level, samples)
     check_seed(seed)
-    own, other = _contenders(name, challenger)
-    unseen, silent = _unseen(name, [version for version in (own, other) if version is not None], data)
-    decision = replace(
-        _judge(name, own, other, unseen, metric, margin, level, samples, seed),
-        learned=len(data.gold) - len(unseen.gold),
-        silent=silent,
-    )
+    version, champion = _contenders(name, challenger)
+    versions = [version] if champion is None else [version, champion]
+    unseen, silent = _unseen(name, versions, data)
+    unopposed = Decision(
+        name, version, champion, True, "there is no champion", metric, {}, None, None, None, None, margin,
+        level, samples, seed, unseen.name, unseen.fingerprint, len(unseen.gold),
+        learned=len(data.gold) - len(unseen.gold), silent=silent,
+    )  # fmt: skip
+    decision = _decided(unopposed, versions, unseen)
     if decision.promoted:
-        registry.make_champion(name, own)
-    state = "promoted" if decision.promoted else "refused"
-    evidence = json.dumps({**decision.to_json(), "at": _now()})
-    registry.tag_version(
-        name,
-        own,
-        {"promotion.decision": state, "promotion.reason": decision.reason, "promotion.evidence": evidence},
-    )
+        registry.make_champion(name, version)
+    tags = {
+        "promotion.decision": "promoted" if decision.promoted else "refused",
+        "promotion.reason": decision.reason,
+        "promotion.evidence": json.dumps({**decision.to_json(), "at": _now()}),
+    }
+    registry.tag_version(name, version, tags)
     return decision
 
 
@@ -286,62 +287,40 @@ def _check(margin: float, level: float, samples: int) -> None:
 
 
 def _contenders(name: str, challenger: str | None) -> tuple[str, str | None]:
-    known = [entry.version for entry in registry.model_versions(name)]
+    versions = [entry.version for entry in registry.model_versions(name)]
     champion = registry.aliased(name, registry.CHAMPION)
-    own = challenger or registry.aliased(name, registry.CHALLENGER)
-    if own is None:
-        raise InputError(
-            f"no version of '{name}' is challenger",
-            remedy=f"name one: --challenger {known[-1] if known else 'N'}",
-        )
-    if own not in known:
-        raise InputError(f"'{name}' has no version {own}", remedy=f"versions: {', '.join(known)}")
-    if own == champion:
-        raise InputError(f"version {own} of '{name}' is the champion already")
-    return own, champion
+    version = challenger or registry.aliased(name, registry.CHALLENGER)
+    if version is None:
+        example = versions[-1] if versions else "N"
+        raise InputError(f"no version of '{name}' is challenger", remedy=f"name one: --challenger {example}")
+    if version not in versions:
+        raise InputError(f"'{name}' has no version {version}", remedy=f"versions: {', '.join(versions)}")
+    if version == champion:
+        raise InputError(f"version {version} of '{name}' is the champion already")
+    return version, champion
 
 
-def _judge(
-    name: str,
-    challenger: str,
-    champion: str | None,
-    data: Labelled,
-    metric: str,
-    margin: float,
-    level: float,
-    samples: int,
-    seed: int,
-) -> Decision:
-    kind = METRICS.get(metric)
-    versions = [version for version in (challenger, champion) if version is not None]
-    predicted, scale = _predictions(name, versions, data)
+def _decided(unopposed: Decision, versions: Sequence[str], data: Labelled) -> Decision:
+    metric = METRICS.get(unopposed.metric)()
+    predicted, scale = _predictions(unopposed.name, versions, data)
     gold = scale.sign * data.gold
-    scores = {version: kind().score(gold, values) for version, values in predicted.items()}
-    decision = Decision(
-        name, challenger, champion, True, "there is no champion", metric, scores, None, None, None, None,
-        margin, level, samples, seed, data.name, data.fingerprint, len(data.gold),
-    )  # fmt: skip
-    if champion is None:
+    scores = {version: metric.score(gold, values) for version, values in predicted.items()}
+    decision = replace(unopposed, scores=scores)
+    if len(versions) == 1:
         return decision
-    result = better_by(gold, predicted[challenger], predicted[champion], kind(), margin, samples, seed)
-    gain = result.difference
-    shortfall = result.reach.shortfall(level) if result.reach is not None and result.units else ""
-    better = bool(gain > margin and result.p <= level and not shortfall)
-    pair = _compared(
-        gold,
-        predicted[challenger],
-        predicted[champion],
-        kind(),
-        ResamplingSettings(samples=samples, seed=seed),
-    )
-    ci = pair.interval(("new", "old", "metric"))
-    if not kind.higher_is_better:
+    new, old = (predicted[version] for version in versions)
+    result = better_by(gold, new, old, metric, decision.margin, decision.samples, decision.seed)
+    shortfall = result.reach.shortfall(decision.level) if result.reach is not None and result.units else ""
+    better = bool(result.difference > decision.margin and result.p <= decision.level and not shortfall)
+    settings = ResamplingSettings(samples=decision.samples, seed=decision.seed)
+    ci = _compared(gold, new, old, metric, settings).interval(("new", "old", "metric"))
+    if not metric.higher_is_better:
         ci = -ci[1], -ci[0]
     return replace(
         decision,
         promoted=better,
-        reason=_reason(better, challenger, champion, metric, margin, result, level, shortfall),
-        gain=finite_or_none(gain),
+        reason=_reason(decision, better, result, shortfall),
+        gain=finite_or_none(result.difference),
         ci=None if np.isnan(ci[0]) else ci,
         p=None if shortfall else finite_or_none(result.p),
         test=result.test,
@@ -382,26 +361,17 @@ def _compared(
     return Comparisons(scored, Levels.from_groups(None, len(gold)), settings)
 
 
-def _reason(
-    better: bool,
-    challenger: str,
-    champion: str,
-    metric: str,
-    margin: float,
-    result: TestResult,
-    level: float,
-    shortfall: str,
-) -> str:
-    gain = result.difference
-    shown = signed(gain, METRICS.get(metric).digits + 1)
-    than = f"than champion version {champion} by {shown} {title_of(metric)} (more than {margin:g} asked for)"
+def _reason(decision: Decision, better: bool, result: TestResult, shortfall: str) -> str:
+    metric, margin, gain = decision.metric, decision.margin, result.difference
+    shown = f"{signed(gain, METRICS.get(metric).digits + 1)} {title_of(metric)}"
+    than = f"than champion version {decision.champion} by {shown} (more than {margin:g} required)"
     if shortfall:
-        return f"that version {challenger} is better {than} cannot be decided: {shortfall}"
+        return f"that version {decision.challenger} is better {than} cannot be decided: {shortfall}"
     than += f", p {p_value(result.p, None)}"
     if better:
-        return f"version {challenger} is better {than}"
-    chance = "the gain is too small" if not gain > margin else f"that may be chance at level {level:g}"
-    return f"version {challenger} is not shown to be better {than}: {chance}"
+        return f"version {decision.challenger} is better {than}"
+    chance = f"that may be chance at level {decision.level:g}" if gain > margin else "the gain is too small"
+    return f"version {decision.challenger} is not shown to be better {than}: {chance}"
 
 
 def _predictions(

@@ -1,8 +1,13 @@
-"""Serving: a model behind an HTTP server (uvicorn) with limits."""
+"""Serving: a model behind an HTTP server (uvicorn) with limits, renewed at SIGHUP or on a timer."""
 
+import logging
+import os
+import signal
 import socket
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -10,12 +15,14 @@ from typing import Any, cast
 import uvicorn
 
 from features.basics.errors import InputError
-from qe.production.renewal import Renewal, renewed_by_signal
 from qe.production.server.answers import Limits
 from qe.production.server.app import App, Hosts
 from qe.production.server.connections import BACKLOG, Connection, ConnectionLimiter, check_descriptors
+from qe.production.server.metrics import FAILED, SAME, TAKEN
 from qe.production.server.service import Service
-from qe.production.server.throttle import Throttle, logged
+from qe.production.server.throttle import REQUESTS, Throttle, logged
+
+_log = logging.getLogger(REQUESTS)
 
 
 def bound(host: str, port: int) -> socket.socket:
@@ -98,6 +105,103 @@ def http_server(app: App, trusted_proxies: Sequence[str] = ()) -> uvicorn.Server
     server = uvicorn.Server(config)
     app.stopping = lambda: server.should_exit
     return server
+
+
+@dataclass(eq=False)
+class Renewal:
+    """The source of the model, and when to look for a newer one.
+
+    If the new one cannot be loaded, or needs more columns from clients, the log has the reason, and the old
+    one stays.
+
+    Attributes
+    ----------
+    load : callable
+        Loads the newest model.
+    current : callable
+        Whether a loaded model is still the newest; called every `seconds`.
+    seconds : float
+        0: only at SIGHUP.
+    """
+
+    load: Callable[[], Service]
+    current: Callable[[Service], bool] = lambda service: True
+    seconds: float = 0.0
+    due: threading.Event = field(default_factory=threading.Event)
+    ended: threading.Event = field(default_factory=threading.Event)
+
+    def watch(self, app: App) -> None:
+        """Renews the model of `app` until `end` is called."""
+        while True:
+            due = self.due.wait(self.seconds or None)
+            if self.ended.is_set():
+                return
+            self.due.clear()
+            app.metrics.count("renewals", self._renewed(app, due))
+
+    def end(self) -> None:
+        self.ended.set()
+        self.due.set()
+
+    def _renewed(self, app: App, due: bool) -> str:
+        old = app.service
+        try:
+            if old is None or (not due and self.current(old)):
+                return SAME
+            new = self.load()
+            _check_columns(old, new)
+        except Exception as error:  # any error of the new one: the old one answers
+            _log.error("the model stays as it is: %s", error, exc_info=not isinstance(error, InputError))
+            return FAILED
+        app.take(new)
+        same = _name(new) == _name(old)
+        _log.warning("the model is %s; before it was %s", _name(new), "the same" if same else _name(old))
+        return SAME if same else TAKEN
+
+
+def _check_columns(old: Service, new: Service) -> None:
+    more = [name for name in new.about["columns"] if name not in old.about["columns"]]
+    if more:
+        raise InputError(
+            f"{_name(new)} needs the column '{more[0]}', which clients need not send today",
+            remedy="change the clients, then restart the server",
+        )
+
+
+def _name(service: Service) -> str:
+    about = service.about
+    return f"{about['registered'] or about['model']} ({about['fingerprint'][:12]})"
+
+
+@contextmanager
+def renewed_by_signal(renewal: Renewal) -> Iterator[None]:
+    """Renews the model at SIGHUP within the block.
+
+    A SIGHUP because the terminal was closed ends the process as before. In a thread, which has no signals,
+    nothing changes.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    old, attended = signal.getsignal(signal.SIGHUP), _has_terminal()
+
+    def renew(number: int, frame: object) -> None:
+        if attended and not _has_terminal() and callable(old):
+            old(number, frame)  # type: ignore[arg-type]
+        renewal.due.set()
+
+    signal.signal(signal.SIGHUP, renew)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, old)
+
+
+def _has_terminal() -> bool:
+    with suppress(OSError):
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+        return True
+    return False
 
 
 def serve(

@@ -1,16 +1,14 @@
-"""Triage: publish, post-edit or retranslate, by thresholds on the predicted quality.
+"""Triage: publish, post-edit or retranslate, by thresholds on the predicted quality and a cost table."""
 
-The thresholds come from a cost table.
-"""
-
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
@@ -18,7 +16,10 @@ from features.basics.numerals import finite_or_none
 from features.storage import strict_yaml
 from qe.config.schema import Section, validated
 from qe.data.dataset import LabelScale
+from qe.display.numbers import NumberText, count, estimate, number, percent, percent_estimate
 from qe.display.summary import summarised
+from qe.display.table import Column, Table
+from qe.models.held_out import HeldOutPredictions
 from qe.statistics.bootstrap import bootstrap_scores
 from qe.statistics.intervals import percentile_interval
 from qe.statistics.result import check_enough, check_seed
@@ -367,3 +368,126 @@ def _bad_share(bad: FloatArray, samples: int, seed: int) -> tuple[float, tuple[f
         return np.nan, (np.nan, np.nan)
     drawn = bootstrap_scores(bad[:, None], lambda sums: sums[..., 0], samples=samples, seed=seed)[0]
     return float(bad.mean()), percentile_interval(drawn / len(bad))
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+    publish: FiniteFloat | None
+    retranslate: FiniteFloat | None
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """publish, retranslate  labels, as in `Triage`; None: none is published, or retranslated."""
+
+    publish: float | None
+    retranslate: float | None
+    scale: LabelScale
+
+    @classmethod
+    def read(cls, path: Path, scale: LabelScale) -> Self:
+        """Raises InputError for a file without thresholds, and for thresholds in the wrong order."""
+        try:
+            content = json.loads(path.read_text("utf-8"))
+        except (OSError, ValueError, RecursionError) as error:
+            raise InputError(f"cannot be read: {error}", location=path) from None
+        if not isinstance(content, dict):
+            raise InputError(
+                "holds no thresholds", location=path, remedy="give what `qe triage --json` prints"
+            )
+        file = validated(_File, content, path)
+        publish, retranslate, sign = file.publish, file.retranslate, scale.sign
+        if publish is not None and retranslate is not None and sign * publish < sign * retranslate:
+            raise InputError(
+                f"publishes from {publish:g} on, but retranslates what is worse than {retranslate:g}",
+                location=path,
+            )
+        return cls(publish, retranslate, scale)
+
+    @classmethod
+    def from_file(cls, path: Path, model: Path, scale: LabelScale) -> Self:
+        """Thresholds from a file (.json), or the cheapest ones by a cost table (YAML).
+
+        The latter are found on what the model predicted of labelled rows that it had not seen. Raises
+        InputError as `read`, `read_costs` and `HeldOutPredictions.load` do.
+        """
+        if path.suffix.lower() == ".json":
+            return cls.read(path, scale)
+        costs = read_costs(path)
+        known = HeldOutPredictions.load(model)
+        return cls(*cheapest(known.gold, known.predicted, costs, scale), scale)
+
+    def rules(self) -> dict[Action, str]:
+        """What is done with which scores, in words."""
+        return rules(self.publish, self.retranslate, self.scale.higher_is_better, "score")
+
+    def action(self, prediction: float, outside: bool = False) -> Action:
+        """What to do with a segment of that score; one outside the training data is not published."""
+        chosen = action(prediction, self.publish, self.retranslate, self.scale.sign)
+        return "post-edit" if outside and chosen == "publish" else chosen
+
+
+def rules(
+    publish: float | None, retranslate: float | None, higher_is_better: bool, subject: str
+) -> dict[Action, str]:
+    """What is done with which segments, in words.
+
+    publish, retranslate  the thresholds; None: never
+    subject               what has a threshold: a score, a prediction
+
+    >>> rules(2.5, None, False, "score")["publish"]
+    'score at most 2.500'
+    """
+    better, worse = ("at least", "below") if higher_is_better else ("at most", "above")
+    return {
+        "publish": "never" if publish is None else f"{subject} {better} {number(publish)}",
+        "post-edit": "the rest",
+        "retranslate": "never" if retranslate is None else f"{subject} {worse} {number(retranslate)}",
+    }
+
+
+def triage_tables(decision: Triage, higher_is_better: bool) -> list[Table]:
+    """The actions with their rules; errors, costs and savings with 95 % intervals."""
+    told = rules(decision.publish, decision.retranslate, higher_is_better, "predicted")
+    actions = [[action, _share(decision.shares[action]), rule] for action, rule in told.items()]
+    figures = {
+        "published but bad": (_share(decision.published_bad), "of the published"),
+        "not published but good": (_share(decision.edited_needlessly), "of the others"),
+        "retranslated, though editing is cheaper": (
+            _share(decision.retranslated_wrongly), "of the retranslated",
+        ),
+        "mean cost per segment": (_cost(decision.cost), ""),
+        **{f"saved against {name} everything": (_cost(one), "") for name, one in decision.saved.items()},
+        "saved of the cheapest single treatment": (_share(decision.saved_share), ""),
+    }  # fmt: skip
+    note = (
+        f"thresholds from {count(decision.n)} segments; figures cross-fitted, with 95 % bootstrap intervals"
+    )
+    rows = [[name, *cells] for name, cells in figures.items()]
+    return [
+        Table("", [Column("action"), Column("segments", "share"), Column("rule")], actions),
+        Table("", [Column("figure"), Column("value"), Column("", "of")], rows, [decision.verdict, note]),
+    ]
+
+
+def actions_table(thresholds: Thresholds, counts: Mapping[str, int], scored: int) -> Table:
+    """How many of the scored segments each action takes, and by which rule."""
+    rows = [
+        [
+            action,
+            count(counts.get(action, 0)),
+            percent(counts.get(action, 0) / scored if scored else None),
+            rule,
+        ]
+        for action, rule in thresholds.rules().items()
+    ]
+    return Table("", [Column("action"), Column("segments"), Column("share"), Column("rule")], rows)
+
+
+def _share(figure: Estimate) -> NumberText:
+    return percent_estimate(figure.value, figure.ci)
+
+
+def _cost(figure: Estimate) -> NumberText:
+    return estimate(figure.value, figure.ci, 4)

@@ -22,8 +22,7 @@ from qe.models.guard.guard import Guard
 from qe.models.held_out import HeldOutPredictions
 from qe.models.model import Model
 from qe.models.origin import origin
-from qe.production.thresholds import Thresholds
-from qe.production.triage import ACTIONS, ActionCosts, cost_table, read_costs
+from qe.production.triage import ACTIONS, ActionCosts, Thresholds, cost_table, read_costs
 from qe.reports.parts import ShownSegment, png, score_distributions, words_of
 from qe.scoring.checks import kinds_of
 from qe.scoring.job_summary import check_model, record_of, summary_of

@@ -25,10 +25,10 @@ from features.basics.errors import InputError
 from qe.data.table_rows import read_rows
 from qe.models.model import Model
 from qe.models.pipeline import Candidate, fit
-from qe.production.renewal import Renewal
 from qe.production.server.answers import Limits
 from qe.production.server.app import App
 from qe.production.server.service import Service
+from qe.production.serving import Renewal
 from qe.tracking import registration, registry, runs
 from qe.tracking.logged_models import Described
 from tests.patience import PATIENCE

@@ -17,7 +17,7 @@ from qe.production.server import openapi
 from qe.production.server.answers import Answer, Limits, Refused, json_answer
 from qe.production.server.metrics import Quality, Recent, bounds
 from qe.production.server.parsing import Extras, Kind, Parsed, parse, requested_extras
-from qe.production.thresholds import Thresholds
+from qe.production.triage import Thresholds
 from qe.scoring.routes import Route, columns_of, fingerprint_of
 from qe.scoring.scorer import Options, Scorer
 
@@ -82,7 +82,7 @@ class Service:
         if set(plain.columns()) == {"source", "target"}:  # other columns have forms of their own
             plain.score([({"source": "a", "target": "a"}, "")])  # loads and compiles what is loaded on use
         recent = None
-        if drift_rows and Profile.is_in(folder):
+        if drift_rows and Profile.exists(folder):
             profile = Profile.load(folder)
             scorer, recent = replace(scorer, profile=profile), Recent(profile, drift_rows)
         about = {
@@ -93,7 +93,7 @@ class Service:
             "versions": versions(),
             "registered": "" if registered is None else "/".join(registered),
         }
-        known = HeldOutPredictions.load(folder).predicted if HeldOutPredictions.is_in(folder) else np.array([])
+        known = HeldOutPredictions.load(folder).predicted if HeldOutPredictions.exists(folder) else np.array([])
         score_bounds = bounds(scale.low, scale.high, known)
         return cls(scorer, limits, about, lacks, thresholds, Extras(interval=level), score_bounds, recent)
 

@@ -25,7 +25,7 @@ from qe.cli import main
 from qe.data.table_rows import read_rows
 from qe.getting_started.demo.run import EXPERIMENT
 from qe.models.model import Model
-from qe.production.thresholds import Thresholds
+from qe.production.triage import Thresholds
 from qe.scoring.jobs import row_formats, score_file
 from qe.scoring.scorer import Options
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import spearmanr
 from sklearn.linear_model import Ridge
 
-from qe.production.suggestion.choice import _predicted, choose, components, disagreement, spread, standardised
+from qe.production.suggestion import _predicted, choose, components, disagreement, spread, standardised
 
 GENERATOR = np.random.default_rng(0)
 ROWS = GENERATOR.normal(size=(200, 4)) * [1, 1, 1, 0.2]
