@@ -48,7 +48,7 @@ LOADED = (
     "qe.cli.train",
     "qe.production.promotion",
     "qe.scoring.jobs",
-    "qe.tracking.registration",
+    "qe.tracking.registry",
     "qe.training.train",
 )
 

@@ -40,7 +40,7 @@ def ui(
     check_reachable(uri)
     bound(host, port).close()
     follow_moved(uri)
-    from qe.tracking.list_view import view
+    from qe.tracking.ui import view
 
     address = f"http://{host}:{port}{view()}"
     print(f"MLflow UI of {without_passwords(uri)} (stop with Ctrl-C): {address}", file=sys.stderr, flush=True)
@@ -58,7 +58,7 @@ def _serve(host: str, port: int, address: str | None) -> None:
 
     import uvicorn
 
-    from qe.tracking.web_ui import application
+    from qe.tracking.ui import application
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket] | None = None) -> None:

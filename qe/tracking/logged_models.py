@@ -1,12 +1,16 @@
 """Logged models: a model's folder goes into the store, and is brought back from there."""
 
 import re
-from collections.abc import Mapping, Sequence
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, Final
 
 import mlflow
+import pandas as pd
 from mlflow.exceptions import MlflowException
 from mlflow.models import ModelSignature
 from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
@@ -15,15 +19,96 @@ from mlflow.store.artifact.utils.models import get_model_name_and_version
 from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
 
 from features.basics.errors import InputError
+from features.basics.packages import DISTRIBUTION, version
 from features.storage import strict_yaml
 from features.storage.damage import Damaged, damage_reported
-from qe.tracking import pyfunc
+from features.storage.files import link_or_copy
 from qe.tracking.address import check_text
 from qe.tracking.connection import connected
-from qe.tracking.example import example
-from qe.tracking.large_files import bring, copy_without, large_files
-from qe.tracking.names import flatten
-from qe.tracking.runs import Run
+from qe.tracking.runs import Run, flatten
+
+# The code that MLflow runs for a logged model; it imports rooms above this one, so it is named by its path.
+_PYFUNC_MODEL = Path(__file__).resolve().parents[1] / "production" / "pyfunc_model.py"
+
+
+def save_pyfunc(path: str | Path, requirements: Sequence[str] = (), **options: Any) -> None:
+    """Writes an MLflow model that qe/production/pyfunc_model.py runs, in the present version.
+
+    requirements  what pip must install for it, in addition to MLflow; default: this project without training
+    options       what else `mlflow.pyfunc.save_model` takes
+    """
+    needed = [*requirements] or [f"{DISTRIBUTION}=={version()}"]
+    mlflow.pyfunc.save_model(path, python_model=str(_PYFUNC_MODEL), pip_requirements=needed, **options)
+
+
+_WORDS: Final = "one two three ."
+_ANNOTATED: Final = "".join(
+    f"{i}\t{word}\t{word}\tX\t_\t_\t{min(i - 1, 1)}\t{'dep' if i > 1 else 'root'}\t_\t_\n"
+    for i, word in enumerate(_WORDS.split(), start=1)
+)
+# Every column that a model may take, consistent with each other.
+INVENTED: Final = {
+    "source": _WORDS,
+    "target": _WORDS,
+    "id": "1",
+    "doc_id": "1",
+    "system": "system",
+    "pseudo_reference": _WORDS,
+    "back_translation": _WORDS,
+    "alignment": "0-0 1-1 2-2 3-3",
+    "annotation_source": _ANNOTATED,
+    "annotation_target": _ANNOTATED,
+    "annotation_pseudo_reference": _ANNOTATED,
+    "subwords": _WORDS,
+    "token_log_probabilities": "-0.2 -0.3 -0.2 -0.1 -0.1",
+    "model_score": "-0.9",
+    "nbest": f'["{_WORDS}"]',
+}
+
+
+def example(columns: Sequence[str]) -> pd.DataFrame:
+    """One row of a table with these columns.
+
+    >>> example(["source", "alignment"]).to_dict("records")
+    [{'source': 'one two three .', 'alignment': '0-0 1-1 2-2 3-3'}]
+    """
+    return pd.DataFrame([{column: INVENTED[column] for column in columns}])
+
+
+# Bytes. Large files of a model's folder are resources and fitted word models, nothing that is edited by hand.
+LARGE = 1 << 20
+
+
+def large_files(folder: Path) -> list[Path]:
+    """The files of LARGE bytes or more, relative to `folder`, in order."""
+    paths = (path for path in folder.rglob("*") if path.is_file() and path.stat().st_size >= LARGE)
+    return sorted(path.relative_to(folder) for path in paths)
+
+
+@contextmanager
+def copy_without(folder: Path, excluded: Sequence[Path]) -> Iterator[Path]:
+    """A temporary copy of `folder`, with its name, without the files `excluded` (relative paths).
+
+    `folder` itself if there are none.
+    """
+    if not excluded:
+        yield folder
+        return
+    skipped = {folder / path for path in excluded}
+
+    def ignore(parent: str, names: list[str]) -> list[str]:
+        return [name for name in names if Path(parent, name) in skipped]
+
+    with TemporaryDirectory() as scratch:
+        yield Path(shutil.copytree(folder, Path(scratch) / folder.name, ignore=ignore))
+
+
+def bring(folder: Path, files: Iterable[Path], target: Path) -> None:
+    """Gives files (relative paths) of `folder` a second name below `target`; else copies them."""
+    for path in files:
+        (target / path).parent.mkdir(parents=True, exist_ok=True)
+        link_or_copy(folder / path, target / path)
+
 
 # What may be asked for beside the score, with what is meant if nothing is said: the options of `qe score`.
 PARAMS = [
@@ -170,7 +255,7 @@ class _PyfuncOfFolder:
         large = [] if store is None else large_files(folder)
         with copy_without(folder, large) as rest:
             artifacts = {"model": rest.absolute().as_uri()}
-            pyfunc.save(path, artifacts=artifacts, mlflow_model=mlflow_model, **options)
+            save_pyfunc(path, artifacts=artifacts, mlflow_model=mlflow_model, **options)
         if store is None:
             return
         # The large files lie in the store before MLflow brings the others: what looks whole is whole.

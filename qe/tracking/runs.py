@@ -1,6 +1,8 @@
 """One run of MLflow: parameters, metrics, tags, artifacts, tables, data, and its child runs."""
 
 import json
+import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from urllib.parse import quote
 
 import mlflow
 import pandas as pd
@@ -27,10 +30,88 @@ from mlflow.utils.mlflow_tags import (
 
 from features.basics.errors import InputError
 from features.basics.passwords import without_passwords
-from qe.tracking.address import database_file, kind_of
-from qe.tracking.connection import connected
-from qe.tracking.experiments import experiment_id, parent_run
-from qe.tracking.names import accepted, flatten
+from qe.tracking.address import database_file, is_database, kind_of, local_path
+from qe.tracking.connection import connected, one_at_a_time
+from qe.tracking.settings import TrackingSettings, artifact_root
+
+# Model training: MLflow's word for experiments whose runs are models, not traces of applications.
+_KIND = {"mlflow.experimentKind": "custom_model_development"}
+_ID, _NAME, _RUN = "MLFLOW_EXPERIMENT_ID", "MLFLOW_EXPERIMENT_NAME", "MLFLOW_RUN_ID"
+
+
+def is_ours(experiment: Any) -> bool:
+    """Whether an experiment was made for qe, not by the user for what else they do."""
+    return all(experiment.tags.get(name) == value for name, value in _KIND.items())
+
+
+def parent_run() -> str | None:
+    """The run that a new one is a child of: the user's active run, or that of `mlflow run`."""
+    active = mlflow.active_run()
+    return active.info.run_id if active else os.environ.get(_RUN)
+
+
+def experiment_id(settings: TrackingSettings, path: Path | None, parent: str | None) -> str:
+    """The id of a run's experiment; a name is created on first use.
+
+    It is that of the parent, of `mlflow.set_experiment` or MLFLOW_EXPERIMENT_ID, of
+    MLFLOW_EXPERIMENT_NAME, or of mlflow.yaml.
+
+    path  of mlflow.yaml
+
+    Raises InputError for an id that the store does not have.
+    """
+    if parent is not None:
+        return str(mlflow.get_run(parent).info.experiment_id)
+    given = os.environ.get(_ID)
+    if given:
+        return _known_id(given)
+    return _id_of_name(os.environ.get(_NAME) or settings.experiment, path)
+
+
+def _known_id(number: str) -> str:
+    try:
+        return str(mlflow.get_experiment(number).experiment_id)
+    except MlflowException:
+        raise InputError(
+            f"{_ID} is '{number}', which this store does not have",
+            location=mlflow.get_tracking_uri(),
+            remedy=f"unset it, or name the experiment in {_NAME}",
+        ) from None
+
+
+def _id_of_name(name: str, path: Path | None) -> str:
+    uri = mlflow.get_tracking_uri()
+    with one_at_a_time(uri):
+        experiment = mlflow.get_experiment_by_name(name)
+        if experiment is not None:
+            return str(experiment.experiment_id)
+        root = artifact_root(path)
+        place = quote(name) if local_path(root) else name
+        location = f"{root}/{place}" if is_database(uri) else None
+        return str(mlflow.create_experiment(name, artifact_location=location, tags=_KIND))
+
+
+def flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested mappings and lists of mappings as one level with dotted names.
+
+    >>> flatten({"a": {"b": 1}, "c": [{"d": 2}]})
+    {'a.b': 1, 'c.0.d': 2}
+    """
+    flat: dict[str, Any] = {}
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            flat |= flatten(value, f"{prefix}{key}.")
+        elif isinstance(value, list | tuple) and any(isinstance(item, Mapping) for item in value):
+            flat |= flatten({str(i): item for i, item in enumerate(value)}, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat
+
+
+def accepted(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values under names that MLflow accepts."""
+    return {re.sub(r"[^\w. /-]", "_", name): value for name, value in values.items()}
+
 
 _BATCH = 500  # metrics logged at a time; MLflow takes at most 1000
 _PARAM_LIMIT = 6000  # MLflow's longest parameter value

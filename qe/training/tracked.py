@@ -19,11 +19,11 @@ from qe.evaluation.evaluate import CLASS_METRICS
 from qe.models.model import Model
 from qe.models.requirements import requirements
 from qe.statistics.metric import METRICS, title_of
-from qe.tracking import logged_models, registration
-from qe.tracking.list_view import show_columns
+from qe.tracking import logged_models, registry
 from qe.tracking.runs import Data, Run, Untracked
 from qe.tracking.runs import run as run_of
 from qe.tracking.settings import load_settings, registered_model
+from qe.tracking.ui import show_columns
 from qe.training.fitting import bounds_of
 from qe.training.preparation import Prepared
 from qe.training.reading import scores_of
@@ -169,7 +169,7 @@ def register(
     )
     metric = experiment.evaluation.metric
     source = report["nested"] or report["cross_validation"]
-    entry = registration.register(
+    entry = registry.register(
         run,
         directory,
         name=name,

@@ -308,8 +308,9 @@ def test_a_project_of_uv_is_not_taken_for_the_models(stranger: Stranger, demo_mo
     (stranger.folder / "uv.lock").write_text("version = 1\n", "utf-8")
     (stranger.folder / "pyproject.toml").write_text("[project]\nname = 'x'\nversion = '1'\n", "utf-8")
     saved = (
-        "import sys; from qe.tracking.pyfunc import save; from qe.tracking.connection import quiet\n"
-        "with quiet(): save(sys.argv[2], artifacts={'model': sys.argv[1]})"
+        "import sys; from qe.tracking.logged_models import save_pyfunc\n"
+        "from qe.tracking.connection import quiet\n"
+        "with quiet(): save_pyfunc(sys.argv[2], artifacts={'model': sys.argv[1]})"
     )
     for number, detect in enumerate(({}, {"MLFLOW_UV_AUTO_DETECT": "true"})):
         done = stranger.run(sys.executable, "-c", saved, str(demo_model), f"../saved{number}", **detect)

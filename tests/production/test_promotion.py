@@ -17,7 +17,7 @@ from qe.models.model import Model
 from qe.models.pipeline import Candidate, fit
 from qe.production import promotion
 from qe.statistics.metric import METRICS
-from qe.tracking import registration, registry, runs
+from qe.tracking import registry, runs
 from qe.tracking.logged_models import Described
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,11 +39,11 @@ def poor(demo_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def register(
     name: str, folder: Path, value: float, data: str = "d", content: str = "c", resume: str | None = None
-) -> registration.Registration:
+) -> registry.Registration:
     model = Model.load(folder)
     with runs.run(f"test {name}", resume=resume) as run:
         run.metrics({"intervals/coverage 90 percent": 0.9})
-        return registration.register(
+        return registry.register(
             run, folder, name=name, columns=model.columns(), metric="mae", value=value,
             higher_is_better=False, data=data, content=content,
             described=Described("x", tags={"data": "abc", "model": "ridge", "experiment": "x"}),

@@ -29,7 +29,7 @@ from qe.production.server.answers import Limits
 from qe.production.server.app import App
 from qe.production.server.service import Service
 from qe.production.serving import Renewal
-from qe.tracking import registration, registry, runs
+from qe.tracking import registry, runs
 from qe.tracking.logged_models import Described
 from tests.patience import PATIENCE
 from tests.production.server.asgi import JSON, call
@@ -140,7 +140,7 @@ def test_a_champion_is_taken_under_load_without_a_lost_request(
     name, sent = "renewed", body(demo_model)
     for folder in (demo_model, other):
         with runs.run(f"test {name}") as run:
-            registration.register(
+            registry.register(
                 run, folder, name=name, columns=("source", "target"), metric="mae", value=0.5,
                 higher_is_better=False, data="d", content=str(folder),
                 described=Described("x", tags={"data": "abc", "model": "ridge", "experiment": "x"}),

@@ -3,7 +3,7 @@
 from features.core.segments import Segments
 from features.decoder_output.nbest import hypotheses
 from features.text.tokenizer import Tokenizer
-from qe.tracking.example import INVENTED, example
+from qe.tracking.logged_models import INVENTED, example
 
 
 def test_it_has_every_column_and_its_columns_fit_each_other() -> None:

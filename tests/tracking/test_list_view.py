@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from qe.tracking import runs
-from qe.tracking.list_view import show_columns, with_previous_metrics
+from qe.tracking.ui import show_columns, with_previous_metrics
 
 REGRESSION = ["MAE", "cross-validation/MAE", "RMSE", "Pearson", "Spearman", "DeltaAvg"]
 

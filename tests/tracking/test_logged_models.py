@@ -9,11 +9,10 @@ import yaml
 
 from features.basics.errors import InputError
 from qe.models.model import Model
-from qe.tracking import large_files, runs
+from qe.tracking import logged_models, runs
 from qe.tracking.connection import connected
 from qe.tracking.logged_models import Described, model_directory, registered_as
-from qe.tracking.registration import register
-from qe.tracking.registry import model_versions
+from qe.tracking.registry import model_versions, register
 
 LARGE_FILE, SMALL_FILE = "resources/lm/table.npy", "model.json"
 
@@ -43,7 +42,7 @@ def folder(tmp_path: Path) -> Path:
     """A folder like a model's: a large file and a small one."""
     path = tmp_path / "out" / "model"
     (path / LARGE_FILE).parent.mkdir(parents=True)
-    (path / LARGE_FILE).write_bytes(bytes(range(256)) * (large_files.LARGE // 256))
+    (path / LARGE_FILE).write_bytes(bytes(range(256)) * (logged_models.LARGE // 256))
     (path / SMALL_FILE).write_text("{}")
     return path
 
@@ -63,7 +62,7 @@ def test_logged_models_hold_large_files_once_and_outlive_the_folder(
     artifact = description["flavors"]["python_function"]["artifacts"]["model"]
     assert artifact == {"path": "artifacts/model", "uri": folder.as_uri()}
     files = [path.stat().st_size for path in first.parent.parent.rglob("*") if path.is_file()]
-    assert large_files.LARGE < description["model_size_bytes"] <= sum(files)
+    assert logged_models.LARGE < description["model_size_bytes"] <= sum(files)
     content = (folder / LARGE_FILE).read_bytes()
     shutil.rmtree(folder)
     assert (second / LARGE_FILE).read_bytes() == content
@@ -94,14 +93,14 @@ def test_a_file_uri_is_a_local_store(store: Path, folder: Path) -> None:
 def test_a_logged_model_scores_when_its_folder_is_gone(
     store: Path, demo_model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(large_files, "LARGE", 10_000)  # the demo's resources are small
+    monkeypatch.setattr(logged_models, "LARGE", 10_000)  # the demo's resources are small
     folder = store.parent / "out" / "model"
     shutil.copytree(demo_model, folder)
     columns = {"source": ["a plain line", "another"], "target": ["una línea", "otra"]}
     before = Model.load(folder)
     expected = before.predict(before.segments(columns))
     path = logged(folder)
-    assert large_files.large_files(path) == large_files.large_files(folder) != []
+    assert logged_models.large_files(path) == logged_models.large_files(folder) != []
     shutil.rmtree(folder)
     model = Model.load(path)
     assert model.predict(model.segments(columns)).tolist() == expected.tolist()
