@@ -52,7 +52,7 @@ def unsupervised(
 
     from features.encoding.folder import encoder_names
     from features.storage.outputs import check_no_overlap
-    from qe.api.unsupervised import train_without_labels
+    from qe.api.training import train_without_labels
 
     pool = table.pool(data, (source_language, target_language))
     check_no_overlap(output, [data])
