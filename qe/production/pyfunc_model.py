@@ -16,12 +16,7 @@ _OPTIONS = {"interval": "level", "explain": "explain", "words": "tokens", "outsi
 
 
 class QualityEstimation(PythonModel):
-    """MLflow model: raw `source` and `target` -> `score`, or a `reason` for none.
-
-    The input also has what else the model needs.
-
-    What else `qe score` gives is asked for by the params of the signature (`qe.tracking.logged_models`).
-    """
+    """MLflow model: raw columns -> `score`, or a `reason` for none; `PARAMS` of qe.tracking add columns."""
 
     def load_context(self, context: Any) -> None:
         # No cache: a server calls `predict` from several threads.
@@ -30,7 +25,7 @@ class QualityEstimation(PythonModel):
         self._last = self.options, self.scorer
 
     def predict(self, context: Any, model_input: pd.DataFrame, params: Any = None) -> pd.DataFrame:
-        """The scores; `params` ask for more: `interval` (0.9), `explain` (3), `words`, `outside`."""
+        """The scores; `params` add columns: `interval` (0.9), `explain` (3), `words`, `outside`."""
         return frame_of(self._scorer_for(params or {}), model_input)
 
     def _scorer_for(self, params: Mapping[str, Any]) -> Scorer:

@@ -73,8 +73,8 @@ def suggest(
     free = _unlabelled(prepared, segments)
     if len(free) < count:
         raise InputError(
-            f"{count} segments are asked for, but only {len(free)} of the pool have no label yet",
-            remedy="ask for fewer, or give a larger pool",
+            f"{count} segments are requested, but only {len(free)} of the pool have no label yet",
+            remedy="request fewer, or give a larger pool",
         )
     progress("choosing", 0, 1)
     own, other = prepared.extraction.fit_and_score(prepared.training, segments.take(free))

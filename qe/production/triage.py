@@ -33,24 +33,22 @@ Cost = Annotated[float, Field(ge=0)]
 
 
 class ActionCosts(Section):
-    """What a decision costs per segment, in one unit (minutes, cents), from 0.
-
-    Truth is the gold label.
+    """Cost per segment of each action, from 0, in any one unit (minutes, cents), by its gold label.
 
     Parameters
     ----------
     publish_good : float, default=0.0
         Publishing a segment whose label is at least `good`.
     publish_bad : float
-        Publishing one that is not: the complaint, the correction after the fact.
+        Publishing a worse one, including complaints and later corrections.
     post_edit : float
         Post-editing a segment of the best label.
     post_edit_worst : float
         Post-editing one of the worst label; in between it grows linearly.
     retranslate : float
-        Translating from scratch, whatever the machine wrote.
+        Translating from scratch.
     good : float
-        The label from which a segment may be published as it is.
+        The label from which a segment may be published unchanged.
     """
 
     good: float
@@ -85,13 +83,13 @@ class Estimate:
 @summarised
 @dataclass(frozen=True)
 class Triage:
-    """Thresholds on the predicted label, and what they do on labelled data.
+    """Thresholds on the predicted label, and their effect on labelled data.
 
     Attributes
     ----------
     publish, retranslate : float or None
-        labels: predictions at least as good as the first are published, those worse than the second
-        retranslated, the rest post-edited; None: none is.
+        Labels: predictions at least as good as the first are published, those worse than the second
+        retranslated, the rest post-edited; None: no segment.
     shares : mapping of str to Estimate
         Action -> share of the segments.
     published_bad : Estimate
@@ -129,36 +127,20 @@ class Triage:
 
     @property
     def verdict(self) -> str:
-        """The saving against the cheapest single treatment, in words.
-
-        It is at the 95 % level.
-        """
+        """The saving against the cheapest single treatment at the 95 % level, in words."""
         value, ci = self.saved_share.value, self.saved_share.ci
         if self.alike is not None:
             return f"all segments get the same action, {self.alike}: the predictions change nothing"
         if value is None or ci is None:
             return "whether anything is saved is undefined"
         if ci[0] > 0:
-            return "the saving is significant: its 95 % interval lies above 0"
+            return "the saving is significant: its 95 % interval is above 0"
         if ci[1] < 0:
-            return "this costs more than treating all segments alike: the interval lies below 0"
+            return "this costs more than treating all segments alike: the interval is below 0"
         return (
             "no saving is shown: its 95 % interval includes 0, so that treating all segments alike "
             "may cost as little"
         )
-
-    def action(self, prediction: float, sign: float) -> Action:
-        """What to do with a segment; `sign` is the label scale's."""
-        return action(prediction, self.publish, self.retranslate, sign)
-
-
-def action(prediction: float, publish: float | None, retranslate: float | None, sign: float) -> Action:
-    """What to do with a segment of that predicted label; thresholds and sign as in `Triage`."""
-    if publish is not None and sign * prediction >= sign * publish:
-        return "publish"
-    if retranslate is not None and sign * prediction < sign * retranslate:
-        return "retranslate"
-    return "post-edit"
 
 
 def cost_table(gold: FloatArray, costs: ActionCosts, scale: LabelScale) -> FloatArray:
@@ -171,7 +153,7 @@ def cost_table(gold: FloatArray, costs: ActionCosts, scale: LabelScale) -> Float
                          remedy="give --scale-low and --scale-high, or --model")  # fmt: skip
     if not scale.low <= costs.good <= scale.high:
         raise InputError(
-            f"good: {costs.good:g} lies outside of the label '{scale.name}', {scale.low:g} to {scale.high:g}",
+            f"good: {costs.good:g} is outside of the label '{scale.name}', {scale.low:g} to {scale.high:g}",
             remedy="`good` is the label from which a segment may be published",
         )
     best, worst = (scale.high, scale.low) if scale.higher_is_better else (scale.low, scale.high)
@@ -198,9 +180,8 @@ def triage(
 ) -> Triage:
     """The cheapest thresholds on (n,) gold labels and predictions, and their effect.
 
-    The thresholds named are those of all segments. The figures are those of thresholds chosen on other
-    segments (`folds`-fold cross-fitting), so that they do not flatter the choice. Intervals resample
-    segments, with the cross-fitted decisions as they are.
+    The thresholds are chosen on all segments, the figures use thresholds chosen on other segments
+    (`folds`-fold cross-fitting). Intervals resample segments, with fixed cross-fitted decisions.
 
     Raises InputError for fewer than 2 segments per fold, values that are not finite, and a negative seed.
     """
@@ -409,8 +390,8 @@ class Thresholds:
     def from_file(cls, path: Path, model: Path, scale: LabelScale) -> Self:
         """Thresholds from a file (.json), or the cheapest ones by a cost table (YAML).
 
-        The latter are found on what the model predicted of labelled rows that it had not seen. Raises
-        InputError as `read`, `read_costs` and `HeldOutPredictions.load` do.
+        The cheapest are those for the model's held-out predictions. Raises InputError as `read`, `read_costs`
+        and `HeldOutPredictions.load` do.
         """
         if path.suffix.lower() == ".json":
             return cls.read(path, scale)
@@ -424,8 +405,12 @@ class Thresholds:
 
     def action(self, prediction: float, outside: bool = False) -> Action:
         """What to do with a segment of that score; one outside the training data is not published."""
-        chosen = action(prediction, self.publish, self.retranslate, self.scale.sign)
-        return "post-edit" if outside and chosen == "publish" else chosen
+        quality, sign = self.scale.sign * prediction, self.scale.sign
+        if self.publish is not None and quality >= sign * self.publish:
+            return "post-edit" if outside else "publish"
+        if self.retranslate is not None and quality < sign * self.retranslate:
+            return "retranslate"
+        return "post-edit"
 
 
 def rules(

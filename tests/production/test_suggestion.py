@@ -74,5 +74,5 @@ def test_a_table_of_what_to_annotate(
 
 def test_more_than_there_are(options: list[object], pool: Path, tmp_path: Path, capsys: Any) -> None:
     assert run(*options, "-i", pool, "-n", 5000, "-o", tmp_path / "next.tsv", "--quiet") == 2
-    assert "5000 segments are asked for, but only" in capsys.readouterr().err
+    assert "5000 segments are requested, but only" in capsys.readouterr().err
     assert not (tmp_path / "next.tsv").exists()

@@ -17,6 +17,7 @@ from qe.display.drawing import save
 from qe.production.triage import (
     ActionCosts,
     Estimate,
+    Thresholds,
     cost_table,
     decide,
     read_costs,
@@ -120,8 +121,11 @@ def test_error_rates_decline_with_the_direction_of_the_label() -> None:
     assert other.publish == pytest.approx((5 - one.publish) / 4)
     assert other.retranslate == pytest.approx((5 - one.retranslate) / 4)
     assert other.cost == one.cost and other.shares == one.shares
-    assert [one.action(x, 1.0) for x in (5, 3, 1)] == ["publish", "post-edit", "retranslate"]
-    assert [other.action(x, -1.0) for x in (0, 0.5, 1)] == ["publish", "post-edit", "retranslate"]
+    actions, turned_actions = (
+        Thresholds(one.publish, one.retranslate, EFFORT), Thresholds(other.publish, other.retranslate, HTER)
+    )  # fmt: skip
+    assert [actions.action(x) for x in (5, 3, 1)] == ["publish", "post-edit", "retranslate"]
+    assert [turned_actions.action(x) for x in (0, 0.5, 1)] == ["publish", "post-edit", "retranslate"]
 
 
 @pytest.mark.slow
@@ -223,7 +227,7 @@ def test_the_command_says_no_where_nothing_is_saved(
     ("more", "says"),
     [
         ([], "its labels are between -2 and 1.5, and the range of the label is not known; give --model, or"),
-        (["--scale-low", "-2", "--scale-high", "1.5"], "good: 4 lies outside of the label 'gold', -2 to 1.5"),
+        (["--scale-low", "-2", "--scale-high", "1.5"], "good: 4 is outside of the label 'gold', -2 to 1.5"),
     ],
 )
 def test_labels_of_another_scale(

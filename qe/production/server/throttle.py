@@ -1,4 +1,4 @@
-"""Throttle: so many lines of a kind a second reach the log, and how many were left out."""
+"""Logging of requests: throttled by level, and written without blocking an answer."""
 
 import logging
 import os
@@ -26,8 +26,8 @@ class _Bucket:
 class Throttle(logging.Filter):
     """Passes `burst` lines of a level at once, and `rate` a second in the long run.
 
-    Every level has its own lines, so that a flood of refused requests hides no error. The next line that
-    passes says how many did not.
+    Each level counts separately, so that a flood of refused requests hides no error. The next line that
+    passes gives the number of dropped ones.
     """
 
     rate: float = 20.0
@@ -58,7 +58,7 @@ class Throttle(logging.Filter):
 
 
 class StderrHandler(logging.Handler):
-    """Writes lines to stderr from a thread of its own, so that no answer waits for a slow or full log.
+    """Writes lines to stderr in a separate thread, so that no answer waits for a slow or full log.
 
     A line is dropped, and counted by `dropped`, if `_QUEUED` lines wait or stderr cannot be written.
     """
