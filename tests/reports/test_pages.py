@@ -17,13 +17,8 @@ import pytest
 from features.basics.errors import InputError
 from qe.cli import main
 from qe.cli._score_output import write_drift
-<<<<<<< HEAD
 from qe.models.held_out import HeldOutPredictions
-from qe.production.thresholds import Thresholds
-=======
-from qe.models.held_out import HeldOut
 from qe.production.triage import Thresholds
->>>>>>> f92bc0ad (Triage, suggestion and serving are a module each; a promotion passes its decision on instead of nine parameters)
 from qe.reports.parts import words_of
 from qe.reports.run import run_page
 from qe.reports.scored import scored_page

@@ -10,14 +10,8 @@ import pytest
 from features.basics.errors import InputError
 from qe.cli import main
 from qe.data.dataset import LabelScale
-<<<<<<< HEAD
 from qe.models.held_out import HeldOutPredictions
-from qe.production.thresholds import Thresholds
-from qe.production.triage import ACTIONS, read_costs, triage
-=======
-from qe.models.held_out import HeldOut
 from qe.production.triage import ACTIONS, Thresholds, read_costs, triage
->>>>>>> f92bc0ad (Triage, suggestion and serving are a module each; a promotion passes its decision on instead of nine parameters)
 from qe.scoring.jobs import score_file
 from qe.scoring.scorer import Options
 

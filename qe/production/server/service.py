@@ -93,7 +93,9 @@ class Service:
             "versions": versions(),
             "registered": "" if registered is None else "/".join(registered),
         }
-        known = HeldOutPredictions.load(folder).predicted if HeldOutPredictions.exists(folder) else np.array([])
+        known = (
+            HeldOutPredictions.load(folder).predicted if HeldOutPredictions.exists(folder) else np.array([])
+        )
         score_bounds = bounds(scale.low, scale.high, known)
         return cls(scorer, limits, about, lacks, thresholds, Extras(interval=level), score_bounds, recent)
 
