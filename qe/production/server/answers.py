@@ -1,16 +1,17 @@
 """Limits of requests, and answers: one JSON object each, errors too."""
 
+import collections
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from features.basics.errors import InputError
-
-if TYPE_CHECKING:
-    from qe.production.server.metrics import Quality
+from qe.models.drift import Counts
+from qe.models.guard.guard import MARKED
 
 JSON = "application/json"
+KINDS = ("empty", "too long", "unreadable", "no route")  # of reasons why a row has no score
 _MAX_MESSAGE = 1000  # characters: what a client sent is not sent back to it at any length
 
 
@@ -63,6 +64,47 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True)
+class Quality:
+    """Counts of the rows of an answer.
+
+    unscored  kind of reason -> rows
+    outside   rows that are marked as unlike the training data
+    actions   triage action -> rows
+    looks     drift counts of the scored rows, if the model has a profile of its training data
+    """
+
+    scores: Sequence[float] = ()
+    unscored: Mapping[str, int] = field(default_factory=dict)
+    outside: int = 0
+    actions: Mapping[str, int] = field(default_factory=dict)
+    looks: Counts | None = None
+
+    @classmethod
+    def from_rows(cls, rows: Sequence[Mapping[str, Any]], looks: Counts | None = None) -> "Quality":
+        """Counts of output rows of a scorer."""
+        return cls(
+            [row["score"] for row in rows if row["score"] is not None],
+            collections.Counter(kind_of(row["reason"]) for row in rows if row["score"] is None),
+            sum((row.get("outside") or 0) >= MARKED for row in rows),
+            collections.Counter(row["action"] for row in rows if row.get("action")),
+            looks,
+        )
+
+
+def kind_of(reason: str) -> str:
+    """The kind of a reason, without the values in it.
+
+    >>> kind_of("target has 2,001 words, but a text has at most 2,000"), kind_of("empty source")
+    ('too long', 'empty')
+    """
+    if reason.startswith("no route "):
+        return "no route"
+    if reason.startswith(("empty ", "no ")):
+        return "empty"
+    return "too long" if "but a text has at most" in reason else "unreadable"
+
+
+@dataclass(frozen=True)
 class Answer:
     """An answer to a client.
 
@@ -77,11 +119,11 @@ class Answer:
     headers: Mapping[str, str] | None = None
     rows: int | None = None
     reason: str = ""
-    quality: "Quality | None" = None
+    quality: Quality | None = None
 
 
 def json_answer(
-    content: Mapping[str, Any], rows: int | None = None, quality: "Quality | None" = None
+    content: Mapping[str, Any], rows: int | None = None, quality: Quality | None = None
 ) -> Answer:
     """An object as JSON; raises ValueError for a number that JSON does not have."""
     return Answer(200, json_bytes(content), rows=rows, quality=quality)

@@ -1,6 +1,5 @@
 """Metrics of the server, as Prometheus reads them; no client can create series without end."""
 
-import collections
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -16,10 +15,8 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from features.basics.array_types import FloatArray
 from qe.models.drift import Counts, DriftReport, Profile
-from qe.models.guard.guard import MARKED
-from qe.production.server.answers import Answer
+from qe.production.server.answers import KINDS, Answer
 
-KINDS = ("empty", "too long", "unreadable", "no route")  # of reasons why a row has no score
 TAKEN, SAME, FAILED = "taken", "same", "failed"  # outcomes of looking for a new model
 _BINS = 10
 _BLOCKS = 10
@@ -42,47 +39,6 @@ _DRIFT: Final = {
     "psi": "Largest population stability index of a feature in them.",
     "warnings": "Departures from the training data in them.",
 }
-
-
-@dataclass(frozen=True)
-class Quality:
-    """Counts of the rows of an answer.
-
-    unscored  kind of reason -> rows
-    outside   rows that are marked as unlike the training data
-    actions   triage action -> rows
-    looks     drift counts of the scored rows, if the model has a profile of its training data
-    """
-
-    scores: Sequence[float] = ()
-    unscored: Mapping[str, int] = field(default_factory=dict)
-    outside: int = 0
-    actions: Mapping[str, int] = field(default_factory=dict)
-    looks: Counts | None = None
-
-    @classmethod
-    def from_rows(cls, rows: Sequence[Mapping[str, Any]], looks: Counts | None = None) -> "Quality":
-        """Counts of output rows of a scorer."""
-        return cls(
-            [row["score"] for row in rows if row["score"] is not None],
-            collections.Counter(kind_of(row["reason"]) for row in rows if row["score"] is None),
-            sum((row.get("outside") or 0) >= MARKED for row in rows),
-            collections.Counter(row["action"] for row in rows if row.get("action")),
-            looks,
-        )
-
-
-def kind_of(reason: str) -> str:
-    """The kind of a reason, without the values in it.
-
-    >>> kind_of("target has 2,001 words, but a text has at most 2,000"), kind_of("empty source")
-    ('too long', 'empty')
-    """
-    if reason.startswith("no route "):
-        return "no route"
-    if reason.startswith(("empty ", "no ")):
-        return "empty"
-    return "too long" if "but a text has at most" in reason else "unreadable"
 
 
 def bounds(low: float | None, high: float | None, predictions: FloatArray) -> list[float]:

@@ -14,8 +14,8 @@ from qe.models.drift import Counts, Profile
 from qe.models.held_out import HeldOutPredictions
 from qe.models.versions import versions
 from qe.production.server import openapi
-from qe.production.server.answers import Answer, Limits, Refused, json_answer
-from qe.production.server.metrics import Quality, Recent, bounds
+from qe.production.server.answers import Answer, Limits, Quality, Refused, json_answer
+from qe.production.server.metrics import Recent, bounds
 from qe.production.server.parsing import Extras, Kind, Parsed, parse, requested_extras
 from qe.production.triage import Thresholds
 from qe.scoring.routes import Route, columns_of, fingerprint_of
