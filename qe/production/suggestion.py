@@ -110,13 +110,8 @@ def _unlabelled(prepared: Prepared, segments: Segments) -> NDArray[np.int64]:
 
 def write_suggestions(path: Path, pool: Pool, suggestions: Suggestions) -> None:
     """What to annotate, the most urgent first, as TSV, CSV, JSONL or Parquet."""
-    kind, rows = row_formats.kind_of(path), list(_rows(pool, suggestions))
-    body = row_formats.encode(rows, COLUMNS, kind, _TYPES)
-    with (
-        atomic_file(path) as temporary,
-        row_formats.writing(temporary, row_formats.packed_as(path)) as stream,
-    ):
-        stream.write(body if kind == "parquet" else row_formats.header(COLUMNS, kind) + body)
+    with atomic_file(path) as temporary, row_formats.table_writer(temporary, path, COLUMNS, _TYPES) as write:
+        write(_rows(pool, suggestions))
 
 
 def _rows(pool: Pool, suggestions: Suggestions) -> list[dict[str, Any]]:
