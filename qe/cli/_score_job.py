@@ -1,5 +1,6 @@
 """One `qe score` job: check options, open models and files, score, report."""
 
+import json
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
@@ -12,18 +13,21 @@ from typing import TYPE_CHECKING
 import typer
 
 from features.basics.errors import InputError
+from features.storage.files import atomic_file
 from features.storage.outputs import check_no_overlap, check_output, check_outside
 from qe.api.models import model_folder
 from qe.cli._log import JsonLog, Log, log_of
 from qe.cli._score_options import ScoreOptions
-from qe.cli._score_output import show_actions, show_scored, summary_json, warn_of_input, write_drift
 from qe.cli.shared.printing import chosen_routes, on_spark, registered
 from qe.data.translation_files.kinds import translation_kind
+from qe.display import output_schemas
+from qe.display.numbers import percent
+from qe.display.terminal import show
 from qe.evaluation.word_level import check_threshold_metric
 from qe.models import description
-from qe.models.drift import Profile
+from qe.models.drift import DriftReport, Profile
 from qe.models.model import Model
-from qe.production.triage import Thresholds
+from qe.production.triage import Thresholds, actions_table
 from qe.scoring.document_scores import DocumentIds, score_documents, write_documents
 from qe.scoring.in_place import score_in_place
 from qe.scoring.input import Piped, check_unread, files_of, open_all
@@ -376,3 +380,55 @@ def _check_unused(options: Mapping[str, object], problem: str, remedy: str) -> N
 def _thresholds_of(path: Path, model: ScoringModel) -> Thresholds:
     with description.one_model(model.folder, model.identity):
         return Thresholds.from_file(path, model.folder, description.read(model.folder).scale)
+
+
+if TYPE_CHECKING:
+    from qe.scoring.spark.scoring import ScoredTable
+
+
+def warn_of_input(log: Log, warnings: Sequence[str], not_checked: Mapping[str, str]) -> None:
+    """On stderr: what was not looked for, and how the input differs from the training data."""
+    for kind, reason in not_checked.items():
+        log.tell("warning", f"{kind} are not checked: {reason}")
+    for warning in warnings:
+        log.tell("warning", f"the input differs from the training data: {warning}")
+
+
+def show_actions(thresholds: Thresholds, actions: Mapping[str, int], scored: int) -> None:
+    """How many segments triage sends where."""
+    show(actions_table(thresholds, actions, scored))
+
+
+def summary_json(
+    completed: "ScoredFile | ScoredTable", output: str, model: Mapping[str, object] | None
+) -> str:
+    """The summary that --json prints; Spark's names no model."""
+    of_model = {} if model is None else {"model": model}
+    content = {**completed.to_json(), "output": output, **of_model}
+    return json.dumps(output_schemas.stamped("score" if of_model else "score-spark", content))
+
+
+def show_scored(completed: "ScoredFile | ScoredTable", output: str) -> None:
+    """For people: how many rows were scored, where their scores are from, why others have none."""
+    if getattr(completed, "unchanged", False):
+        print(
+            f"{output} is finished: the same job made it, so there is nothing to do (--overwrite repeats it)"
+        )
+    print(f"{completed.scored:,} of {completed.rows:,} rows scored: {output}")
+    if repeated := getattr(completed, "repeated", 0):
+        print(f"  {repeated:,} ({percent(repeated / completed.scored)}) reused the score of an equal segment")
+    if reused := getattr(completed, "reused", 0):
+        print(f"  {reused:,} ({percent(reused / completed.scored)}) reused the score of an earlier job")
+    for name, route in getattr(completed, "routes", {}).items():
+        print(f"  {route.scored:,} of {route.rows:,} rows scored: {name}")
+    for kind, count in sorted(getattr(completed, "flagged", {}).items()):
+        print(f"  {count:,} flagged: {kind}")
+    for reason, count in sorted(completed.reasons.items(), key=lambda item: -item[1])[:10]:
+        print(f"  {count:,} without a score: {reason}")
+
+
+def write_drift(path: Path, report: DriftReport | None) -> None:
+    """The drift report as JSON; `null` where no row could be scored."""
+    content = None if report is None else report.to_json()
+    with atomic_file(path) as temporary:
+        temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", "utf-8")

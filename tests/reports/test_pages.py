@@ -16,7 +16,7 @@ import pytest
 
 from features.basics.errors import InputError
 from qe.cli import main
-from qe.cli._score_output import write_drift
+from qe.cli._score_job import write_drift
 from qe.models.held_out import HeldOutPredictions
 from qe.production.triage import Thresholds
 from qe.reports.parts import words_of
