@@ -1,6 +1,6 @@
 """Shape of the word alignment between source and target, and confidence of the aligner."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, ClassVar, Literal
@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.numerals import natural
-from features.core.columns import Column, block, features_of
-from features.core.extractor import Extractor, Feature
+from features.core.columns import Column, ColumnExtractor, ColumnGroups, without_empty
 from features.core.segments import Segments
 from features.resources.aligner import Aligner, Posteriors, Symmetrization, check_symmetrization
 from features.text.links import Links
@@ -30,7 +29,7 @@ UNALIGNED, ONE_TO_ONE, ONE_TO_MANY, MANY_TO_ONE, MANY_TO_MANY = range(5)
 
 
 @dataclass(frozen=True, eq=False)
-class AlignmentFeatures(Extractor):
+class AlignmentFeatures(ColumnExtractor):
     """Counts of link types, fertilities, crossings, jumps, distances, posteriors.
 
     links           `aligner`: the aligner's own links; `column`: those of the segments' column `alignment` (a
@@ -60,14 +59,13 @@ class AlignmentFeatures(Extractor):
         if self.classes not in ("universal", "coarse"):
             raise InputError(f"classes must be 'universal' or 'coarse', but got {self.classes!r}")
 
-    @property
-    def features(self) -> Sequence[Feature]:
-        return features_of(COLUMNS)
+    def column_groups(self) -> ColumnGroups:
+        return [(COLUMNS, self._batch)]
 
     def requires(self) -> tuple[str, ...]:
         return ("alignment",) if self.links == "column" else ()
 
-    def extract(self, segments: Segments) -> FloatArray:
+    def _batch(self, segments: Segments) -> "_Batch":
         source, target = segments.source_tokens, segments.target_tokens
         posteriors = self.aligner.posteriors(source, target)
         if self.links == "column":
@@ -75,9 +73,10 @@ class AlignmentFeatures(Extractor):
             links.check(source.lengths, target.lengths, "column alignment")
         else:
             links = posteriors.links(self.symmetrization)
-        values = block(COLUMNS, _Batch(segments, links, posteriors, self.classes == "coarse"))
-        values[(source.lengths == 0) | (target.lengths == 0)] = np.nan
-        return values
+        return _Batch(segments, links, posteriors, self.classes == "coarse")
+
+    def extract(self, segments: Segments) -> FloatArray:
+        return without_empty(super().extract(segments), segments.source_tokens, segments.target_tokens)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +88,8 @@ class _Words:
     def degrees(self) -> Counts:
         return np.bincount(self.linked, minlength=len(self.tokens.ids))
 
-    def share(self, mask: NDArray[np.bool_]) -> FloatArray:
-        return segment_mean(mask, self.tokens.offsets)
+    def mean(self, values: NDArray[np.generic]) -> FloatArray:
+        return segment_mean(values, self.tokens.offsets)
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,12 +266,8 @@ def _longest_run(offsets: Any, free: Any, result: Any) -> None:
             result[k] = max(result[k], run)
 
 
-def _lengths(batch: _Batch, side: str) -> Counts:
-    return batch.side(side).tokens.lengths
-
-
 def _kind_share(batch: _Batch, side: str, kind: int) -> FloatArray:
-    return batch.side(side).share(batch.kinds(side) == kind)
+    return batch.side(side).mean(batch.kinds(side) == kind)
 
 
 def _longest_gap(batch: _Batch, side: str) -> FloatArray:
@@ -284,14 +279,14 @@ def _longest_gap(batch: _Batch, side: str) -> FloatArray:
 
 def _fertility_variance(batch: _Batch, side: str) -> FloatArray:
     words = batch.side(side)
-    mean = segment_mean(words.degrees, words.tokens.offsets)
-    return segment_mean((words.degrees - mean[words.tokens.text_index]) ** 2, words.tokens.offsets)
+    mean = words.mean(words.degrees)
+    return words.mean((words.degrees - mean[words.tokens.text_index]) ** 2)
 
 
 def _null(batch: _Batch, side: str) -> FloatArray:
     p = batch.posteriors
     values = p.backward_null if side == "source" else p.forward_null
-    return segment_mean(values, batch.side(side).tokens.offsets)
+    return batch.side(side).mean(values)
 
 
 def _column(
@@ -311,55 +306,31 @@ _KINDS = (
 
 def _columns_of_side(side: str) -> list[Column[_Batch]]:
     return [
-        _column(
-            f"one_to_one_per_{side}", f"one-to-one links / {side} tokens", _SDLLW, "ratio",
-            lambda g: ratio(g.single_links, _lengths(g, side)),
-        ),
+        _column(f"one_to_one_per_{side}", f"one-to-one links / {side} tokens", _SDLLW, "ratio",
+            lambda g: ratio(g.single_links, g.side(side).tokens.lengths)),
         *(
-            _column(
-                f"{side}_{name}", f"share of {side} tokens {what}", _UU, "share",
-                partial(_kind_share, side=side, kind=kind),
-            )
+            _column(f"{side}_{name}", f"share of {side} tokens {what}", _UU, "share",
+                partial(_kind_share, side=side, kind=kind))
             for name, what, kind in _KINDS
         ),
-        _column(
-            f"{side}_fertility", f"mean links of a {side} token", _OWN, "links",
-            lambda g: ratio(np.diff(g.links.offsets), _lengths(g, side)),
-        ),
-        _column(
-            f"{side}_fertility_highest", f"most links of a {side} token", _OWN, "links",
-            lambda g: segment_max(g.side(side).degrees, g.side(side).tokens.offsets),
-        ),
-        _column(
-            f"{side}_fertility_variance", f"variance of the links of a {side} token", _OWN, "links squared",
-            partial(_fertility_variance, side=side),
-        ),
-        _column(
-            f"{side}_longest_gap", f"longest run of unaligned {side} tokens", _OWN, "tokens",
-            partial(_longest_gap, side=side),
-        ),
-        _column(
-            f"{side}_posterior", f"mean over {side} tokens of the best posterior of a link",
-            _WLV, "probability", lambda g: segment_mean(g.best[side], g.side(side).tokens.offsets),
-        ),
-        _column(
-            f"{side}_posterior_log", f"mean over {side} tokens of log10 of that posterior, at least 1e-6",
-            _WLV, "log10",
-            lambda g: segment_mean(np.log10(np.maximum(g.best[side], 1e-6)), g.side(side).tokens.offsets),
-        ),
-        _column(
-            f"{side}_posterior_lowest", f"lowest of the posteriors of a {side} token", _OWN, "probability",
-            lambda g: segment_min(g.best[side], g.side(side).tokens.offsets),
-        ),
-        _column(
-            f"{side}_null", f"mean posterior of a {side} token being aligned to nothing", _OWN, "probability",
-            partial(_null, side=side),
-        ),
-        _column(
-            f"agreement_per_{side}", f"one-to-one links of equal part of speech / {side} tokens", _SDLLW,
-            "ratio",
-            lambda g: ratio(g.agreeing, _lengths(g, side)),
-        ),
+        _column(f"{side}_fertility", f"mean links of a {side} token", _OWN, "links",
+            lambda g: ratio(np.diff(g.links.offsets), g.side(side).tokens.lengths)),
+        _column(f"{side}_fertility_highest", f"most links of a {side} token", _OWN, "links",
+            lambda g: segment_max(g.side(side).degrees, g.side(side).tokens.offsets)),
+        _column(f"{side}_fertility_variance", f"variance of the links of a {side} token", _OWN,
+            "links squared", partial(_fertility_variance, side=side)),
+        _column(f"{side}_longest_gap", f"longest run of unaligned {side} tokens", _OWN, "tokens",
+            partial(_longest_gap, side=side)),
+        _column(f"{side}_posterior", f"mean over {side} tokens of the best posterior of a link", _WLV,
+            "probability", lambda g: g.side(side).mean(g.best[side])),
+        _column(f"{side}_posterior_log", f"mean over {side} tokens of log10 of that posterior, at least 1e-6",
+            _WLV, "log10", lambda g: g.side(side).mean(np.log10(np.maximum(g.best[side], 1e-6)))),
+        _column(f"{side}_posterior_lowest", f"lowest of the posteriors of a {side} token", _OWN,
+            "probability", lambda g: segment_min(g.best[side], g.side(side).tokens.offsets)),
+        _column(f"{side}_null", f"mean posterior of a {side} token being aligned to nothing", _OWN,
+            "probability", partial(_null, side=side)),
+        _column(f"agreement_per_{side}", f"one-to-one links of equal part of speech / {side} tokens", _SDLLW,
+            "ratio", lambda g: ratio(g.agreeing, g.side(side).tokens.lengths)),
     ]  # fmt: skip
 
 
@@ -367,47 +338,28 @@ COLUMNS = (
     _column("one_to_one", "one-to-one links", _SDLLW, "links", lambda g: g.single_links),
     *_columns_of_side("source"),
     *_columns_of_side("target"),
-    _column(
-        "crossings", "crossing pairs of links", _OWN, "pairs", lambda g: g.pairs_in_order[0]
-    ),
-    _column(
-        "crossing_share", "share of pairs of links that cross; NaN without pairs", _OWN, "share",
-        lambda g: ratio(*g.pairs_in_order),
-    ),
-    _column(
-        "jump_width", "mean distance from a monotone step between aligned target tokens; NaN without steps",
-        _OWN, "tokens", lambda g: g.jumps[0],
-    ),
-    _column(
-        "jump_widest", "greatest distance from a monotone step; NaN without steps", _OWN, "tokens",
-        lambda g: g.jumps[1],
-    ),
-    _column(
-        "monotone_steps", "share of steps forward by at most one source token; NaN without steps", _OWN,
-        "share", lambda g: g.jumps[2],
-    ),
-    _column(
-        "diagonal_distance", "mean distance of the links from the diagonal; NaN without links",
+    _column("crossings", "crossing pairs of links", _OWN, "pairs", lambda g: g.pairs_in_order[0]),
+    _column("crossing_share", "share of pairs of links that cross; NaN without pairs", _OWN, "share",
+        lambda g: ratio(*g.pairs_in_order)),
+    _column("jump_width",
+        "mean distance from a monotone step between aligned target tokens; NaN without steps", _OWN, "tokens",
+        lambda g: g.jumps[0]),
+    _column("jump_widest", "greatest distance from a monotone step; NaN without steps", _OWN, "tokens",
+        lambda g: g.jumps[1]),
+    _column("monotone_steps", "share of steps forward by at most one source token; NaN without steps", _OWN,
+        "share", lambda g: g.jumps[2]),
+    _column("diagonal_distance", "mean distance of the links from the diagonal; NaN without links",
         "Dyer et al. 2013 (fast_align), section 2", "share of the segment",
-        lambda g: segment_mean(g.distances, g.links.offsets),
-    ),
-    _column(
-        "link_probability", "mean over the links of the geometric mean of both posteriors; NaN without links",
-        _WLV, "probability", lambda g: segment_mean(g.link_probability, g.links.offsets),
-    ),
-    _column(
-        "link_probability_lowest", "lowest of the probabilities; NaN without links", _OWN, "probability",
-        lambda g: segment_min(g.link_probability, g.links.offsets),
-    ),
-    _column(
-        "directions_agree", "links of both directions / links of either; NaN without links",
-        "Liang et al. 2006 (alignment by agreement)", "share", lambda g: g.agreement,
-    ),
-    _column(
-        "agreement", "one-to-one links of equal part of speech", _SDLLW, "links", lambda g: g.agreeing
-    ),
-    _column(
-        "agreement_share", "one-to-one links of equal part of speech / one-to-one links; NaN without them",
-        _SDLLW, "share", lambda g: ratio(g.agreeing, g.single_links),
-    ),
+        lambda g: segment_mean(g.distances, g.links.offsets)),
+    _column("link_probability",
+        "mean over the links of the geometric mean of both posteriors; NaN without links", _WLV,
+        "probability", lambda g: segment_mean(g.link_probability, g.links.offsets)),
+    _column("link_probability_lowest", "lowest of the probabilities; NaN without links", _OWN, "probability",
+        lambda g: segment_min(g.link_probability, g.links.offsets)),
+    _column("directions_agree", "links of both directions / links of either; NaN without links",
+        "Liang et al. 2006 (alignment by agreement)", "share", lambda g: g.agreement),
+    _column("agreement", "one-to-one links of equal part of speech", _SDLLW, "links", lambda g: g.agreeing),
+    _column("agreement_share",
+        "one-to-one links of equal part of speech / one-to-one links; NaN without them", _SDLLW, "share",
+        lambda g: ratio(g.agreeing, g.single_links)),
 )  # fmt: skip

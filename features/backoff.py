@@ -1,6 +1,6 @@
 """Backoff steps of language models on both texts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
-from features.core.columns import Column, block, unwanted, wanted
-from features.core.extractor import Extractor, Feature
+from features.core.columns import Column, ColumnExtractor, ColumnGroups
+from features.core.extractor import Extractor
 from features.core.segments import Segments
 from features.resources.language_model import LanguageModel, LMScores
 from features.resources.number_lm import NumberLanguageModel
@@ -57,10 +57,6 @@ def neighbour_product(values: FloatArray, tokens: Tokens, width_before: int, wid
     return product
 
 
-def _level(words: _Words, order: int) -> FloatArray:
-    return words.mean(words.matched == order)
-
-
 def _averaged(words: _Words, attribute: str, width_before: int, width_after: int) -> FloatArray:
     return words.mean(neighbour_product(getattr(words, attribute), words.tokens, width_before, width_after))
 
@@ -72,31 +68,22 @@ COLUMNS: tuple[Column[_Words], ...] = (
     Column("mean_matched",
         f"mean order of the longest n-gram (at most {MAX_ORDER}) ending in each token; sentence start padded",
         _UEDIN, "tokens", lambda words: words.mean(np.minimum(words.matched, MAX_ORDER))),
-    Column(
-        "mean_steps", "mean number of backoff steps", _LORIA, "steps", lambda words: words.mean(words.steps)
-    ),
+    Column("mean_steps", "mean number of backoff steps", _LORIA, "steps",
+        lambda words: words.mean(words.steps)),
     Column("mean_score", "mean backoff score: matched order as a share of the order possible there", _LORIA,
         "share", lambda words: words.mean(words.score)),
     *(
-        Column(
-            f"matched_{order}",
+        Column(f"matched_{order}",
             f"share of tokens whose longest n-gram has order {order}; sentence start padded"
-            + (" (unknown words)" if order == 0 else ""),
-            _OWN,
-            "share",
-            partial(_level, order=order),
-        )
+            + (" (unknown words)" if order == 0 else ""), _OWN, "share",
+            partial(lambda order, words: words.mean(words.matched == order), order))
         for order in LEVELS
     ),
     *(
-        Column(
-            f"{attribute}_{window}",
+        Column(f"{attribute}_{window}",
             f"mean over tokens of the {text} times that of {width_before} tokens before and "
-            f"{width_after} after",
-            _LORIA,
-            unit,
-            partial(_averaged, attribute=attribute, width_before=width_before, width_after=width_after),
-        )
+            f"{width_after} after", _LORIA, unit,
+            partial(_averaged, attribute=attribute, width_before=width_before, width_after=width_after))
         for attribute, text, unit in WORD_SCORES
         for window, width_before, width_after in WINDOWS
     ),
@@ -111,7 +98,7 @@ MODELS = (
 
 
 @dataclass(frozen=True)
-class Backoff(Extractor):
+class Backoff(ColumnExtractor):
     """Matched n-grams, backoff steps and neighbour-averaged scores of 5-gram models.
 
     Both directions, both sides.
@@ -134,20 +121,16 @@ class Backoff(Extractor):
     def for_settings(cls, settings: Mapping[str, Any]) -> type[Extractor]:
         return _OfNumbers if settings.get("numbers") is True else cls
 
-    @property
-    def features(self) -> Sequence[Feature]:
-        return [column.feature for _, side, direction in MODELS for column in _columns(side, direction)]
+    def column_groups(self) -> ColumnGroups:
+        return [
+            (_columns(side, direction), partial(_words, getattr(self, part), side))
+            for part, side, direction in MODELS
+        ]
 
-    def extract(self, segments: Segments) -> FloatArray:
-        return np.hstack([self._of_model(segments, *model) for model in MODELS])
 
-    def _of_model(self, segments: Segments, part: str, side: str, direction: str) -> FloatArray:
-        columns = _columns(side, direction)
-        if not wanted(column.name for column in columns):
-            return unwanted(len(segments), len(columns))
-        model: LanguageModel = getattr(self, part)
-        tokens = segments.source_tokens if side == "source" else segments.target_tokens
-        return block(columns, _Words.from_scores(model, model.score(tokens), tokens))
+def _words(model: LanguageModel, side: str, segments: Segments) -> _Words:
+    tokens = segments.source_tokens if side == "source" else segments.target_tokens
+    return _Words.from_scores(model, model.score(tokens), tokens)
 
 
 def _columns(side: str, direction: str) -> list[Column[_Words]]:
@@ -156,21 +139,15 @@ def _columns(side: str, direction: str) -> list[Column[_Words]]:
 
 
 @dataclass(frozen=True)
-class _OfNumbers(Extractor):
+class _OfNumbers(ColumnExtractor):
     source_number_lm: NumberLanguageModel
     target_number_lm: NumberLanguageModel
     numbers: bool = True
 
-    @property
-    def features(self) -> Sequence[Feature]:
+    def column_groups(self) -> ColumnGroups:
+        models = (("source", self.source_number_lm), ("target", self.target_number_lm))
         return [
-            COLUMNS[0].under(f"backoff_{side}_number", f"{side}, numbers as one word").feature
-            for side in ("source", "target")
-        ]
-
-    def extract(self, segments: Segments) -> FloatArray:
-        sides = (
-            (self.source_number_lm, segments.source_tokens),
-            (self.target_number_lm, segments.target_tokens),
-        )
-        return np.hstack([block(COLUMNS[:1], _Words.from_scores(m, m.score(t), t)) for m, t in sides])
+            ([COLUMNS[0].under(f"backoff_{side}_number", f"{side}, numbers as one word")],
+             partial(_words, model, side))
+            for side, model in models
+        ]  # fmt: skip

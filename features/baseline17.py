@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.core.columns import Column, block, features_of
-from features.core.extractor import Extractor, Feature
+from features.core.columns import Column, ColumnExtractor, ColumnGroups
 from features.core.segments import Segments
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
@@ -23,7 +22,7 @@ MARKS: Final = ".,;:!?¿¡،؛؟"
 
 
 @dataclass(frozen=True, eq=False)
-class Baseline17(Extractor):
+class Baseline17(ColumnExtractor):
     """The official baseline features, computed from raw text and own resources.
 
     compat  `none`: as the features are described. `quest`: as the original program counts, where that
@@ -53,12 +52,8 @@ class Baseline17(Extractor):
         if self.compat not in ("none", "quest"):
             raise InputError(f"compat must be 'none' or 'quest', but got {self.compat!r}")
 
-    @property
-    def features(self) -> tuple[Feature, ...]:
-        return features_of(COLUMNS)
-
-    def extract(self, segments: Segments) -> FloatArray:
-        return block(COLUMNS, _Batch(self, segments))
+    def column_groups(self) -> ColumnGroups:
+        return [(COLUMNS, partial(_Batch, self))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,34 +86,14 @@ class _Batch:
         return lexicon.translations_above(threshold)[self.source.lower().ids_in(lexicon.source)]
 
 
-def _source_tokens(batch: _Batch) -> FloatArray:
-    return batch.source.lengths.astype(np.float64)
-
-
-def _target_tokens(batch: _Batch) -> FloatArray:
-    return batch.target.lengths.astype(np.float64)
-
-
 def _token_length(batch: _Batch) -> FloatArray:
     lengths = np.fromiter(map(len, batch.source.types), np.int64, len(batch.source.types))
     return segment_mean(lengths[batch.source.ids], batch.source.offsets)
 
 
-def _source_lm(batch: _Batch) -> FloatArray:
-    return batch.resources.source_lm.log10_probability(batch.source, with_end=True)
-
-
-def _target_lm(batch: _Batch) -> FloatArray:
-    return batch.resources.target_lm.log10_probability(batch.target, with_end=True)
-
-
 def _occurrences(batch: _Batch) -> FloatArray:
     words = batch.target.lower()
     return ratio(words.lengths, segment_sum(first_in_text(words), words.offsets))
-
-
-def _translations(batch: _Batch) -> FloatArray:
-    return segment_mean(batch.translations(0.2), batch.source.offsets)
 
 
 def _translations_by_rarity(batch: _Batch) -> FloatArray:
@@ -151,14 +126,6 @@ def _seen_share(batch: _Batch) -> FloatArray:
     return ratio(
         segment_sum(min_count & first, batch.source.offsets), segment_sum(first, batch.source.offsets)
     )
-
-
-def _source_marks(batch: _Batch) -> FloatArray:
-    return _marks(batch.source, batch.quest)
-
-
-def _target_marks(batch: _Batch) -> FloatArray:
-    return _marks(batch.target, batch.quest)
 
 
 def _marks(tokens: Tokens, quest: bool) -> FloatArray:
@@ -202,41 +169,45 @@ def _column(
     return Column(name, description, ORIGIN.format(name[:4]), unit, compute, plain=plain)
 
 
-def _share(name: str, order: int, quartile: Literal[1, 4]) -> Column[_Batch]:
+def _share(number: int, order: int, quartile: Literal[1, 4]) -> Column[_Batch]:
     noun = {1: "unigrams", 2: "bigrams", 3: "trigrams"}[order]
     kind = "the lowest frequency quartile (but seen)" if quartile == 1 else "the highest frequency quartile"
-    return _column(name, f"share of source {noun} in {kind} of the corpus; NaN without {noun}", "ratio",
+    return _column(f"{number}_{noun}_quartile{quartile}",
+        f"share of source {noun} in {kind} of the corpus; NaN without {noun}", "ratio",
         partial(_quartile_share, order, quartile))  # fmt: skip
 
 
 COLUMNS: Final = (
-    _column("1001_source_tokens", "tokens in the source", "tokens", _source_tokens, "words in the source {}"),
-    _column(
-        "1002_target_tokens", "tokens in the target", "tokens", _target_tokens, "words in the translation {}"
-    ),
+    _column("1001_source_tokens", "tokens in the source", "tokens",
+        lambda batch: batch.source.lengths.astype(np.float64), "words in the source {}"),
+    _column("1002_target_tokens", "tokens in the target", "tokens",
+        lambda batch: batch.target.lengths.astype(np.float64), "words in the translation {}"),
     _column("1006_source_token_length", "mean length of source tokens", "characters", _token_length,
         "letters in a word of the source {}"),
-    _column("1009_source_lm", "log-probability of the source, end included", "log10", _source_lm,
+    _column("1009_source_lm", "log-probability of the source, end included", "log10",
+        lambda batch: batch.resources.source_lm.log10_probability(batch.source, with_end=True),
         "how usual the wording of the source is"),
-    _column("1012_target_lm", "log-probability of the target, end included", "log10", _target_lm,
+    _column("1012_target_lm", "log-probability of the target, end included", "log10",
+        lambda batch: batch.resources.target_lm.log10_probability(batch.target, with_end=True),
         "how usual the wording of the translation is"),
     _column("1015_target_occurrences", "target tokens by distinct target words", "ratio", _occurrences,
         "times that the translation has each of its words {}"),
     _column("1022_translations",
         "mean number of translations per source token with IBM 1 probability above 0.2", "words",
-        _translations, "translations that a word of the source has {}"),
+        lambda batch: segment_mean(batch.translations(0.2), batch.source.offsets),
+        "translations that a word of the source has {}"),
     _column("1036_translations_by_rarity",
         "the same above 0.01, each token divided by its occurrences in the corpus (0 if it has none)",
         "words per occurrence", _translations_by_rarity),
-    _share("1046_unigrams_quartile1", 1, 1),
-    _share("1049_unigrams_quartile4", 1, 4),
-    _share("1050_bigrams_quartile1", 2, 1),
-    _share("1053_bigrams_quartile4", 2, 4),
-    _share("1054_trigrams_quartile1", 3, 1),
-    _share("1057_trigrams_quartile4", 3, 4),
+    _share(1046, 1, 1),
+    _share(1049, 1, 4),
+    _share(1050, 2, 1),
+    _share(1053, 2, 4),
+    _share(1054, 3, 1),
+    _share(1057, 3, 4),
     _column("1058_seen_unigrams", "share of source tokens that the corpus has", "ratio", _seen_share),
-    _column("1074_source_punctuation", "punctuation marks in the source", "tokens", _source_marks,
-        "punctuation marks in the source {}"),
-    _column("1075_target_punctuation", "punctuation marks in the target", "tokens", _target_marks,
-        "punctuation marks in the translation {}"),
+    _column("1074_source_punctuation", "punctuation marks in the source", "tokens",
+        lambda batch: _marks(batch.source, batch.quest), "punctuation marks in the source {}"),
+    _column("1075_target_punctuation", "punctuation marks in the target", "tokens",
+        lambda batch: _marks(batch.target, batch.quest), "punctuation marks in the translation {}"),
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """Confidence of a neural system in its output: token log-probabilities, model score."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import ClassVar, Final
@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from features.basics.array_types import BoolArray, FloatArray
 from features.basics.errors import InputError, unknown_name
 from features.basics.numerals import real
-from features.core.columns import Column, block, features_of
-from features.core.extractor import Extractor, Feature
+from features.core.columns import Column, ColumnExtractor, ColumnGroups
 from features.core.segments import Segments
 from features.decoder_output.statistics import (
     ascending,
@@ -112,6 +111,12 @@ class _Batch:
         early = ratio(segment_sum(np.where(second, 0, self.values), self.offsets), lengths // 2)
         return late - early
 
+    @property
+    def unknown(self) -> FloatArray:
+        subwords = self.decoder.subwords
+        flags = np.array([t == UNKNOWN for t in subwords.types], bool)
+        return segment_sum(flags[subwords.ids], self.offsets)
+
     def model_score(self) -> FloatArray:
         if self.segments.model_score is None:
             return np.full(len(self.segments), np.nan)
@@ -130,132 +135,82 @@ def _column(
     return Column(f"decoder_{name}", description, origin, unit, compute)
 
 
-def _segment_columns() -> list[Column[_Batch]]:
-    return [
-        _column("log_probability", "sum over subwords and the end of the sentence", "nats",
-                lambda b: b.total),
-        _column(
-            "mean", "mean over subwords and the end of the sentence (TP)", "nats per token",
-            lambda b: ratio(b.total, np.diff(b.offsets) + 1), FOMICHEVA,
-        ),
-        _column(
-            "sd", "standard deviation over subwords (Sent-Std without the end)", "nats",
-            lambda b: deviation(b.values, b.offsets), FOMICHEVA,
-        ),
-        _column(
-            "probability_mean", "mean probability of subwords", "probability",
-            lambda b: segment_mean(np.exp(b.values), b.offsets),
-        ),
-        _column(
-            "probability_sd", "standard deviation of the probability of subwords", "probability",
-            lambda b: deviation(np.exp(b.values), b.offsets),
-        ),
-        _column("end", "log-probability of the end of the sentence", "nats", lambda b: b.decoder.end),
-        _column("first", "log-probability of the first subword", "nats", lambda b: b.edge(0)),
-        _column("last", "log-probability of the last subword", "nats", lambda b: b.edge(-1)),
-        _column(
-            "per_character", "sum by characters of the words", "nats per character",
-            lambda b: ratio(b.total, b.characters),
-        ),
-        _column(
-            "per_source_token", "sum by tokens of the source", "nats per token",
-            lambda b: ratio(b.total, b.segments.source_tokens.lengths),
-        ),
-        _column("trend", "slope of the log-probabilities from first to last", "nats",
-                lambda b: trend(b.values, b.offsets)),
-        _column("halves", "mean of the second half minus that of the first; undefined under 2 subwords",
-                "nats", lambda b: b.halves()),
-        _column("model_score", "score that the system gave; undefined where the data has none",
-                "as the system gives it", lambda b: b.model_score()),
-    ]  # fmt: skip
+SEGMENT_COLUMNS: Final = (
+    _column("log_probability", "sum over subwords and the end of the sentence", "nats", lambda b: b.total),
+    _column("mean", "mean over subwords and the end of the sentence (TP)", "nats per token",
+        lambda b: ratio(b.total, np.diff(b.offsets) + 1), FOMICHEVA),
+    _column("sd", "standard deviation over subwords (Sent-Std without the end)", "nats",
+        lambda b: deviation(b.values, b.offsets), FOMICHEVA),
+    _column("probability_mean", "mean probability of subwords", "probability",
+        lambda b: segment_mean(np.exp(b.values), b.offsets)),
+    _column("probability_sd", "standard deviation of the probability of subwords", "probability",
+        lambda b: deviation(np.exp(b.values), b.offsets)),
+    _column("end", "log-probability of the end of the sentence", "nats", lambda b: b.decoder.end),
+    _column("first", "log-probability of the first subword", "nats", lambda b: b.edge(0)),
+    _column("last", "log-probability of the last subword", "nats", lambda b: b.edge(-1)),
+    _column("per_character", "sum by characters of the words", "nats per character",
+        lambda b: ratio(b.total, b.characters)),
+    _column("per_source_token", "sum by tokens of the source", "nats per token",
+        lambda b: ratio(b.total, b.segments.source_tokens.lengths)),
+    _column("trend", "slope of the log-probabilities from first to last", "nats",
+        lambda b: trend(b.values, b.offsets)),
+    _column("halves", "mean of the second half minus that of the first; undefined under 2 subwords", "nats",
+        lambda b: b.halves()),
+    _column("model_score", "score that the system gave; undefined where the data has none",
+        "as the system gives it", lambda b: b.model_score()),
+)  # fmt: skip
 
 
-def _spread(view: View, noun: str, prefix: str) -> list[Column[_Batch]]:
+def _spread(view: View, noun: str, prefix: str) -> Iterator[Column[_Batch]]:
     fewer = "of all if there are fewer"
-    columns = [
-        _column(f"{prefix}minimum", f"lowest of the {noun}", "nats",
-                lambda b: segment_min(view(b).values, view(b).offsets)),
-        _column(f"{prefix}longest_run", f"most {noun} in a row with a probability below .5", noun,
-                lambda b: longest_run(view(b).values < np.log(0.5), view(b).offsets)),
-    ]  # fmt: skip
+    yield _column(f"{prefix}minimum", f"lowest of the {noun}", "nats",
+        lambda b: segment_min(view(b).values, view(b).offsets))  # fmt: skip
+    yield _column(f"{prefix}longest_run", f"most {noun} in a row with a probability below .5", noun,
+        lambda b: longest_run(view(b).values < np.log(0.5), view(b).offsets))  # fmt: skip
     for k in SIZES:
-        columns += [
-            _column(f"{prefix}lowest_{k}", f"mean of the {k} lowest {noun}, {fewer}", "nats",
-                    partial(_lowest, view=view, count=k)),
-            _column(f"{prefix}window_{k}", f"lowest mean of {k} {noun} in a row, {fewer}", "nats",
-                    partial(_window, view=view, size=k)),
-        ]  # fmt: skip
+        yield _column(f"{prefix}lowest_{k}", f"mean of the {k} lowest {noun}, {fewer}", "nats",
+            partial(lambda k, b: lowest_mean(view(b).rising, view(b).offsets, k), k))  # fmt: skip
+        yield _column(f"{prefix}window_{k}", f"lowest mean of {k} {noun} in a row, {fewer}", "nats",
+            partial(lambda k, b: worst_window(view(b).values, view(b).offsets, k), k))  # fmt: skip
     for q in LEVELS:
-        name, description = f"{prefix}percentile_{100 * q:.0f}", f"{100 * q:.0f}th percentile of {noun}"
-        columns.append(_column(name, description, "nats", partial(_quantile, view=view, level=q)))
+        yield _column(f"{prefix}percentile_{100 * q:.0f}", f"{100 * q:.0f}th percentile of {noun}", "nats",
+            partial(lambda q, b: quantile(view(b).rising, view(b).offsets, q), q))  # fmt: skip
     for p in THRESHOLDS:
         name, condition = f"{prefix}below_{100 * p:.0f}", f"with a probability below {p}"
-        columns += [
-            _column(name, f"share of {noun} {condition}", "share", partial(_share, view=view, below=p)),
-            _column(f"count_{name}", f"{noun} {condition}", noun, partial(_count, view=view, below=p)),
-        ]
-    return columns
+        yield _column(name, f"share of {noun} {condition}", "share",
+            partial(lambda p, b: segment_mean(view(b).values < np.log(p), view(b).offsets), p))  # fmt: skip
+        yield _column(f"count_{name}", f"{noun} {condition}", noun,
+            partial(lambda p, b: segment_sum(view(b).values < np.log(p), view(b).offsets), p))  # fmt: skip
 
 
-def _lowest(batch: _Batch, view: View, count: int) -> FloatArray:
-    return lowest_mean(view(batch).rising, view(batch).offsets, count)
-
-
-def _window(batch: _Batch, view: View, size: int) -> FloatArray:
-    return worst_window(view(batch).values, view(batch).offsets, size)
-
-
-def _quantile(batch: _Batch, view: View, level: float) -> FloatArray:
-    return quantile(view(batch).rising, view(batch).offsets, level)
-
-
-def _share(batch: _Batch, view: View, below: float) -> FloatArray:
-    return segment_mean(view(batch).values < np.log(below), view(batch).offsets)
-
-
-def _count(batch: _Batch, view: View, below: float) -> FloatArray:
-    return segment_sum(view(batch).values < np.log(below), view(batch).offsets)
-
-
-def _words() -> list[Column[_Batch]]:
-    return [
-        _column("word_mean", "mean over words", "nats per word",
-                lambda b: segment_mean(b.by_word.values, b.words.offsets), FOMICHEVA_WORDS),
-        _column("word_sd", "standard deviation over words", "nats",
-                lambda b: deviation(b.by_word.values, b.words.offsets), FOMICHEVA_WORDS),
-        *_spread(lambda b: b.by_word, "words", "word_"),
-        _column("letters", "mean over words with letters; undefined without one", "nats per word",
-                lambda b: b.mean_where(b.location(_WORD))),
-        _column("numbers", "mean over words with digits; undefined without one", "nats per word",
-                lambda b: b.mean_where(b.location(_NUMBER))),
-        _column("punctuation", "mean over punctuation and symbols; undefined without", "nats per word",
-                lambda b: b.mean_where(b.location(_PUNCTUATION, full_match=True))),
-        _column("split_words", "mean over words of several subwords; undefined without one", "nats per word",
-                lambda b: b.mean_where(b.pieces > 1)),
-        _column("whole_words", "mean over words of one subword; undefined without one", "nats per word",
-                lambda b: b.mean_where(b.pieces == 1)),
-    ]  # fmt: skip
-
-
-def _segmentation() -> list[Column[_Batch]]:
-    return [
-        _column("subwords", "subwords of the translation", "subwords",
-                lambda b: b.decoder.subwords.lengths.astype(np.float64)),
-        _column("subwords_per_word", "subwords per word", "ratio",
-                lambda b: segment_mean(b.pieces, b.words.offsets)),
-        _column("split_share", "share of words of several subwords", "share",
-                lambda b: segment_mean(b.pieces > 1, b.words.offsets)),
-        _column("most_pieces", "most subwords of a word", "subwords",
-                lambda b: segment_max(b.pieces, b.words.offsets)),
-        _column("characters_per_subword", "characters per subword", "characters",
-                lambda b: ratio(b.characters, np.diff(b.offsets))),
-        _column("unknown", f"subwords that are {UNKNOWN}", "subwords", _unknown),
-    ]  # fmt: skip
-
-
-def _unknown(batch: _Batch) -> FloatArray:
-    flags = np.array([t == UNKNOWN for t in batch.decoder.subwords.types], bool)
-    return segment_sum(flags[batch.decoder.subwords.ids], batch.offsets)
+WORD_COLUMNS: Final = (
+    _column("word_mean", "mean over words", "nats per word",
+        lambda b: segment_mean(b.by_word.values, b.words.offsets), FOMICHEVA_WORDS),
+    _column("word_sd", "standard deviation over words", "nats",
+        lambda b: deviation(b.by_word.values, b.words.offsets), FOMICHEVA_WORDS),
+    *_spread(lambda b: b.by_word, "words", "word_"),
+    _column("letters", "mean over words with letters; undefined without one", "nats per word",
+        lambda b: b.mean_where(b.location(_WORD))),
+    _column("numbers", "mean over words with digits; undefined without one", "nats per word",
+        lambda b: b.mean_where(b.location(_NUMBER))),
+    _column("punctuation", "mean over punctuation and symbols; undefined without", "nats per word",
+        lambda b: b.mean_where(b.location(_PUNCTUATION, full_match=True))),
+    _column("split_words", "mean over words of several subwords; undefined without one", "nats per word",
+        lambda b: b.mean_where(b.pieces > 1)),
+    _column("whole_words", "mean over words of one subword; undefined without one", "nats per word",
+        lambda b: b.mean_where(b.pieces == 1)),
+    _column("subwords", "subwords of the translation", "subwords",
+        lambda b: b.decoder.subwords.lengths.astype(np.float64)),
+    _column("subwords_per_word", "subwords per word", "ratio",
+        lambda b: segment_mean(b.pieces, b.words.offsets)),
+    _column("split_share", "share of words of several subwords", "share",
+        lambda b: segment_mean(b.pieces > 1, b.words.offsets)),
+    _column("most_pieces", "most subwords of a word", "subwords",
+        lambda b: segment_max(b.pieces, b.words.offsets)),
+    _column("characters_per_subword", "characters per subword", "characters",
+        lambda b: ratio(b.characters, np.diff(b.offsets))),
+    _column("unknown", f"subwords that are {UNKNOWN}", "subwords", lambda b: b.unknown),
+)  # fmt: skip
 
 
 def _number(text: str, segment: str) -> float:
@@ -272,16 +227,11 @@ def _number(text: str, segment: str) -> float:
     return value
 
 
-COLUMNS: Final = (
-    *_segment_columns(),
-    *_spread(lambda b: b.by_subword, "subwords", ""),
-    *_words(),
-    *_segmentation(),
-)
+COLUMNS: Final = (*SEGMENT_COLUMNS, *_spread(lambda b: b.by_subword, "subwords", ""), *WORD_COLUMNS)
 
 
 @dataclass(frozen=True)
-class Decoder(Extractor):
+class Decoder(ColumnExtractor):
     """Token log-probabilities of a neural system: `COLUMNS`, in nats; higher is surer.
 
     marker  how subwords join: `bpe` (`@@` at the end of what goes on) or `sentencepiece` (`▁` at the
@@ -300,12 +250,11 @@ class Decoder(Extractor):
         if self.marker not in ("bpe", "sentencepiece"):
             raise unknown_name("marker", self.marker, ("bpe", "sentencepiece"))
 
-    @property
-    def features(self) -> Sequence[Feature]:
-        return features_of(COLUMNS)
+    def column_groups(self) -> ColumnGroups:
+        return [(COLUMNS, self._batch)]
 
     def requires(self) -> tuple[str, ...]:
         return ("subwords", "token_log_probabilities")
 
-    def extract(self, segments: Segments) -> FloatArray:
-        return block(COLUMNS, _Batch(segments, DecoderTokens.from_segments(segments, self.marker)))
+    def _batch(self, segments: Segments) -> _Batch:
+        return _Batch(segments, DecoderTokens.from_segments(segments, self.marker))

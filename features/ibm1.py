@@ -1,6 +1,6 @@
 """IBM Model 1: scores both ways, word confidences, translations per word, entropy."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import ClassVar
@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
-from features.core.columns import Column, block
-from features.core.extractor import Extractor, Feature
+from features.core.columns import Column, ColumnExtractor, ColumnGroups, without_empty
 from features.core.segments import Segments
+from features.decoder_output.statistics import ascending, quantile
 from features.resources.lexicon import FLOOR, Lexicon, WordScores
 from features.resources.ngrams import NgramCounts
 from features.text.tokens import Tokens, ratio, segment_max, segment_mean, segment_min, segment_sum
@@ -28,7 +28,7 @@ _OF_ONE_SIDE = {_UU: "source", _QUEST: "source", _LORIA: "target", _PRHLT: "targ
 
 
 @dataclass(frozen=True, eq=False)
-class IBM1Features(Extractor):
+class IBM1Features(ColumnExtractor):
     """IBM Model 1 scores and lexicon statistics, for both directions and sides.
 
     Everything is NaN if the source or the target has no tokens. Word confidence is the largest translation
@@ -42,15 +42,11 @@ class IBM1Features(Extractor):
     source_ngrams: NgramCounts
     target_ngrams: NgramCounts
 
-    @property
-    def features(self) -> Sequence[Feature]:
-        return [column.feature for columns in COLUMNS.values() for column in columns]
+    def column_groups(self) -> ColumnGroups:
+        return [(columns, partial(_Side, self, side=side)) for side, columns in COLUMNS.items()]
 
     def extract(self, segments: Segments) -> FloatArray:
-        values = np.hstack([block(columns, _Side(self, segments, side)) for side, columns in COLUMNS.items()])
-        empty = (segments.source_tokens.lengths == 0) | (segments.target_tokens.lengths == 0)
-        values[empty] = np.nan
-        return values
+        return without_empty(super().extract(segments), segments.source_tokens, segments.target_tokens)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +83,7 @@ class _Side:
 
     @cached_property
     def ordered(self) -> FloatArray:
-        order = np.lexsort((self.scores.maximum, self.words.text_index))
-        return np.asarray(self.scores.maximum[order], np.float64)
+        return ascending(self.scores.maximum, self.words.offsets)
 
     @cached_property
     def frequency(self) -> NDArray[np.int64]:
@@ -104,6 +99,9 @@ class _Side:
             segment_sum(known, self.words.offsets),
         )
 
+    def mean(self, values: NDArray[np.generic]) -> FloatArray:
+        return segment_mean(values, self.words.offsets)
+
     def translations(self, threshold: float, table: str = "translating") -> NDArray[np.int64]:
         lowered = self.words.lower()
         if table == "translating":
@@ -113,60 +111,12 @@ class _Side:
         return lexicon.translations_above(threshold, side="target")[lowered.ids_in(lexicon.target)]
 
 
-def _per_word(batch: _Side) -> FloatArray:
-    return ratio(batch.log10, batch.words.lengths)
-
-
-def _per_other_word(batch: _Side) -> FloatArray:
-    return ratio(batch.log10, batch.condition.lengths)
-
-
-def _mean_probability(batch: _Side) -> FloatArray:
-    return segment_mean(batch.scores.probability, batch.words.offsets)
-
-
-def _mean_confidence(batch: _Side) -> FloatArray:
-    return segment_mean(batch.scores.maximum, batch.words.offsets)
-
-
-def _lowest_confidence(batch: _Side) -> FloatArray:
-    return segment_min(np.log10(batch.scores.maximum), batch.words.offsets)
-
-
-def _highest_confidence(batch: _Side) -> FloatArray:
-    return segment_max(batch.scores.maximum, batch.words.offsets)
-
-
-def _confidence_quantile(batch: _Side, q: float) -> FloatArray:
-    lengths, starts = batch.words.lengths, batch.words.offsets[:-1]
-    result = np.full(len(lengths), np.nan)
-    filled = lengths > 0
-    place = q * (lengths[filled] - 1)
-    low = np.floor(place).astype(np.int64)
-    high = np.minimum(low + 1, lengths[filled] - 1)
-    first, second = batch.ordered[starts[filled] + low], batch.ordered[starts[filled] + high]
-    result[filled] = first + (place - low) * (second - first)
-    return result
-
-
 def _share_in_quartile(batch: _Side, quartile: int) -> FloatArray:
     cuts = batch.generating.quartiles
     if not cuts:
         return np.full(len(batch.words), np.nan)
     within = np.searchsorted(cuts, batch.scores.maximum, side="left") == quartile - 1
-    return segment_mean(within, batch.words.offsets)
-
-
-def _unexplained(batch: _Side) -> FloatArray:
-    return segment_mean(batch.scores.maximum <= FLOOR, batch.words.offsets)
-
-
-def _translations(batch: _Side, threshold: float) -> FloatArray:
-    return segment_mean(batch.translations(threshold), batch.words.offsets)
-
-
-def _translations_of_generators(batch: _Side, threshold: float) -> FloatArray:
-    return segment_mean(batch.translations(threshold, "generating"), batch.words.offsets)
+    return batch.mean(within)
 
 
 def _translations_by_frequency(batch: _Side, threshold: float) -> FloatArray:
@@ -175,70 +125,57 @@ def _translations_by_frequency(batch: _Side, threshold: float) -> FloatArray:
     return ratio(weighted, total)
 
 
-def _translations_by_rarity(batch: _Side, threshold: float) -> FloatArray:
-    return segment_mean(batch.translations(threshold) / np.maximum(batch.frequency, 1), batch.words.offsets)
-
-
 def _entropy_sum(batch: _Side) -> FloatArray:
     total, known = batch.entropy
     return np.where(known > 0, total, np.nan)
 
 
-def _entropy_mean(batch: _Side) -> FloatArray:
-    return ratio(*batch.entropy)
-
-
 def _columns(side: str, condition: str) -> Iterator[Column[_Side]]:
     yield Column("log10", f"log10 p({side} | {condition})", _DFKI, "log10", lambda g: g.log10)
     yield Column(f"log10_per_{side}_token", f"log10 p({side} | {condition}) / {side} tokens", _LIMSI,
-        "log10 per token", _per_word)  # fmt: skip
+        "log10 per token", lambda g: ratio(g.log10, g.words.lengths))  # fmt: skip
     yield Column(f"log10_per_{condition}_token", f"log10 p({side} | {condition}) / {condition} tokens",
-        _LIMSI, "log10 per token", _per_other_word)  # fmt: skip
+        _LIMSI, "log10 per token", lambda g: ratio(g.log10, g.condition.lengths))  # fmt: skip
     yield Column("mean_probability", "mean over the words of 1 / (l + 1) sum_i t(word | word_i)", _LORIA,
-        "probability", _mean_probability)  # fmt: skip
-    yield Column("confidence", "mean word confidence", _PRHLT, "probability", _mean_confidence)
-    yield Column(
-        "confidence_lowest", "log10 of the lowest word confidence", _OWN, "log10", _lowest_confidence
-    )
-    yield Column("confidence_highest", "highest word confidence", _OWN, "probability", _highest_confidence)
+        "probability", lambda g: g.mean(g.scores.probability))  # fmt: skip
+    yield Column("confidence", "mean word confidence", _PRHLT, "probability",
+        lambda g: g.mean(g.scores.maximum))  # fmt: skip
+    yield Column("confidence_lowest", "log10 of the lowest word confidence", _OWN, "log10",
+        lambda g: segment_min(np.log10(g.scores.maximum), g.words.offsets))  # fmt: skip
+    yield Column("confidence_highest", "highest word confidence", _OWN, "probability",
+        lambda g: segment_max(g.scores.maximum, g.words.offsets))  # fmt: skip
     for name, q in (("quartile1", 0.25), ("median", 0.5), ("quartile3", 0.75)):
-        function = partial(_confidence_quantile, q=q)
-        yield Column(f"confidence_{name}", f"{name} of the word confidences", _OWN, "probability", function)
+        yield Column(f"confidence_{name}", f"{name} of the word confidences", _OWN, "probability",
+            partial(lambda q, g: quantile(g.ordered, g.words.offsets, q), q))  # fmt: skip
     for quartile in (1, 2, 3, 4):
-        yield Column(
-            f"confidence_share_{quartile}",
+        yield Column(f"confidence_share_{quartile}",
             f"share of words whose confidence is in quartile {quartile} of the corpus's; NaN if the "
-            "lexicon was read from a file",
-            _PRHLT,
-            "share",
-            partial(_share_in_quartile, quartile=quartile),
-        )
+            "lexicon was read from a file", _PRHLT, "share",
+            partial(_share_in_quartile, quartile=quartile))  # fmt: skip
     yield Column("unexplained", "share of words that no word of the other side translates to", _OWN, "share",
-        _unexplained)  # fmt: skip
-    yield from _translation_columns(condition)
+        lambda g: g.mean(g.scores.maximum <= FLOOR))  # fmt: skip
+    for threshold in THRESHOLDS:
+        yield from _translation_columns(condition, threshold)
     yield Column("entropy_sum",
         "sum of the translation entropies of the known words; NaN without known words", _UU, "bits",
         _entropy_sum)  # fmt: skip
     yield Column("entropy", "mean translation entropy of the known words; NaN without known words", _UU,
-        "bits per word", _entropy_mean)  # fmt: skip
+        "bits per word", lambda g: ratio(*g.entropy))  # fmt: skip
 
 
-def _translation_columns(condition: str) -> Iterator[Column[_Side]]:
-    for threshold in THRESHOLDS:
-        what = f"{condition} words with t({condition} word | word) > {threshold}"
-        stem, unit = f"translations_{threshold}", "words"
-        yield Column(
-            stem, f"mean number of {what}", _QUEST, unit, partial(_translations, threshold=threshold)
-        )
-        yield Column(f"{stem}_by_frequency",
-            f"mean number of {what}, weighted by corpus frequency; NaN if no word is in the corpus", _UU,
-            unit, partial(_translations_by_frequency, threshold=threshold))  # fmt: skip
-        yield Column(f"{stem}_by_rarity", f"mean of the number of {what}, divided by corpus frequency",
-            _QUEST, "words per occurrence",
-            partial(_translations_by_rarity, threshold=threshold))  # fmt: skip
-        yield Column(f"generators_{threshold}",
-            f"mean number of {condition} words with t(word | {condition} word) > {threshold}", _QUEST, unit,
-            partial(_translations_of_generators, threshold=threshold))  # fmt: skip
+def _translation_columns(condition: str, threshold: float) -> Iterator[Column[_Side]]:
+    what = f"{condition} words with t({condition} word | word) > {threshold}"
+    stem, unit = f"translations_{threshold}", "words"
+    yield Column(stem, f"mean number of {what}", _QUEST, unit, lambda g: g.mean(g.translations(threshold)))
+    yield Column(f"{stem}_by_frequency",
+        f"mean number of {what}, weighted by corpus frequency; NaN if no word is in the corpus", _UU, unit,
+        partial(_translations_by_frequency, threshold=threshold))  # fmt: skip
+    yield Column(f"{stem}_by_rarity", f"mean of the number of {what}, divided by corpus frequency", _QUEST,
+        "words per occurrence",
+        lambda g: g.mean(g.translations(threshold) / np.maximum(g.frequency, 1)))  # fmt: skip
+    yield Column(f"generators_{threshold}",
+        f"mean number of {condition} words with t(word | {condition} word) > {threshold}", _QUEST, unit,
+        lambda g: g.mean(g.translations(threshold, "generating")))  # fmt: skip
 
 
 def _credit(origin: str, side: str) -> str:

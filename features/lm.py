@@ -1,15 +1,14 @@
 """Probabilities of both texts by n-gram language models."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.core.columns import Column, unwanted, wanted
-from features.core.extractor import Extractor, Feature
+from features.core.columns import Column, ColumnExtractor, ColumnGroups
 from features.core.segments import Segments
 from features.resources.language_model import LanguageModel, LMScores
 from features.text.tokens import Tokens, ratio, segment_mean, segment_min, segment_sum
@@ -62,95 +61,40 @@ class _Statistic(Column[_Scored]):
         return self.origin if order == ORDER else self.lower
 
 
-LOG10 = _Statistic(
-    "log10",
-    "log10 probability, end of sentence included",
-    _LIMSI,
-    "log10",
-    lambda s: s.text,
-    backward=f"{_DCU}, there of orders 2 and 3",
-)
-PER_TOKEN = _Statistic(
-    "per_token",
-    "log10 probability, end of sentence included, divided by the number of tokens",
-    _LIMSI,
-    "log10 per token",
-    lambda s: s.per_token(s.text),
-    lower=f"{_PRHLT} (there of models of n-best lists)",
-)
-PERPLEXITY = _Statistic(
-    "perplexity",
-    "perplexity, end of sentence included; unknown words count with their share of <unk>",
-    _SDLLW,
-    "choices",
-    lambda s: 10 ** -ratio(s.text, s.tokens.lengths + 1),
-)
-PERPLEXITY_WITHOUT_END = _Statistic(
-    "perplexity_without_end",
-    "perplexity of the tokens alone",
-    _WLV,
-    "choices",
-    lambda s: 10 ** -s.mean(s.scores.token_log10),
-)
-MEAN_PROBABILITY = _Statistic(
-    "mean_probability",
-    "mean probability of the tokens",
-    _LORIA,
-    "probability",
-    lambda s: s.mean(10**s.scores.token_log10),
-    backward=_LORIA,
-)
-LOWEST = _Statistic(
-    "lowest",
-    "log10 probability of the least likely token",
-    _OWN,
-    "log10",
-    lambda s: segment_min(s.scores.token_log10, s.tokens.offsets),
-    backward=_OWN,
-)
-VARIANCE = _Statistic(
-    "variance",
-    "variance of the tokens' log10 probability",
-    _OWN,
-    "log10 squared",
-    lambda s: s.variance,
-    backward=_OWN,
-)
-ABOVE_UNIGRAMS = _Statistic(
-    "above_unigrams",
-    "log10 probability per token above that of the model's unigrams, end of sentence included",
-    _SLOR,
-    "log10 per token",
-    lambda s: s.per_token(s.text - segment_sum(s.unigrams.log10, s.unigrams.offsets)),
-    backward=_SLOR,
-)
-
-PROBABILITY = _Statistic(
-    "probability",
-    "probability, end of sentence included; 0 below the smallest double",
-    _UU,
-    "probability",
-    lambda s: 10**s.text,
-)
-PROBABILITY_PER_TOKEN = _Statistic(
-    "probability_per_token",
-    "probability, end of sentence included, divided by the number of tokens; 0 below the smallest double",
-    _UU,
-    "probability per token",
-    lambda s: s.per_token(10**s.text),
-)
-
+LOG10 = _Statistic("log10", "log10 probability, end of sentence included", _LIMSI, "log10",
+    lambda s: s.text, backward=f"{_DCU}, there of orders 2 and 3")  # fmt: skip
+PER_TOKEN = _Statistic("per_token",
+    "log10 probability, end of sentence included, divided by the number of tokens", _LIMSI,
+    "log10 per token", lambda s: s.per_token(s.text),
+    lower=f"{_PRHLT} (there of models of n-best lists)")  # fmt: skip
+PERPLEXITY = _Statistic("perplexity",
+    "perplexity, end of sentence included; unknown words count with their share of <unk>", _SDLLW,
+    "choices", lambda s: 10 ** -ratio(s.text, s.tokens.lengths + 1))  # fmt: skip
+PERPLEXITY_WITHOUT_END = _Statistic("perplexity_without_end", "perplexity of the tokens alone", _WLV,
+    "choices", lambda s: 10 ** -s.mean(s.scores.token_log10))  # fmt: skip
 WHOLE = (
     LOG10,
     PER_TOKEN,
     PERPLEXITY,
     PERPLEXITY_WITHOUT_END,
-    MEAN_PROBABILITY,
-    LOWEST,
-    VARIANCE,
-    ABOVE_UNIGRAMS,
-)
-
+    _Statistic("mean_probability", "mean probability of the tokens", _LORIA, "probability",
+        lambda s: s.mean(10**s.scores.token_log10), backward=_LORIA),
+    _Statistic("lowest", "log10 probability of the least likely token", _OWN, "log10",
+        lambda s: segment_min(s.scores.token_log10, s.tokens.offsets), backward=_OWN),
+    _Statistic("variance", "variance of the tokens' log10 probability", _OWN, "log10 squared",
+        lambda s: s.variance, backward=_OWN),
+    _Statistic("above_unigrams",
+        "log10 probability per token above that of the model's unigrams, end of sentence included", _SLOR,
+        "log10 per token",
+        lambda s: s.per_token(s.text - segment_sum(s.unigrams.log10, s.unigrams.offsets)), backward=_SLOR),
+)  # fmt: skip
+PROBABILITIES = (
+    _Statistic("probability", "probability, end of sentence included; 0 below the smallest double", _UU,
+        "probability", lambda s: 10**s.text),
+    _Statistic("probability_per_token",
+        "probability, end of sentence included, divided by the number of tokens; 0 below the smallest double",
+        _UU, "probability per token", lambda s: s.per_token(10**s.text)),
+)  # fmt: skip
 
 GRID = (LOG10, PER_TOKEN, PERPLEXITY, PERPLEXITY_WITHOUT_END)
 
@@ -167,21 +111,21 @@ class _Model:
     direction: str
     papers: _Lower
 
-    def columns(self, orders: str, probabilities: bool) -> list[tuple[int, Column[_Scored]]]:
+    def columns(self, orders: str, probabilities: bool) -> list[Column[list[_Scored]]]:
         forward = probabilities and self.direction == "forward"
-        whole = (*WHOLE, PROBABILITY, PROBABILITY_PER_TOKEN) if forward else WHOLE
+        whole = (*WHOLE, *PROBABILITIES) if forward else WHOLE
         lower = _EVERY if orders == "all" else self.papers
-        cut = [(f"_{order}", order, s) for order, statistics in lower for s in statistics]
-        return [
-            (order, self._column(f"{s.name}{suffix}", order, s))
-            for suffix, order, s in [*(("", ORDER, s) for s in whole), *cut]
-        ]
+        cut = [self._column(s, order, f"_{order}") for order, statistics in lower for s in statistics]
+        return [*(self._column(s, ORDER) for s in whole), *cut]
 
-    def _column(self, name: str, order: int, statistic: _Statistic) -> Column[_Scored]:
+    def _column(self, statistic: _Statistic, order: int, suffix: str = "") -> Column[list[_Scored]]:
         stem = f"lm_{self.side}" + ("_backward" if self.direction == "backward" else "")
-        description = f"{self.side}, {order}-gram, {self.direction}: {statistic.description}"
-        origin = statistic.credit(self.direction, order)
-        return Column(f"{stem}_{name}", description, origin, statistic.unit, statistic.compute)
+        column = statistic.under(stem, f"{self.side}, {order}-gram, {self.direction}")
+        return replace(
+            column.with_preparation(lambda orders: orders[order - 1]),
+            name=f"{column.name}{suffix}",
+            origin=statistic.credit(self.direction, order),
+        )
 
 
 MODELS = (
@@ -193,7 +137,7 @@ MODELS = (
 
 
 @dataclass(frozen=True)
-class LanguageModelScores(Extractor):
+class LanguageModelScores(ColumnExtractor):
     """Log-probabilities and perplexities of orders 1-5, forward and backward, on both sides.
 
     orders  of orders 1-4, `papers`: what systems of WMT12 use, which is log10 probability and perplexity with
@@ -222,25 +166,15 @@ class LanguageModelScores(Extractor):
         if self.orders not in ("papers", "all"):
             raise InputError(f"orders must be 'papers' or 'all', but got {self.orders!r}")
 
-    @property
-    def features(self) -> Sequence[Feature]:
-        return [column.feature for model in MODELS for _, column in self._columns(model)]
+    def column_groups(self) -> ColumnGroups:
+        return [
+            (model.columns(self.orders, self.probabilities), partial(self._scored, model)) for model in MODELS
+        ]
 
-    def extract(self, segments: Segments) -> FloatArray:
-        return np.hstack([self._of_model(model, segments) for model in MODELS])
-
-    def _of_model(self, model: _Model, segments: Segments) -> FloatArray:
-        columns = self._columns(model)
-        if not wanted(column.name for _, column in columns):
-            return unwanted(len(segments), len(columns))
+    def _scored(self, model: _Model, segments: Segments) -> list[_Scored]:
         tokens = segments.source_tokens if model.side == "source" else segments.target_tokens
         orders = _orders(getattr(self, model.part), model.part, tokens)
-        return np.column_stack(
-            [column.compute(_Scored(orders[order - 1], orders[0], tokens)) for order, column in columns]
-        )
-
-    def _columns(self, model: _Model) -> list[tuple[int, Column[_Scored]]]:
-        return model.columns(self.orders, self.probabilities)
+        return [_Scored(scores, orders[0], tokens) for scores in orders]
 
 
 def _orders(model: LanguageModel, part: str, tokens: Tokens) -> tuple[LMScores, ...]:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.hints import Count
-from features.core.columns import Column, block, features_of
-from features.core.extractor import Corpus, Extractor, Feature, FittedExtractor
+from features.core.columns import Column, ColumnExtractor, ColumnGroups
+from features.core.extractor import Corpus, Extractor, FittedExtractor
 from features.core.segments import Segments
 from features.learned.translated_lm import TranslatedLanguageModel
 from features.resources.language_model import LanguageModel, LMScores
@@ -58,7 +58,7 @@ COLUMNS: tuple[Column[Compared], ...] = (
 
 
 @dataclass(frozen=True)
-class MachineLanguageModel(FittedExtractor):
+class MachineLanguageModel(ColumnExtractor, FittedExtractor):
     """A language model of machine translations against one of human text.
 
     The first is learned from the training rows. It is fitted inside each fold, though it needs no label.
@@ -89,9 +89,8 @@ class MachineLanguageModel(FittedExtractor):
     def for_settings(cls, settings: Mapping[str, Any]) -> type[Extractor]:
         return _OfTranslatedCorpus if settings.get("corpus") == "translated" else cls
 
-    @property
-    def features(self) -> Sequence[Feature]:
-        return features_of(COLUMNS)
+    def column_groups(self) -> ColumnGroups:
+        return [(COLUMNS, self._compared)]
 
     def labels_used(self) -> tuple[str, ...]:
         return ()
@@ -99,11 +98,9 @@ class MachineLanguageModel(FittedExtractor):
     def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
         return self.with_learned(machine=LanguageModel.from_tokens(segments.target_tokens, order=self.order))
 
-    def extract(self, segments: Segments) -> FloatArray:
-        machine = self.learned(self.machine)
-        tokens = segments.target_tokens
-        compared = Compared(tokens, self._human(tokens), machine.score(tokens))
-        return block(COLUMNS, compared)
+    def _compared(self, segments: Segments) -> Compared:
+        machine, tokens = self.learned(self.machine), segments.target_tokens
+        return Compared(tokens, self._human(tokens), machine.score(tokens))
 
     def _human(self, tokens: Tokens) -> LMScores:
         orders = self.target_lm.score_orders(tokens)
@@ -131,16 +128,14 @@ COLUMNS_OF_CORPUS = tuple(
 
 
 @dataclass(frozen=True)
-class _OfTranslatedCorpus(Extractor):
+class _OfTranslatedCorpus(ColumnExtractor):
     machine_text_lm: TranslatedLanguageModel
     human_text_lm: TranslatedLanguageModel
     corpus: Corpus = "translated"
 
-    @property
-    def features(self) -> Sequence[Feature]:
-        return features_of(COLUMNS_OF_CORPUS)
+    def column_groups(self) -> ColumnGroups:
+        return [(COLUMNS_OF_CORPUS, self._compared)]
 
-    def extract(self, segments: Segments) -> FloatArray:
+    def _compared(self, segments: Segments) -> Compared:
         tokens = segments.target_tokens
-        human, machine = self.human_text_lm.score(tokens), self.machine_text_lm.score(tokens)
-        return block(COLUMNS_OF_CORPUS, Compared(tokens, human, machine))
+        return Compared(tokens, self.human_text_lm.score(tokens), self.machine_text_lm.score(tokens))

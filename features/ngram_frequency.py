@@ -1,7 +1,6 @@
 """Corpus frequencies of the n-grams of both texts."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
@@ -10,11 +9,10 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.hints import Count
-from features.core.columns import Column, unwanted, wanted
-from features.core.extractor import Extractor, Feature
+from features.core.columns import Column, ColumnExtractor, ColumnGroups
 from features.core.segments import Segments
 from features.resources.ngrams import QUEST_MINIMUM, NgramCounts
-from features.text.tokens import Tokens, segment_mean, segment_min, segment_sum
+from features.text.tokens import segment_mean, segment_min, segment_sum
 
 _UU = "Uppsala at WMT12, section 2.1"
 _QUEST = "QuEst features 1058-1060 (orders 1-3)"
@@ -32,92 +30,59 @@ class _Counts:
     min_count: int  # occurrences of an n-gram that counts as seen, at least
     unseen: int  # an n-gram of fewer counts as unseen
 
-    def share(self, flags: NDArray[np.bool_]) -> FloatArray:
-        return segment_mean(flags, self.offsets)
+    def mean(self, values: NDArray[np.generic]) -> FloatArray:
+        return segment_mean(values, self.offsets)
 
 
 @dataclass(frozen=True)
 class _Statistic(Column[_Counts]):
     target_origin: str = ""
 
-    def column(self, side: str, order: int) -> Column[_Counts]:
-        name = f"ngrams_{side}_{self.name}" + (f"_{order}" if order else "")
+    def column(self, side: str, order: int) -> Column[list[_Counts]]:
         of_target = self.target_origin or f"{self.origin}, there of the source"
-        origin = of_target if side == "target" else self.origin
-        return Column(name, self.description.format(n=order, side=side), origin, self.unit, self.compute)
+        return replace(
+            self.with_preparation(lambda counts: counts[max(order, 1) - 1]),
+            name=f"ngrams_{side}_{self.name}" + (f"_{order}" if order else ""),
+            description=self.description.format(n=order, side=side),
+            origin=of_target if side == "target" else self.origin,
+        )
 
 
 def _quartile(ngrams: _Counts, quartile: int) -> FloatArray:
     if ngrams.cutoffs is None:
         return np.full(len(ngrams.offsets) - 1, np.nan)
     bounds = (0, *ngrams.cutoffs, np.inf)
-    return ngrams.share((ngrams.counts > bounds[quartile - 1]) & (ngrams.counts <= bounds[quartile]))
+    return ngrams.mean((ngrams.counts > bounds[quartile - 1]) & (ngrams.counts <= bounds[quartile]))
 
 
 STATISTICS: tuple[_Statistic, ...] = (
     *(
-        _Statistic(
-            f"quartile{q}",
+        _Statistic(f"quartile{q}",
             f"share of {{n}}-grams in frequency quartile {q} (1: rarest) of the {{side}} corpus; cut-offs "
-            "from types seen at least `minimum` times; NaN if the corpus has no such type",
-            _UU,
-            "share",
-            partial(_quartile, quartile=q),
-        )
+            "from types seen at least `minimum` times; NaN if the corpus has no such type", _UU, "share",
+            partial(_quartile, quartile=q))
         for q in (1, 2, 3, 4)
     ),
-    _Statistic(
-        "unseen",
+    _Statistic("unseen",
         "share of {n}-grams that the {side} corpus lacks (order 1: out-of-vocabulary rate), or has fewer "
-        "than `known` times",
-        _UU,
-        "share",
-        lambda ngrams: ngrams.share(ngrams.counts < ngrams.unseen),
-        f"{_LIMSI} (order 1); {_UU}, there of the source",
-    ),
-    _Statistic(
-        "seen",
-        "share of {n}-grams that the {side} corpus has (`known` times; null: `minimum` times)",
-        _QUEST,
-        "share",
-        lambda ngrams: ngrams.share(ngrams.counts >= ngrams.min_count),
-    ),
-    _Statistic(
-        "mean",
-        "mean corpus count of the {n}-grams",
-        _WLV,
-        "occurrences",
-        lambda ngrams: segment_mean(ngrams.counts, ngrams.offsets),
-    ),
-    _Statistic(
-        "mean_log",
-        "mean of log10(1 + corpus count) of the {n}-grams",
-        _WLV,
-        "log10 occurrences",
-        lambda ngrams: segment_mean(np.log10(1 + ngrams.counts), ngrams.offsets),
-    ),
-    _Statistic(
-        "least",
-        "corpus count of the least frequent {n}-gram",
-        _DCU,
-        "occurrences",
-        lambda ngrams: segment_min(ngrams.counts, ngrams.offsets),
-        _DCU,
-    ),
-)
+        "than `known` times", _UU, "share", lambda ngrams: ngrams.mean(ngrams.counts < ngrams.unseen),
+        f"{_LIMSI} (order 1); {_UU}, there of the source"),
+    _Statistic("seen", "share of {n}-grams that the {side} corpus has (`known` times; null: `minimum` times)",
+        _QUEST, "share", lambda ngrams: ngrams.mean(ngrams.counts >= ngrams.min_count)),
+    _Statistic("mean", "mean corpus count of the {n}-grams", _WLV, "occurrences",
+        lambda ngrams: ngrams.mean(ngrams.counts)),
+    _Statistic("mean_log", "mean of log10(1 + corpus count) of the {n}-grams", _WLV, "log10 occurrences",
+        lambda ngrams: ngrams.mean(np.log10(1 + ngrams.counts))),
+    _Statistic("least", "corpus count of the least frequent {n}-gram", _DCU, "occurrences",
+        lambda ngrams: segment_min(ngrams.counts, ngrams.offsets), _DCU),
+)  # fmt: skip
 
-UNSEEN_WORDS = _Statistic(
-    "unseen_words",
-    "out-of-vocabulary tokens: not in the {side} corpus",
-    _SDLLW,
-    "tokens",
-    lambda ngrams: segment_sum(ngrams.counts == 0, ngrams.offsets),
-    _LIMSI,
-)
+UNSEEN_WORDS = _Statistic("unseen_words", "out-of-vocabulary tokens: not in the {side} corpus", _SDLLW,
+    "tokens", lambda ngrams: segment_sum(ngrams.counts == 0, ngrams.offsets), _LIMSI)  # fmt: skip
 
 
 @dataclass(frozen=True)
-class NgramFrequency(Extractor):
+class NgramFrequency(ColumnExtractor):
     """Frequency quartiles, n-grams seen and unseen, mean and least frequency, on both sides.
 
     Frequencies are those of the corpus.
@@ -140,39 +105,25 @@ class NgramFrequency(Extractor):
     minimum: Count = QUEST_MINIMUM
     known: Count | None = None
 
-    @property
-    def features(self) -> Sequence[Feature]:
+    def column_groups(self) -> ColumnGroups:
+        by_order = [(order, s) for order in range(1, self.orders + 1) for s in STATISTICS]
         return [
-            statistic.column(side, order).feature
+            (
+                [statistic.column(side, order) for order, statistic in [(0, UNSEEN_WORDS), *by_order]],
+                partial(self._counts, side),
+            )
             for side in ("source", "target")
-            for order, statistic in self._columns()
         ]
 
-    def _columns(self) -> list[tuple[int, _Statistic]]:
-        by_order = [(order, s) for order in range(1, self.orders + 1) for s in STATISTICS]
-        return [(0, UNSEEN_WORDS), *by_order]
-
-    def extract(self, segments: Segments) -> FloatArray:
-        sides = (
-            self._side("source", self.source_ngrams5, segments.source_tokens),
-            self._side("target", self.target_ngrams5, segments.target_tokens),
-        )
-        return np.hstack(sides)
-
-    def _side(self, side: str, ngrams: NgramCounts, tokens: Tokens) -> FloatArray:
-        columns = self._columns()
-        if not wanted(statistic.column(side, order).name for order, statistic in columns):
-            return unwanted(len(tokens), len(columns))
-        by_order = {
-            order: _Counts(
-                *counts,
-                _cutoffs(ngrams, order, self.minimum),
-                min_count=self.known or self.minimum,
-                unseen=self.known or 1,
+    def _counts(self, side: str, segments: Segments) -> list[_Counts]:
+        tokens = segments.source_tokens if side == "source" else segments.target_tokens
+        ngrams = self.source_ngrams5 if side == "source" else self.target_ngrams5
+        return [
+            _Counts(
+                *counts, _cutoffs(ngrams, order, self.minimum), self.known or self.minimum, self.known or 1
             )
             for order, counts in enumerate(ngrams.counts_by_order(tokens, self.orders), start=1)
-        }
-        return np.column_stack([statistic.compute(by_order[max(order, 1)]) for order, statistic in columns])
+        ]
 
 
 def _cutoffs(ngrams: NgramCounts, order: int, minimum: int) -> tuple[int, int, int] | None:

@@ -1,6 +1,6 @@
 """Phrases of source and target that the phrase table knows, and phrases that match."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, ClassVar
@@ -9,16 +9,9 @@ import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.comparisons.phrase_matches import (
-    LONGEST,
-    Matches,
-    matching_block,
-    matching_columns,
-    matching_share,
-)
-from features.core.columns import Column, features_of
+from features.comparisons.phrase_matches import LONGEST, MatchedSide, Matches
+from features.core.columns import Column, ColumnExtractor, ColumnGroups, without_empty
 from features.core.configured import PartName
-from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.resources.phrase_table import PhraseTable, part_of_units
 from features.syntax.phrase_units import WHAT, Units, in_units
@@ -40,7 +33,7 @@ _ORIGINS: Mapping[Units, str] = {
 
 
 @dataclass(frozen=True, eq=False)
-class PhraseTableFeatures(Extractor):
+class PhraseTableFeatures(ColumnExtractor):
     """Shares of known and of matching n-grams, and segmentations into fewest phrases.
 
     An n-gram is known where it is a phrase of its side of the table, and matches where one of its
@@ -87,24 +80,27 @@ class PhraseTableFeatures(Extractor):
                 remedy="leave out one of the two",
             )
 
-    @property
-    def columns(self) -> tuple[Column[Matches], ...]:
+    def column_groups(self) -> ColumnGroups:
         if self.units == "word":
-            return (*COLUMNS, *OF_OPTIONS) if self.options else COLUMNS
-        return tuple(matching_columns(f"{self.units}_phrases", WHAT[self.units], _ORIGINS[self.units]))
-
-    @property
-    def features(self) -> Sequence[Feature]:
-        return features_of(self.columns)
+            return [((*COLUMNS, *OF_OPTIONS) if self.options else COLUMNS, self._matches)]
+        return [
+            (
+                [*_columns_of_units(self.units, "source"), *_columns_of_units(self.units, "target")],
+                self._matches,
+            )
+        ]
 
     def requires(self) -> tuple[str, ...]:
         return ("annotation_source", "annotation_target") if self.units == "entity" else ()
 
-    def extract(self, segments: Segments) -> FloatArray:
+    def _matches(self, segments: Segments) -> Matches:
         tags = self._tags(segments)
         source = in_units(segments.source_tokens, self.units, segments.source_tokenizer.language, tags[0])
         target = in_units(segments.target_tokens, self.units, segments.target_tokenizer.language, tags[1])
-        return matching_block(self.columns, Matches(self.phrase_table, source.tokens, target.tokens))
+        return Matches(self.phrase_table, source.tokens, target.tokens)
+
+    def extract(self, segments: Segments) -> FloatArray:
+        return without_empty(super().extract(segments), segments.source_tokens, segments.target_tokens)
 
     def _tags(self, segments: Segments) -> tuple[Tokens | None, Tokens | None]:
         if self.units != "entity":
@@ -112,96 +108,85 @@ class PhraseTableFeatures(Extractor):
         return segments.source_annotated.entity_tags, segments.target_annotated.entity_tags
 
 
-def _known_share(matches: Matches, side: str, n: int) -> FloatArray:
-    own = matches.sides[side]
-    return own.share(own.has_phrase, n)
+def _matching_share(n: int, own: MatchedSide) -> FloatArray:
+    return own.share(own.matching, n)
 
 
-def _matching_of_known(matches: Matches, side: str) -> FloatArray:
-    own = matches.sides[side]
+def _matching_of_known(own: MatchedSide) -> FloatArray:
     matching = segment_sum(own.matching.sum(axis=1), own.tokens.offsets)
     return ratio(matching, segment_sum(own.has_phrase.sum(axis=1), own.tokens.offsets))
 
 
-def _phrase_length(matches: Matches, side: str) -> FloatArray:
-    own = matches.sides[side]
+def _phrase_length(own: MatchedSide) -> FloatArray:
     return ratio(own.tokens.lengths, own.known_phrases)
 
 
-def _longest_match(matches: Matches, side: str) -> FloatArray:
-    own = matches.sides[side]
+def _longest_match(own: MatchedSide) -> FloatArray:
     longest = (own.matching * np.arange(1, LONGEST + 1)).max(axis=1)
     return segment_mean(longest, own.tokens.offsets)
 
 
 def _column(
-    name: str, description: str, origin: str, unit: str, function: Callable[[Matches], FloatArray]
+    name: str,
+    description: str,
+    origin: str,
+    unit: str,
+    function: Callable[[MatchedSide], FloatArray],
+    side: str,
 ) -> Column[Matches]:
-    return Column(f"phrases_{name}", description, origin, unit, function)
+    column = Column(name, description, origin, unit, function)
+    return column.with_preparation(lambda matches: matches.sides[side])
 
 
-def _columns_of_side(side: str) -> list[Column[Matches]]:
+def _columns_of_side(side: str) -> Iterator[Column[Matches]]:
     other = "target" if side == "source" else "source"
-    return [
-        *(
-            _column(
-                f"{side}_matching_{n}",
-                f"share of {side} {n}-grams with a translation in the {other}; NaN without {n}-grams",
-                _MEHDAD, "share", partial(matching_share, side=side, n=n),
-            )
-            for n in range(1, LONGEST + 1)
-        ),
-        *(
-            _column(
-                f"{side}_known_{n}",
-                f"share of {side} {n}-grams that the phrase table knows; NaN without {n}-grams",
-                _KNOWN, "share", partial(_known_share, side=side, n=n),
-            )
-            for n in range(1, LONGEST + 1)
-        ),
-        _column(
-            f"{side}_matching_of_known",
-            f"matching / known {side} n-grams of all lengths; NaN if none is known", _OWN, "share",
-            partial(_matching_of_known, side=side),
-        ),
-        _column(
-            f"{side}_count", f"fewest known phrases that make up the {side}; an unknown word is one", _DCU,
-            "phrases", lambda g: g.sides[side].known_phrases,
-        ),
-        _column(
-            f"{side}_length", f"{side} tokens / fewest known phrases", _DCU, "tokens",
-            partial(_phrase_length, side=side),
-        ),
-        _column(
-            f"{side}_cover_count", f"fewest matching phrases that cover the {side} as far as possible, words "
-            "outside included", _OWN, "phrases", lambda g: g.sides[side].cover[0],
-        ),
-        _column(
-            f"{side}_uncovered", f"share of {side} tokens in no matching phrase of that cover", _OWN, "share",
-            lambda g: ratio(g.sides[side].cover[1], g.sides[side].tokens.lengths),
-        ),
-        _column(
-            f"{side}_cover_log", f"log p({other} phrase | {side} phrase) of that cover / {side} tokens", _OWN,
-            "natural logarithm per token",
-            lambda g: ratio(g.sides[side].cover[2], g.sides[side].tokens.lengths),
-        ),
-        _column(
-            f"{side}_longest_match", f"mean length of the longest matching phrase from each {side} token",
-            _OWN, "tokens", partial(_longest_match, side=side),
-        ),
-    ]  # fmt: skip
+    for n in range(1, LONGEST + 1):
+        yield _column(f"phrases_{side}_matching_{n}",
+            f"share of {side} {n}-grams with a translation in the {other}; NaN without {n}-grams", _MEHDAD,
+            "share", partial(_matching_share, n), side)  # fmt: skip
+    for n in range(1, LONGEST + 1):
+        yield _column(f"phrases_{side}_known_{n}",
+            f"share of {side} {n}-grams that the phrase table knows; NaN without {n}-grams", _KNOWN,
+            "share", partial(lambda n, own: own.share(own.has_phrase, n), n), side)  # fmt: skip
+    yield _column(f"phrases_{side}_matching_of_known",
+        f"matching / known {side} n-grams of all lengths; NaN if none is known", _OWN, "share",
+        _matching_of_known, side)  # fmt: skip
+    yield _column(f"phrases_{side}_count",
+        f"fewest known phrases that make up the {side}; an unknown word is one", _DCU, "phrases",
+        lambda own: own.known_phrases, side)  # fmt: skip
+    yield _column(f"phrases_{side}_length", f"{side} tokens / fewest known phrases", _DCU, "tokens",
+        _phrase_length, side)  # fmt: skip
+    yield _column(f"phrases_{side}_cover_count",
+        f"fewest matching phrases that cover the {side} as far as possible, words outside included", _OWN,
+        "phrases", lambda own: own.cover[0], side)  # fmt: skip
+    yield _column(f"phrases_{side}_uncovered", f"share of {side} tokens in no matching phrase of that cover",
+        _OWN, "share", lambda own: ratio(own.cover[1], own.tokens.lengths), side)  # fmt: skip
+    yield _column(f"phrases_{side}_cover_log",
+        f"log p({other} phrase | {side} phrase) of that cover / {side} tokens", _OWN,
+        "natural logarithm per token", lambda own: ratio(own.cover[2], own.tokens.lengths), side)  # fmt: skip
+    yield _column(f"phrases_{side}_longest_match",
+        f"mean length of the longest matching phrase from each {side} token", _OWN, "tokens", _longest_match,
+        side)  # fmt: skip
+
+
+def _columns_of_units(units: Units, side: str) -> Iterator[Column[Matches]]:
+    other = "target" if side == "source" else "source"
+    for n in range(1, LONGEST + 1):
+        what = f"{side} {n}-grams of {WHAT[units]} with a translation in the {other}; NaN without any"
+        yield _column(f"{units}_phrases_{side}_matching_{n}", f"share of {what}", _ORIGINS[units], "share",
+            partial(_matching_share, n), side)  # fmt: skip
 
 
 COLUMNS = (
     *_columns_of_side("source"),
     *_columns_of_side("target"),
-    _column("length_ratio", "mean source phrase length / mean target phrase length", _DCU, "ratio",
-        lambda g: ratio(_phrase_length(g, "source"), _phrase_length(g, "target"))),
+    Column("phrases_length_ratio", "mean source phrase length / mean target phrase length", _DCU, "ratio",
+        lambda g: ratio(_phrase_length(g.sides["source"]), _phrase_length(g.sides["target"]))),
 )  # fmt: skip
 OF_OPTIONS = (
-    _column("options",
+    Column[Matches]("phrases_options",
         "translations in the table of all n-grams of the source, at most the 20 likeliest of each", _PRHLT,
         "phrases", lambda g: g.options[0]),
-    _column("options_size", "mean words of the translations; NaN without any", _PRHLT, "words",
-        lambda g: ratio(g.options[1], g.options[0])),
+    Column[Matches]("phrases_options_size", "mean words of the translations; NaN without any", _PRHLT,
+        "words", lambda g: ratio(g.options[1], g.options[0])),
 )  # fmt: skip

@@ -10,9 +10,8 @@ import regex
 from numpy.typing import NDArray
 
 from features.basics.array_types import BoolArray, FloatArray
-from features.core.columns import Column, block, features_of
-from features.core.extractor import TEXTS, VALUE, Extractor, Feature
-from features.core.segments import Segments
+from features.core.columns import Column, ColumnExtractor, ColumnGroups
+from features.core.extractor import TEXTS, VALUE
 from features.text.corpus import Side
 from features.text.tokens import Tokens, ratio, segment_mean, segment_sum
 
@@ -44,7 +43,7 @@ _LETTER_OR_MARK: Final = regex.compile(r"[\p{L}\p{M}]")
 
 
 @dataclass(frozen=True)
-class Surface(Extractor):
+class Surface(ColumnExtractor):
     """Lengths, token patterns, punctuation, type/token ratios, brackets, copies, numbers.
 
     `COLUMNS` lists them. Everything is counted on tokens. A ratio without anything to divide by is NaN.
@@ -52,13 +51,8 @@ class Surface(Extractor):
 
     plain: ClassVar[str] = "lengths, punctuation and capitals"
 
-    @property
-    def features(self) -> tuple[Feature, ...]:
-        return features_of(COLUMNS)
-
-    def extract(self, segments: Segments) -> FloatArray:
-        pair = Pair(Text(segments.source_tokens), Text(segments.target_tokens))
-        return block(COLUMNS, pair)
+    def column_groups(self) -> ColumnGroups:
+        return [(COLUMNS, lambda segments: Pair(Text(segments.source_tokens), Text(segments.target_tokens)))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +72,10 @@ class Text:
         if rule not in self._counts:
             self._counts[rule] = segment_sum(self.location(rule), self.tokens.offsets)
         return self._counts[rule]
+
+    def share(self, rule: Rule) -> FloatArray:
+        """(n,) share of tokens of each text that a rule holds for."""
+        return segment_mean(self.location(rule), self.tokens.offsets)
 
     @cached_property
     def lengths(self) -> FloatArray:
@@ -258,10 +256,6 @@ def has_digit(token: str) -> bool:
     return not token.isalpha() and any(c.isdigit() for c in token)
 
 
-def _of_side(side: Side, function: OfText) -> Callable[[Pair], FloatArray]:
-    return lambda pair: function(pair.side(side))
-
-
 def counted(noun: str, side: Side) -> str:
     """A count in the words of translators.
 
@@ -274,8 +268,8 @@ def counted(noun: str, side: Side) -> str:
 def _sides(name: str, description: str, origin: str, unit: str, function: OfText) -> Columns:
     for side in get_args(Side):
         plain = counted(description, side) if unit in COUNTED else ""
-        of = _of_side(side, function)
-        yield Column(f"{name}_{side}", f"{description}, {side}", origin, unit, of, plain=plain)
+        yield Column(f"{name}_{side}", f"{description}, {side}", origin, unit,
+            partial(lambda side, pair: function(pair.side(side)), side), plain=plain)  # fmt: skip
 
 
 def _difference(name: str, description: str, origin: str, unit: str, function: OfText) -> Columns:
@@ -293,42 +287,21 @@ def _ratio(name: str, description: str, origin: str, function: OfText) -> Column
         "ratio", lambda pair: ratio(function(pair.target), function(pair.source)))  # fmt: skip
 
 
-def _tokens(text: Text) -> FloatArray:
-    return text.lengths
-
-
-def _characters(text: Text) -> FloatArray:
-    return text.characters
-
-
-def _token_length(text: Text) -> FloatArray:
-    return ratio(text.characters, text.lengths)
-
-
-def _words(text: Text) -> FloatArray:
-    return text.count(is_word)
-
-
-def _many_more_words(pair: Pair) -> FloatArray:
-    return (_words(pair.target) > 3 * _words(pair.source)).astype(np.float64)
-
-
 def _lengths() -> Columns:
     for name, what, unit, origin, of_ratio, function in (
-        ("tokens", "tokens", "tokens", UU, LORIA, _tokens),
-        ("characters", "characters of the tokens", "characters", OWN, OWN, _characters),
+        ("tokens", "tokens", "tokens", UU, LORIA, lambda text: text.lengths),
+        ("characters", "characters of the tokens", "characters", OWN, OWN, lambda text: text.characters),
     ):
         yield from _sides(name, what, origin, unit, function)
         yield from _difference(name, what, OWN, unit, function)
         yield from _squared(name, what, origin, unit, function)
         yield from _ratio(name, what, of_ratio, function)
-    yield from _sides(
-        "token_length", "mean token length", QUEST.format("1006, of the source"), "characters", _token_length
-    )
+    yield from _sides("token_length", "mean token length", QUEST.format("1006, of the source"), "characters",
+        lambda text: ratio(text.characters, text.lengths))  # fmt: skip
     yield Column("tokens_inverse_ratio", "tokens, source by target; NaN if the target has none", DCU, "ratio",
         lambda pair: ratio(pair.source.lengths, pair.target.lengths))  # fmt: skip
     yield Column("many_more_words", "1 if the target has more than three times as many words as the source",
-        UU, "0 or 1", _many_more_words)  # fmt: skip
+        UU, "0 or 1", lambda pair: pair.target.count(is_word) > 3 * pair.source.count(is_word))  # fmt: skip
 
 
 def _patterns() -> Columns:
@@ -346,60 +319,29 @@ def _patterns() -> Columns:
             QUEST.format(number), "ratio", partial(_marks_per_token, rule))  # fmt: skip
     for name in ("punctuation", "non_alphabetic"):
         what, rule, _ = OTHER_PATTERNS[name]
-        yield from _sides(f"{name}_share", f"share of {what}", WLV, "ratio", partial(_share, rule))
-    yield from _ratio("non_alphabetic", "tokens that are not words", WLV, partial(Text.count, rule=_not_word))
-    yield from _sides("numbers_share", "share of numbers", WLV, "ratio", partial(_share, is_number))
-    yield from _sides(
-        "capital_letters_share", "share of characters that are capitals", OWN, "ratio", _capitals
-    )
-    for name, rule in (("quotes", is_quote), ("hyphens", _has_hyphen), ("commas", _is_comma),
-                       ("numbers", has_digit), ("upper_case", is_upper)):  # fmt: skip
+        yield from _sides(f"{name}_share", f"share of {what}", WLV, "ratio", partial(Text.share, rule=rule))
+    what, rule, _ = OTHER_PATTERNS["non_alphabetic"]
+    yield from _ratio("non_alphabetic", what, WLV, partial(Text.count, rule=rule))
+    yield from _sides("numbers_share", "share of numbers", WLV, "ratio", partial(Text.share, rule=is_number))
+    yield from _sides("capital_letters_share", "share of characters that are capitals", OWN, "ratio",
+        lambda text: ratio(text.sum(_capitals), text.characters))  # fmt: skip
+    for name, rule in (
+        ("quotes", is_quote),
+        ("hyphens", lambda token: "-" in token),
+        ("commas", ",".__eq__),
+        ("numbers", has_digit),
+        ("upper_case", is_upper),
+    ):
         yield Column(f"has_{name}", f"1 if the source has {name.replace('_', ' ')}", UEDIN, "0 or 1",
-            partial(_has, rule))  # fmt: skip
+            partial(lambda rule, pair: pair.source.count(rule) > 0, rule))  # fmt: skip
 
 
-def _not_word(token: str) -> bool:
-    return not is_word(token)
-
-
-def _has_hyphen(token: str) -> bool:
-    return "-" in token
-
-
-def _is_comma(token: str) -> bool:
-    return token == ","
-
-
-def _share(rule: Rule, text: Text) -> FloatArray:
-    return segment_mean(text.location(rule), text.tokens.offsets)
-
-
-def _capitals(text: Text) -> FloatArray:
-    return ratio(text.sum(lambda t: sum(map(str.isupper, t)) if has_capital(t) else 0), text.characters)
-
-
-def _has(rule: Rule, pair: Pair) -> FloatArray:
-    return (pair.source.count(rule) > 0).astype(np.float64)
+def _capitals(token: str) -> int:
+    return sum(map(str.isupper, token)) if has_capital(token) else 0
 
 
 def _marks_per_token(rule: Rule, pair: Pair) -> FloatArray:
     return ratio(np.abs(pair.target.count(rule) - pair.source.count(rule)), pair.target.lengths)
-
-
-def _corrected_ttr(text: Text) -> FloatArray:
-    return ratio(text.types, np.sqrt(2 * text.lengths))
-
-
-def _guiraud(text: Text) -> FloatArray:
-    return ratio(text.types, np.sqrt(text.lengths))
-
-
-def _log_ttr(text: Text) -> FloatArray:
-    return ratio(_log(text.types), _log(text.lengths))
-
-
-def _uber(text: Text) -> FloatArray:
-    return ratio(_log(text.lengths) ** 2, _log(text.lengths) - _log(text.types))
 
 
 def _log(values: FloatArray) -> FloatArray:
@@ -410,10 +352,6 @@ def _once(text: Text) -> FloatArray:
     return segment_sum(text.occurrences == 1, text.tokens.offsets)
 
 
-def _repeated(text: Text) -> FloatArray:
-    return text.lengths - text.types
-
-
 def _doubled(text: Text) -> FloatArray:
     ids = text.tokens.lower().ids
     again = np.zeros(len(ids), bool)
@@ -422,26 +360,22 @@ def _doubled(text: Text) -> FloatArray:
 
 
 def _types() -> Columns:
-    for name, what, function in (
-        ("ttr", "distinct words by tokens", lambda t: ratio(t.types, t.lengths)),
-        ("corrected_ttr", "distinct words by the root of twice the tokens (Carroll 1964)", _corrected_ttr),
-        ("guiraud", "distinct words by the root of tokens (Guiraud 1954)", _guiraud),
-        ("log_ttr", "log distinct words by log tokens (Herdan 1960); NaN below 2 tokens", _log_ttr),
-        ("uber", "log(tokens)^2 / log(tokens / distinct words) (Dugast 1980); NaN if no word repeats", _uber),
-    ):
-        yield from _sides(name, what, UU if name == "ttr" else WLV, "ratio", function)
-    for name, what, origin, function in (
-        ("once", "words that occur once", WLV, _once),
-        ("repeated", "tokens that repeat a word", OWN, _repeated),
-        ("doubled", "words directly repeated", OWN, _doubled),
-    ):
-        yield from _sides(name, what, origin, "tokens", function)
-    yield from _sides("once_share", "share of words that occur once", WLV, "ratio",
-                    lambda t: ratio(_once(t), t.lengths))  # fmt: skip
-
-
-def _bracket_mismatch(text: Text) -> FloatArray:
-    return _unpaired(text, CLOSING_OF.items())
+    for name, what, origin, unit, function in (
+        ("ttr", "distinct words by tokens", UU, "ratio", lambda t: ratio(t.types, t.lengths)),
+        ("corrected_ttr", "distinct words by the root of twice the tokens (Carroll 1964)", WLV, "ratio",
+         lambda t: ratio(t.types, np.sqrt(2 * t.lengths))),
+        ("guiraud", "distinct words by the root of tokens (Guiraud 1954)", WLV, "ratio",
+         lambda t: ratio(t.types, np.sqrt(t.lengths))),
+        ("log_ttr", "log distinct words by log tokens (Herdan 1960); NaN below 2 tokens", WLV, "ratio",
+         lambda t: ratio(_log(t.types), _log(t.lengths))),
+        ("uber", "log(tokens)^2 / log(tokens / distinct words) (Dugast 1980); NaN if no word repeats", WLV,
+         "ratio", lambda t: ratio(_log(t.lengths) ** 2, _log(t.lengths) - _log(t.types))),
+        ("once", "words that occur once", WLV, "tokens", _once),
+        ("repeated", "tokens that repeat a word", OWN, "tokens", lambda t: t.lengths - t.types),
+        ("doubled", "words directly repeated", OWN, "tokens", _doubled),
+        ("once_share", "share of words that occur once", WLV, "ratio", lambda t: ratio(_once(t), t.lengths)),
+    ):  # fmt: skip
+        yield from _sides(name, what, origin, unit, function)
 
 
 def _quote_mismatch(text: Text) -> FloatArray:
@@ -456,14 +390,10 @@ def _unpaired(text: Text, kinds: Iterable[tuple[str, str]]) -> FloatArray:
     return total
 
 
-def _brackets(text: Text) -> FloatArray:
-    return text.count(CLOSING_OF.__contains__) + text.count(CLOSING.__contains__)
-
-
 def _nested(text: Text) -> FloatArray:
-    suspects = np.flatnonzero(_brackets(text) > 0)
+    brackets = text.count(CLOSING_OF.__contains__) + text.count(CLOSING.__contains__)
     result = np.ones(len(text.tokens))
-    for i in suspects.tolist():
+    for i in np.flatnonzero(brackets > 0).tolist():
         result[i] = is_nested(text.tokens.words(i))
     return result
 
@@ -495,10 +425,6 @@ def _final_marks(tokens: Tokens) -> list[str | None]:
     return [by_type[tokens.ids[end - 1]] if length else None for length, end in last]
 
 
-def _starts_with_capital(token: str) -> bool:
-    return has_capital(token[0])
-
-
 def _split_contractions(text: Text) -> FloatArray:
     words = text.tokens.lower()
     index = {word: i for i, word in enumerate(words.types)}
@@ -511,13 +437,14 @@ def _split_contractions(text: Text) -> FloatArray:
 
 def _forms() -> Columns:
     for name, what, origin, unit, function in (
-        ("bracket_mismatch", "brackets without partner", WLV, "tokens", _bracket_mismatch),
+        ("bracket_mismatch", "brackets without partner", WLV, "tokens",
+         lambda t: _unpaired(t, CLOSING_OF.items())),
         ("quote_mismatch", "quotation marks without partner", WLV, "tokens", _quote_mismatch),
         ("brackets_nested", "1 if brackets are properly nested", LORIA, "0 or 1", _nested),
         ("final_mark", "1 if the last token is a mark that ends sentences or quotations; NaN if empty",
          LORIA, "0 or 1", lambda t: t.edge(FINAL_MARKS.__contains__, "last")),
         ("initial_capital", "1 if the first token begins with a capital; NaN if empty",
-         OWN, "0 or 1", lambda t: t.edge(_starts_with_capital, "first")),
+         OWN, "0 or 1", lambda t: t.edge(lambda token: has_capital(token[0]), "first")),
     ):  # fmt: skip
         yield from _sides(name, what, origin, unit, function)
     yield Column("same_final_mark",
@@ -535,10 +462,6 @@ def _long_word(token: str) -> str | None:
     return token.lower() if is_word(token) and letters(token) >= 4 else None
 
 
-def _copied_share(pair: Pair) -> FloatArray:
-    return ratio(pair.overlap(_long_word).shared, pair.target.count(UU_PATTERNS["long_words"][1]))
-
-
 def _copies() -> Columns:
     yield Column("numbers_missing",
         "source tokens with digits that the target lacks (separators do not count)", WLV, "tokens",
@@ -551,16 +474,12 @@ def _copies() -> Columns:
         lambda pair: pair.overlap(_long_word).shared,
         plain="words that are the same in both texts {}")  # fmt: skip
     yield Column("copied_share", "the same by target words of 4 letters or more; NaN if there is none", NOTES,
-        "ratio", _copied_share)  # fmt: skip
+        "ratio",
+        lambda pair: ratio(pair.overlap(_long_word).shared,
+                           pair.target.count(UU_PATTERNS["long_words"][1])))  # fmt: skip
     yield Column("punctuation_ratio", "punctuation marks, source by target; NaN if the target has none", DCU,
         "ratio",
         lambda pair: ratio(pair.source.count(is_punctuation), pair.target.count(is_punctuation)))  # fmt: skip
 
 
-COLUMNS: Final = (
-    *_lengths(),
-    *_patterns(),
-    *_types(),
-    *_forms(),
-    *_copies(),
-)
+COLUMNS: Final = (*_lengths(), *_patterns(), *_types(), *_forms(), *_copies())

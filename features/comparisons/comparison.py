@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
-from features.core.columns import Column, block, features_of
+from features.core.columns import Column, block, features_of, without_empty
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.edits.ngram_matches import matched_ngrams, ngram_counts, segment_counts
@@ -97,10 +97,6 @@ class TextComparison:
         score = ratio((1 + BETA**2) * precision * recall, BETA**2 * precision + recall)
         return np.where(precision + recall > 0, score, 0.0)
 
-    @property
-    def ter(self) -> FloatArray:
-        return ter(self.text, self.other_tokens).rates
-
     @cached_property
     def word_edits(self) -> FloatArray:
         sides = (self.text, self.other_tokens)
@@ -113,10 +109,6 @@ class TextComparison:
     @cached_property
     def character_edits(self) -> FloatArray:
         return _edits(*self.lines)
-
-    @property
-    def word_distance(self) -> FloatArray:
-        return ratio(self.word_edits, np.maximum(self.text.lengths, self.other_tokens.lengths))
 
     @property
     def character_distance(self) -> FloatArray:
@@ -167,100 +159,46 @@ def _edits(
     return np.array([Levenshtein.distance(a, b) for a, b in zip(left_text, right, strict=True)], np.float64)
 
 
-def _order(n: int, side: str, compared: TextComparison) -> FloatArray:
-    values: FloatArray = getattr(compared, side)[:, n - 1]
-    return values
-
-
 COLUMNS: tuple[Column[TextComparison], ...] = (
-    Column(
-        "bleu",
+    Column("bleu",
         "geometric mean of the 1-4-gram precisions, smoothed by one from bigrams on, no brevity penalty",
-        _SDLLW,
-        "share",
-        lambda c: c.bleu,
-    ),
-    Column(
-        "chrf", "F-score (beta 2) of character 1-6-grams, without blanks", _POPOVIC, "share", lambda c: c.chrf
-    ),
-    Column(
-        "ter",
-        "translation edit rate: word edits and block shifts per word of the second text",
-        _EDITS,
-        "edits per word",
-        lambda c: c.ter,
-    ),
+        _SDLLW, "share", lambda c: c.bleu),
+    Column("chrf", "F-score (beta 2) of character 1-6-grams, without blanks", _POPOVIC, "share",
+        lambda c: c.chrf),
+    Column("ter", "translation edit rate: word edits and block shifts per word of the second text", _EDITS,
+        "edits per word", lambda c: ter(c.text, c.other_tokens).rates),
     Column("word_edits", "Levenshtein distance of words", _EDITS, "edits", lambda c: c.word_edits),
-    Column(
-        "word_distance",
-        "the same divided by the words of the longer text",
-        _EDITS,
-        "share",
-        lambda c: c.word_distance,
-    ),
-    Column(
-        "character_edits", "Levenshtein distance of characters", _EDITS, "edits", lambda c: c.character_edits
-    ),
-    Column(
-        "character_distance",
-        "the same divided by the characters of the longer text",
-        _EDITS,
-        "share",
-        lambda c: c.character_distance,
-    ),
+    Column("word_distance", "the same divided by the words of the longer text", _EDITS, "share",
+        lambda c: ratio(c.word_edits, np.maximum(c.text.lengths, c.other_tokens.lengths))),
+    Column("character_edits", "Levenshtein distance of characters", _EDITS, "edits",
+        lambda c: c.character_edits),
+    Column("character_distance", "the same divided by the characters of the longer text", _EDITS, "share",
+        lambda c: c.character_distance),
     *(
-        Column(
-            f"precision_{n}",
-            f"share of the text's {n}-grams that the second text has; NaN without {n}-grams",
-            _SORICUT,
-            "share",
-            partial(_order, n, "precision"),
-        )
+        Column(f"precision_{n}",
+            f"share of the text's {n}-grams that the second text has; NaN without {n}-grams", _SORICUT,
+            "share", partial(lambda n, c: c.precision[:, n - 1], n))
         for n in range(1, WORD_ORDER + 1)
     ),
     *(
-        Column(
-            f"recall_{n}",
-            f"share of the second text's {n}-grams that the text has; NaN without {n}-grams",
-            _OWN,
-            "share",
-            partial(_order, n, "recall"),
-        )
+        Column(f"recall_{n}",
+            f"share of the second text's {n}-grams that the text has; NaN without {n}-grams", _OWN, "share",
+            partial(lambda n, c: c.recall[:, n - 1], n))
         for n in range(1, WORD_ORDER + 1)
     ),
-    Column(
-        "words_only_in_text",
-        "words that the second text lacks",
-        _OWN,
-        "tokens",
-        lambda c: c.text.lengths - c.matched[:, 0],
-    ),
-    Column(
-        "words_only_in_other",
-        "words of the second text that the text lacks",
-        _OWN,
-        "tokens",
-        lambda c: c.other_tokens.lengths - c.matched[:, 0],
-    ),
-    Column(
-        "length_ratio",
-        "tokens, text by second text",
-        _OWN,
-        "ratio",
-        lambda c: ratio(c.text.lengths, c.other_tokens.lengths),
-    ),
-)
+    Column("words_only_in_text", "words that the second text lacks", _OWN, "tokens",
+        lambda c: c.text.lengths - c.matched[:, 0]),
+    Column("words_only_in_other", "words of the second text that the text lacks", _OWN, "tokens",
+        lambda c: c.other_tokens.lengths - c.matched[:, 0]),
+    Column("length_ratio", "tokens, text by second text", _OWN, "ratio",
+        lambda c: ratio(c.text.lengths, c.other_tokens.lengths)),
+)  # fmt: skip
 
 
 # BLEU as WMT12's papers have it; `bleu` lacks the penalty, and models learned from it.
-PENALISED: Final = Column[TextComparison](
-    "bleu_penalised",
+PENALISED: Final = Column[TextComparison]("bleu_penalised",
     "BLEU of the text: the geometric mean of the 1-4-gram precisions, smoothed by one from bigrams on, times "
-    "the brevity penalty",
-    _PENALISED,
-    "share",
-    lambda c: c.bleu * c.brevity_penalty,
-)
+    "the brevity penalty", _PENALISED, "share", lambda c: c.bleu * c.brevity_penalty)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -279,15 +217,18 @@ class SecondTranslation(Extractor):
     brevity_penalty: bool = False
 
     @property
-    def columns(self) -> tuple[Column[TextComparison], ...]:
-        return (*COLUMNS, PENALISED) if self.brevity_penalty else COLUMNS
+    def columns(self) -> list[Column[TextComparison]]:
+        columns = [
+            column.under(self.column, self.compared)
+            for column in ((*COLUMNS, PENALISED) if self.brevity_penalty else COLUMNS)
+        ]
+        if self.column != "back_translation":
+            return columns
+        return [replace(c, origin=_OF_BACK_TRANSLATIONS.get(c.origin, c.origin)) for c in columns]
 
     @property
     def features(self) -> Sequence[Feature]:
-        columns = [column.under(self.column, self.compared) for column in self.columns]
-        if self.column == "back_translation":
-            columns = [replace(c, origin=_OF_BACK_TRANSLATIONS.get(c.origin, c.origin)) for c in columns]
-        return features_of(columns)
+        return features_of(self.columns)
 
     def requires(self) -> tuple[str, ...]:
         return (self.column,)
@@ -299,6 +240,4 @@ class SecondTranslation(Extractor):
     def extract(self, segments: Segments) -> FloatArray:
         text, other_tokens = self.texts(segments)
         compared = TextComparison(text.lower(), other_tokens.lower())
-        values = block(self.columns, compared)
-        values[(text.lengths == 0) | (other_tokens.lengths == 0)] = np.nan
-        return values
+        return without_empty(block(self.columns, compared), text, other_tokens)

@@ -1,8 +1,7 @@
 """N-grams of source and target that a phrase table knows, and n-grams that match."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numba
@@ -10,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
-from features.core.columns import Column, block
 from features.resources.phrase_table import PhraseTable
 from features.text.tokens import Tokens, ratio, segment_sum
 
@@ -208,35 +206,3 @@ def _segment(offsets: Any, best: Any, result: Any) -> None:
                 if new < old:
                     uncovered[j + n + 1], pieces[j + n + 1], score[j + n + 1] = new[0], new[1], -new[2]
         result[0, k], result[1, k], result[2, k] = pieces[m], uncovered[m], score[m]
-
-
-def matching_columns(stem: str, units: str, origin: str) -> Iterator[Column[Matches]]:
-    """Columns `STEM_source_matching_1`, ...: shares of 1- to 5-grams that match. An n-gram of either side
-    matches if the other side has a translation of it.
-
-    units  what the n-grams are made of: `base forms`
-    """
-    for side, other in (("source", "target"), ("target", "source")):
-        for n in range(1, LONGEST + 1):
-            yield Column(
-                f"{stem}_{side}_matching_{n}",
-                f"share of {side} {n}-grams of {units} with a translation in the {other}; NaN without any",
-                origin,
-                "share",
-                partial(matching_share, side=side, n=n),
-            )
-
-
-def matching_share(matches: Matches, side: str, n: int) -> FloatArray:
-    """(n_segments,) share of the side's n-grams with a translation on the other side. NaN without any
-    n-gram.
-    """
-    own = matches.sides[side]
-    return own.share(own.matching, n)
-
-
-def matching_block(columns: tuple[Column[Matches], ...], matches: Matches) -> FloatArray:
-    """(n_segments, columns) every column; NaN where either side has no words."""
-    values = block(columns, matches)
-    values[(matches.source.lengths == 0) | (matches.target.lengths == 0)] = np.nan
-    return values

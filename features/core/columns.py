@@ -1,15 +1,19 @@
 """Column: a feature and the function that computes it, in one entry."""
 
+from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
-from features.core.extractor import Feature
+from features.core.extractor import Extractor, Feature
+from features.core.segments import Segments
+from features.text.tokens import Tokens
 
 Prepared = TypeVar("Prepared")
 Batch = TypeVar("Batch")
@@ -32,7 +36,7 @@ class Column(Generic[Prepared]):
     description: str
     origin: str
     unit: str
-    compute: Callable[[Prepared], FloatArray | float]
+    compute: Callable[[Prepared], NDArray[Any] | float]
     plain: str = field(default="", kw_only=True)
 
     @property
@@ -50,7 +54,7 @@ class Column(Generic[Prepared]):
     def with_preparation(self, prepare: Callable[[Batch], Prepared]) -> "Column[Batch]":
         """The same column of a batch that holds more; `prepare` takes from it what is given."""
 
-        def compute(batch: Batch) -> FloatArray | float:
+        def compute(batch: Batch) -> NDArray[Any] | float:
             return self.compute(prepare(batch))
 
         return Column(self.name, self.description, self.origin, self.unit, compute, plain=self.plain)
@@ -98,8 +102,39 @@ def block(columns: Iterable[Column[Prepared]], batch: Prepared) -> FloatArray:
     return values if len(chosen) == len(listed) else spread(values, chosen, len(listed))
 
 
+ColumnGroups = Sequence[tuple[Sequence[Column[Any]], Callable[[Segments], Any]]]
+
+
+class ColumnExtractor(Extractor):
+    """An extractor whose features are columns, computed from a prepared batch."""
+
+    @abstractmethod
+    def column_groups(self) -> ColumnGroups:
+        """Columns, and the function that prepares segments for them."""
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return [column.feature for columns, _ in self.column_groups() for column in columns]
+
+    def extract(self, segments: Segments) -> FloatArray:
+        blocks = [
+            block(columns, prepare(segments))
+            if wanted(column.name for column in columns)
+            else unwanted(len(segments), len(columns))
+            for columns, prepare in self.column_groups()
+        ]
+        return np.hstack(blocks)
+
+
 def spread(values: FloatArray, places: Sequence[int], columns: int) -> FloatArray:
     """(n, columns) with what was computed at its places, NaN elsewhere."""
     whole = unwanted(len(values), columns)
     whole[:, places] = values
     return whole
+
+
+def without_empty(values: FloatArray, *texts: Tokens) -> FloatArray:
+    """The same values, changed in place: NaN in the rows of segments with an empty text."""
+    for tokens in texts:
+        values[tokens.lengths == 0] = np.nan
+    return values

@@ -63,20 +63,14 @@ class Aggregate:
     compute: Callable[[Probabilities], Floats]
 
 
+def _top(count: int) -> Aggregate:
+    description = f"mean of the {count} highest P(BAD), of all if there are fewer"
+    return Aggregate(f"top{count}", description, "probability", lambda p: p.top(count))
+
+
 AGGREGATES: tuple[Aggregate, ...] = (
     Aggregate("mean", "mean of P(BAD)", "probability", lambda p: p.mean(p.values)),
-    Aggregate(
-        "top3", "mean of the 3 highest P(BAD), of all if there are fewer", "probability", lambda p: p.top(3)
-    ),
-    Aggregate(
-        "top5", "mean of the 5 highest P(BAD), of all if there are fewer", "probability", lambda p: p.top(5)
-    ),
-    Aggregate(
-        "top10",
-        "mean of the 10 highest P(BAD), of all if there are fewer",
-        "probability",
-        lambda p: p.top(10),
-    ),
+    *(_top(count) for count in (3, 5, 10)),
     Aggregate("above_30", "share with P(BAD) > .3", "share", lambda p: p.mean(p.values > 0.3)),
     Aggregate("above_50", "share with P(BAD) > .5", "share", lambda p: p.mean(p.values > 0.5)),
     Aggregate("above_70", "share with P(BAD) > .7", "share", lambda p: p.mean(p.values > 0.7)),
@@ -85,21 +79,13 @@ AGGREGATES: tuple[Aggregate, ...] = (
     Aggregate("quartile3", "third quartile of P(BAD)", "probability", lambda p: p.quantile(0.75)),
     Aggregate("percentile90", "90th percentile of P(BAD)", "probability", lambda p: p.quantile(0.9)),
     Aggregate("maximum", "highest P(BAD)", "probability", lambda p: segment_max(p.values, p.offsets)),
-    Aggregate(
-        "log_ok",
-        "log probability that nothing is BAD, places taken as independent",
-        "nats",
-        lambda p: p.total(p.log_ok),
-    ),
+    Aggregate("log_ok", "log probability that nothing is BAD, places taken as independent", "nats",
+        lambda p: p.total(p.log_ok)),
     Aggregate("expected", "expected number of BAD places", "places", lambda p: p.total(p.values)),
     Aggregate("count_50", "number with P(BAD) > .5", "places", lambda p: p.total(p.values > 0.5)),
-    Aggregate(
-        "longest_run",
-        "most neighbours in a row with P(BAD) > .4",
-        "places",
-        lambda p: longest_run(p.values > 0.4, p.offsets),
-    ),
-)
+    Aggregate("longest_run", "most neighbours in a row with P(BAD) > .4", "places",
+        lambda p: longest_run(p.values > 0.4, p.offsets)),
+)  # fmt: skip
 
 
 def aggregate(probability: Floats, offsets: Longs) -> Floats:
