@@ -9,14 +9,44 @@ where c has one weight per jump up to `WINDOW` and one each for all longer jumps
 """
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
 
 # Jumps up to this width have a weight of their own.
 WINDOW = 7
 JUMPS = 2 * WINDOW + 3
+
+
+class WordPairs(NamedTuple):
+    """Values of word pairs, and of words with NULL, in both directions."""
+
+    forward: NDArray[Any]
+    backward: NDArray[Any]
+    forward_null: NDArray[Any]
+    backward_null: NDArray[Any]
+
+
+class Shares(NamedTuple):
+    """Probability of NULL, and the emissions of pairs that the table lacks: other strings, equal strings."""
+
+    null: float
+    floor: float
+    identity: float
+
+
+class Counts(NamedTuple):
+    """Expected counts of word pairs, of words of NULL, of jumps and of chances to jump; log-likelihood."""
+
+    pairs: NDArray[np.float64]
+    forward_null: NDArray[np.float64]
+    backward_null: NDArray[np.float64]
+    jumps: NDArray[np.float64]
+    chances: NDArray[np.float64]
+    likelihood: NDArray[np.float64]
+
 
 # Kernels fuse multiply-add but never reorder sums: reordered, the last digits of a segment's posteriors
 # depend on where arrays lie in memory, and so on the batch that the segment is in.
@@ -183,25 +213,7 @@ def fill_emissions(
 
 @numba.njit(cache=True, nogil=True, fastmath={"contract"})
 def expect(
-    cells: Any,
-    cell_offsets: Any,
-    source: Any,
-    source_offsets: Any,
-    target: Any,
-    target_offsets: Any,
-    forward: Any,
-    backward: Any,
-    forward_null: Any,
-    backward_null: Any,
-    forward_jumps: Any,
-    backward_jumps: Any,
-    null_share: float,
-    floor: float,
-    pair_counts: Any,
-    forward_null_counts: Any,
-    backward_null_counts: Any,
-    jump_counts: Any,
-    jump_chances: Any,
+    cells: Any, offsets: Any, source: Any, target: Any, table: Any, jumps: Any, shares: Any, counts: Any
 ) -> float:
     """Adds the expected counts of sentence pairs under agreement. Returns the sum of both log-likelihoods.
     The expected count of a link is the product of its posteriors in the two directions (Liang, Taskar and
@@ -209,85 +221,55 @@ def expect(
     """
     likelihood = 0.0
     f32 = np.float32
-    for k in range(len(source_offsets) - 1):
-        first, start = source_offsets[k], target_offsets[k]
-        length, m = source_offsets[k + 1] - first, target_offsets[k + 1] - start
-        here = cells[cell_offsets[k] : cell_offsets[k + 1]].reshape((length, m))
+    for k in range(len(source.offsets) - 1):
+        first, start = source.offsets[k], target.offsets[k]
+        length, m = source.offsets[k + 1] - first, target.offsets[k + 1] - start
+        here = cells[offsets[k] : offsets[k + 1]].reshape((length, m))
         there_f, there_b = np.empty((m, length), f32), np.empty((length, m), f32)
-        fill_emissions(here, forward, floor, floor, False, there_f)
-        fill_emissions(here, backward, floor, floor, True, there_b)
+        fill_emissions(here, table.forward, shares.floor, shares.floor, False, there_f)
+        fill_emissions(here, table.backward, shares.floor, shares.floor, True, there_b)
         post_f, post_b = np.empty((m, length), f32), np.empty((length, m), f32)
         null_f, null_b = np.empty(m, f32), np.empty(length, f32)
         emission_f, emission_b = np.empty(m, f32), np.empty(length, f32)
         for j in range(m):
-            emission_f[j] = forward_null[target[start + j]]
+            emission_f[j] = table.forward_null[target.ids[start + j]]
         for i in range(length):
-            emission_b[i] = backward_null[source[first + i]]
+            emission_b[i] = table.backward_null[source.ids[first + i]]
         likelihood += forward_backward(
-            there_f, emission_f, forward_jumps, null_share, post_f, null_f, jump_counts[0], jump_chances[0]
+            there_f, emission_f, jumps[0], shares.null, post_f, null_f, counts.jumps[0], counts.chances[0]
         )
         likelihood += forward_backward(
-            there_b, emission_b, backward_jumps, null_share, post_b, null_b, jump_counts[1], jump_chances[1]
+            there_b, emission_b, jumps[1], shares.null, post_b, null_b, counts.jumps[1], counts.chances[1]
         )
         for i in range(length):
-            backward_null_counts[source[first + i]] += null_b[i]
+            counts.backward_null[source.ids[first + i]] += null_b[i]
             for j in range(m):
                 if here[i, j] >= 0:
-                    pair_counts[here[i, j]] += post_f[j, i] * post_b[i, j]
+                    counts.pairs[here[i, j]] += post_f[j, i] * post_b[i, j]
         for j in range(m):
-            forward_null_counts[target[start + j]] += null_f[j]
+            counts.forward_null[target.ids[start + j]] += null_f[j]
     return likelihood
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"contract"})
 def infer(
-    cells: Any,
-    offsets: Any,
-    source_offsets: Any,
-    target_offsets: Any,
-    forward: Any,
-    backward: Any,
-    forward_null: Any,
-    backward_null: Any,
-    jumps: Any,
-    null_share: float,
-    floor: float,
-    identity: float,
-    forward_result: Any,
-    backward_result: Any,
-    forward_null_result: Any,
-    backward_null_result: Any,
+    cells: Any, offsets: Any, source: Any, target: Any, table: Any, jumps: Any, shares: Any, result: Any
 ) -> None:
+    """Writes the posteriors of sentence pairs. `table` has the values of NULL for each word of the texts."""
     nothing = np.empty(0, np.float64)
-    for k in range(len(source_offsets) - 1):
-        sources = slice(source_offsets[k], source_offsets[k + 1])
-        targets = slice(target_offsets[k], target_offsets[k + 1])
+    for k in range(len(source.offsets) - 1):
+        sources = slice(source.offsets[k], source.offsets[k + 1])
+        targets = slice(target.offsets[k], target.offsets[k + 1])
         length, width = sources.stop - sources.start, targets.stop - targets.start
         here = cells[offsets[k] : offsets[k + 1]].reshape((length, width))
-        there = backward_result[offsets[k] : offsets[k + 1]].reshape((length, width))
+        there = result.backward[offsets[k] : offsets[k + 1]].reshape((length, width))
         emission = np.empty((length, width), np.float32)
-        fill_emissions(here, backward, floor, identity, True, emission)
-        forward_backward(
-            emission,
-            backward_null[sources],
-            jumps[1],
-            null_share,
-            there,
-            backward_null_result[sources],
-            nothing,
-            nothing,
-        )
+        fill_emissions(here, table.backward, shares.floor, shares.identity, True, emission)
+        null, null_result = table.backward_null[sources], result.backward_null[sources]
+        forward_backward(emission, null, jumps[1], shares.null, there, null_result, nothing, nothing)
         turned = np.empty((width, length), np.float32)
-        fill_emissions(here, forward, floor, identity, False, turned)
-        result = np.empty((width, length), np.float32)
-        forward_backward(
-            turned,
-            forward_null[targets],
-            jumps[0],
-            null_share,
-            result,
-            forward_null_result[targets],
-            nothing,
-            nothing,
-        )
-        forward_result[offsets[k] : offsets[k + 1]] = result.T.copy().ravel()
+        fill_emissions(here, table.forward, shares.floor, shares.identity, False, turned)
+        forward = np.empty((width, length), np.float32)
+        null, null_result = table.forward_null[targets], result.forward_null[targets]
+        forward_backward(turned, null, jumps[0], shares.null, forward, null_result, nothing, nothing)
+        result.forward[offsets[k] : offsets[k + 1]] = forward.T.copy().ravel()

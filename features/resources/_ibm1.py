@@ -1,28 +1,29 @@
-"""IBM Model 1: textbook EM over a sparse table, chunks of rows side by side."""
+"""IBM Model 1: textbook EM over a sparse table, side by side; word pairs of both directions."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.threads import apply_to_each
+from features.resources._hmm import WordPairs
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
 
 # Fixed: denominators are added up in two parts, whatever the machine, each of every second range of rows.
 _PARTS = 2
 _RANGES = 32
 
 
-@dataclass(frozen=True, eq=False)
-class SparseTable:
+class SparseTable(NamedTuple):
     """t(word|given) in rows of `given`: entries offsets[g] .. offsets[g + 1], columns rising."""
 
     offsets: Longs
@@ -36,11 +37,17 @@ class SparseTable:
         return SparseTable(before[self.offsets], self.columns[kept], self.values[kept])
 
 
-@dataclass(frozen=True, eq=False)
-class Encoded:
+class Encoded(NamedTuple):
+    """A text as ids of a vocabulary of `size` words."""
+
     ids: Ints
     offsets: Longs
-    size: int  # of the vocabulary
+    size: int
+
+
+class _Postings(NamedTuple):
+    offsets: Longs  # of the words, the NULL word among them
+    sentences: Ints  # that have each word, as often as they have it
 
 
 def train(
@@ -53,34 +60,35 @@ def train(
     is normalised at once and added to the denominators of the next. No cell of the corpus is ever stored,
     only the table itself and two numbers per token.
     """
-    postings, sentences = _postings(given_words, null)
+    postings = _postings(given_words, null)
     lengths = np.diff(words.offsets)
-    ranges = _balanced(postings, sentences, lengths)
-    table = _empty_table(postings, sentences, words, ranges)
+    ranges = _balanced(postings, lengths)
+    table = _empty_table(postings, words, ranges)
     alignments = np.repeat(np.diff(given_words.offsets) + 1, lengths).astype(np.float64)
     words_there = len(np.unique(words.ids))
     denominators = alignments / words_there
     table.values[:] = 1.0 / words_there
     likelihoods = [float(np.log(denominators / alignments).sum())]
     for iteration in range(iterations):
-        denominators = _iterate(table, postings, sentences, words, 1.0 / denominators, ranges)
+        denominators = _iterate(table, postings, words, 1.0 / denominators, ranges)
         likelihoods.append(float(np.log(denominators / alignments).sum()))
         report(iteration + 1)
     return table, likelihoods
 
 
-def _postings(given_words: Encoded, null: int) -> tuple[Longs, Ints]:
+def _postings(given_words: Encoded, null: int) -> _Postings:
     n = len(given_words.offsets) - 1
     counts = np.bincount(given_words.ids, minlength=given_words.size)
     counts[null] += n
     offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
     sentences = np.empty(offsets[-1], np.int32)
-    _fill_postings(given_words.ids, given_words.offsets, offsets[:-1].copy(), sentences, null)
-    return offsets, sentences
+    _fill_postings(given_words, offsets[:-1].copy(), sentences, null)
+    return _Postings(offsets, sentences)
 
 
 @numba.njit(cache=True)
-def _fill_postings(ids: Any, offsets: Any, free: Any, sentences: Any, null: int) -> None:
+def _fill_postings(text: Any, free: Any, sentences: Any, null: int) -> None:
+    ids, offsets, _ = text
     for k in range(len(offsets) - 1):
         sentences[free[null]] = k
         free[null] += 1
@@ -89,29 +97,19 @@ def _fill_postings(ids: Any, offsets: Any, free: Any, sentences: Any, null: int)
             free[ids[i]] += 1
 
 
-def _balanced(postings: Longs, sentences: Ints, lengths: Longs) -> list[tuple[int, int]]:
-    work = np.concatenate(([0], np.cumsum(lengths[sentences])))[postings]
+def _balanced(postings: _Postings, lengths: Longs) -> list[tuple[int, int]]:
+    work = np.concatenate(([0], np.cumsum(lengths[postings.sentences])))[postings.offsets]
     cuts = np.searchsorted(work, np.linspace(0, work[-1], _RANGES + 1)[1:-1])
-    edges = [0, *cuts.tolist(), len(postings) - 1]
+    edges = [0, *cuts.tolist(), len(postings.offsets) - 1]
     return list(pairwise(edges))
 
 
-def _empty_table(
-    postings: Longs, sentences: Ints, words: Encoded, ranges: list[tuple[int, int]]
-) -> SparseTable:
-    sizes = np.zeros(len(postings) - 1, np.int64)
-
-    def count(rows: tuple[int, int]) -> None:
-        _count_row_sizes(*rows, postings, sentences, words.offsets, words.ids, words.size, sizes)
-
-    apply_to_each(count, ranges)
+def _empty_table(postings: _Postings, words: Encoded, ranges: list[tuple[int, int]]) -> SparseTable:
+    sizes = np.zeros(len(postings.offsets) - 1, np.int64)
+    apply_to_each(lambda rows: _count_row_sizes(rows, postings, words, sizes), ranges)
     offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
     columns = np.empty(offsets[-1], np.int32)
-
-    def fill(rows: tuple[int, int]) -> None:
-        _fill_rows(*rows, postings, sentences, words.offsets, words.ids, words.size, offsets, columns)
-
-    apply_to_each(fill, ranges)
+    apply_to_each(lambda rows: _fill_rows(rows, postings, words, offsets, columns), ranges)
     return SparseTable(offsets, columns, np.empty(offsets[-1], np.float64))
 
 
@@ -119,14 +117,13 @@ def _empty_table(
 
 
 @numba.njit(cache=True, nogil=True)
-def _count_row_sizes(
-    first: int, last: int, postings: Any, sentences: Any, offsets: Any, ids: Any, size: int, sizes: Any
-) -> None:
+def _count_row_sizes(rows: Any, postings: Any, words: Any, sizes: Any) -> None:
+    ids, offsets, size = words
     stamp = np.full(size, -1, np.int32)
-    for row in range(first, last):
+    for row in range(rows[0], rows[1]):
         pairs = 0
-        for p in range(postings[row], postings[row + 1]):
-            for word in ids[offsets[sentences[p]] : offsets[sentences[p] + 1]]:
+        for p in range(postings.offsets[row], postings.offsets[row + 1]):
+            for word in ids[offsets[postings.sentences[p]] : offsets[postings.sentences[p] + 1]]:
                 if stamp[np.uint32(word)] != row:
                     stamp[np.uint32(word)] = row
                     pairs += 1
@@ -134,22 +131,13 @@ def _count_row_sizes(
 
 
 @numba.njit(cache=True, nogil=True)
-def _fill_rows(
-    first: int,
-    last: int,
-    postings: Any,
-    sentences: Any,
-    offsets: Any,
-    ids: Any,
-    size: int,
-    starts: Any,
-    columns: Any,
-) -> None:
+def _fill_rows(rows: Any, postings: Any, words: Any, starts: Any, columns: Any) -> None:
+    ids, offsets, size = words
     stamp = np.full(size, -1, np.int32)
-    for row in range(first, last):
+    for row in range(rows[0], rows[1]):
         free = starts[row]
-        for p in range(postings[row], postings[row + 1]):
-            for word in ids[offsets[sentences[p]] : offsets[sentences[p] + 1]]:
+        for p in range(postings.offsets[row], postings.offsets[row + 1]):
+            for word in ids[offsets[postings.sentences[p]] : offsets[postings.sentences[p] + 1]]:
                 if stamp[np.uint32(word)] != row:
                     stamp[np.uint32(word)] = row
                     columns[free] = word
@@ -159,8 +147,7 @@ def _fill_rows(
 
 def _iterate(
     table: SparseTable,
-    postings: Longs,
-    sentences: Ints,
+    postings: _Postings,
     words: Encoded,
     reciprocals: Floats,
     ranges: list[tuple[int, int]],
@@ -168,19 +155,7 @@ def _iterate(
     def update(part: int) -> Floats:
         denominators = np.zeros(len(reciprocals))
         for rows in ranges[part::_PARTS]:
-            _update_rows(
-                *rows,
-                postings,
-                sentences,
-                words.offsets,
-                words.ids,
-                words.size,
-                table.offsets,
-                table.columns,
-                table.values,
-                reciprocals,
-                denominators,
-            )
+            _update_rows(rows, postings, words, table, reciprocals, denominators)
         return denominators
 
     with ThreadPoolExecutor(_PARTS) as pool:
@@ -190,23 +165,14 @@ def _iterate(
 
 @numba.njit(cache=True, nogil=True)
 def _update_rows(
-    first: int,
-    last: int,
-    postings: Any,
-    sentences: Any,
-    offsets: Any,
-    ids: Any,
-    size: int,
-    starts: Any,
-    columns: Any,
-    values: Any,
-    reciprocals: Any,
-    denominators: Any,
+    rows: Any, postings: Any, words: Any, table: Any, reciprocals: Any, denominators: Any
 ) -> None:
+    ids, offsets, size = words
+    starts, columns, values = table
     dense = np.zeros(size, np.float64)
-    for row in range(first, last):
-        for p in range(postings[row], postings[row + 1]):
-            k = sentences[p]
+    for row in range(rows[0], rows[1]):
+        for p in range(postings.offsets[row], postings.offsets[row + 1]):
+            k = postings.sentences[p]
             here, add = ids[offsets[k] : offsets[k + 1]], reciprocals[offsets[k] : offsets[k + 1]]
             for j in range(len(here)):
                 dense[np.uint32(here[j])] += add[j]
@@ -217,10 +183,74 @@ def _update_rows(
         for e in range(starts[row], starts[row + 1]):
             values[e] /= total
             dense[columns[e]] = values[e]
-        for p in range(postings[row], postings[row + 1]):
-            k = sentences[p]
+        for p in range(postings.offsets[row], postings.offsets[row + 1]):
+            k = postings.sentences[p]
             here, sums = ids[offsets[k] : offsets[k + 1]], denominators[offsets[k] : offsets[k + 1]]
             for j in range(len(here)):
                 sums[j] += dense[np.uint32(here[j])]
         for e in range(starts[row], starts[row + 1]):
             dense[columns[e]] = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class PairTable:
+    """Sparse rows of source words, columns (target words) ascending.
+
+    forward / backward            (entries,) t(target | source), t(source | target)
+    forward_null / backward_null  (vocabulary,) t(target | NULL), t(source | NULL)
+    """
+
+    offsets: Longs
+    columns: Ints
+    forward: Singles
+    backward: Singles
+    forward_null: Singles
+    backward_null: Singles
+
+    @property
+    def emissions(self) -> WordPairs:
+        return WordPairs(self.forward, self.backward, self.forward_null, self.backward_null)
+
+    @property
+    def rows(self) -> Ints:
+        return np.repeat(np.arange(len(self.offsets) - 1, dtype=np.int32), np.diff(self.offsets))
+
+    def filtered(self, keep: NDArray[np.bool_]) -> "PairTable":
+        before = np.concatenate(([0], np.cumsum(keep)))
+        entries = {name: getattr(self, name)[keep] for name in ("columns", "forward", "backward")}
+        return replace(self, offsets=before[self.offsets], **entries)
+
+    def cells(self, source: Encoded, target: Encoded) -> tuple[Ints, Longs]:
+        """Entry numbers of all word pairs of sentence pairs; -1: not in the table. Each sentence pair is an
+        (l, m) matrix, row by row. Also (n + 1,) offsets of the sentence pairs. Rows are spread over a dense
+        array once per batch, so that a cell costs one read.
+        """
+        sizes = np.diff(source.offsets) * np.diff(target.offsets)
+        offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+        cells = np.empty(offsets[-1], np.int32)
+        order = np.argsort(source.ids, kind="stable")
+        sentence = np.repeat(np.arange(len(sizes)), np.diff(source.offsets))
+        dense = np.full(len(self.forward_null), -1, np.int32)
+        _fill_cells(order, sentence, source, target, self.offsets, self.columns, dense, offsets, cells)
+        return cells, offsets
+
+
+@numba.njit(cache=True, nogil=True)
+def _fill_cells(
+    order: Any, sentence: Any, source: Any, target: Any, rows: Any, columns: Any, dense: Any, offsets: Any,
+    cells: Any,
+) -> None:  # fmt: skip
+    row = -1
+    for token in order:
+        if source.ids[token] != row:
+            if row >= 0:
+                for e in range(rows[row], rows[row + 1]):
+                    dense[columns[e]] = -1
+            row = source.ids[token]
+            for e in range(rows[row], rows[row + 1]):
+                dense[columns[e]] = e
+        k = sentence[token]
+        m = target.offsets[k + 1] - target.offsets[k]
+        base = offsets[k] + (token - source.offsets[k]) * m
+        for j in range(m):
+            cells[base + j] = dense[target.ids[target.offsets[k] + j]]

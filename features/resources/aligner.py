@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice, pairwise
-from typing import Any, ClassVar, Literal, cast, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, cast, get_args
 
 import numba
 import numpy as np
@@ -19,8 +19,8 @@ from features.basics.progress import Progress, silent
 from features.basics.threads import side_by_side
 from features.core.resource import Builder, Parts, Resource
 from features.resources import _ibm1
-from features.resources._hmm import JUMPS, expect, infer, initial_jumps
-from features.resources._pair_table import PairTable
+from features.resources._hmm import JUMPS, Counts, Shares, WordPairs, expect, infer, initial_jumps
+from features.resources._ibm1 import PairTable
 from features.storage.arrays import finite, rows, typed
 from features.text.corpus import ParallelCorpus
 from features.text.links import Links, symmetrised_mask
@@ -114,12 +114,9 @@ class AlignerBuilder(Builder):
         steps = 2 * self.model1_iterations
         source_vocabulary, source = _encode(corpus.source, self.prefix)
         target_vocabulary, target = _encode(corpus.target, self.prefix)
+        report = partial(progress, "aligning: IBM Model 1")
         table = _start(
-            source,
-            target,
-            self.model1_iterations,
-            self.prune,
-            lambda n: progress("aligning: IBM Model 1", n, steps),
+            source, target, self.model1_iterations, self.prune, lambda completed: report(completed, steps)
         )
         jumps = np.stack([initial_jumps(), initial_jumps()])
         likelihoods = []
@@ -206,46 +203,21 @@ class Aligner(Resource):
         return _Pairs(*sides, *_common_ids(left_tokens, right))
 
     def _infer(self, pairs: "_Pairs") -> Posteriors:
-        left_tokens, right, table = pairs.source, pairs.target, self.table
-        cells, offsets = table.cells(left_tokens.ids, left_tokens.offsets, right.ids, right.offsets)
-        _mark_identical(
-            pairs.source_strings, pairs.target_strings, left_tokens.offsets, right.offsets, offsets, cells
-        )
-        forward, backward = np.empty(len(cells), np.float32), np.empty(len(cells), np.float32)
-        forward_null = np.empty(len(right.ids), np.float32)
-        backward_null = np.empty(len(left_tokens.ids), np.float32)
-        infer(
-            cells,
-            offsets,
-            left_tokens.offsets,
-            right.offsets,
-            table.forward,
-            table.backward,
-            table.forward_null[right.ids],
-            table.backward_null[left_tokens.ids],
-            np.array(self.jumps),  # never read-only: one compiled kernel, one rounding
-            float(self.settings["null_share"]),
-            _FLOOR,
-            _IDENTITY,
-            forward,
-            backward,
-            forward_null,
-            backward_null,
-        )
-        return Posteriors(
-            np.diff(left_tokens.offsets),
-            np.diff(right.offsets),
-            offsets,
-            forward,
-            backward,
-            forward_null,
-            backward_null,
-            float(self.settings["threshold"]),
-        )
+        source, target, table = pairs.source, pairs.target, self.table
+        cells, offsets = table.cells(source, target)
+        _mark_identical(pairs, offsets, cells)
+        size = len(cells), len(cells), len(target.ids), len(source.ids)
+        result = WordPairs(*(np.empty(length, np.float32) for length in size))
+        nulls = table.forward_null[target.ids], table.backward_null[source.ids]
+        emissions = WordPairs(table.forward, table.backward, *nulls)
+        shares = Shares(float(self.settings["null_share"]), _FLOOR, _IDENTITY)
+        jumps = np.array(self.jumps)  # never read-only: one compiled kernel, one rounding
+        infer(cells, offsets, source, target, emissions, jumps, shares, result)
+        lengths, widths = np.diff(source.offsets), np.diff(target.offsets)
+        return Posteriors(lengths, widths, offsets, *result, threshold=float(self.settings["threshold"]))
 
 
-@dataclass(frozen=True, eq=False)
-class _Pairs:
+class _Pairs(NamedTuple):
     source: _ibm1.Encoded
     target: _ibm1.Encoded
     source_strings: Ints
@@ -253,12 +225,8 @@ class _Pairs:
 
     def slice(self, first: int, last: int) -> "_Pairs":
         s, t = self.source.offsets[[first, last]], self.target.offsets[[first, last]]
-        return _Pairs(
-            _slice(self.source, first, last),
-            _slice(self.target, first, last),
-            self.source_strings[s[0] : s[1]],
-            self.target_strings[t[0] : t[1]],
-        )
+        sides = _slice(self.source, first, last), _slice(self.target, first, last)
+        return _Pairs(*sides, self.source_strings[slice(*s)], self.target_strings[slice(*t)])
 
 
 def _joined(pieces: list[Links]) -> Links:
@@ -321,20 +289,17 @@ def _start(
     counts, _ = _ibm1.train(target, source, _NULL, iterations, lambda n: report(iterations + n))
     backward, backward_null = _split_null(counts, source.size)
     values = np.empty(len(backward.values), np.float32)
-    _transpose(backward.offsets, backward.columns, backward.values, forward.offsets[:-1].copy(), values)
+    _transpose(backward, forward.offsets[:-1].copy(), values)
     keep = (forward.values >= prune) | (values >= prune)
-    return PairTable(
-        forward.offsets,
-        forward.columns,
-        forward.values.astype(np.float32),
-        values,
-        forward_null,
-        backward_null,
-    ).filtered(keep)
+    there = forward.values.astype(np.float32)
+    return PairTable(forward.offsets, forward.columns, there, values, forward_null, backward_null).filtered(
+        keep
+    )
 
 
 @numba.njit(cache=True)
-def _transpose(offsets: Any, columns: Any, values: Any, free: Any, result: Any) -> None:
+def _transpose(table: Any, free: Any, result: Any) -> None:
+    offsets, columns, values = table
     for row in range(len(offsets) - 1):
         for e in range(offsets[row], offsets[row + 1]):
             result[free[columns[e]]] = values[e]
@@ -352,24 +317,10 @@ def _split_null(table: _ibm1.SparseTable, size: int) -> tuple[_ibm1.SparseTable,
     return _ibm1.SparseTable(offsets, table.columns[there], table.values[there]), null
 
 
-@dataclass
-class _Counts:
-    pairs: Floats
-    forward_null: Floats
-    backward_null: Floats
-    jumps: Floats
-    chances: Floats
-    likelihood: float = 0.0
-
-    @classmethod
-    def zero(cls, table: PairTable) -> "_Counts":
-        nulls = np.zeros(len(table.forward_null)), np.zeros(len(table.backward_null))
-        return cls(np.zeros(len(table.columns)), *nulls, np.zeros((2, JUMPS)), np.zeros((2, JUMPS)))
-
-    def add(self, counts: "_Counts") -> None:
-        for name in ("pairs", "forward_null", "backward_null", "jumps", "chances"):
-            getattr(self, name).__iadd__(getattr(counts, name))
-        self.likelihood += counts.likelihood
+def _no_counts(table: PairTable) -> Counts:
+    nulls = np.zeros(len(table.forward_null)), np.zeros(len(table.backward_null))
+    jumps = np.zeros((2, JUMPS)), np.zeros((2, JUMPS))
+    return Counts(np.zeros(len(table.columns)), *nulls, *jumps, np.zeros(1))
 
 
 def _iterate(
@@ -382,32 +333,13 @@ def _iterate(
     report: Callable[[int, int], None],
 ) -> tuple[PairTable, Floats, float]:
     chunks = list(_chunks(source, target))
-    parts = [_Counts.zero(table) for _ in range(_THREADS)]
+    parts = [_no_counts(table) for _ in range(_THREADS)]
+    shares = Shares(null_share, _FLOOR, _FLOOR)
 
-    def work(chunk: tuple[int, int], counts: _Counts) -> None:
-        left_tokens, right = _slice(source, *chunk), _slice(target, *chunk)
-        cells, offsets = table.cells(left_tokens.ids, left_tokens.offsets, right.ids, right.offsets)
-        counts.likelihood += expect(
-            cells,
-            offsets,
-            left_tokens.ids,
-            left_tokens.offsets,
-            right.ids,
-            right.offsets,
-            table.forward,
-            table.backward,
-            table.forward_null,
-            table.backward_null,
-            jumps[0],
-            jumps[1],
-            null_share,
-            _FLOOR,
-            counts.pairs,
-            counts.forward_null,
-            counts.backward_null,
-            counts.jumps,
-            counts.chances,
-        )
+    def work(chunk: tuple[int, int], counts: Counts) -> None:
+        sides = _slice(source, *chunk), _slice(target, *chunk)
+        cells, offsets = table.cells(*sides)
+        counts.likelihood[0] += expect(cells, offsets, *sides, table.emissions, jumps, shares, counts)
 
     with ExitStack() as stack:
         threads = [stack.enter_context(ThreadPoolExecutor(1)) for _ in parts]
@@ -418,8 +350,9 @@ def _iterate(
             finished.result()
             report(done, len(chunks))
     for part in parts[1:]:
-        parts[0].add(part)
-    return *_maximise(table, parts[0], alpha), parts[0].likelihood
+        for total, counts in zip(parts[0], part, strict=True):
+            total += counts
+    return *_maximise(table, parts[0], alpha), float(parts[0].likelihood[0])
 
 
 def _chunks(source: _ibm1.Encoded, target: _ibm1.Encoded) -> Iterator[tuple[int, int]]:
@@ -434,7 +367,7 @@ def _slice(side: _ibm1.Encoded, first: int, last: int) -> _ibm1.Encoded:
     return _ibm1.Encoded(side.ids[start:end], side.offsets[first : last + 1] - start, side.size)
 
 
-def _maximise(table: PairTable, counts: _Counts, alpha: float) -> tuple[PairTable, Floats]:
+def _maximise(table: PairTable, counts: Counts, alpha: float) -> tuple[PairTable, Floats]:
     rows, columns = table.rows, table.columns
     forward = _normalised(counts.pairs, rows, len(table.backward_null), alpha)
     backward = _normalised(counts.pairs, columns, len(table.forward_null), alpha)
@@ -461,14 +394,13 @@ def _common_ids(left_tokens: Tokens, right: Tokens) -> tuple[Ints, Ints]:
 
 
 @numba.njit(cache=True, nogil=True)
-def _mark_identical(
-    source: Any, target: Any, source_offsets: Any, target_offsets: Any, offsets: Any, cells: Any
-) -> None:
-    for k in range(len(source_offsets) - 1):
+def _mark_identical(pairs: Any, offsets: Any, cells: Any) -> None:
+    source, target = pairs.source.offsets, pairs.target.offsets
+    for k in range(len(source) - 1):
         e = offsets[k]
-        for i in range(source_offsets[k], source_offsets[k + 1]):
-            for j in range(target_offsets[k], target_offsets[k + 1]):
-                if cells[e] == -1 and source[i] == target[j]:
+        for i in range(source[k], source[k + 1]):
+            for j in range(target[k], target[k + 1]):
+                if cells[e] == -1 and pairs.source_strings[i] == pairs.target_strings[j]:
                     cells[e] = -2
                 e += 1
 
