@@ -58,18 +58,9 @@ class Matches:
         source, target = self.source, self.target
         left_phrases, right = self.table.phrases(source, "source"), self.table.phrases(target, "target")
         left_best, right_best = np.full(left_phrases.shape, -np.inf), np.full(right.shape, -np.inf)
-        _match(
-            source.offsets,
-            target.offsets,
-            left_phrases,
-            right,
-            self.table.offsets,
-            self.table.target,
-            self.table.forward,
-            self.table.backward,
-            left_best,
-            right_best,
-        )
+        table = self.table.offsets, self.table.target, self.table.forward, self.table.backward
+        left, other = (source.offsets, left_phrases, left_best), (target.offsets, right, right_best)
+        _match(left, other, table)
         return {
             "source": MatchedSide(source, _padded(left_phrases >= 0, False), _padded(left_best, -np.inf)),
             "target": MatchedSide(target, _padded(right >= 0, False), _padded(right_best, -np.inf)),
@@ -105,10 +96,9 @@ def _padded(values: NDArray[Any], missing: Any) -> NDArray[Any]:
 
 
 @numba.njit(cache=True, nogil=True)
-def _match(
-    source_offsets: Any, target_offsets: Any, left_phrases: Any, right: Any, offsets: Any, columns: Any,
-    forward: Any, backward: Any, left_best: Any, right_best: Any,
-) -> None:  # fmt: skip
+def _match(left: Any, other: Any, table: Any) -> None:
+    (source_offsets, left_phrases, left_best), (target_offsets, right, right_best) = left, other
+    offsets, columns, forward, backward = table
     marks = np.zeros(_MARKS, np.bool_)
     for k in range(len(source_offsets) - 1):
         phrases_there = right[target_offsets[k] : target_offsets[k + 1]].ravel()
@@ -124,19 +114,7 @@ def _match(
                     continue
                 low, end = offsets[row], offsets[row + 1]
                 if end - low > _SHORT * (len(phrases_there) - first):
-                    _match_long(
-                        phrases_there,
-                        first,
-                        order,
-                        columns,
-                        low,
-                        end,
-                        forward,
-                        backward,
-                        left_best[i],
-                        n,
-                        best,
-                    )
+                    _match_long((phrases_there, first, order), table, (low, end), left_best[i], n, best)
                     continue
                 for e in range(low, end):
                     if marks[columns[e] & (_MARKS - 1)]:
@@ -148,10 +126,10 @@ def _match(
 
 
 @numba.njit(cache=True, nogil=True)
-def _match_long(
-    phrases_there: Any, first: int, order: Any, columns: Any, low: int, end: int, forward: Any, backward: Any,
-    left_best: Any, n: int, best: Any,
-) -> None:  # fmt: skip
+def _match_long(there: Any, table: Any, row: Any, left_best: Any, n: int, best: Any) -> None:
+    phrases_there, first, order = there
+    _, columns, forward, backward = table
+    low, end = row
     for place in range(first, len(phrases_there)):
         low = _lower_bound(columns, low, end, phrases_there[place])
         if low == end:

@@ -61,10 +61,8 @@ def edit_alignment(
     if classes is None:
         ids.append([np.zeros_like(side) for side in ids[0]])
     partners = np.full(len(ids[0][0]), _NONE, np.int32)
-    _align_batch(
-        *(side for layer in ids for side in layer),
-        words[0].offsets, words[1].offsets, ter.aligned, ter.places, partners,
-    )  # fmt: skip
+    columns = tuple(side for layer in ids for side in layer)
+    _align_batch(columns, (words[0].offsets, words[1].offsets), ter.aligned, ter.places, partners)
     return partners
 
 
@@ -86,10 +84,9 @@ def reversed_alignment(
 
 
 @numba.njit(cache=True, nogil=True)
-def _align_batch(
-    hyp: Any, ref: Any, hyp_lemma: Any, ref_lemma: Any, hyp_class: Any, ref_class: Any,
-    hyp_at: Any, ref_at: Any, aligned: Any, places: Any, partners: Any,
-) -> None:  # fmt: skip
+def _align_batch(columns: Any, offsets: Any, aligned: Any, places: Any, partners: Any) -> None:
+    hyp, ref, hyp_lemma, ref_lemma, hyp_class, ref_class = columns
+    hyp_at, ref_at = offsets
     for k in range(len(hyp_at) - 1):
         h, r = slice(hyp_at[k], hyp_at[k + 1]), slice(ref_at[k], ref_at[k + 1])
         is_paired = np.zeros(len(ref[r]), np.bool_)

@@ -65,12 +65,10 @@ def _phrase(begin: int, end: int, words: Any, model: Any) -> Any:
 
 
 @numba.njit(**UNCOUNTED)
-def _span_options(
-    row: int, entries: Any, target: Any, forward: Any, backward: Any, forward_weight: Any,
-    backward_weight: Any, starts: Any, words: Any, model: Any, best: Any, scores: Any,
-) -> int:  # fmt: skip
+def _span_options(row: int, entries: Any, model: Any, best: Any, scores: Any) -> int:
+    offsets, target, forward, backward, forward_weight, backward_weight, starts, words = entries
     options = 0
-    for e in range(entries[row], entries[row + 1]):
+    for e in range(offsets[row], offsets[row + 1]):
         score = (
             _PAIR * (math.log(forward[e]) + math.log(backward[e]) + forward_weight[e] + backward_weight[e])
             + _PHRASE
@@ -104,7 +102,7 @@ def options_of(rows: Any, entries: Any, model: Any) -> Any:
     best[-1, 0], gain[-1, 0] = -2, _COPY + _PHRASE + _WORD
     for r in range(len(rows)):
         scores = np.empty(_OPTIONS)
-        options = _span_options(rows[r], *entries, model, best[r], scores)
+        options = _span_options(rows[r], entries, model, best[r], scores)
         for k in range(options):
             e = best[r, k]
             t = entries[1][e]
@@ -295,16 +293,9 @@ def translate(
 
 @numba.njit(cache=True, nogil=True)
 def _write(
-    stack: int,
-    slot: int,
-    first: int,
-    rows: Any,
-    best: Any,
-    origins: Any,
-    entries: Any,
-    table_words: Any,
+    stack: int, slot: int, first: int, rows: Any, best: Any, origins: Any, entries: Any, table_words: Any,
     result: Any,
-) -> int:
+) -> int:  # fmt: skip
     size = 0
     while stack > 0:
         origin = origins[stack, slot]
@@ -314,11 +305,8 @@ def _write(
                 continue
             entry = best[rows[first + i, m], k]
             t = entries[1][max(entry, 0)]
-            words = (
-                table_words[0][table_words[1][t] : table_words[1][t + 1]]
-                if entry >= 0
-                else table_words[0][:0]
-            )
+            size_of_phrase = table_words[1][t + 1] - table_words[1][t] if entry >= 0 else 0
+            words = table_words[0][table_words[1][t] :][:size_of_phrase]
             if size + len(words) + 1 > len(result):
                 return -1
             if entry == -2:

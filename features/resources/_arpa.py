@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numba
 import numpy as np
@@ -82,24 +82,16 @@ class _Lines:
     def __call__(self, order: int, low: int, high: int) -> bytes:
         model = self.model
         backoff = model.backoff if order < model.trie.order else model.backoff[:0]
-        buffer, size = _format(
-            order, low, high, model.trie.words, self.parents, self.text, self.spans, model.log10, backoff
-        )
+        text, numbers = (model.trie.words, self.parents, self.text, self.spans), (model.log10, backoff)
+        buffer, size = _format(order, (low, high), text, numbers)
         return self.compress(buffer[:size].tobytes())
 
 
 @numba.njit(cache=True, nogil=True)
-def _format(
-    order: int,
-    low: int,
-    high: int,
-    words: Ints,
-    parents: Ints,
-    text: Bytes,
-    spans: NDArray[np.int64],
-    log10: NDArray[np.float32],
-    backoff: NDArray[np.float32],
-) -> tuple[Bytes, int]:
+def _format(order: int, nodes: Any, vocabulary: Any, numbers: Any) -> tuple[Bytes, int]:
+    low, high = nodes
+    words, parents, text, spans = vocabulary
+    log10, backoff = numbers
     path = np.empty(order, np.int64)
     room = 0
     for node in range(low, high):

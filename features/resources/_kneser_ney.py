@@ -6,6 +6,7 @@ whose treatment of `<s>`, `<unk>`, unigrams and pruning this follows.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numba
 import numpy as np
@@ -130,7 +131,7 @@ def _interpolated(
     p, gamma = np.empty(len(counts), np.float64), np.ones(len(first) - 1, np.float64)
 
     def work(contexts: tuple[int, int]) -> None:
-        _interpolate(*contexts, first, counts, retained, suffix, discount, lower, p, gamma)
+        _interpolate(contexts, (first, counts, retained, suffix), discount, lower, p, gamma)
 
     apply_to_each(work, even_ranges(np.diff(first), _SMALLEST))
     return p, gamma
@@ -138,18 +139,10 @@ def _interpolated(
 
 @numba.njit(cache=True, nogil=True)
 def _interpolate(
-    low: int,
-    high: int,
-    first: Ints,
-    counts: Ints,
-    retained: NDArray[np.bool_],
-    suffix: Ints,
-    discount: Floats,
-    lower: Floats,
-    p: Floats,
-    gamma: Floats,
+    contexts: Any, ngrams: Any, discount: Floats, lower: Floats, p: Floats, gamma: Floats
 ) -> None:
-    for context in range(low, high):
+    first, counts, retained, suffix = ngrams
+    for context in range(contexts[0], contexts[1]):
         total, left = 0.0, 0.0
         for g in range(first[context], first[context + 1]):
             total += counts[g]

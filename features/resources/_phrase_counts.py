@@ -132,11 +132,9 @@ def _entries(text: AlignedText, pairs: PhrasePairs, part: slice, minimum: int) -
     sources, targets = np.zeros(slots, np.uint64), np.zeros(slots, np.uint64)
     counts = np.zeros(slots, np.int32)
     forwards, backwards = np.empty(slots, np.float32), np.empty(slots, np.float32)
-    _fill(
-        text.source.ids, text.source.weights, text.target.ids, text.target.weights,
-        pairs.source[part], pairs.target[part], pairs.shape[part],
-        sources, targets, counts, forwards, backwards,
-    )  # fmt: skip
+    sides = (text.source.ids, text.source.weights), (text.target.ids, text.target.weights)
+    found = pairs.source[part], pairs.target[part], pairs.shape[part]
+    _fill(*sides, found, (sources, targets, counts, forwards, backwards))
     kept = np.flatnonzero(counts >= minimum)
     is_total = targets[kept] == 0
     kept, totals = kept[~is_total], kept[is_total]
@@ -154,30 +152,26 @@ def _entries(text: AlignedText, pairs: PhrasePairs, part: slice, minimum: int) -
 
 
 @numba.njit(cache=True, nogil=True)
-def _fill(
-    source: Any, source_weights: Any, target: Any, target_weights: Any, firsts: Any, target_firsts: Any,
-    shapes: Any, sources: Any, targets: Any, counts: Any, forwards: Any, backwards: Any,
-) -> None:  # fmt: skip
+def _fill(source: Any, target: Any, pairs: Any, table: Any) -> None:
+    firsts, target_firsts, shapes = pairs
     run, n = 0, 0
     a, backward = _U0, np.float32(0.0)
     for e in range(len(firsts)):
         if e == 0 or firsts[e] != firsts[e - 1] or shapes[e] >> 8 != n:
             if run:
-                _add(a, _U0, run, backward, backward, sources, targets, counts, forwards, backwards)
+                _add(a, _U0, run, backward, backward, table)
             run, n = 0, shapes[e] >> 8
-            a, backward = weighted_key(source, source_weights, firsts[e], n)
-        b, forward = weighted_key(target, target_weights, target_firsts[e], shapes[e] & 255)
-        _add(a, b, 1, forward, backward, sources, targets, counts, forwards, backwards)
+            a, backward = weighted_key(source[0], source[1], firsts[e], n)
+        b, forward = weighted_key(target[0], target[1], target_firsts[e], shapes[e] & 255)
+        _add(a, b, 1, forward, backward, table)
         run += 1
     if run:
-        _add(a, _U0, run, backward, backward, sources, targets, counts, forwards, backwards)
+        _add(a, _U0, run, backward, backward, table)
 
 
 @numba.njit(cache=True, nogil=True)
-def _add(
-    source: Any, target: Any, times: int, forward: Any, backward: Any, sources: Any, targets: Any,
-    counts: Any, forwards: Any, backwards: Any,
-) -> None:  # fmt: skip
+def _add(source: Any, target: Any, times: int, forward: Any, backward: Any, table: Any) -> None:
+    sources, targets, counts, forwards, backwards = table
     mask = np.uint64(len(counts) - 1)
     mixed = (source ^ (target * _MULTIPLIER)) * _MULTIPLIER
     slot = (mixed ^ (mixed >> _U32)) & mask
@@ -205,14 +199,7 @@ def _target_phrases(turned: AlignedText, longest: int, keys: Keys, progress: Pro
     for done, (rows, (places, counts)) in enumerate(
         zip(blocks, side_by_side(look_up, blocks), strict=True), start=1
     ):
-        _tally(
-            places,
-            counts,
-            offsets[rows[0]],
-            target_phrases.totals,
-            target_phrases.lengths,
-            target_phrases.places,
-        )
+        _tally(places, counts, offsets[rows[0]], *vars(target_phrases).values())
         progress("phrase table: target phrases", done, len(blocks))
     return target_phrases
 

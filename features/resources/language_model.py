@@ -305,7 +305,7 @@ class LanguageModel(Resource):
         for order in range(1, self.order + 1):
             if order > 1:
                 longer = self.trie.extend(nodes, ids, offsets)
-                _back_off(longer, nodes, *tables, order, log10, matched)
+                _back_off(longer, nodes, tables, order, log10, matched)
                 nodes = longer
             possible = np.minimum(place, order)
             backoff = (possible - matched)[read_at].astype(np.int8)
@@ -414,15 +414,8 @@ def _check_direction(direction: str) -> None:
 
 
 @numba.njit(cache=True, nogil=True)
-def _back_off(
-    nodes: Ints,
-    contexts: Ints,
-    model_log10: Any,
-    model_backoff: Any,
-    order: int,
-    log10: NDArray[np.float64],
-    matched: NDArray[np.int8],
-) -> None:
+def _back_off(nodes: Ints, contexts: Ints, tables: Any, order: int, log10: Any, matched: Any) -> None:
+    model_log10, model_backoff = tables
     for i in range(1, len(nodes)):
         if nodes[i] >= 0:
             log10[i] = read_at(model_log10, nodes[i])

@@ -334,12 +334,11 @@ class Lexicon(Resource):
         """
         given_words, words = source.lower().ids_in(self.source), target.lower().ids_in(self.target)
         probability, maximum = np.empty(len(words)), np.empty(len(words))
-        given_words, given_offsets = _with_null(given_words, np.asarray(source.offsets))
+        given = _with_null(given_words, np.asarray(source.offsets))
         word_offsets = np.asarray(target.offsets)
-        for first, offsets, cells in pair_values(
-            self._table, len(self.target), given_words, given_offsets, words, word_offsets
-        ):
-            _score(first, offsets, cells, given_offsets, word_offsets, probability, maximum)
+        blocks = pair_values(self._table, len(self.target), given, (words, word_offsets))
+        for first, offsets, cells in blocks:
+            _score((first, offsets, cells), given[1], word_offsets, probability, maximum)
         return WordScores(probability, maximum, target.offsets)
 
 
@@ -392,9 +391,8 @@ def _with_null(ids: Ids, offsets: NDArray[np.int64]) -> tuple[Ids, NDArray[np.in
 
 
 @numba.njit(cache=True, nogil=True)
-def _score(
-    first: int, offsets: Any, cells: Any, given_words: Any, words: Any, probability: Any, maximum: Any
-) -> None:
+def _score(block: Any, given_words: Any, words: Any, probability: Any, maximum: Any) -> None:
+    first, offsets, cells = block
     for k in range(len(offsets) - 1):
         length = given_words[first + k + 1] - given_words[first + k]
         low, high = words[first + k], words[first + k + 1]

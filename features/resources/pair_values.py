@@ -14,37 +14,27 @@ Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Singles = NDArray[np.float32]
 Table = tuple[Longs, Any, Any]  # offsets of the rows; columns, ascending in each row; values: what `at` reads
+Texts = tuple[Ints, Longs]  # ids, offsets
 
 _CELLS: Final = 1 << 22  # at a time: 16 MB
 _SEARCH: Final = 8  # entries of a row that cost as much to spread as one to search for
 
 
-def pair_values(
-    table: Table, width: int, left_ids: Ints, left_offsets: Longs, right: Ints, right_offsets: Longs
-) -> Iterator[tuple[int, Longs, Singles]]:
+def pair_values(table: Table, width: int, left: Texts, right: Texts) -> Iterator[tuple[int, Longs, Singles]]:
     """Blocks of texts: the first text, (n + 1,) offsets of its texts' cells, the cells. Text k has a cell for
     each left word (rows of the table) and, within, each right word (columns, below `width`), row by row; 0
     where the table has no such pair. The texts that share a row read it together.
     """
-    sizes = np.diff(left_offsets) * np.diff(right_offsets)
+    (left_ids, left_offsets), right = left, (right[0], np.asarray(right[1]))
+    sizes = np.diff(left_offsets) * np.diff(right[1])
     for first, last in _blocks(sizes):
         offsets = np.concatenate(([0], np.cumsum(sizes[first:last]))).astype(np.int64)
         start, end = left_offsets[first], left_offsets[last]
-        ids = np.ascontiguousarray(left_ids[start:end])
+        here = np.ascontiguousarray(left_ids[start:end]), np.asarray(left_offsets) - start
+        order = np.argsort(here[0], kind="stable")
+        text = np.repeat(np.arange(first, last), np.diff(left_offsets[first : last + 1]))
         cells = np.empty(offsets[-1], np.float32)
-        _fill(
-            np.argsort(ids, kind="stable"),
-            np.repeat(np.arange(first, last), np.diff(left_offsets[first : last + 1])),
-            ids,
-            np.asarray(left_offsets) - start,
-            right,
-            np.asarray(right_offsets),
-            *table,
-            np.zeros(width, np.float32),
-            offsets,
-            first,
-            cells,
-        )
+        _fill(order, text, here, right, table, np.zeros(width, np.float32), offsets, first, cells)
         yield first, offsets, cells
 
 
@@ -57,9 +47,10 @@ def _blocks(sizes: Longs) -> Iterator[tuple[int, int]]:
 
 @numba.njit(cache=True, nogil=True)
 def _fill(
-    order: Any, text: Any, left_ids: Any, left_offsets: Any, right: Any, right_offsets: Any, rows: Any,
-    columns: Any, values: Any, dense: Any, offsets: Any, first_text: int, cells: Any,
+    order: Any, text: Any, left: Any, right: Any, table: Any, dense: Any, offsets: Any, first_text: int,
+    cells: Any,
 ) -> None:  # fmt: skip
+    (left_ids, left_offsets), (right_ids, right_offsets), (rows, columns, values) = left, right, table
     first = 0
     while first < len(order):
         row, last, wanted = left_ids[order[first]], first, 0
@@ -73,7 +64,7 @@ def _fill(
                 dense[read_at(columns, e)] = read_at(values, e)
         for token in order[first:last]:
             k = text[token]
-            words = right[right_offsets[k] : right_offsets[k + 1]]
+            words = right_ids[right_offsets[k] : right_offsets[k + 1]]
             base = offsets[k - first_text] + (token - left_offsets[k]) * len(words)
             for j in range(len(words)):
                 cells[base + j] = dense[words[j]] if spread else value(columns, values, low, high, words[j])

@@ -239,7 +239,8 @@ def _token_weights(given_words: Tokens, words: Tokens, links_given: Ints, links_
     starts = np.concatenate(
         ([0], np.cumsum(np.bincount(given_words.ids[links_given], minlength=len(given_words.types))))
     )
-    _mean_shares(given_words.ids, words.ids, links_given, links_words, starts, size, link_counts, means)
+    links = links_given, links_words
+    _mean_shares((given_words.ids, words.ids), links, starts, size, link_counts, means)
     free = link_counts == 0
     null = np.bincount(words.ids[free], minlength=size) / max(int(free.sum()), 1)
     means[free] = null[words.ids[free]]
@@ -247,16 +248,8 @@ def _token_weights(given_words: Tokens, words: Tokens, links_given: Ints, links_
 
 
 @numba.njit(cache=True, nogil=True)
-def _mean_shares(
-    given_words: Any,
-    words: Any,
-    links_given: Any,
-    links_words: Any,
-    starts: Any,
-    size: int,
-    link_counts: Any,
-    means: Any,
-) -> None:
+def _mean_shares(ids: Any, links: Any, starts: Any, size: int, link_counts: Any, means: Any) -> None:
+    (given_words, words), (links_given, links_words) = ids, links
     free, order = starts[:-1].copy(), np.empty(len(links_given), np.int32)
     for e in range(len(links_given)):
         order[free[given_words[links_given[e]]]] = e

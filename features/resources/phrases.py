@@ -41,6 +41,10 @@ class AlignedText:
     target: AlignedSide
     link_offsets: Longs
 
+    @property
+    def links(self) -> tuple[Longs, Ints, Ints]:
+        return self.link_offsets, self.source.links, self.target.links
+
     def turned(self) -> "AlignedText":
         return AlignedText(self.target, self.source, self.link_offsets)
 
@@ -90,9 +94,9 @@ def _reach(first: int, last: int, own_links: Any, other_links: Any, low: Any, hi
 
 
 @numba.njit(cache=True, nogil=True)
-def _spans(
-    first: int, last: int, own_links: Any, other_links: Any, length: int, width: int, longest: int
-) -> Any:
+def _spans(k: int, links: Any, length: int, width: int, longest: int) -> Any:
+    offsets, own_links, other_links = links
+    first, last = offsets[k], offsets[k + 1]
     low, high = np.empty(length, np.int32), np.empty(length, np.int32)
     back, front = np.empty(width, np.int32), np.empty(width, np.int32)
     _reach(first, last, own_links, other_links, low, high)
@@ -130,13 +134,12 @@ def _partners(low_word: int, right: int, free: Any, longest: int) -> int:
 
 @numba.njit(cache=True, nogil=True)
 def _count_partners(
-    first: int, last: int, offsets: Any, other_offsets: Any, links: Any, own_links: Any, other_links: Any,
-    longest: int, counts: Any,
-) -> None:  # fmt: skip
-    base = offsets[first]
-    for k in range(first, last):
+    rows: Any, offsets: Any, other_offsets: Any, links: Any, longest: int, counts: Any
+) -> None:
+    base = offsets[rows[0]]
+    for k in range(rows[0], rows[1]):
         length, width = offsets[k + 1] - offsets[k], other_offsets[k + 1] - other_offsets[k]
-        lefts, rights, free = _spans(links[k], links[k + 1], own_links, other_links, length, width, longest)
+        lefts, rights, free = _spans(k, links, length, width, longest)
         for i in range(length):
             for n in range(longest):
                 if rights[i, n] >= 0:
@@ -151,10 +154,7 @@ def extracted(text: AlignedText, longest: int, rows: tuple[int, int]) -> tuple[K
     first, last = rows
     side, start, end = text.source, text.source.offsets[first], text.source.offsets[last]
     counts = np.zeros((end - start, longest), np.int32)
-    _count_partners(
-        first, last, side.offsets, text.target.offsets, text.link_offsets, side.links, text.target.links,
-        longest, counts,
-    )  # fmt: skip
+    _count_partners(rows, side.offsets, text.target.offsets, text.links, longest, counts)
     keys = keys_of(side.ids[start:end], side.offsets[first : last + 1] - start, longest)
     keys[counts == 0] = 0
     return keys, counts
@@ -162,13 +162,12 @@ def extracted(text: AlignedText, longest: int, rows: tuple[int, int]) -> tuple[K
 
 @numba.njit(cache=True, nogil=True)
 def _deal(
-    first: int, last: int, ids: Any, offsets: Any, other_offsets: Any, links: Any, own_links: Any,
-    other_links: Any, longest: int, shift: Any, low: int, free_places: Any, sources: Any, targets: Any,
-    shapes: Any,
-) -> None:  # fmt: skip
-    for k in range(first, last):
+    rows: Any, source: Any, other_offsets: Any, links: Any, longest: int, partition: Any, pairs: Any
+) -> None:
+    (ids, offsets), (shift, low, free_places), (sources, targets, shapes) = source, partition, pairs
+    for k in range(rows[0], rows[1]):
         length, width = offsets[k + 1] - offsets[k], other_offsets[k + 1] - other_offsets[k]
-        lefts, rights, free = _spans(links[k], links[k + 1], own_links, other_links, length, width, longest)
+        lefts, rights, free = _spans(k, links, length, width, longest)
         for i in range(length):
             key = _MULTIPLIER
             for n in range(min(longest, length - i)):
@@ -212,11 +211,9 @@ def deal(
     low + len(places) - 1. The source phrase's key decides on the partition. `places` are the next free ones,
     and are moved on.
     """
-    source, target = text.source, text.target
-    _deal(
-        *rows, source.ids, source.offsets, target.offsets, text.link_offsets, source.links, target.links,
-        longest, np.uint64(64 - bits), low, places, pairs.source, pairs.target, pairs.shape,
-    )  # fmt: skip
+    source, partition = (text.source.ids, text.source.offsets), (np.uint64(64 - bits), low, places)
+    found = pairs.source, pairs.target, pairs.shape
+    _deal(rows, source, text.target.offsets, text.links, longest, partition, found)
 
 
 def find(known_keys: Keys, keys: Keys) -> Ints:

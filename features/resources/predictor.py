@@ -144,25 +144,17 @@ class Predictor(Resource):
 def _contexts(
     source: Tokens, target: Tokens, links: Links, source_words: Vocabulary, target_words: Vocabulary
 ) -> Ints:
-    own_ids, other_ids = target.lower().ids_in(target_words), source.lower().ids_in(source_words)
-    result = np.empty((len(own_ids), 2 * (_BESIDE + _AROUND) + 1), np.int32)
-    _fill(
-        own_ids, target.offsets, other_ids, source.offsets, links.offsets, links.source, links.target, result
-    )
+    own = target.lower().ids_in(target_words), target.offsets
+    other = source.lower().ids_in(source_words), source.offsets
+    result = np.empty((len(own[0]), 2 * (_BESIDE + _AROUND) + 1), np.int32)
+    _fill(own, other, (links.offsets, links.source, links.target), result)
     return result
 
 
 @numba.njit(cache=True, nogil=True)
-def _fill(
-    own_ids: Any,
-    offsets: Any,
-    other_ids: Any,
-    other_offsets: Any,
-    link_offsets: Any,
-    link_sources: Any,
-    link_targets: Any,
-    result: Any,
-) -> None:
+def _fill(own: Any, other: Any, links: Any, result: Any) -> None:
+    (own_ids, offsets), (other_ids, other_offsets) = own, other
+    link_offsets, link_sources, link_targets = links
     for k in range(len(offsets) - 1):
         start, size = offsets[k], offsets[k + 1] - offsets[k]
         first, length = other_offsets[k], other_offsets[k + 1] - other_offsets[k]

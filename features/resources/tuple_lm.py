@@ -34,15 +34,8 @@ def units(source: Tokens, target: Tokens, links: Links) -> Tokens:
     """
     left, right = source.lower(), target.lower()
     given_words = np.full(len(right.ids), len(left.types), np.int32)
-    _first_links(
-        links.offsets,
-        links.source,
-        links.target,
-        left.ids,
-        left.offsets,
-        np.asarray(right.offsets),
-        given_words,
-    )
+    alignment = links.offsets, links.source, links.target
+    _first_links(alignment, left.ids, left.offsets, np.asarray(right.offsets), given_words)
     index = np.empty(len(right.ids), np.int32)
     targets, sources = _numbered(right.ids, given_words, len(right.types), len(left.types) + 1, index)
     names = (*left.types, _NULL)
@@ -52,9 +45,8 @@ def units(source: Tokens, target: Tokens, links: Links) -> Tokens:
 
 
 @numba.njit(cache=True, nogil=True)
-def _first_links(
-    links: Any, positions: Any, target_positions: Any, ids: Any, offsets: Any, places: Any, given_words: Any
-) -> None:
+def _first_links(alignment: Any, ids: Any, offsets: Any, places: Any, given_words: Any) -> None:
+    links, positions, target_positions = alignment
     for k in range(len(links) - 1):
         for e in range(links[k + 1] - 1, links[k] - 1, -1):
             given_words[places[k] + target_positions[e]] = ids[offsets[k] + positions[e]]

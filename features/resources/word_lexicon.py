@@ -61,20 +61,12 @@ class WordLexiconBuilder(Builder):
         target = _frequent(right, self.words, minimum)
         features = WordSets.from_tokens(left, source)
         there = WordSets.from_tokens(right, target)
-        places, segments = inverted(there.ids, there.offsets, len(target))
+        postings, texts = inverted(there.ids, there.offsets, len(target)), (features.ids, features.offsets)
         blocks = [(start, min(start + _ROWS, len(target))) for start in range(0, len(target), _ROWS)]
+        training = tuple(asdict(self.training).values())
 
-        def train(block: tuple[int, int]) -> tuple[Any, ...]:
-            rows: tuple[Any, ...] = _train_rows(
-                *block,
-                places,
-                segments,
-                features.ids,
-                features.offsets,
-                len(source),
-                *asdict(self.training).values(),
-            )
-            return rows
+        def train(block: tuple[int, int]) -> Any:
+            return _train_rows(block, postings, texts, len(source), training)
 
         trained = []
         for block, trained_rows in zip(blocks, side_by_side(train, blocks), strict=True):
@@ -129,10 +121,8 @@ class WordLexicon(Resource):
         words = plain(target)
         result = np.full(len(words.ids), np.nan)
         ids, offsets = words.ids_in(self.target), np.asarray(words.offsets)
-        table = (self.offsets, self.columns, self.values)
-        for first, starts, cells in pair_values(
-            table, len(self.source), ids, offsets, given.ids, given.offsets
-        ):
+        table, sources = (self.offsets, self.columns, self.values), (given.ids, given.offsets)
+        for first, starts, cells in pair_values(table, len(self.source), (ids, offsets), sources):
             _score(ids, offsets[first : first + len(starts)], cells, starts, self.intercepts, result)
         return result
 
@@ -156,22 +146,11 @@ def _frequent(tokens: Tokens, limit: int, minimum: int) -> Vocabulary:
 
 
 @numba.njit(cache=True, nogil=True)
-def _train_rows(
-    start: int,
-    stop: int,
-    places: Any,
-    segments: Any,
-    ids: Any,
-    offsets: Any,
-    width: int,
-    positives: int,
-    negatives: int,
-    epochs: int,
-    rate: float,
-    l1: float,
-    smallest: float,
-    seed: int,
-) -> Any:
+def _train_rows(block: Any, postings: Any, texts: Any, width: int, training: Any) -> Any:
+    start, stop = block
+    places, segments = postings
+    positives, negatives, epochs, rate, l1, smallest, seed = training
+    offsets = texts[1]
     weights, squares = np.zeros(width), np.zeros(width)
     has = np.full(len(offsets) - 1, -1, np.int32)
     sizes, intercepts = np.zeros(stop - start, np.int64), np.zeros(stop - start, np.float32)
@@ -185,7 +164,7 @@ def _train_rows(
         examples, n_positive = _examples(with_word, has, word, positives, negatives)
         labels = np.zeros(len(examples))
         labels[:n_positive] = 1.0
-        intercept = _fit(examples, labels, ids, offsets, weights, squares, epochs, rate, l1)
+        intercept = _fit(examples, labels, texts, weights, squares, (epochs, rate, l1))
         rest = len(has) - len(with_word)
         odds = len(with_word) / max(rest, 1) / (n_positive / max(len(examples) - n_positive, 1))
         intercepts[word - start] = intercept + np.log(odds)
@@ -218,17 +197,9 @@ def _examples(with_word: Any, has: Any, word: int, positives: int, negatives: in
 
 
 @numba.njit(cache=True, nogil=True)
-def _fit(
-    examples: Any,
-    labels: Any,
-    ids: Any,
-    offsets: Any,
-    weights: Any,
-    squares: Any,
-    epochs: int,
-    rate: float,
-    l1: float,
-) -> float:
+def _fit(examples: Any, labels: Any, texts: Any, weights: Any, squares: Any, training: Any) -> float:
+    ids, offsets = texts
+    epochs, rate, l1 = training
     intercept, total = 0.0, 0.0
     for _ in range(epochs):
         for i in np.random.permutation(len(examples)):

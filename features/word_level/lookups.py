@@ -141,10 +141,8 @@ def phrase_columns(segments: Segments, table: PhraseTable) -> Columns:
     source, target = segments.source_tokens, segments.target_tokens
     values = np.zeros((len(target.ids), len(_NAMES)))
     values[:, [3, 4, 6]] = -np.inf
-    _cover(
-        table.phrases(source, "source"), source.offsets, table.phrases(target, "target"), target.offsets,
-        table.offsets, table.target, table.forward, table.backward, table.forward_weight, values,
-    )  # fmt: skip
+    sides = (table.phrases(source, "source"), source.offsets, table.phrases(target, "target"), target.offsets)
+    _cover(sides, (table.offsets, table.target, table.forward, table.backward, table.forward_weight), values)
     values[np.isinf(values)] = np.nan
     values[:, 2] = np.log1p(values[:, 2])
     columns: Columns = {name: values[:, k] for k, name in enumerate(_NAMES)}
@@ -161,10 +159,9 @@ def phrase_columns(segments: Segments, table: PhraseTable) -> Columns:
 
 
 @numba.njit(**UNCOUNTED)
-def _cover(
-    source: Any, source_offsets: Any, target: Any, target_offsets: Any, rows: Any, columns: Any,
-    forward: Any, backward: Any, weight: Any, values: Any,
-) -> None:  # fmt: skip
+def _cover(sides: Any, table: Any, values: Any) -> None:
+    source, source_offsets, target, target_offsets = sides
+    rows, columns, forward, backward, weight = table
     longest = source.shape[1]
     for k in range(len(source_offsets) - 1):
         for j in range(target_offsets[k], target_offsets[k + 1]):
@@ -271,7 +268,7 @@ def agreement_columns(prefix: str, target: Tokens, translation: Tokens) -> Colum
     left_ids, right_ids = common_ids(target.lower(), translation.lower())
     stems = common_ids(_beginnings(target), _beginnings(translation))
     values = np.full((len(left_ids), 5), np.nan)
-    _compare(left_ids, target.offsets, right_ids, translation.offsets, *stems, values)
+    _compare((left_ids, right_ids), stems, (target.offsets, translation.offsets), values)
     names = ("there", "stem", "equal", "inserted", "order")
     columns: Columns = {name: values[:, k] for k, name in enumerate(names)}
     equal = columns["equal"]
@@ -289,15 +286,8 @@ def _beginnings(tokens: Tokens) -> Tokens:
 
 
 @numba.njit(cache=True, nogil=True)
-def _compare(
-    left_ids: Any,
-    left_offsets: Any,
-    right_ids: Any,
-    right_offsets: Any,
-    left_stems: Any,
-    right_stems: Any,
-    values: Any,
-) -> None:
+def _compare(ids: Any, stems: Any, offsets: Any, values: Any) -> None:
+    (left_ids, right_ids), (left_stems, right_stems), (left_offsets, right_offsets) = ids, stems, offsets
     for k in range(len(left_offsets) - 1):
         start, end = left_offsets[k], left_offsets[k + 1]
         first, last = right_offsets[k], right_offsets[k + 1]

@@ -98,17 +98,7 @@ def epoch(
 
 @numba.njit(cache=True, nogil=True)
 def _with_token(layers: Layers, token: Array) -> Layers:
-    return Layers(
-        token,
-        layers.token_bias,
-        layers.bad,
-        layers.bad_bias,
-        layers.attention,
-        layers.text,
-        layers.text_bias,
-        layers.outcome,
-        layers.outcome_bias,
-    )
+    return Layers(token, *layers[1:])
 
 
 @numba.njit(cache=True, nogil=True)

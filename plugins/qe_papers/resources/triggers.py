@@ -122,14 +122,8 @@ class Triggers(Resource):
     def _sums(self, trigger_words: WordSets, right: WordSets) -> FloatArray:
         result = np.zeros(len(trigger_words.sizes))
         table = (self.offsets, self.columns, self.values)
-        for first, offsets, cells in pair_values(
-            table,
-            len(self.triggered_side),
-            trigger_words.ids,
-            trigger_words.offsets,
-            right.ids,
-            right.offsets,
-        ):
+        sides = (trigger_words.ids, trigger_words.offsets), (right.ids, right.offsets)
+        for first, offsets, cells in pair_values(table, len(self.triggered_side), *sides):
             _add_up(
                 cells,
                 trigger_words.counts,

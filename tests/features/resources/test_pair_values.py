@@ -32,7 +32,7 @@ def test_every_pair_of_words_has_its_entry_of_the_dense_table(cells, dense, text
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_pair_values, "_CELLS", cells)
         blocks = list(
-            pair_values(_sparse(dense), COLUMNS, *_flat([a for a, _ in texts]), *_flat([b for _, b in texts]))
+            pair_values(_sparse(dense), COLUMNS, _flat([a for a, _ in texts]), _flat([b for _, b in texts]))
         )
     listed = [
         listed[offsets[k] : offsets[k + 1]] for _, offsets, listed in blocks for k in range(len(offsets) - 1)
@@ -51,7 +51,7 @@ def test_long_rows_asked_for_seldom_are_searched_with_the_same_result():
     table = (np.array([0, 1000], np.int64), columns, values)
     one = np.array([0], np.int32)
     ((_, _, cells),) = pair_values(
-        table, 2000, one, np.array([0, 1]), np.array([0, 1, 1998], np.int32), np.array([0, 3])
+        table, 2000, (one, np.array([0, 1])), (np.array([0, 1, 1998], np.int32), np.array([0, 3]))
     )
     assert cells.tolist() == [1, 0, 1000]
 
