@@ -108,22 +108,22 @@ class PhraseTableFeatures(ColumnExtractor):
         return segments.source_annotated.entity_tags, segments.target_annotated.entity_tags
 
 
-def _matching_share(n: int, own: MatchedSide) -> FloatArray:
-    return own.share(own.matching, n)
+def _matching_share(n: int, phrases: MatchedSide) -> FloatArray:
+    return phrases.share(phrases.matching, n)
 
 
-def _matching_of_known(own: MatchedSide) -> FloatArray:
-    matching = segment_sum(own.matching.sum(axis=1), own.tokens.offsets)
-    return ratio(matching, segment_sum(own.has_phrase.sum(axis=1), own.tokens.offsets))
+def _matching_of_known(phrases: MatchedSide) -> FloatArray:
+    matching = segment_sum(phrases.matching.sum(axis=1), phrases.tokens.offsets)
+    return ratio(matching, segment_sum(phrases.has_phrase.sum(axis=1), phrases.tokens.offsets))
 
 
-def _phrase_length(own: MatchedSide) -> FloatArray:
-    return ratio(own.tokens.lengths, own.known_phrases)
+def _phrase_length(phrases: MatchedSide) -> FloatArray:
+    return ratio(phrases.tokens.lengths, phrases.known_phrases)
 
 
-def _longest_match(own: MatchedSide) -> FloatArray:
-    longest = (own.matching * np.arange(1, LONGEST + 1)).max(axis=1)
-    return segment_mean(longest, own.tokens.offsets)
+def _longest_match(phrases: MatchedSide) -> FloatArray:
+    longest = (phrases.matching * np.arange(1, LONGEST + 1)).max(axis=1)
+    return segment_mean(longest, phrases.tokens.offsets)
 
 
 def _column(
@@ -147,23 +147,23 @@ def _columns_of_side(side: str) -> Iterator[Column[Matches]]:
     for n in range(1, LONGEST + 1):
         yield _column(f"phrases_{side}_known_{n}",
             f"share of {side} {n}-grams that the phrase table knows; NaN without {n}-grams", _KNOWN,
-            "share", partial(lambda n, own: own.share(own.has_phrase, n), n), side)  # fmt: skip
+            "share", partial(lambda n, phrases: phrases.share(phrases.has_phrase, n), n), side)  # fmt: skip
     yield _column(f"phrases_{side}_matching_of_known",
         f"matching / known {side} n-grams of all lengths; NaN if none is known", _OWN, "share",
         _matching_of_known, side)  # fmt: skip
     yield _column(f"phrases_{side}_count",
         f"fewest known phrases that make up the {side}; an unknown word is one", _DCU, "phrases",
-        lambda own: own.known_phrases, side)  # fmt: skip
+        lambda phrases: phrases.known_phrases, side)  # fmt: skip
     yield _column(f"phrases_{side}_length", f"{side} tokens / fewest known phrases", _DCU, "tokens",
         _phrase_length, side)  # fmt: skip
     yield _column(f"phrases_{side}_cover_count",
         f"fewest matching phrases that cover the {side} as far as possible, words outside included", _OWN,
-        "phrases", lambda own: own.cover[0], side)  # fmt: skip
+        "phrases", lambda phrases: phrases.cover[0], side)  # fmt: skip
     yield _column(f"phrases_{side}_uncovered", f"share of {side} tokens in no matching phrase of that cover",
-        _OWN, "share", lambda own: ratio(own.cover[1], own.tokens.lengths), side)  # fmt: skip
+        _OWN, "share", lambda phrases: ratio(phrases.cover[1], phrases.tokens.lengths), side)  # fmt: skip
     yield _column(f"phrases_{side}_cover_log",
         f"log p({other} phrase | {side} phrase) of that cover / {side} tokens", _OWN,
-        "natural logarithm per token", lambda own: ratio(own.cover[2], own.tokens.lengths), side)  # fmt: skip
+        "natural logarithm per token", lambda phrases: ratio(phrases.cover[2], phrases.tokens.lengths), side)  # fmt: skip
     yield _column(f"phrases_{side}_longest_match",
         f"mean length of the longest matching phrase from each {side} token", _OWN, "tokens", _longest_match,
         side)  # fmt: skip

@@ -59,8 +59,8 @@ class Matches:
         left_phrases, right = self.table.phrases(source, "source"), self.table.phrases(target, "target")
         left_best, right_best = np.full(left_phrases.shape, -np.inf), np.full(right.shape, -np.inf)
         table = self.table.offsets, self.table.target, self.table.forward, self.table.backward
-        left, other = (source.offsets, left_phrases, left_best), (target.offsets, right, right_best)
-        _match(left, other, table)
+        source_side = source.offsets, left_phrases, left_best
+        _match(source_side, (target.offsets, right, right_best), table)
         return {
             "source": MatchedSide(source, _padded(left_phrases >= 0, False), _padded(left_best, -np.inf)),
             "target": MatchedSide(target, _padded(right >= 0, False), _padded(right_best, -np.inf)),
@@ -96,8 +96,8 @@ def _padded(values: NDArray[Any], missing: Any) -> NDArray[Any]:
 
 
 @numba.njit(cache=True, nogil=True)
-def _match(left: Any, other: Any, table: Any) -> None:
-    (source_offsets, left_phrases, left_best), (target_offsets, right, right_best) = left, other
+def _match(source: Any, target: Any, table: Any) -> None:
+    (source_offsets, left_phrases, left_best), (target_offsets, right, right_best) = source, target
     offsets, columns, forward, backward = table
     marks = np.zeros(_MARKS, np.bool_)
     for k in range(len(source_offsets) - 1):
@@ -126,8 +126,8 @@ def _match(left: Any, other: Any, table: Any) -> None:
 
 
 @numba.njit(cache=True, nogil=True)
-def _match_long(there: Any, table: Any, row: Any, left_best: Any, n: int, best: Any) -> None:
-    phrases_there, first, order = there
+def _match_long(target_phrases: Any, table: Any, row: Any, left_best: Any, n: int, best: Any) -> None:
+    phrases_there, first, order = target_phrases
     _, columns, forward, backward = table
     low, end = row
     for place in range(first, len(phrases_there)):

@@ -20,12 +20,14 @@ _CELLS: Final = 1 << 22  # at a time: 16 MB
 _SEARCH: Final = 8  # entries of a row that cost as much to spread as one to search for
 
 
-def pair_values(table: Table, width: int, left: Texts, right: Texts) -> Iterator[tuple[int, Longs, Singles]]:
+def pair_values(
+    table: Table, width: int, row_texts: Texts, column_texts: Texts
+) -> Iterator[tuple[int, Longs, Singles]]:
     """Blocks of texts: the first text, (n + 1,) offsets of its texts' cells, the cells. Text k has a cell for
     each left word (rows of the table) and, within, each right word (columns, below `width`), row by row; 0
     where the table has no such pair. The texts that share a row read it together.
     """
-    (left_ids, left_offsets), right = left, (right[0], np.asarray(right[1]))
+    (left_ids, left_offsets), right = row_texts, (column_texts[0], np.asarray(column_texts[1]))
     sizes = np.diff(left_offsets) * np.diff(right[1])
     for first, last in _blocks(sizes):
         offsets = np.concatenate(([0], np.cumsum(sizes[first:last]))).astype(np.int64)
@@ -47,10 +49,10 @@ def _blocks(sizes: Longs) -> Iterator[tuple[int, int]]:
 
 @numba.njit(cache=True, nogil=True)
 def _fill(
-    order: Any, text: Any, left: Any, right: Any, table: Any, dense: Any, offsets: Any, first_text: int,
+    order: Any, text: Any, row_texts: Any, right: Any, table: Any, dense: Any, offsets: Any, first_text: int,
     cells: Any,
 ) -> None:  # fmt: skip
-    (left_ids, left_offsets), (right_ids, right_offsets), (rows, columns, values) = left, right, table
+    (left_ids, left_offsets), (right_ids, right_offsets), (rows, columns, values) = row_texts, right, table
     first = 0
     while first < len(order):
         row, last, wanted = left_ids[order[first]], first, 0

@@ -144,16 +144,16 @@ class Predictor(Resource):
 def _contexts(
     source: Tokens, target: Tokens, links: Links, source_words: Vocabulary, target_words: Vocabulary
 ) -> Ints:
-    own = target.lower().ids_in(target_words), target.offsets
-    other = source.lower().ids_in(source_words), source.offsets
-    result = np.empty((len(own[0]), 2 * (_BESIDE + _AROUND) + 1), np.int32)
-    _fill(own, other, (links.offsets, links.source, links.target), result)
+    targets = target.lower().ids_in(target_words), target.offsets
+    sources = source.lower().ids_in(source_words), source.offsets
+    result = np.empty((len(targets[0]), 2 * (_BESIDE + _AROUND) + 1), np.int32)
+    _fill(targets, sources, (links.offsets, links.source, links.target), result)
     return result
 
 
 @numba.njit(cache=True, nogil=True)
-def _fill(own: Any, other: Any, links: Any, result: Any) -> None:
-    (own_ids, offsets), (other_ids, other_offsets) = own, other
+def _fill(targets: Any, sources: Any, links: Any, result: Any) -> None:
+    (own_ids, offsets), (other_ids, other_offsets) = targets, sources
     link_offsets, link_sources, link_targets = links
     for k in range(len(offsets) - 1):
         start, size = offsets[k], offsets[k + 1] - offsets[k]
