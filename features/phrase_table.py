@@ -163,7 +163,8 @@ def _columns_of_side(side: str) -> Iterator[Column[Matches]]:
         _OWN, "share", lambda phrases: ratio(phrases.cover[1], phrases.tokens.lengths), side)  # fmt: skip
     yield _column(f"phrases_{side}_cover_log",
         f"log p({other} phrase | {side} phrase) of that cover / {side} tokens", _OWN,
-        "natural logarithm per token", lambda phrases: ratio(phrases.cover[2], phrases.tokens.lengths), side)  # fmt: skip
+        "natural logarithm per token", lambda phrases: ratio(phrases.cover[2], phrases.tokens.lengths),
+        side)  # fmt: skip
     yield _column(f"phrases_{side}_longest_match",
         f"mean length of the longest matching phrase from each {side} token", _OWN, "tokens", _longest_match,
         side)  # fmt: skip
