@@ -11,3 +11,12 @@ class Progress(Protocol):
 
 def silent(stage: str, count: int, total: int | None) -> None:
     """The default: report nothing."""
+
+
+def prefixed(progress: Progress, prefix: str) -> Progress:
+    """The same report, with a prefix before every stage."""
+
+    def report(stage: str, count: int, total: int | None, /) -> None:
+        progress(f"{prefix}: {stage}", count, total)
+
+    return report

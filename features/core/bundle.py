@@ -297,9 +297,8 @@ def _missing(
 ) -> list[str]:
     missing: list[str] = []
     for name in order:
-        needs = parts[name].needs.values()
         current = _up_to_date(name, built, wanted.get(name, {}), settings.get(name, {}))
-        if not current or any(need in missing for need in needs):
+        if not current or any(need in missing for need in parts[name].needs.values()):
             missing.append(name)
     return missing
 

@@ -99,7 +99,11 @@ def block(columns: Iterable[Column[Prepared]], batch: Prepared) -> FloatArray:
     listed = list(columns)
     chosen = [i for i, column in enumerate(listed) if wanted([column.name])] or [0]
     values = np.column_stack([listed[i].compute(batch) for i in chosen]).astype(np.float64, copy=False)
-    return values if len(chosen) == len(listed) else spread(values, chosen, len(listed))
+    if len(chosen) == len(listed):
+        return values
+    whole = unwanted(len(values), len(listed))
+    whole[:, chosen] = values
+    return whole
 
 
 ColumnGroups = Sequence[tuple[Sequence[Column[Any]], Callable[[Segments], Any]]]
@@ -117,20 +121,12 @@ class ColumnExtractor(Extractor):
         return [column.feature for columns, _ in self.column_groups() for column in columns]
 
     def extract(self, segments: Segments) -> FloatArray:
-        blocks = [
-            block(columns, prepare(segments))
-            if wanted(column.name for column in columns)
-            else unwanted(len(segments), len(columns))
-            for columns, prepare in self.column_groups()
-        ]
+        blocks = []
+        for columns, prepare in self.column_groups():
+            computed = wanted(column.name for column in columns)
+            unneeded = unwanted(len(segments), len(columns))
+            blocks.append(block(columns, prepare(segments)) if computed else unneeded)
         return np.hstack(blocks)
-
-
-def spread(values: FloatArray, places: Sequence[int], columns: int) -> FloatArray:
-    """(n, columns) with what was computed at its places, NaN elsewhere."""
-    whole = unwanted(len(values), columns)
-    whole[:, places] = values
-    return whole
 
 
 def without_empty(values: FloatArray, *texts: Tokens) -> FloatArray:

@@ -311,8 +311,7 @@ def set_content(name: str) -> dict[str, Any]:
     """
     if name not in set_names():
         raise unknown_name("feature set", name, set_names())
-    content: dict[str, Any] = read_mapping(_set_files()[name], "feature set")
-    return content
+    return read_mapping(_set_files()[name], "feature set")
 
 
 def expand(configs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.hints import Count, Seed
-from features.basics.progress import Progress, silent
+from features.basics.progress import Progress, prefixed, silent
 from features.basics.threads import side_by_side
 from features.core import bundle
 from features.core.resource import Builder, Parts, Resource
@@ -108,7 +108,7 @@ class SyntheticWordQualityBuilder(Builder):
         held_out_rows: NDArray[np.int64],
         progress: Progress,
     ) -> Examples:
-        report = _prefixed_report(progress)
+        report = prefixed(progress, "synthetic word quality")
         names = [field.name for field in fields(TokenResources)]
         whole: dict[str, Any] = {name: getattr(self, name) for name in bundle.resource_parameters(type(self))}
         needed = [name for name in names if name not in whole]
@@ -179,13 +179,6 @@ class SyntheticWordQuality(Resource):
             settings=meta["settings"],
             corpus_fingerprint=meta["corpus_fingerprint"],
         )
-
-
-def _prefixed_report(progress: Progress) -> Progress:
-    def report(stage: str, completed: int, total: int | None) -> None:
-        progress(f"synthetic word quality: {stage}", completed, total)
-
-    return report
 
 
 def _inputs(

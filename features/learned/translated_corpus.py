@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from features.basics.errors import InputError
 from features.basics.hints import Count, Seed
-from features.basics.progress import Progress, silent
+from features.basics.progress import Progress, prefixed, silent
 from features.core.resource import Builder, Parts, Resource
 from features.learned.reduced import reduced
 from features.phrase_decoding.decoder import decode
@@ -52,7 +52,7 @@ class TranslatedCorpusBuilder(Builder):
         machine = TokensBuilder()
         for number, (left, rows) in enumerate(parts, start=1):
             stage = f"translated corpus, group {number} of {len(parts)}"
-            report = _prefixed_report(progress, stage)
+            report = prefixed(progress, stage)
             with reduced(
                 corpus.take(left), _DECODED_BY, {"aligner": self.aligner}, self.scratch, report
             ) as made:
@@ -100,10 +100,3 @@ class TranslatedCorpus(Resource):
             tokens.check_arrays()
             if len(tokens) != len(self.rows):
                 raise Damaged(f"{len(tokens)} texts of `{name}` for {len(self.rows)} rows")
-
-
-def _prefixed_report(progress: Progress, stage_name: str) -> Progress:
-    def report(stage: str, completed: int, total: int | None) -> None:
-        progress(f"{stage_name}: {stage}", completed, total)
-
-    return report

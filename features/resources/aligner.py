@@ -191,7 +191,7 @@ class Aligner(Resource):
         for piece in side_by_side(work, list(pairwise(edges))):
             pieces.append(piece)
             progress("aligning", edges[len(pieces)], len(source))
-        return _joined(pieces)
+        return Links.concatenate(pieces)
 
     def _encode(self, source: Tokens, target: Tokens) -> "_Pairs":
         prefix = int(self.settings["prefix"])
@@ -229,17 +229,6 @@ class _Pairs(NamedTuple):
         return _Pairs(*sides, self.source_strings[slice(*s)], self.target_strings[slice(*t)])
 
 
-def _joined(pieces: list[Links]) -> Links:
-    if not pieces:
-        return Links.from_pharaoh([])
-    counts = np.concatenate([np.diff(piece.offsets) for piece in pieces])
-    return Links(
-        np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
-        np.concatenate([piece.source for piece in pieces]),
-        np.concatenate([piece.target for piece in pieces]),
-    )
-
-
 def check_symmetrization(name: str) -> Symmetrization:
     """The name itself; InputError, with the known ones, for any other."""
     if name not in SYMMETRIZATIONS:
@@ -269,10 +258,7 @@ def align_lines(
 
 
 def _shortened(tokens: Tokens, prefix: int) -> Tokens:
-    index: dict[str, int] = {}
-    end = prefix or None
-    mapping = np.array([index.setdefault(t.lower()[:end], len(index)) for t in tokens.types], np.int32)
-    return Tokens(tuple(index), mapping[tokens.ids] if len(mapping) else tokens.ids, tokens.offsets)
+    return tokens.with_types(word.lower()[: prefix or None] for word in tokens.types)
 
 
 def _encode(tokens: Tokens, prefix: int) -> tuple[Vocabulary, _ibm1.Encoded]:

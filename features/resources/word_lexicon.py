@@ -133,10 +133,7 @@ def plain(tokens: Tokens) -> Tokens:
     >>> plain(Tokens.from_lists([["The", "5", "1990s"]])).words(0)
     ['the', '$number', '$number']
     """
-    index: dict[str, int] = {}
-    names = (NUMBER if any(map(str.isdigit, t)) else t.lower() for t in tokens.types)
-    mapping = np.array([index.setdefault(name, len(index)) for name in names], np.int32)
-    return Tokens(tuple(index), mapping[tokens.ids] if len(mapping) else tokens.ids, tokens.offsets)
+    return tokens.with_types(NUMBER if any(map(str.isdigit, t)) else t.lower() for t in tokens.types)
 
 
 def _frequent(tokens: Tokens, limit: int, minimum: int) -> Vocabulary:

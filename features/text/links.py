@@ -2,7 +2,7 @@
 
 import re
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -80,6 +80,16 @@ class Links:
         counts = np.bincount(segment, minlength=len(sizes))
         offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
         return cls(offsets, (inside // width).astype(np.int32), (inside % width).astype(np.int32))
+
+    @classmethod
+    def concatenate(cls, batches: Sequence["Links"]) -> "Links":
+        """The links of several batches, one batch after the other."""
+        counts = np.concatenate([np.empty(0, np.int64), *(np.diff(batch.offsets) for batch in batches)])
+        sides = (
+            np.concatenate([np.empty(0, np.int32), *(getattr(batch, side) for batch in batches)])
+            for side in ("source", "target")
+        )
+        return cls(np.concatenate(([0], np.cumsum(counts))).astype(np.int64), *sides)
 
     def take(self, rows: NDArray[np.int64]) -> "Links":
         """The links of the segments at `rows`, in that order.

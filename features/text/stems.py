@@ -30,7 +30,7 @@ def stemmed(tokens: Tokens, language: str) -> Tokens:
     >>> stemmed(Tokens.from_lists([["Parks", "park"]]), "en").types
     ('park',)
     """
-    return _mapped(tokens, _stemmer(language))
+    return tokens.with_types(map(_stemmer(language), tokens.types))
 
 
 def stems(words: Iterable[str], language: str) -> list[str]:
@@ -50,7 +50,7 @@ def truncated(tokens: Tokens, letters: int = LETTERS) -> Tokens:
     >>> truncated(Tokens.from_lists([["Traducciones", "traducidas", "de", "1234567"]])).types
     ('tradu', 'de', '1234567')
     """
-    return _mapped(tokens, lambda word: _stem(word.lower(), letters))
+    return tokens.with_types(_stem(word.lower(), letters) for word in tokens.types)
 
 
 def _stemmer(language: str) -> Callable[[str], str]:
@@ -61,13 +61,6 @@ def _stemmer(language: str) -> Callable[[str], str]:
 
     stem: Callable[[str], str] = snowballstemmer.stemmer(name).stemWord
     return lambda word: stem(word.lower())
-
-
-def _mapped(tokens: Tokens, stem: Callable[[str], str]) -> Tokens:
-    index: dict[str, int] = {}
-    mapping = [index.setdefault(stem(word), len(index)) for word in tokens.types]
-    ids = np.array(mapping, np.int32)[tokens.ids] if mapping else tokens.ids
-    return Tokens(tuple(index), ids, tokens.offsets)
 
 
 def _stem(word: str, letters: int) -> str:
@@ -118,7 +111,4 @@ def annotated_lemmas(words: Tokens, lemmas: Tokens, language: str) -> Tokens:
 
 def base_form_tokens(tokens: Tokens, language: str) -> Tokens:
     """The same texts with every token replaced by its base form; each type is looked up once."""
-    index: dict[str, int] = {}
-    forms = base_forms(tokens.types, language)
-    mapping = np.array([index.setdefault(form, len(index)) for form in forms], np.int32)
-    return Tokens(tuple(index), mapping[tokens.ids] if len(mapping) else tokens.ids, tokens.offsets)
+    return tokens.with_types(base_forms(tokens.types, language))

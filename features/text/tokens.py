@@ -74,10 +74,13 @@ class Tokens:
 
     @cached_property
     def _lower(self) -> "Tokens":
+        return self.with_types(word.lower() for word in self.types)
+
+    def with_types(self, types: Iterable[str]) -> "Tokens":
+        """The same texts with another string for each type, in their order. Equal strings are one type."""
         index: dict[str, int] = {}
-        mapping = np.array([index.setdefault(t.lower(), len(index)) for t in self.types], np.int32)
-        ids = mapping[self.ids] if len(self.types) else self.ids
-        return Tokens(tuple(index), ids, self.offsets)
+        mapping = np.array([index.setdefault(word, len(index)) for word in types], np.int32)
+        return Tokens(tuple(index), mapping[self.ids] if len(mapping) else self.ids, self.offsets)
 
     def take(self, rows: NDArray[np.int64]) -> "Tokens":
         """The texts at `rows`, in that order. The types stay the same, unless these are less than half of the

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
+from features.edits.ter import common_ids
 from features.text.tokens import Tokens, ratio, segment_sum
 from features.word_level.columns import Longs
 
@@ -54,13 +55,6 @@ def error_rate(labels: TokenLabels | TokenProbabilities, offsets: Longs) -> Floa
     """
     bad = segment_sum(labels.words, offsets) + segment_sum(labels.gaps, gap_offsets(offsets))
     return ratio(bad, np.diff(offsets))
-
-
-def common_ids(left_ids: Tokens, right: Tokens) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Token ids of both in one numbering of types."""
-    index = {word: i for i, word in enumerate(left_ids.types)}
-    mapping = np.array([index.setdefault(word, len(index)) for word in right.types], np.int32)
-    return left_ids.ids, mapping[right.ids] if len(mapping) else right.ids
 
 
 def post_edit_labels(target: Tokens, post_edit: Tokens) -> TokenLabels:

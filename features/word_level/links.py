@@ -51,17 +51,11 @@ def aligned_links(segments: Segments, aligner: Aligner) -> TokenLinks:
     ]
     starts = np.cumsum([0, *(len(piece.source_fertility) for piece in pieces)])
     best = [np.where(p.best >= 0, p.best + start, -1) for p, start in zip(pieces, starts[:-1], strict=True)]
-    counts = np.concatenate([np.diff(piece.links.offsets) for piece in pieces])
-    links = Links(
-        np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
-        np.concatenate([piece.links.source for piece in pieces]),
-        np.concatenate([piece.links.target for piece in pieces]),
-    )
     return TokenLinks(
         np.concatenate(best),
         np.concatenate([piece.fertility for piece in pieces]),
         np.concatenate([piece.source_fertility for piece in pieces]),
-        links,
+        Links.concatenate([piece.links for piece in pieces]),
         {name: np.concatenate([p.posterior[name] for p in pieces]) for name in pieces[0].posterior},
     )
 
@@ -70,14 +64,8 @@ def _aligned(segments: Segments, aligner: Aligner) -> TokenLinks:
     posteriors = aligner.posteriors(segments.source_tokens, segments.target_tokens)
     size = len(segments.target_tokens.ids)
     best, values = np.full(size, -1, np.int64), np.zeros((size, 2))
-    arguments = (
-        posteriors.offsets,
-        posteriors.lengths,
-        posteriors.widths,
-        posteriors.forward,
-        posteriors.backward,
-    )
-    _most_probable(*arguments, best, values)
+    cells = posteriors.offsets, posteriors.lengths, posteriors.widths
+    _most_probable(*cells, posteriors.forward, posteriors.backward, best, values)
     columns: Columns = {
         "posterior": np.sqrt(values[:, 0] * values[:, 1]),
         "forward": values[:, 0],

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from features.basics.array_types import UNCOUNTED
 from features.basics.distinct import distinct
 from features.core.segments import Segments
+from features.edits.ter import common_ids
 from features.resources.aligner import Aligner
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
@@ -19,7 +20,7 @@ from features.resources.tuple_lm import TupleLM
 from features.text.ngram_tables import child
 from features.text.tokens import Tokens, segment_mean, segment_min
 from features.word_level.columns import Columns, Floats, places, prefixed, shifted, spread, values_at
-from features.word_level.labels import common_ids, edit_costs, trace
+from features.word_level.labels import edit_costs, trace
 from features.word_level.links import TokenLinks
 
 
