@@ -36,11 +36,11 @@ def filter_(
 ) -> None:
     """Keep the pairs of a parallel text that pass all checks, and a quality threshold if you give one.
 
-    The usual checks, cheap ones first: `ratio` of the sides' characters (most=2.5, allowance=20), `length`
-    (fewest=1, most=200 words), `copy` (alike=90 %), `numbers` on one side only (most=0), `language` of each
-    side (share=0.4 of its words in the dictionary, margin=0.1, fewest=4 words). `--with` adds checks of
-    `qe score --flags`: `names`, `negation`; with a --model that has a lexicon also `untranslated` and
-    `invented`. Pairs that pass are written unchanged, in order.
+    The usual checks, cheap ones first: `ratio` of the sides' characters (maximum=2.5, allowance=20),
+    `length` (minimum=1, maximum=200 words), `copy` (alike=90 %), `numbers` on one side only (maximum=0),
+    `language` of each side (share=0.4 of its words in the dictionary, margin=0.1, minimum=4 words). `--with`
+    adds checks of `qe score --flags`: `names`, `negation`; with a --model that has a lexicon also
+    `untranslated` and `invented`. Pairs that pass are written unchanged, in order.
 
     Exit code 1 if no pair passes.
 
@@ -48,7 +48,7 @@ def filter_(
 
         qe filter -i train.en -i train.de -o clean.en -o clean.de --languages en de --rejected out.tsv
 
-        qe filter -i pairs.tsv -o clean.tsv --languages en es --without numbers --set length.most=80
+        qe filter -i pairs.tsv -o clean.tsv --languages en es --without numbers --set length.maximum=80
 
         qe filter -i pairs.tsv -o clean.tsv --languages en es --model output/demo/model --worst 3.5
 
@@ -59,7 +59,7 @@ def filter_(
     checks:
       --with CHECK...  Add checks, such as negation.
       --without CHECK...  Leave out checks.
-      --set CHECK.KEY=VALUE  Setting of a check, such as length.most=100. Repeatable.
+      --set CHECK.KEY=VALUE  Setting of a check, such as length.maximum=100. Repeatable.
 
     quality:
       --worst X  The worst score that passes: by --model, otherwise in --score-column. (default: no threshold)

@@ -1,7 +1,7 @@
 """Checks of pairs of texts: `qe filter` refuses pairs by them, `qe score --flags` reports what they find."""
 
+import html
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,7 +21,16 @@ from qe.models.model import Model
 _PART = "lexicon_source_to_target"
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}\p{N}]*(?:[-'’][\p{L}\p{M}\p{N}]+)*")
 _NAME = regex.compile(r"(?<=[\p{Ll}\p{N},;] )\p{Lu}[\p{L}\p{M}'’-]+")
-_NUMBER = regex.compile(r"\p{Nd}+(?:[.,'’\u00a0\u202f ]\p{Nd}{3}(?!\p{Nd}))*(?:[.,]\p{Nd}+)?")
+_NUMBER = regex.compile(
+    r"""(?<sign>(?<![\p{L}\p{N}\p{P}])[-−–](?=\p{Nd}))?
+    (?:(?<clock>\p{Nd}{1,2}:\p{Nd}{2})(?![\p{Nd}:])
+    |(?<grouped>\p{Nd}{1,3}(?:(?<separator>[.,'’\u00a0\u202f\ ])\p{Nd}{3}(?:(?P=separator)\p{Nd}{3})*
+        |(?:,\p{Nd}{2})+,\p{Nd}{3})(?!\p{Nd}))(?<fraction>(?!(?P=separator))[.,]\p{Nd}+)?
+    |(?<dotted>\p{Nd}+(?:\.\p{Nd}+){2,})
+    |(?<plain>\p{Nd}+(?:[.,]\p{Nd}+)?))""",
+    regex.VERBOSE,
+)
+_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉", "01234567890123456789")
 _JOINTS = regex.compile("[-'’]")  # tokenizers split words there
 _NOUN_CAPITALS = ("de", "lb")  # languages that write every noun with a capital
 _MIN_LETTERS = 4  # of words that a lexicon is asked about
@@ -216,11 +225,13 @@ class Language(Check):
 
 @dataclass(frozen=True, eq=False)
 class Numbers(Check):
-    """More than `maximum` numbers are on one side only; separators do not count, number words are ignored."""
+    """More than `maximum` numbers are on one side only; the notation does not count (2.50 and 2,5; 007 and 7;
+    1,00,000 and 100.000; 3:30 and 3.30), the sign does. Number words are ignored.
+    """
 
     flag: ClassVar[Mapping[str, Any] | None] = {}
     filters = True
-    cost = 6.0
+    cost = 12.0
 
     maximum: int = 0
 
@@ -230,26 +241,62 @@ class Numbers(Check):
         return unmatched if len(unmatched) > self.maximum else ()
 
 
-def numbers_of(text: str) -> list[tuple[str, str]]:
-    """The digits of each number, and its text.
+def numbers_of(text: str) -> list[tuple[frozenset[str], str]]:
+    """The values that each number may have, and its text; entities and raised digits are characters.
 
-    >>> numbers_of("1,250.5 of 12 000 in 2012-05-03")
-    [('12505', '1,250.5'), ('12000', '12 000'), ('2012', '2012'), ('05', '05'), ('03', '03')]
+    >>> [(sorted(values), number) for values, number in numbers_of("12 000 of 2.500 m² on 03.05.")]
+    [(['12000'], '12 000'), (['2.5', '2500'], '2.500'), (['2'], '2'), (['3.05', '3:05'], '03.05')]
     """
-    return [
-        ("".join(str(int(letter)) for letter in number if letter.isdecimal()), number)
-        for number in _NUMBER.findall(text)
-    ]
-
-
-def _unmatched(numbers: list[tuple[str, str]], opposite: list[tuple[str, str]]) -> list[str]:
-    remaining = Counter(digits for digits, _ in opposite)
-    unmatched = []
-    for digits, number in numbers:
-        if remaining[digits]:
-            remaining[digits] -= 1
+    numbers: list[tuple[frozenset[str], str]] = []
+    for match in _NUMBER.finditer(html.unescape(text).translate(_RAISED)):
+        if match["dotted"]:
+            numbers += [(frozenset({_value(part)}), part) for part in match["dotted"].split(".")]
         else:
+            numbers.append((frozenset(_values(match)), match[0]))
+    return numbers
+
+
+def _values(match: regex.Match[str]) -> set[str]:
+    """The values of a number: 2.500 may be 2500 or 2.5, and 3.30 a time."""
+    sign = "-" if match["sign"] else ""
+    if match["clock"]:
+        hours, minutes = match["clock"].split(":")
+        return {f"{int(hours)}:{int(minutes):02}"}
+    if grouped := match["grouped"]:
+        whole = "".join(letter for letter in grouped if letter.isdecimal())
+        values = {sign + _value(whole, (match["fraction"] or "")[1:])}
+        if (
+            match["separator"] in (".", ",")
+            and grouped.count(match["separator"]) == 1
+            and not match["fraction"]
+        ):
+            values.add(sign + _value(*grouped.split(match["separator"])))
+        return values
+    whole, _, fraction = match["plain"].replace(",", ".").partition(".")
+    values = {sign + _value(whole, fraction)}
+    if len(fraction) == 2 and int(whole) < 24 and int(fraction) < 60:  # noqa: PLR2004: hours and minutes
+        values.add(f"{int(whole)}:{int(fraction):02}")
+    return values
+
+
+def _value(whole: str, fraction: str = "") -> str:
+    """A number with the digits 0 to 9, without zeros that do not count."""
+    digits = "".join(str(int(digit)) for digit in whole).lstrip("0") or "0"
+    decimals = "".join(str(int(digit)) for digit in fraction).rstrip("0")
+    return f"{digits}.{decimals}" if decimals else digits
+
+
+def _unmatched(
+    numbers: list[tuple[frozenset[str], str]], opposite: list[tuple[frozenset[str], str]]
+) -> list[str]:
+    remaining = [values for values, _ in opposite]
+    unmatched = []
+    for values, number in numbers:
+        match = next((index for index, others in enumerate(remaining) if values & others), None)
+        if match is None:
             unmatched.append(number)
+        else:
+            del remaining[match]
     return unmatched
 
 

@@ -1,6 +1,7 @@
 """Filtering of parallel text: pairs that pass all checks and a score threshold; the others with reasons."""
 
 import math
+import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -23,7 +24,7 @@ from qe.scoring.scorer import Scorer
 
 CHUNK = 5000
 _TEXTS = ("source", "target")
-_KEYS = {"most": "maximum", "fewest": "minimum"}  # settings on the command line -> fields of checks
+_RENAMED = {"most": "maximum", "fewest": "minimum"}  # settings of 0.2
 
 
 def filter_checks(
@@ -51,11 +52,12 @@ def filter_checks(
         if name not in values:
             raise unknown_name("check", name, selected, location="--set")
         types = {field.name: field.type for field in fields(CHECKS[name]) if field.name != "knowledge"}
-        known = {next((old for old, new in _KEYS.items() if new == field), field): field for field in types}
-        if setting not in known:
-            raise unknown_name(f"setting of {name}", setting, known, location="--set")
-        field = known[setting]
-        values[name][field] = _number(key, text, int if types[field] is int else float)
+        if setting in _RENAMED:
+            warnings.warn(f"--set {key} is {name}.{_RENAMED[setting]} now", FutureWarning, stacklevel=2)
+            setting = _RENAMED[setting]
+        if setting not in types:
+            raise unknown_name(f"setting of {name}", setting, types, location="--set")
+        values[name][setting] = _number(key, text, int if types[setting] is int else float)
     return Checks.make(knowledge, values)
 
 
@@ -73,8 +75,8 @@ def _number(key: str, text: str, kind: type[int] | type[float]) -> float:
 def parse_settings(texts: Sequence[str]) -> dict[str, str]:
     """`CHECK.key=value` as CHECK.key -> value. Raises InputError for texts of another form.
 
-    >>> parse_settings(["length.most=100"])
-    {'length.most': '100'}
+    >>> parse_settings(["length.maximum=100"])
+    {'length.maximum': '100'}
     """
     pairs = assignments(texts, "CHECK.key=value", "--set")
     for key, value in pairs.items():

@@ -61,12 +61,14 @@ def test_sides_that_are_swapped_are_in_another_language() -> None:
 
 
 def test_settings_reach_their_check_and_wrong_ones_are_refused() -> None:
-    assert usual(settings={"length.most": "5"}).first(*GOOD)[1] == "7 words in the source"
+    assert usual(settings={"length.maximum": "5"}).first(*GOOD)[1] == "7 words in the source"
+    with pytest.warns(FutureWarning, match="--set length.most is length.maximum now"):
+        assert usual(settings={"length.most": "5"}).first(*GOOD)[1] == "7 words in the source"
     for settings, message in (
-        ({"length.mots": "5"}, "unknown setting of length 'mots'; known: fewest, most"),
-        ({"lenght.most": "5"}, "unknown check 'lenght'.*did you mean 'length'"),
-        ({"length.most": "5.5"}, "length.most is a whole number, but got '5.5'"),
-        ({"ratio.most": "nan"}, "ratio.most is a number from 0"),
+        ({"length.max": "5"}, "unknown setting of length 'max'; known: minimum, maximum"),
+        ({"lenght.maximum": "5"}, "unknown check 'lenght'.*did you mean 'length'"),
+        ({"length.maximum": "5.5"}, "length.maximum is a whole number, but got '5.5'"),
+        ({"ratio.maximum": "nan"}, "ratio.maximum is a number from 0"),
     ):
         with pytest.raises(InputError, match=message):
             usual(settings=settings)
