@@ -4,9 +4,11 @@ Bad input becomes one message and exit code 2.
 """
 
 import sys
+import warnings
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from features.basics.errors import InputError
 from qe.cli._help import line_width, listed
@@ -35,6 +37,7 @@ def main(arguments: list[str] | None = None) -> None:
     verb = arguments[0] if arguments else "--help"
     name = f"qe {verb}" if is_verb(verb) else "qe"
     refuse = partial(_refuse, is_json(arguments))
+    warnings.formatwarning = partial(_notice, name, warnings.formatwarning)
     without_telemetry()
     try:
         with stopped_by_signals(), safe_children(), standard_streams(), thread_limits():
@@ -63,6 +66,13 @@ def main(arguments: list[str] | None = None) -> None:
         reason = error.strerror or str(error)
         what = f"cannot read or write ({reason})" if error.filename is None else f"{error.filename}: {reason}"
         refuse(f"{name}: {what}", 2)
+
+
+def _notice(
+    name: str, usual: Callable[..., str], message: Warning | str, category: type[Warning], *rest: Any
+) -> str:
+    """A renamed setting is one line; other warnings are formatted as usual."""
+    return f"{name}: {message}\n" if category is FutureWarning else usual(message, category, *rest)
 
 
 def _check_text(arguments: list[str]) -> None:

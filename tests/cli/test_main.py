@@ -229,3 +229,10 @@ def test_negative_seeds_are_refused_alike(name: str, texts: Path, capsys: pytest
     assert run(*name.split(), "--seed", "-1") == 2
     told = capsys.readouterr().err
     assert "--seed must be a whole number from 0 to 4294967295, but got -1" in told, told
+
+
+def test_an_old_name_of_a_setting_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "pairs.tsv").write_text("source\ttarget\nthe house is big\tla casa es grande\n")
+    command = f"cd {tmp_path} && $QE filter -i pairs.tsv -o kept.tsv --languages en es --set length.most=10"
+    printed = shell(command, unbuffered=False).stderr
+    assert "qe filter: --set length.most is length.maximum now\n" in printed and ".py" not in printed
