@@ -263,8 +263,8 @@ def _values(match: regex.Match[str]) -> set[str]:
         hours, minutes = match["clock"].split(":")
         return {f"{int(hours)}:{int(minutes):02}"}
     if grouped := match["grouped"]:
-        whole = "".join(letter for letter in grouped if letter.isdecimal())
-        values = {sign + _value(whole, (match["fraction"] or "")[1:])}
+        integer = "".join(letter for letter in grouped if letter.isdecimal())
+        values = {sign + _value(integer, (match["fraction"] or "")[1:])}
         if (
             match["separator"] in (".", ",")
             and grouped.count(match["separator"]) == 1
@@ -272,16 +272,16 @@ def _values(match: regex.Match[str]) -> set[str]:
         ):
             values.add(sign + _value(*grouped.split(match["separator"])))
         return values
-    whole, _, fraction = match["plain"].replace(",", ".").partition(".")
-    values = {sign + _value(whole, fraction)}
-    if len(fraction) == 2 and int(whole) < 24 and int(fraction) < 60:  # noqa: PLR2004: hours and minutes
-        values.add(f"{int(whole)}:{int(fraction):02}")
+    integer, _, fraction = match["plain"].replace(",", ".").partition(".")
+    values = {sign + _value(integer, fraction)}
+    if len(fraction) == 2 and int(integer) < 24 and int(fraction) < 60:  # noqa: PLR2004: hours and minutes
+        values.add(f"{int(integer)}:{int(fraction):02}")
     return values
 
 
-def _value(whole: str, fraction: str = "") -> str:
+def _value(integer: str, fraction: str = "") -> str:
     """A number with the digits 0 to 9, without zeros that do not count."""
-    digits = "".join(str(int(digit)) for digit in whole).lstrip("0") or "0"
+    digits = "".join(str(int(digit)) for digit in integer).lstrip("0") or "0"
     decimals = "".join(str(int(digit)) for digit in fraction).rstrip("0")
     return f"{digits}.{decimals}" if decimals else digits
 
