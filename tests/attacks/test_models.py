@@ -9,10 +9,11 @@ import io
 import json
 import os
 import re
+import subprocess
 import sys
 import warnings
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -419,12 +420,14 @@ def check(given: Attempt, message: str) -> None:
 
 
 @pytest.fixture(autouse=True)
-def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The working directory, and a cache of its own."""
     monkeypatch.setenv("QE_CACHE_DIR", str(tmp_path / "cache"))
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    return tmp_path
+    yield tmp_path
+    if (tmp_path / "model" / "f").exists():  # pytest cannot remove folders this deep
+        subprocess.run(["rm", "-r", str(tmp_path / "model")], check=True)
 
 
 @pytest.mark.slow
