@@ -14,12 +14,11 @@ from features.core.tree_columns import numbers, without_trees
 from qe.data.dataset import LabelScale, Split
 from qe.models.drift import Profile
 from qe.models.explanation import Background
-from qe.models.held_out import HeldOutPredictions
 from qe.models.intervals import LEVELS, Intervals, cross_conformal, split_conformal
-from qe.models.learned import Learned
 from qe.models.model import Companion
 from qe.models.shift import DensityRatio
-from qe.models.taxonomy import Column, Grouping, to_json
+from qe.models.taxonomy import Column, Grouping
+from qe.models.training_rows import HeldOutPredictions, Learned
 from qe.models.word_tags import WordTags
 
 Rows = NDArray[np.int64]
@@ -62,7 +61,7 @@ class Companions:
             "method": intervals.method,
             "n": len(intervals.scores),
             "effective_n": round(intervals.effective, 1),
-            "groups": None if intervals.taxonomy is None else to_json(intervals.taxonomy),
+            "groups": None if intervals.taxonomy is None else intervals.taxonomy.to_json(),
             "coverage": [entry.to_json() for entry in intervals.measured],
         }
 
@@ -126,21 +125,18 @@ def make_companions(
     table = numbers(features)
     rows = CalibrationRows(table, out_of_fold, training.scores)
     intervals = _intervals(rows, fold_rows, scale, seed, calibration, conditions or Conditions())
+    held_out = calibration or rows
     return Companions(
         intervals,
         Background.make(table, seed),
         Profile.make(training.segments, table, list(without_trees(features).columns), seed),
         Learned.make(pair for batch in (training.segments, *auxiliary) for pair in _pairs(batch)),
-        _held_out_predictions(calibration or rows),
+        HeldOutPredictions.make(held_out.gold, held_out.predicted),
     )
 
 
 def _pairs(segments: Segments) -> Iterator[tuple[str, str]]:
     return zip(segments.source, segments.target, strict=True)
-
-
-def _held_out_predictions(rows: CalibrationRows) -> HeldOutPredictions:
-    return HeldOutPredictions.make(rows.gold, rows.predicted)
 
 
 def _intervals(

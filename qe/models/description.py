@@ -3,12 +3,11 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar, get_type_hints
+from typing import Any
 
 from features.basics.errors import InputError
-from features.basics.hints import described, fits
 from features.basics.packages import DISTRIBUTION
 from features.basics.plugins import kinds_in
 from features.storage.checksums import checksums, identity_of, is_sealed, regular_files, sealed, verify
@@ -16,15 +15,13 @@ from features.storage.damage import Damaged, damage_reported, read_json
 from features.storage.files import atomic_file, sha256
 from features.text.tokenizer import Tokenizer
 from qe.data.dataset import LabelScale
+from qe.models.artifact import REMEDY, decode
 from qe.models.pipeline import Candidate
 
 NAME = "model.json"
 SIGNATURE = "model.sig"  # a signature of model.json, which has no place among the files that model.json lists
-FORMAT = 2
-REMEDY = "restore the folder from a copy, or train the model again"
+FORMAT = 3
 _REPLACED = "run the command again, with one model from its beginning to its end"
-
-Kind = TypeVar("Kind")
 
 
 @dataclass(frozen=True)
@@ -45,8 +42,8 @@ class Description:
     feature_fingerprint: str
     columns: list[str]
     scale: LabelScale
-    limits: list[float] | None
-    tokenizers: list[Tokenizer]
+    limits: tuple[float, float] | None
+    tokenizers: tuple[Tokenizer, Tokenizer]
     made_columns: dict[str, str]
     about: dict[str, Any]
     trees: list[dict[str, Any]]
@@ -59,39 +56,6 @@ def kinds_of(candidate: Candidate, features: Sequence[Mapping[str, Any]]) -> lis
     """The names of the strategies that a model is made of, at any depth."""
     params = [candidate.learner_params, candidate.selector_params]
     return [candidate.learner, candidate.selector, *kinds_in([*params, *features])]
-
-
-def from_json(kind: type[Kind], content: Any, location: str = "") -> Kind:
-    """A dataclass from a JSON object, its fields that are dataclasses too.
-
-    Raises Damaged for keys that are unknown or missing, and values of another type.
-
-    >>> from_json(LabelScale, {"name": "effort", "low": 1, "high": None, "higher_is_better": "no"})
-    Traceback (most recent call last):
-    features.storage.damage.Damaged: `higher_is_better` must be true or false, but is 'no'
-    """
-    if not isinstance(content, Mapping):
-        raise Damaged(f"`{location}` must be a JSON object, but is {content!r}")
-    hints, known = get_type_hints(kind), {f.name: f for f in fields(kind)}  # type: ignore[arg-type]
-    for key in content:
-        if key not in known:
-            raise Damaged(f"unknown key `{location}{key}`")
-    for name, one in known.items():
-        if name not in content and one.default is MISSING and one.default_factory is MISSING:
-            raise Damaged(f"the key `{location}{name}` is missing")
-    return kind(**{name: _value(content[name], hints[name], f"{location}{name}") for name in content})
-
-
-def _value(value: Any, hint: Any, name: str) -> Any:
-    if is_dataclass(hint):
-        return from_json(hint, value, f"{name}.")  # type: ignore[arg-type]
-    if hint == list[Tokenizer]:
-        if not isinstance(value, list) or len(value) != 2:
-            raise Damaged(f"`{name}` must be those of source and target")
-        return [from_json(Tokenizer, item, f"{name}.") for item in value]
-    if not fits(value, hint):
-        raise Damaged(f"`{name}` must be {described(hint)}, but is {value!r}")
-    return value
 
 
 def write(folder: Path, content: Mapping[str, Any]) -> None:
@@ -171,7 +135,7 @@ def read_unverified(folder: Path) -> Description:
             remedy=f"use the version that trained it: {_trained_by(content)}",
         )
     with damage_reported(NAME, path, REMEDY):
-        described = from_json(Description, content)
+        described: Description = decode(Description, content, "")
         if not is_sealed(content):
             raise Damaged("its content does not go with its checksum")
     return described

@@ -1,29 +1,27 @@
 """Drift: a profile of the training data, and how far new segments depart from it."""
 
-import json
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import chdtri
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.storage.arrays import typed
-from features.storage.damage import Damaged, damage_reported, read_json
+from features.storage.damage import Damaged
 from features.text.tokens import Tokens
 from qe.display.numbers import number, percent
 from qe.display.summary import summarised
-from qe.models.description import REMEDY
+from qe.models.artifact import REMEDY, Artifact
 from qe.models.language_profile import BUCKETS, LanguageProfile
 
 CountArray = NDArray[np.int64]
-_JSON, _ARRAYS = "profile.json", "profile_{}.npy"
 _BINS = 10  # of a defined value; one more for "undefined"
 MAJOR_PSI = 0.25  # the usual mark of a major shift (Siddiqi 2006, credit scoring)
 OOV_JUMP, SIGN_JUMP = 0.10, 0.20  # rises of a share over the training data's that are reported
@@ -84,14 +82,14 @@ class DriftReport:
 
 @summarised
 @dataclass(frozen=True, eq=False)
-class Profile:
+class Profile(Artifact):
     """The training data as counts; `observe` turns segments into counts of the same shape.
 
     Attributes
     ----------
     names : tuple of str
         Features, then lengths.
-    edges : tuple of array of float
+    edges : tuple of tuple of float
         Per name, increasing edges between bins of about equal size (9 at most).
     counts : array of int
         (names, 11) training rows per bin, the last bin for undefined values.
@@ -107,8 +105,12 @@ class Profile:
         (4,) held-out training rows with each sign of a wrong language.
     """
 
+    file: ClassVar[str] = "profile"
+    noun: ClassVar[str] = "the profile of the training data"
+    absent: ClassVar[str] = "the model has no profile of its training data"
+
     names: tuple[str, ...]
-    edges: tuple[FloatArray, ...]
+    edges: tuple[tuple[float, ...], ...]
     counts: CountArray
     words: tuple[NDArray[np.uint32], NDArray[np.uint32]]
     languages: tuple[LanguageProfile, LanguageProfile]
@@ -176,66 +178,15 @@ class Profile:
         undefined = _ratio(observed[-1], observed.sum()), _ratio(expected[-1], self.n)
         return FeatureShift(self.names[i], psi, chance, *undefined)
 
-    def save(self, folder: Path) -> None:
-        """Writes profile.json and .npy files into an existing folder."""
-        content = {
-            "names": self.names, "edges": [edges.tolist() for edges in self.edges], "limits": self.limits,
-            "tokens": self.tokens.tolist(), "signs": self.signs.tolist(),
-        }  # fmt: skip
-        (folder / _JSON).write_text(json.dumps(content) + "\n", "utf-8")
-        for name, array in self._arrays().items():
-            np.save(folder / _ARRAYS.format(name), array, allow_pickle=False)
-
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        source, target = self.languages
-        return {
-            "counts": self.counts, "source_words": self.words[0], "target_words": self.words[1],
-            "source_costs": source.costs, "target_costs": target.costs,
-        }  # fmt: skip
-
-    @classmethod
-    def exists(cls, folder: Path) -> bool:
-        """Whether the model was trained with a profile."""
-        return (folder / _JSON).is_file()
-
-    @classmethod
-    def load(cls, folder: Path) -> Self:
-        """Loads a profile.
-
-        Raises InputError for a model without one, or if it is damaged.
-        """
-
-        def array(name: str, dtype: DTypeLike, *shape: int | None) -> NDArray[Any]:
-            values = np.asarray(np.load(folder / _ARRAYS.format(name), allow_pickle=False))
-            typed(name, values, dtype, *shape)
-            return values
-
-        if not cls.exists(folder):
-            raise InputError(
-                "the model has no profile of its training data", location=folder, remedy="train it again"
-            )
-        content = read_json("the profile of the training data", folder / _JSON, REMEDY)
-        with damage_reported("the profile of the training data", folder / _JSON, REMEDY):
-            names = tuple(map(str, content["names"]))
-            edges = tuple(np.array(edges, np.float64) for edges in content["edges"])
-            low, high = map(float, content["limits"])
-            tokens, signs = (np.array(content[name], np.int64) for name in ("tokens", "signs"))
-            if len(edges) != len(names) or any(e.ndim != 1 or len(e) >= _BINS for e in edges):
-                raise Damaged(f"{len(names)} names, but bins of {len(edges)}")
-            typed("tokens", tokens, np.int64, 2 * len(SIDES))
-            typed("signs", signs, np.int64, len(SIGNS))
-            words = {side: array(f"{side}_words", np.uint32, None) for side in SIDES}
-            costs = {side: LanguageProfile(array(f"{side}_costs", np.int32, BUCKETS)) for side in SIDES}
-            return cls(
-                names,
-                edges,
-                array("counts", np.int64, len(names), _BINS + 1),
-                (words["source"], words["target"]),
-                (costs["source"], costs["target"]),
-                (low, high),
-                tokens,
-                signs,
-            )
+    def check_arrays(self) -> None:
+        if len(self.edges) != len(self.names) or any(len(edges) >= _BINS for edges in self.edges):
+            raise Damaged(f"{len(self.names)} names, but bins of {len(self.edges)}")
+        typed("tokens", self.tokens, np.int64, 2 * len(SIDES))
+        typed("signs", self.signs, np.int64, len(SIGNS))
+        typed("counts", self.counts, np.int64, len(self.names), _BINS + 1)
+        for side, words, language in zip(SIDES, self.words, self.languages, strict=True):
+            typed(f"{side} words", words, np.uint32, None)
+            typed(f"{side} costs", language.costs, np.int32, BUCKETS)
 
     def check(self, features: Sequence[str], location: Path) -> None:
         """Raises InputError if the profile is that of a model with other features."""
@@ -386,15 +337,15 @@ def _lengths(segments: Segments) -> FloatArray:
     return np.column_stack([source, target, ratio])
 
 
-def _edges(values: FloatArray) -> FloatArray:
+def _edges(values: FloatArray) -> tuple[float, ...]:
     defined = values[~np.isnan(values)]
     if not len(defined):
-        return np.empty(0)
+        return ()
     deciles = np.quantile(defined, np.arange(1, _BINS) / _BINS, method="higher")
-    return np.asarray(np.unique(deciles[deciles > defined.min()]))
+    return tuple(np.unique(deciles[deciles > defined.min()]).tolist())
 
 
-def _binned(values: FloatArray, edges: Sequence[FloatArray]) -> NDArray[np.uint8]:
+def _binned(values: FloatArray, edges: Sequence[Sequence[float]]) -> NDArray[np.uint8]:
     bins = np.empty(values.shape, np.uint8)
     for i, column in enumerate(values.T):
         bins[:, i] = np.where(np.isnan(column), _BINS, np.searchsorted(edges[i], column, side="right"))

@@ -3,35 +3,37 @@
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError
 from features.core.extractor import VALUE
 from features.core.tree_columns import numbers, tree_names
 from features.storage.arrays import typed
 from features.storage.damage import Damaged, damage_reported
 from qe.display.numbers import general, in_words, signed
 from qe.display.summary import summarised
+from qe.models.artifact import REMEDY, Artifact
 from qe.models.attribution import Attribution, Sampling, attribution
-from qe.models.description import REMEDY
 from qe.models.model import Model, split_steps
 
-_FILES = ("explanation_background.npy", "explanation_typical.npy")
 _BACKGROUND = 64  # training rows kept
 
 
 @dataclass(frozen=True, eq=False)
-class Background:
+class Background(Artifact):
     """What a segment is compared with.
 
     rows     (b, k) features of training rows, drawn at random
     typical  (k,) medians of all training rows; NaN for a feature undefined throughout
     """
+
+    file: ClassVar[str] = "explanation"
+    noun: ClassVar[str] = "the background of explanations"
+    absent: ClassVar[str] = "the model cannot explain its scores: it holds no training rows to compare with"
 
     rows: FloatArray
     typical: FloatArray
@@ -46,30 +48,11 @@ class Background:
         typical[known] = np.nanmedian(features[:, known], axis=0)
         return cls(features[chosen], typical)
 
-    def save(self, folder: Path) -> None:
-        """Writes two .npy files into an existing folder."""
-        for name, values in zip(_FILES, (self.rows, self.typical), strict=True):
-            np.save(folder / name, values, allow_pickle=False)
-
-    @classmethod
-    def load(cls, folder: Path) -> Self:
-        """Loads the background.
-
-        Raises InputError for a model that was trained without it, or is damaged.
-        """
-        if not (folder / _FILES[0]).is_file():
-            raise InputError(
-                "the model cannot explain its scores: it holds no training rows to compare with",
-                location=folder,
-                remedy="train it again",
-            )
-        with damage_reported("the background of explanations", folder / _FILES[0], REMEDY):
-            rows, usual = (np.load(folder / name, allow_pickle=False) for name in _FILES)
-            typed("typical", usual, np.float64, None)
-            typed("rows", rows, np.float64, None, len(usual))
-            if not len(rows):
-                raise Damaged("there are no rows")
-            return cls(rows, usual)
+    def check_arrays(self) -> None:
+        typed("typical", self.typical, np.float64, None)
+        typed("rows", self.rows, np.float64, None, len(self.typical))
+        if not len(self.rows):
+            raise Damaged("there are no rows")
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +90,7 @@ class Explainer:
     def load(cls, model: Model, folder: Path) -> Self:
         """The explainer of a model, ready to explain. Raises InputError as `Background.load`."""
         explainer = cls(model, Background.load(folder))
-        with damage_reported("the background of explanations", folder / _FILES[0], REMEDY):
+        with damage_reported(Background.noun, folder / f"{Background.file}.json", REMEDY):
             typed("rows", explainer.background.rows, np.float64, None, len(model.feature_set.names))
             explainer._attribution.base  # noqa: B018  (what every explanation starts from, computed once)
         return explainer

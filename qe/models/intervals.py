@@ -3,36 +3,32 @@
 They are wider for a segment that looks harder.
 """
 
-import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import ClassVar
 
 import numpy as np
 
 from features.basics.array_types import FloatArray, IntArray
 from features.basics.errors import InputError
 from features.storage.arrays import finite, rising, typed, within
-from features.storage.damage import damage_reported, read_json
+from features.storage.damage import Damaged
 from qe.data.dataset import LabelScale
 from qe.display.summary import summarised
 from qe.evaluation.coverage import Coverage, coverage
-from qe.models.description import REMEDY, from_json
+from qe.models.artifact import REMEDY, Artifact
 from qe.models.difficulty import PENALTIES, Difficulty, Fits
 from qe.models.shift import DensityRatio
-from qe.models.taxonomy import TAXONOMIES, Column, Grouping, Taxonomy, to_json
+from qe.models.taxonomy import TAXONOMIES, Column, Grouping, Taxonomy
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)
-_FILE, _SCORES, _GROUPS, _WEIGHTS = (
-    "intervals.json", "interval_scores.npy", "interval_groups.npy", "interval_weights.npy",
-)  # fmt: skip
 
 
 @summarised
 @dataclass(frozen=True, eq=False)
-class Intervals:
+class Intervals(Artifact):
     """Conformal intervals around a model's predictions.
 
     Sources: split conformal prediction with normalised residuals: Lei et al. 2018, section 5.2; residuals of
@@ -61,6 +57,11 @@ class Intervals:
     shift : DensityRatio or None
         What weighs a new row, and has weighed the scores; None: no row more than another.
     """
+
+    file: ClassVar[str] = "intervals"
+    noun: ClassVar[str] = "the intervals"
+    absent: ClassVar[str] = "the model has no prediction intervals"
+    absent_remedy: ClassVar[str] = "train it again, with labels: they are what intervals are made of"
 
     difficulty: Difficulty
     scores: FloatArray
@@ -149,50 +150,20 @@ class Intervals:
         known = _Labelled(features, predicted, gold, column, weights)
         return _calibrated(self.difficulty, scores, known, self.scale, "split", taxonomy, self.shift)
 
-    def save(self, folder: Path) -> None:
-        """Writes intervals.json and interval_*.npy into an existing folder."""
-        content = {
-            "method": self.method,
-            "scale": asdict(self.scale),
-            "difficulty": self.difficulty.to_json(),
-            "measured": [entry.to_json() for entry in self.measured],
-            "taxonomy": None if self.taxonomy is None else to_json(self.taxonomy),
-            "shift": None if self.shift is None else self.shift.to_json(),
-            "new_weight": self.new_weight,
-        }
-        (folder / _FILE).write_text(json.dumps(content) + "\n", "utf-8")
-        for name, array in ((_SCORES, self.scores), (_GROUPS, self.groups), (_WEIGHTS, self.weights)):
-            if array is not None:
-                np.save(folder / name, array, allow_pickle=False)
-
-    @classmethod
-    def load(cls, folder: Path) -> Self:
-        """Loads intervals.
-
-        Raises InputError for a model without them, or if they are damaged.
-        """
-        if not (folder / _FILE).is_file():
-            remedy = "train it again, with labels: they are what intervals are made of"
-            raise InputError("the model has no prediction intervals", location=folder, remedy=remedy)
-        content = read_json("the intervals", folder / _FILE, REMEDY)
-        with damage_reported("the intervals", folder / _FILE, REMEDY):
-            scores = np.load(folder / _SCORES, allow_pickle=False)
-            typed(_SCORES, scores, np.float64, None)
-            rising(_SCORES, scores, None, None)
-            taxonomy, shift = content["taxonomy"], content["shift"]
-            sorted_by = None if taxonomy is None else _taxonomy(taxonomy)
-            return cls(
-                Difficulty.from_json(content["difficulty"]),
-                scores,
-                from_json(LabelScale, content["scale"], "scale."),
-                str(content["method"]),
-                tuple(map(Coverage.from_json, content["measured"])),
-                sorted_by,
-                None if sorted_by is None else _groups(folder, len(scores), sorted_by.size),
-                _weights(folder, len(scores)) if (folder / _WEIGHTS).is_file() else None,
-                float(content["new_weight"]),
-                None if shift is None else DensityRatio.from_json(shift),
-            )
+    def check_arrays(self) -> None:
+        typed("scores", self.scores, np.float64, None)
+        rising("scores", self.scores, None, None)
+        self.difficulty.check_arrays()
+        if self.shift is not None:
+            self.shift.check_arrays()
+        if self.weights is not None:
+            typed("weights", self.weights, np.float64, len(self.scores))
+            finite("weights", self.weights, 0)
+        if (self.taxonomy is None) != (self.groups is None):
+            raise Damaged("there must be groups with a taxonomy, and none without")
+        if self.taxonomy is not None and self.groups is not None:
+            typed("groups", self.groups, np.int64, len(self.scores))
+            within("groups", self.groups, 0, self.taxonomy.size)
 
     def check(self, width: int, location: Path) -> None:
         """Raises InputError if the intervals are those of a model with another number of features."""
@@ -201,25 +172,6 @@ class Intervals:
             raise InputError(
                 f"intervals of {fitted} features in a model of {width}", location=location, remedy=REMEDY
             )
-
-
-def _taxonomy(content: Mapping[str, Any]) -> Taxonomy:
-    fields = {name: value for name, value in content.items() if name != "by"}
-    return from_json(TAXONOMIES.get(content["by"]), fields, "taxonomy.")
-
-
-def _groups(folder: Path, n: int, size: int) -> IntArray:
-    groups = np.load(folder / _GROUPS, allow_pickle=False)
-    typed(_GROUPS, groups, np.int64, n)
-    within(_GROUPS, groups, 0, size)
-    return np.asarray(groups)
-
-
-def _weights(folder: Path, n: int) -> FloatArray:
-    weights = np.load(folder / _WEIGHTS, allow_pickle=False)
-    typed(_WEIGHTS, weights, np.float64, n)
-    finite(_WEIGHTS, weights, 0)
-    return np.asarray(weights)
 
 
 def conformal_quantile(scores: FloatArray, level: float) -> float:

@@ -3,14 +3,12 @@
 Models keep them in this form.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, Self
+from dataclasses import dataclass
 
 import numpy as np
 
 from features.basics.array_types import FloatArray
-from features.storage.arrays import finite, typed
+from features.storage.arrays import typed
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,21 +31,11 @@ class LinearFunction:
         centred = inputs(features, predicted, self.medians) - self.centre
         return np.asarray(self.intercept + (centred * self.coefficients).sum(axis=1))
 
-    def to_json(self) -> dict[str, Any]:
-        return {name: np.asarray(value).tolist() for name, value in vars(self).items()}
-
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> Self:
+    def check_arrays(self) -> None:
         """Raises Damaged if arrays do not fit each other, or numbers are not finite."""
-        arrays, names = ("medians", "centre", "coefficients"), [entry.name for entry in fields(cls)]
-        medians, centre, coefficients = (np.array(content[name], np.float64) for name in arrays)
-        typed("medians", medians, np.float64, None)
-        typed("centre", centre, np.float64, len(medians) + 2)
-        typed("coefficients", coefficients, np.float64, len(medians) + 2)
-        rest = names[len(arrays) :]
-        numbers = np.array([content[name] for name in rest], np.float64)
-        finite(" and ".join(rest), numbers)
-        return cls(medians, centre, coefficients, *numbers.tolist())
+        typed("medians", self.medians, np.float64, None)
+        typed("centre", self.centre, np.float64, len(self.medians) + 2)
+        typed("coefficients", self.coefficients, np.float64, len(self.medians) + 2)
 
 
 def inputs(features: FloatArray, predicted: FloatArray, medians: FloatArray) -> FloatArray:

@@ -35,7 +35,8 @@ from qe.language.programs.made_columns import (
     with_made_columns,
 )
 from qe.models import description
-from qe.models.description import FORMAT, REMEDY, Description
+from qe.models.artifact import REMEDY
+from qe.models.description import FORMAT, Description
 from qe.models.guard.guard import Guard, GuardResult
 from qe.models.pipeline import Candidate
 from qe.models.pipeline_file import load_pipeline, save_pipeline
@@ -200,6 +201,10 @@ class Model:
     @classmethod
     def _loaded(cls, path: Path) -> Self:
         described = description.read(path)
+        if described.limits is not None and not described.limits[0] <= described.limits[1]:
+            raise InputError(
+                f"its limits of scores must be two rising numbers, not {[*described.limits]}", location=path
+            )
         kinds = description.kinds_of(described.candidate, described.features)
         check_versions(described.plugins, kinds, path)
         source, target = described.tokenizers
@@ -220,8 +225,8 @@ class Model:
             bundle,
             described.about,
             made_columns,
-            None if described.limits is None else _pair(described.limits, path),
-            Guard.load(path),
+            described.limits,
+            Guard.find(path),
         )
 
     def described(self, **entries: Any) -> "Model":
@@ -231,14 +236,6 @@ class Model:
     def summary(self) -> Table:
         """What it was trained on, by what, and how good it was found."""
         return table_by("qe.models.model_table.model_table", self)
-
-
-def _pair(limits: Sequence[float], path: Path) -> tuple[float, float]:
-    if len(limits) != 2 or not limits[0] <= limits[1]:
-        raise InputError(
-            f"its limits of scores must be two rising numbers, not {list(limits)}", location=path
-        )
-    return limits[0], limits[1]
 
 
 def split_steps(pipeline: Pipeline) -> tuple[list[Any], Pipeline]:

@@ -11,6 +11,7 @@ from features.basics.errors import InputError
 from features.storage.damage import Damaged, damage_reported, read_json
 from features.storage.files import atomic_file
 from qe.models import description
+from qe.models.artifact import REMEDY
 from qe.models.description import SIGNATURE
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def verify(folder: Path, key: Path) -> str:
         raise InputError(
             "the signature does not go with model.json, which has changed since",
             location=folder,
-            remedy=description.REMEDY,
+            remedy=REMEDY,
         ) from None
     description.read(folder, recompute=True)
     return fingerprint

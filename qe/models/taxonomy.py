@@ -1,7 +1,7 @@
 """Taxonomy: groups of segments whose intervals are calibrated separately."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, Self
@@ -11,6 +11,7 @@ import numpy as np
 from features.basics.array_types import FloatArray, IntArray
 from features.basics.catalogue import Catalogue
 from features.basics.errors import InputError
+from qe.models.artifact import decode_fields
 
 Column = Sequence[str]
 UNKNOWN = -1  # number of a group that did not exist when the intervals were calibrated
@@ -71,6 +72,18 @@ class Taxonomy(ABC):
         reach  (n, size) how far the interval would go to either side if the row were of each group
         """
 
+    def to_json(self) -> dict[str, Any]:
+        """The name and the fields."""
+        name = next(name for name in TAXONOMIES.names if TAXONOMIES.get(name) is type(self))
+        return {"by": name, **vars(self)}
+
+    @staticmethod
+    def from_json(content: Mapping[str, Any]) -> "Taxonomy":
+        """The groups that `to_json` described. Raises Damaged for unknown keys, and wrong values."""
+        values = {name: value for name, value in content.items() if name != "by"}
+        taxonomy: Taxonomy = decode_fields(TAXONOMIES.get(content["by"]), values, "taxonomy.")
+        return taxonomy
+
     def extended(self, column: Column) -> Self:
         """With groups for values of the column that it did not know, where it has such groups."""
         return self
@@ -93,9 +106,3 @@ def checked_cuts(edges: Sequence[float]) -> list[float]:
     if any(high <= low for low, high in pairwise(edges)):
         raise InputError(f"`edges` must rise, but are {list(edges)}", location="intervals.edges")
     return list(map(float, edges))
-
-
-def to_json(taxonomy: Taxonomy) -> dict[str, Any]:
-    """The name and the fields."""
-    name = next(name for name in TAXONOMIES.names if TAXONOMIES.get(name) is type(taxonomy))
-    return {"by": name, **vars(taxonomy)}

@@ -1,22 +1,18 @@
 """WordTags: calibrates P(BAD) of words, gaps and source words, and tags them."""
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import ClassVar, Self
 
 import numpy as np
 
 from features.basics.array_types import BoolArray, FloatArray
-from features.storage.damage import Damaged, damage_reported, read_json
+from features.storage.damage import Damaged
 from qe.evaluation.word_level import best_threshold, check_threshold_metric
-from qe.models.description import REMEDY, from_json
+from qe.models.artifact import Artifact
 
-FILE = "word_tags.json"
 METRICS = ("f1_mult", "mcc")  # of which thresholds are kept
 DIGITS = 6  # of probabilities, so that a written probability and its tag agree
-_VERSION = 1
 _EDGE = 1e-6  # probabilities are kept this far from 0 and 1 in log-odds
 _REGULARISATION = 1e6  # C of scikit-learn: as good as none
 
@@ -64,52 +60,28 @@ class PlaceTags:
 
 
 @dataclass(frozen=True)
-class WordTags:
+class WordTags(Artifact):
     """What tags a model's words.
 
     places      kind (word, gap, source) -> what makes tags of its P(BAD)
     insertions  words that post-editors inserted in a BAD gap, on average
     """
 
+    file: ClassVar[str] = "word_tags"
+    noun: ClassVar[str] = "the calibration of word tags"
+
     places: Mapping[str, PlaceTags]
     insertions: float
 
-    def save(self, folder: Path) -> None:
-        content = {
-            "version": _VERSION,
-            "insertions": self.insertions,
-            "places": {kind: asdict(one) for kind, one in self.places.items()},
-        }
-        (folder / FILE).write_text(json.dumps(content, indent=1) + "\n", "utf-8")
-
-    @classmethod
-    def load(cls, folder: Path) -> Self | None:
-        """Loads the word tags; None for a model trained without them.
-
-        Raises InputError for damage.
-        """
-        path = folder / FILE
-        if not path.is_file():
-            return None
-        content = read_json(FILE, path, REMEDY)
-        with damage_reported(FILE, path, REMEDY):
-            if content.get("version") != _VERSION:
-                raise Damaged(f"version {content.get('version')!r}, this version reads {_VERSION}")
-            places = {kind: _place(kind, one) for kind, one in content["places"].items()}
-            insertions = float(content["insertions"])
-            if not 1 <= insertions < np.inf:
-                raise Damaged(f"`insertions` must be 1 or more, but is {insertions:g}")
-            return cls(places, insertions)
-
-
-def _place(kind: str, content: Any) -> PlaceTags:
-    one = from_json(PlaceTags, content, f"places.{kind}.")
-    if not (0 <= one.slope < np.inf and np.isfinite(one.intercept)):
-        raise Damaged(f"the calibration of `{kind}` must have a finite slope of 0 or more")
-    for metric in METRICS:
-        if not 0 <= one.threshold(metric) <= 1:
-            raise Damaged(f"`places.{kind}.{metric}` must lie in 0 .. 1")
-    return one
+    def check_arrays(self) -> None:
+        if not 1 <= self.insertions < np.inf:
+            raise Damaged(f"`insertions` must be 1 or more, but is {self.insertions:g}")
+        for kind, tags in self.places.items():
+            if not (0 <= tags.slope < np.inf and np.isfinite(tags.intercept)):
+                raise Damaged(f"the calibration of `{kind}` must have a finite slope of 0 or more")
+            for metric in METRICS:
+                if not 0 <= tags.threshold(metric) <= 1:
+                    raise Damaged(f"`places.{kind}.{metric}` must be in 0 .. 1")
 
 
 def _log_odds(probability: FloatArray) -> FloatArray:

@@ -19,8 +19,8 @@ from qe.data.dataset import LabelScale
 from qe.data.table_rows import Row, read_rows
 from qe.display.numbers import p_value, signed
 from qe.display.summary import summarised
-from qe.models.learned import Learned
 from qe.models.model import Model
+from qe.models.training_rows import Learned
 from qe.scoring.scorer import Options, Scorer
 from qe.statistics.comparisons import Comparisons
 from qe.statistics.intervals import exceeds
@@ -150,7 +150,7 @@ def _unseen(name: str, versions: Sequence[str], data: Labelled) -> tuple[Labelle
     pairs = [(str(columns.get("source")), str(columns.get("target"))) for columns, _ in data.rows]
     new, silent = np.ones(len(pairs), bool), []
     for version in versions:
-        learned = Learned.load(model_directory(f"models:/{name}/{version}"))
+        learned = Learned.find(model_directory(f"models:/{name}/{version}"))
         if learned is None:
             silent.append(version)
         else:

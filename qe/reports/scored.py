@@ -19,10 +19,15 @@ from qe.display.page import figures, render
 from qe.display.table import Column, Table
 from qe.models import description
 from qe.models.guard.guard import Guard
-from qe.models.held_out import HeldOutPredictions
 from qe.models.model import Model
 from qe.models.origin import origin
+<<<<<<< HEAD
 from qe.production.triage import ACTIONS, ActionCosts, Thresholds, cost_table, read_costs
+=======
+from qe.models.training_rows import HeldOutPredictions
+from qe.production.thresholds import Thresholds
+from qe.production.triage import ACTIONS, ActionCosts, cost_table, read_costs
+>>>>>>> a45e3418 (Artifacts of a model are saved, loaded and checked by one class)
 from qe.reports.parts import ShownSegment, png, score_distributions, words_of
 from qe.scoring.checks import kinds_of
 from qe.scoring.job_summary import check_model, record_of, summary_of

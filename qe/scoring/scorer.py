@@ -197,7 +197,7 @@ class Scorer:
         profile = Profile.load(path) if options.drift and Profile.exists(path) else None
         if profile is not None:
             profile.check(model.feature_set.names, path)
-        words = WordLevel.from_model(model, WordTags.load(path), options.tag_by) if options.tokens else None
+        words = WordLevel.from_model(model, WordTags.find(path), options.tag_by) if options.tokens else None
         flags = Flags.from_model(model) if options.flags else None
         if options.outside and model.guard is None:
             raise InputError(

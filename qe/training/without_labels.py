@@ -21,10 +21,10 @@ from qe.display.summary import summarised
 from qe.display.table import Table
 from qe.models.drift import Profile
 from qe.models.explanation import Background
-from qe.models.learned import Learned
 from qe.models.model import Model
 from qe.models.pipeline import Candidate
 from qe.models.requirements import requirements
+from qe.models.training_rows import Learned
 from qe.resources.cache import resources_for
 from qe.tracking import logged_models, runs
 from qe.training.extraction import Extraction

@@ -22,9 +22,9 @@ from features.text.corpus import ParallelCorpus
 from qe.config.experiment import StrategySection
 from qe.evaluation import leaderboard
 from qe.getting_started.demo.generation import generate
-from qe.models.held_out import HeldOutPredictions
 from qe.models.pipeline import Candidate
 from qe.models.signatures import sign, verify
+from qe.models.training_rows import HeldOutPredictions
 from qe.scoring.jobs import score_file
 from qe.scoring.scorer import Options, Scorer
 from qe.tracking.logged_models import model_directory
@@ -161,7 +161,7 @@ def models(workshop: Workshop) -> Iterator[Target]:
     for what in (
         "model.json",
         "intervals",
-        "interval_scores",
+        "intervals.scores",
         "held_out",
         "explanation",
         "profile",

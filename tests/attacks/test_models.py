@@ -274,7 +274,7 @@ def reversed_names(folder: Path) -> None:
 
 
 def no_background(folder: Path) -> None:
-    path = folder / "explanation_background.npy"
+    path = folder / "explanation.rows.npy"
     np.save(path, np.load(path)[:0])
 
 
@@ -356,7 +356,7 @@ FOLDERS: dict[str, tuple[Callable[[Path], None], str]] = {
     "a learner's unknown parameter": (described(candidate__learner_params={"command": "sh"}), "command"),
     "a selector that is a path": (described(candidate__selector="os"), "unknown selector 'os'"),
     "a language that is an option": (tokenized("-f"), "unknown language code"),
-    "a tokenizer of another kind": (tokenized("en", "os"), "tokenizers.kind"),
+    "a tokenizer of another kind": (tokenized("en", "os"), "tokenizers.0.kind"),
     "a key that is unknown": (described(command="sh"), "unknown key .command"),
     "a scale that is text": (described(scale__low="1"), "scale.low"),
     "a format of the future": (described(format=99), "has model format 99"),
@@ -389,7 +389,7 @@ FOLDERS: dict[str, tuple[Callable[[Path], None], str]] = {
     "intervals that are none": (written("intervals.json", "{}"), "intervals.json: the intervals is damaged"),
     "a profile that is none": (written("profile.json", "{}"), "profile.json"),
     "a profile of other features": (reversed_names, "other features"),
-    "no row to explain with": (no_background, "explanation_background.npy"),
+    "no row to explain with": (no_background, "explanation.json"),
 }
 
 

@@ -223,9 +223,9 @@ def test_every_taxonomy_is_saved_and_loaded(by: str, tmp_path: Path) -> None:
     for level in (0.5, 0.9):
         first, second = (one.bounds(features, predicted, level, column) for one in (calibrated, loaded))
         np.testing.assert_array_equal(first, second)
-    groups = np.load(tmp_path / "interval_groups.npy")
-    np.save(tmp_path / "interval_groups.npy", groups + 50)
-    with pytest.raises(InputError, match="interval_groups.npy. must be in"):
+    groups = np.load(tmp_path / "intervals.groups.npy")
+    np.save(tmp_path / "intervals.groups.npy", groups + 50)
+    with pytest.raises(InputError, match="`groups` must be in"):
         Intervals.load(tmp_path)
 
 

@@ -9,7 +9,7 @@ from sklearn.metrics import f1_score, matthews_corrcoef
 
 from features.basics.array_types import BoolArray, FloatArray
 from features.basics.errors import InputError
-from qe.models.word_tags import FILE, PlaceTags, WordTags
+from qe.models.word_tags import PlaceTags, WordTags
 
 
 def too_sure(n: int, seed: int) -> tuple[BoolArray, FloatArray, FloatArray]:
@@ -62,7 +62,7 @@ def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
     learned = PlaceTags.fit(bad, said)
     assert learned is not None
     tags = WordTags({"word": learned}, 1.25)
-    assert WordTags.load(tmp_path) is None  # models of before
+    assert WordTags.find(tmp_path) is None  # models of before
     tags.save(tmp_path)
     assert WordTags.load(tmp_path) == tags
 
@@ -71,7 +71,7 @@ def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 2}, "version 2"),
+        ({"version": 2}, "unknown key .version"),
         ({"insertions": 0.5}, "insertions"),
         ({"places": {"word": {"slope": 1}}}, "is missing"),
         ({"places": {"word": {"slope": -1.0}}}, "slope"),
@@ -80,10 +80,10 @@ def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
 )
 def test_damage_is_refused(change: dict[str, object], message: str, tmp_path: Path) -> None:
     good = {"slope": 1.0, "intercept": 0.0, "f1_mult": 0.3, "mcc": 0.2, "n": 5, "bad": 2}
-    content: dict[str, object] = {"version": 1, "insertions": 1.0, "places": {"word": good}}
+    content: dict[str, object] = {"insertions": 1.0, "places": {"word": good}}
     if "places" in change:
         (own,) = change["places"].values()  # type: ignore[attr-defined]
         change = {"places": {"word": own if own == {"slope": 1} else {**good, **own}}}
-    (tmp_path / FILE).write_text(json.dumps(content | change))
+    (tmp_path / "word_tags.json").write_text(json.dumps(content | change))
     with pytest.raises(InputError, match=message):
         WordTags.load(tmp_path)

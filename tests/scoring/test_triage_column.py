@@ -10,7 +10,7 @@ import pytest
 from features.basics.errors import InputError
 from qe.cli import main
 from qe.data.dataset import LabelScale
-from qe.models.held_out import HeldOutPredictions
+from qe.models.training_rows import HeldOutPredictions
 from qe.production.triage import ACTIONS, Thresholds, read_costs, triage
 from qe.scoring.jobs import score_file
 from qe.scoring.scorer import Options

@@ -9,8 +9,8 @@ import pytest
 
 from features.basics.errors import InputError
 from features.core.segments import Segments
-from qe.models.learned import Learned
 from qe.models.model import Model
+from qe.models.training_rows import Learned
 from qe.training.ablation import ALONE, WITH, ablate, learning_curve_plot, learning_curves
 from qe.training.check import Plan, check
 from qe.training.preparation import prepare

@@ -3,9 +3,8 @@
 Their signs can only speak against a row.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Final, Self
 
 import numpy as np
@@ -17,7 +16,6 @@ from features.storage.damage import Damaged
 from features.word_level.trees import TreeWalks
 from qe.models.guard.columns import COLUMNS
 
-_TREES, _REFERENCE = "trees.txt", "reference.npy"
 _ROUNDS: Final = 150
 _SETTINGS: Final = {
     "objective": "binary", "num_leaves": 15, "learning_rate": 0.1, "min_child_samples": 10, "max_bin": 127,
@@ -39,7 +37,6 @@ class Detector:
 
     trees: str
     reference: FloatArray
-    _walks: TreeWalks | None = field(default=None, repr=False)
 
     @classmethod
     def fit(cls, real: FloatArray, rubbish: FloatArray, seed: int) -> Self:
@@ -84,28 +81,18 @@ class Detector:
 
     @cached_property
     def walks(self) -> TreeWalks:
-        return self._walks or TreeWalks.from_text(self.trees)
+        return TreeWalks.from_text(self.trees)
 
     def decide(self, signs: FloatArray) -> FloatArray:
         """(n,) log-odds that rows are rubbish rather than translations, both as frequent."""
         return self.walks.sums(self.inputs(signs).astype(np.float32))
 
-    def save(self, folder: Path) -> None:
-        """Writes its files into an existing folder."""
-        (folder / _TREES).write_text(self.trees, "utf-8")
-        np.save(folder / _REFERENCE, self.reference, allow_pickle=False)
-
-    @classmethod
-    def load(cls, folder: Path) -> Self:
-        """What `save` wrote. Raises Damaged for trees or numbers that are none of ours."""
-        trees = (folder / _TREES).read_text("utf-8")
-        check_trees(trees)
-        reference = np.asarray(np.load(folder / _REFERENCE, allow_pickle=False))
-        typed("reference", reference, np.float64, len(COLUMNS), None)
-        walks = TreeWalks.from_text(trees)
-        if walks.width != len(COLUMNS) + 2 or not reference.shape[1]:
-            raise Damaged(f"the guard's trees take {walks.width} columns, not {len(COLUMNS) + 2}")
-        return cls(trees, reference, walks)
+    def check_arrays(self) -> None:
+        """Raises Damaged for trees or numbers that are none of ours."""
+        check_trees(self.trees)
+        typed("reference", self.reference, np.float64, len(COLUMNS), None)
+        if self.walks.width != len(COLUMNS) + 2 or not self.reference.shape[1]:
+            raise Damaged(f"the guard's trees take {self.walks.width} columns, not {len(COLUMNS) + 2}")
 
 
 def _subsample(rows: FloatArray) -> FloatArray:

@@ -1,10 +1,8 @@
 """Guard: measures how unusual a row is, and moves scores of rubbish to the worst."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Final, Self
+from typing import ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,17 +12,15 @@ from features.basics.progress import Progress, silent
 from features.basics.threads import side_by_side
 from features.core.segments import Segments
 from features.storage.arrays import rising, typed
-from features.storage.damage import damage_reported
+from features.storage.damage import Damaged
 from qe.data.dataset import LabelScale
 from qe.data.perturbation import names, perturbed
-from qe.models.description import REMEDY
+from qe.models.artifact import Artifact
 from qe.models.guard.columns import COLUMNS, columns
 from qe.models.guard.decoder_text import mismatch
 from qe.models.guard.detector import Detector
 from qe.models.guard.knowledge import Knowledge
 
-_FOLDER, _JSON, _HELD_OUT = "guard", "guard.json", "held_out.npy"
-_NUMBERS: Final = ("rows", "differs", "worst", "slope", "sign")
 FEWEST: Final = 20  # training rows below which there is no guard
 _MOST: Final = 10_000  # training rows that it is learned from
 _FOLDS: Final = 5
@@ -78,7 +74,7 @@ class GuardResult:
 
 
 @dataclass(frozen=True, eq=False)
-class Guard:
+class Guard(Artifact):
     """The guard, learned from the texts of the training rows and rubbish made of them.
 
     No label is used, but for how widely labels are spread.
@@ -90,6 +86,9 @@ class Guard:
     slope     how much scores lose from the median of translations to the last one
     sign      1 if higher scores are better, else -1
     """
+
+    file: ClassVar[str] = "guard"
+    noun: ClassVar[str] = "the guard"
 
     knowledge: Knowledge
     detector: Detector
@@ -209,33 +208,13 @@ class Guard:
         pull = np.clip((decided - first) / max(_REACH * (last - middle), 1e-9), 0, 1) ** _BEND
         return np.asarray(self.sign * np.minimum(quality, quality + pull * (worst - quality)))
 
-    def save(self, folder: Path) -> None:
-        """Writes its folder into a model's."""
-        inner = folder / _FOLDER
-        inner.mkdir()
-        self.knowledge.save(inner)
-        self.detector.save(inner)
-        np.save(inner / _HELD_OUT, self.held_out_log_odds, allow_pickle=False)
-        numbers = {name: getattr(self, name) for name in _NUMBERS}
-        (inner / _JSON).write_text(json.dumps(numbers) + "\n", "utf-8")
-
-    @classmethod
-    def load(cls, folder: Path) -> Self | None:
-        """Loads the guard of a model; None for a model without.
-
-        Raises InputError if it is damaged.
-        """
-        inner = folder / _FOLDER
-        if not inner.is_dir():
-            return None
-        with damage_reported("the guard", inner, REMEDY):
-            held_out = np.asarray(np.load(inner / _HELD_OUT, allow_pickle=False))
-            typed("held_out", held_out, np.float64, None)
-            rising("held_out", held_out, None, None)
-            numbers = json.loads((inner / _JSON).read_text("utf-8"))
-            differs, worst, slope, sign = (float(numbers[name]) for name in _NUMBERS[1:])
-            rows, detector = max(int(numbers["rows"]), 1), Detector.load(inner)
-            return cls(Knowledge.load(inner), detector, held_out, rows, differs, worst, slope, sign)
+    def check_arrays(self) -> None:
+        typed("held_out_log_odds", self.held_out_log_odds, np.float64, None)
+        rising("held_out_log_odds", self.held_out_log_odds, None, None)
+        if self.rows < 1:
+            raise Damaged(f"`rows` must be at least 1, but is {self.rows}")
+        self.detector.check_arrays()
+        self.knowledge.check_arrays()
 
 
 def _with_tokens(segments: Segments) -> Segments:

@@ -22,7 +22,6 @@ from qe.models.language_profile import BUCKETS, LanguageProfile
 _FREQUENT = 400  # words that are their own class; others are told apart by their last two letters
 _FEWEST = 3  # times that a letter is seen before it belongs to the language
 _BLANK = regex.compile(r"\s+(?=[.,;:!?…])")
-_FORWARD, _BACKWARD, _TEXTS = "target_given_source", "source_given_target", "texts"
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +123,13 @@ class Texts:
     keys: NDArray[np.int64]
     key_counts: NDArray[np.int64]
 
+    def save(self, folder: Path) -> None:
+        save_fields(folder, self)
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        return load_fields(folder, cls)
+
     @property
     def profiles(self) -> tuple[LanguageProfile, LanguageProfile]:
         """Language profiles of source and target."""
@@ -176,22 +182,10 @@ class Knowledge:
         )  # fmt: skip
         return cls(forward, backward, texts)
 
-    def save(self, folder: Path) -> None:
-        """Writes its files into an existing folder."""
-        for name, lexicon in ((_FORWARD, self.forward), (_BACKWARD, self.backward)):
-            (folder / name).mkdir()
-            lexicon.save(folder / name)
-        (folder / _TEXTS).mkdir()
-        save_fields(folder / _TEXTS, self.texts)
-
-    @classmethod
-    def load(cls, folder: Path) -> Self:
-        """What `save` wrote; raises Damaged where compiled code would read outside of an array."""
-        forward, backward = Lexicon.load(folder / _FORWARD), Lexicon.load(folder / _BACKWARD)
-        texts = load_fields(folder / _TEXTS, Texts)
-        for part in (forward, backward, texts):
+    def check_arrays(self) -> None:
+        """Raises Damaged where compiled code would read outside of an array."""
+        for part in (self.forward, self.backward, self.texts):
             part.check_arrays()
-        return cls(forward, backward, texts)
 
 
 def plain(texts: Sequence[str]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from features.basics.errors import InputError
 from qe.models.drift import Counts, Profile
-from qe.models.held_out import HeldOutPredictions
+from qe.models.training_rows import HeldOutPredictions
 from qe.models.versions import versions
 from qe.production.server import openapi
 from qe.production.server.answers import Answer, Limits, Quality, Refused, json_answer

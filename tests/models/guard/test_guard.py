@@ -126,20 +126,20 @@ def test_saved_and_loaded_it_says_the_same(
 ) -> None:
     fitted[0].save(tmp_path)
     loaded = Guard.load(tmp_path)
-    assert loaded is not None
     assert (loaded.see(texts[1]).decided == fitted[0].see(texts[1]).decided).all()
-    assert Guard.load(tmp_path / "guard") is None
-    (tmp_path / "guard" / "guard.json").write_text(
-        json.dumps({"rows": 1, "differs": 0, "worst": "x", "slope": 0, "sign": 1})
-    )
+    assert Guard.find(tmp_path / "elsewhere") is None
+    content = json.loads((tmp_path / "guard.json").read_text("utf-8"))
+    (tmp_path / "guard.json").write_text(json.dumps({**content, "worst": "x"}))
     with pytest.raises(InputError, match="guard"):
         Guard.load(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["held_out.npy", "reference.npy", "texts/keys.npy", "texts/counts.npy"])
+@pytest.mark.parametrize(
+    "name", ["held_out_log_odds", "detector.reference", "knowledge.texts/keys", "knowledge.texts/counts"]
+)
 def test_damaged_arrays_are_refused(name: str, fitted: tuple[Guard, np.ndarray], tmp_path: Path) -> None:
     fitted[0].save(tmp_path)
-    np.save(tmp_path / "guard" / name, np.array([3, 2, 1]))
+    np.save(tmp_path / f"guard.{name}.npy", np.array([3, 2, 1]))
     with pytest.raises(InputError, match="guard"):
         Guard.load(tmp_path)
 

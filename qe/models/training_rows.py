@@ -1,0 +1,75 @@
+"""What a model keeps of its training rows: held-out predictions, and hashes of the segments."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.array_types import FloatArray
+from features.storage.arrays import finite, typed
+from qe.models.artifact import Artifact
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOutPredictions(Artifact):
+    """(n,) gold labels and (n,) predictions of rows that the model had not seen.
+
+    They are training rows predicted out of fold, or the calibration split.
+    """
+
+    file: ClassVar[str] = "held_out"
+    noun: ClassVar[str] = "the table of held-out predictions"
+    absent: ClassVar[str] = "the model holds no labels with predictions of rows that it had not seen"
+
+    gold: FloatArray
+    predicted: FloatArray
+
+    @classmethod
+    def make(cls, gold: FloatArray, predicted: FloatArray) -> Self:
+        """From rows where both are defined."""
+        both = np.isfinite(gold) & np.isfinite(predicted)
+        return cls(gold[both], predicted[both])
+
+    def check_arrays(self) -> None:
+        for name, array in (("gold", self.gold), ("predicted", self.predicted)):
+            typed(name, array, np.float64, len(self.gold))
+            finite(name, array)
+
+
+@dataclass(frozen=True, eq=False)
+class Learned(Artifact):
+    """Sorted hashes (n,) of the distinct segments whose labels were learned; the text is not kept."""
+
+    file: ClassVar[str] = "learned"
+    noun: ClassVar[str] = "the list of learned segments"
+
+    hashes: NDArray[np.uint64]
+
+    @classmethod
+    def make(cls, pairs: Iterable[tuple[str, str]]) -> Self:
+        """From the sources and translations of the training rows."""
+        return cls(np.unique(_hashes(pairs)))
+
+    def knows(self, pairs: Iterable[tuple[str, str]]) -> NDArray[np.bool_]:
+        """(m,) whether each pair of source and translation was learned from, to the last character.
+
+        >>> Learned.make([("a", "b")]).knows([("a", "b"), ("a", "B")]).tolist()
+        [True, False]
+        """
+        return np.isin(_hashes(pairs), self.hashes)
+
+    def check_arrays(self) -> None:
+        typed("hashes", self.hashes, np.uint64, None)
+
+
+def _hashes(pairs: Iterable[tuple[str, str]]) -> NDArray[np.uint64]:
+    content = b"".join(_hash(source, target) for source, target in pairs)
+    return np.frombuffer(content, "<u8").astype(np.uint64)
+
+
+def _hash(source: str, target: str) -> bytes:
+    sides = [text.encode("utf-8", "surrogatepass") for text in (source, target)]
+    return hashlib.blake2b(len(sides[0]).to_bytes(8, "little") + b"".join(sides), digest_size=8).digest()
