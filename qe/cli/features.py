@@ -33,9 +33,7 @@ def list_(measure: bool = False, json: bool = False, quiet: bool = False) -> Non
     options:
       --measure  Measure the costs now, on generated data with small resources.
     """
-    from qe.getting_started.catalogue.costs import FeatureCosts
-    from qe.getting_started.catalogue.features import families, sets
-    from qe.getting_started.catalogue.listing import listing
+    from qe.getting_started.catalogue.features import FeatureCosts, families, listing, sets
 
     if measure:
         from qe.getting_started.catalogue.measurement import measure_on_demo
@@ -68,7 +66,7 @@ def describe(name: str, json: bool = False) -> None:
     from dataclasses import asdict
 
     from qe.getting_started.catalogue.features import describe as described
-    from qe.getting_started.catalogue.listing import features_table
+    from qe.getting_started.catalogue.features import features_table
 
     subject, entries = described(name)
     content = {**asdict(subject), "features": list(entries)}

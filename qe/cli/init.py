@@ -57,9 +57,8 @@ def init(
       -o, --output FILE  The experiment file. (default: the name of the data, with .yaml)
     """
     from features.basics.errors import InputError
-    from qe.getting_started.init.columns import parse_columns
     from qe.getting_started.init.experiment import begin
-    from qe.getting_started.init.table import Wishes
+    from qe.getting_started.init.table import Wishes, parse_columns
 
     if source_language is None or target_language is None:
         raise InputError(

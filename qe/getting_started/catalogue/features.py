@@ -1,10 +1,14 @@
-"""The feature catalogue as people see it, and feature tables of whole datasets."""
+"""Feature families and sets: what they are, their columns and their costs."""
 
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, Field, asdict, dataclass, field, fields, is_dataclass
+from pathlib import Path
 from typing import Any
 
+import yaml
+
+import features
 from features.basics.errors import InputError, did_you_mean
 from features.basics.plugins import own_entries
 from features.core.bundle import resource_parameters
@@ -21,7 +25,49 @@ from features.core.feature_set import (
     variant,
     variants,
 )
-from qe.getting_started.catalogue.costs import FeatureCosts
+from features.storage import strict_yaml
+from features.storage.files import atomic_file
+from qe.display.numbers import count
+from qe.display.table import Column, Table
+
+PUBLISHED = Path(features.__file__).resolve().parent / "costs.yaml"
+
+
+@dataclass(frozen=True)
+class FeatureCosts:
+    """Microseconds per segment by family, and of tokenizing source and target.
+
+    It also says how they were measured.
+
+    Processor time of one process, so that other work on the machine counts little; resources loaded, kernels
+    compiled, source and target tokenized. Families that learn from labels are fitted before, and have
+    forgotten the segments they were fitted on, so that theirs is the cost of segments never seen.
+    """
+
+    measured: str
+    machine: str
+    data: str
+    tokenization: float
+    families: Mapping[str, float]
+
+    def total(self, families: Sequence[str]) -> float:
+        """Microseconds per segment of tokenization and all the families named."""
+        return self.tokenization + sum(self.families[name] for name in families)
+
+    def cost_of(self, families: Sequence[str]) -> float | None:
+        """Microseconds per segment of the families named alone; None if one was not measured."""
+        return sum(self.families[name] for name in families) if set(families) <= set(self.families) else None
+
+    def save(self, path: Path = PUBLISHED) -> None:
+        content = {**asdict(self), "families": {name: round(c, 1) for name, c in self.families.items()}}
+        content["tokenization"] = round(self.tokenization, 1)
+        with atomic_file(path) as temporary:
+            temporary.write_text(yaml.safe_dump(content, sort_keys=False, allow_unicode=True), "utf-8")
+
+    @classmethod
+    def load(cls, path: Path = PUBLISHED) -> "FeatureCosts":
+        """The costs last written by benchmarks/studies/costs_families.py."""
+        return cls(**strict_yaml.read_mapping(path, "table of costs"))
 
 
 @dataclass(frozen=True)
@@ -182,3 +228,26 @@ def _bare(config: Configured) -> Any:
 
 def _is_required(entry: Field[Any]) -> bool:
     return entry.init and entry.default is MISSING and entry.default_factory is MISSING
+
+
+_COST = Column("µs per segment", "microseconds")
+
+
+def listing(costs: FeatureCosts) -> list[Table]:
+    """All families, and all sets of them, with what they cost."""
+    families = [[name, about, _cost(costs.cost_of([name]))] for name, about in summaries().items()]
+    named = [[s.name, s.description, s.origin, _cost(s.microseconds)] for s in sets(costs)]
+    return [
+        Table("", [Column("family"), Column("what it is"), _COST], families),
+        Table("", [Column("set"), Column("what it is"), Column("source", drop=1), _COST], named),
+    ]
+
+
+def _cost(microseconds: float | None) -> str:
+    return "" if microseconds is None else count(microseconds)
+
+
+def features_table(features: Sequence[Feature]) -> Table:
+    """Every feature with its definition."""
+    columns = [Column("feature"), Column("definition"), Column("source", drop=2), Column("unit", drop=1)]
+    return Table("", columns, [[f.name, f.description, f.origin, f.unit] for f in features])

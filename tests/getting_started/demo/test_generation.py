@@ -17,12 +17,17 @@ from sklearn.preprocessing import StandardScaler
 from features.basics.errors import InputError
 from features.storage.files import sha256
 from features.text.corpus import ParallelCorpus
-from qe.getting_started.demo.annotators import JUDGES
-from qe.getting_started.demo.dice import Dice
-from qe.getting_started.demo.generation import DemoData, generate
-from qe.getting_started.demo.grammar import Grammar, Word, mixed_registers, plain_registers, text
-from qe.getting_started.demo.lexicon import Lexicon, make_lexicon
-from qe.getting_started.demo.translator import SEVERITY, Translator, word_risks
+from qe.getting_started.demo.generation import JUDGES, SEVERITY, DemoData, Translator, generate, word_risks
+from qe.getting_started.demo.language import (
+    Dice,
+    Grammar,
+    Lexicon,
+    Word,
+    make_lexicon,
+    mixed_registers,
+    plain_registers,
+    text,
+)
 
 
 def lines(path: Path) -> list[str]:

@@ -12,10 +12,8 @@ from qe.cli import main
 from qe.config.experiment import Experiment
 from qe.data.headers import HEADERS, LOWER, UNSTATED, higher_is_better
 from qe.getting_started.demo.generation import DemoData, generate
-from qe.getting_started.init.columns import parse_columns, recognised
-from qe.getting_started.init.experiment import Beginning, begin
-from qe.getting_started.init.steps import ENCODER, PARALLEL, WITHOUT
-from qe.getting_started.init.table import Wishes
+from qe.getting_started.init.experiment import ENCODER, PARALLEL, WITHOUT, Beginning, begin
+from qe.getting_started.init.table import Wishes, parse_columns, recognised
 from qe.training.check import load
 
 PAGE = Path(__file__).parents[3] / "docs/init.md"
