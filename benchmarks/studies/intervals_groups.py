@@ -24,7 +24,7 @@ from qe.data.dataset import LabelScale
 from qe.data.formats.mlqe_pe import MlqePe
 from qe.data.splits import make_folds
 from qe.evaluation.coverage import Coverage, coverage
-from qe.models.intervals import Intervals, cross_conformal
+from qe.models.intervals import CalibrationRows, Intervals, cross_conformal
 from qe.models.shift import DensityRatio
 from qe.models.taxonomy import Grouping
 
@@ -50,8 +50,8 @@ class Task:
         chosen = dict(options)
         if chosen.pop("shift", False):
             chosen["shift"] = DensityRatio.fit(self.features, self.predicted, *self.new)
-        rows = self.features, self.predicted, self.gold
-        return cross_conformal(*rows, self.held_out, self.scale, levels=LEVELS, **chosen)
+        rows = CalibrationRows(self.features, self.predicted, self.gold, weights=chosen.pop("weights", None))
+        return cross_conformal(rows, self.held_out, self.scale, levels=LEVELS, **chosen)
 
 
 def learner() -> LGBMRegressor:

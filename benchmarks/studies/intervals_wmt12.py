@@ -25,7 +25,7 @@ from qe.config import experiment
 from qe.data.dataset import LabelScale
 from qe.data.splits import make_folds
 from qe.evaluation.coverage import Coverage, coverage
-from qe.models.intervals import Intervals, conformal_quantile, cross_conformal
+from qe.models.intervals import CalibrationRows, Intervals, conformal_quantile, cross_conformal
 from qe.models.pipeline import Candidate, fit
 from qe.resources.cache import default_cache
 from qe.training.check import check
@@ -104,7 +104,7 @@ def fold_bounds(
     calibration = others[number % len(others)]  # the next fold: each calibrates once
     rest = [fold for fold in others if fold is not calibration]
     split = conformal(rest, gold, scale).recalibrated(
-        calibration.features, calibration.predicted, gold[calibration.rows]
+        CalibrationRows(calibration.features, calibration.predicted, gold[calibration.rows])
     )
     errors = np.concatenate([np.abs(gold[fold.rows] - fold.predicted) for fold in others])
     widths = conformal_quantile(np.sort(errors), LEVEL), 1.6449 * float(np.sqrt(np.mean(errors**2)))
@@ -120,7 +120,7 @@ def conformal(folds: Sequence[Fold], gold: FloatArray, scale: LabelScale) -> Int
     features = np.concatenate([fold.features for fold in folds])
     predicted = np.concatenate([fold.predicted for fold in folds])
     labels = np.concatenate([gold[fold.rows] for fold in folds])
-    return cross_conformal(features, predicted, labels, places, scale, levels=())
+    return cross_conformal(CalibrationRows(features, predicted, labels), places, scale, levels=())
 
 
 def main() -> None:

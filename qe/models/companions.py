@@ -14,7 +14,7 @@ from features.core.tree_columns import numbers, without_trees
 from qe.data.dataset import LabelScale, Split
 from qe.models.drift import Profile
 from qe.models.explanation import Background
-from qe.models.intervals import LEVELS, Intervals, cross_conformal, split_conformal
+from qe.models.intervals import LEVELS, CalibrationRows, Intervals, cross_conformal, split_conformal
 from qe.models.model import Companion
 from qe.models.shift import DensityRatio
 from qe.models.taxonomy import Column, Grouping
@@ -67,23 +67,6 @@ class Companions:
 
 
 @dataclass(frozen=True, eq=False)
-class CalibrationRows:
-    """Labelled rows that the model never saw.
-
-    They have (n, k) features, (n,) predictions and (n,) gold labels.
-
-    column   (n,) values of the column that groups them, or nothing
-    weights  (n,) how much each counts; None: all the same
-    """
-
-    features: FloatArray
-    predicted: FloatArray
-    gold: FloatArray
-    column: Column = ()
-    weights: FloatArray | None = None
-
-
-@dataclass(frozen=True, eq=False)
 class Conditions:
     """What intervals are to hold for.
 
@@ -123,8 +106,9 @@ def make_companions(
     """
     assert training.scores is not None  # training_split has checked
     table = numbers(features)
-    rows = CalibrationRows(table, out_of_fold, training.scores)
-    intervals = _intervals(rows, fold_rows, scale, seed, calibration, conditions or Conditions())
+    conditions = conditions or Conditions()
+    rows = CalibrationRows(table, out_of_fold, training.scores, conditions.column, conditions.weights)
+    intervals = _intervals(rows, fold_rows, scale, seed, calibration, conditions)
     held_out = calibration or rows
     return Companions(
         intervals,
@@ -151,14 +135,10 @@ def _intervals(
     shift = None
     if conditions.new is not None:
         shift = DensityRatio.fit(scored.features, scored.predicted, *conditions.new, seed=seed)
+    levels = conditions.levels if calibration is None else ()
     intervals = cross_conformal(
-        training.features, training.predicted, training.gold, fold_rows, scale,
-        levels=conditions.levels if calibration is None else (), seed=seed,
-        grouping=conditions.grouping, column=conditions.column, weights=conditions.weights, shift=shift,
-    )  # fmt: skip
+        training, fold_rows, scale, levels=levels, seed=seed, grouping=conditions.grouping, shift=shift
+    )
     if calibration is None:
         return intervals
-    return split_conformal(
-        intervals, calibration.features, calibration.predicted, calibration.gold,
-        levels=conditions.levels, seed=seed, column=calibration.column, weights=calibration.weights,
-    )  # fmt: skip
+    return split_conformal(intervals, calibration, levels=conditions.levels, seed=seed)

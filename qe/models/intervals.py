@@ -4,7 +4,7 @@ They are wider for a segment that looks harder.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar
@@ -24,6 +24,34 @@ from qe.models.shift import DensityRatio
 from qe.models.taxonomy import TAXONOMIES, Column, Grouping, Taxonomy
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationRows:
+    """Labelled rows with (n, k) features, (n,) predictions of models that never saw them, and (n,) labels.
+
+    column   (n,) values of the column that groups them, or nothing
+    weights  (n,) how much each counts (a new row as much as the one that counts most); None: all the same
+    """
+
+    features: FloatArray
+    predicted: FloatArray
+    gold: FloatArray
+    column: Column = ()
+    weights: FloatArray | None = None
+
+    def take(self, rows: IntArray) -> "CalibrationRows":
+        """Some of the rows."""
+        column = [self.column[row] for row in rows] if len(self.column) else ()
+        weights = None if self.weights is None else self.weights[rows]
+        return CalibrationRows(self.features[rows], self.predicted[rows], self.gold[rows], column, weights)
+
+    def weighed(self, shift: DensityRatio | None) -> FloatArray | None:
+        """(n,) weights, with those of a shift."""
+        if shift is None:
+            return self.weights
+        ratio = shift.weights(self.features, self.predicted)
+        return ratio if self.weights is None else ratio * self.weights
 
 
 @summarised
@@ -132,23 +160,15 @@ class Intervals(Artifact):
         largest = len(self.scores) if self.groups is None else int(np.bincount(self.groups).max())
         conformal_quantile(self.scores[:largest], level)
 
-    def recalibrated(
-        self,
-        features: FloatArray,
-        predicted: FloatArray,
-        gold: FloatArray,
-        column: Column = (),
-        weights: FloatArray | None = None,
-    ) -> "Intervals":
+    def recalibrated(self, rows: CalibrationRows) -> "Intervals":
         """Split-conformal intervals from labelled rows new to both model and difficulty.
 
         Their coverage is at least the level, and at most 1 / (n + 1) more, for exchangeable rows (of each
         group, if there are groups).
         """
-        scores = np.abs(gold - predicted) / self.difficulty.predict(features, predicted)
-        taxonomy = None if self.taxonomy is None else self.taxonomy.extended(column)
-        known = _Labelled(features, predicted, gold, column, weights)
-        return _calibrated(self.difficulty, scores, known, self.scale, "split", taxonomy, self.shift)
+        scores = np.abs(rows.gold - rows.predicted) / self.difficulty.predict(rows.features, rows.predicted)
+        taxonomy = None if self.taxonomy is None else self.taxonomy.extended(rows.column)
+        return _calibrated(self.difficulty, scores, rows, self.scale, "split", taxonomy, self.shift)
 
     def check_arrays(self) -> None:
         typed("scores", self.scores, np.float64, None)
@@ -210,30 +230,10 @@ def weighted_quantiles(scores: FloatArray, weights: FloatArray, new: FloatArray,
     return np.asarray(np.append(scores, np.inf)[places])
 
 
-@dataclass(frozen=True, eq=False)
-class _Labelled:
-    features: FloatArray
-    predicted: FloatArray
-    gold: FloatArray
-    column: Column
-    weights: FloatArray | None
-
-    def take(self, rows: IntArray) -> "_Labelled":
-        column = [self.column[row] for row in rows] if len(self.column) else ()
-        weights = None if self.weights is None else self.weights[rows]
-        return _Labelled(self.features[rows], self.predicted[rows], self.gold[rows], column, weights)
-
-    def weighed(self, shift: DensityRatio | None) -> FloatArray | None:
-        if shift is None:
-            return self.weights
-        ratio = shift.weights(self.features, self.predicted)
-        return ratio if self.weights is None else ratio * self.weights
-
-
 def _calibrated(
     difficulty: Difficulty,
     scores: FloatArray,
-    rows: _Labelled,
+    rows: CalibrationRows,
     scale: LabelScale,
     method: str,
     taxonomy: Taxonomy | None,
@@ -255,26 +255,19 @@ def _calibrated(
 
 
 def cross_conformal(
-    features: FloatArray,
-    predicted: FloatArray,
-    gold: FloatArray,
+    rows: CalibrationRows,
     fold_rows: Sequence[IntArray],
     scale: LabelScale,
     *,
     levels: Sequence[float] = LEVELS,
     seed: int = 0,
     grouping: Grouping | None = None,
-    column: Column = (),
-    weights: FloatArray | None = None,
     shift: DensityRatio | None = None,
 ) -> Intervals:
-    """Intervals from out-of-fold predictions; their coverage is measured fold by fold.
+    """Intervals from the out-of-fold predictions of training rows; coverage is measured fold by fold.
 
-    features   (n, k) of the training rows, NaN if undefined
-    predicted  (n,) out-of-fold predictions
     fold_rows  the rows of every fold: each row in one fold
-    grouping   groups that are calibrated apart; `column` holds the (n,) values of the column that it names
-    weights    (n,) how much each row counts; a new row counts as much as the one that counts most
+    grouping   groups that are calibrated separately
     shift      weighs rows by how often such segments occur where the model will work
 
     Difficulty is cross-fitted over the same folds, so that no row's error shapes its own score. For the
@@ -282,123 +275,100 @@ def cross_conformal(
     for levels that these cannot promise, nor with two folds. With weights the coverage is weighted too: it
     estimates that on segments like those that the weights are for.
     """
-    labelled = _Labelled(features, predicted, gold, column, weights)
-    rows = _Residuals(labelled, np.abs(gold - predicted), tuple(fold_rows))
-    fits = Fits.make(features, predicted, rows.errors, fold_rows)
+    errors = np.abs(rows.gold - rows.predicted)
+    fits = Fits.make(rows.features, rows.predicted, errors, fold_rows)
+    residuals = _Residuals(rows, errors, tuple(fold_rows), fits, scale, grouping, shift)
     every = list(range(len(fold_rows)))
-    penalty = min(PENALTIES, key=lambda penalty: rows.loss(fits, every, penalty))
-    smallest = len(gold) - max(map(len, fold_rows))
-    possible = [level for level in levels if level / (1 - level) <= smallest and len(fold_rows) > 2]
-    intervals = _from_folds(rows, fits, every, penalty, scale, grouping, shift)
-    bounds = _held_out_bounds(rows, fits, penalty, scale, grouping, shift, possible)
-    measured = tuple(
-        coverage(
-            gold, bounds[level][0], bounds[level][1], level, seed,
-            predicted=predicted, scale=scale, weights=labelled.weighed(shift),
-        )
-        for level in possible
-    )  # fmt: skip
-    return replace(intervals, measured=measured)
+    penalty = min(PENALTIES, key=lambda penalty: residuals.loss(every, penalty))
+
+    def without(fold: int) -> Intervals:
+        return residuals.intervals([number for number in every if number != fold], penalty)
+
+    measured = _measured(rows, fold_rows, without, levels if len(every) > 2 else (), seed, scale, shift)
+    return replace(residuals.intervals(every, penalty), measured=measured)
 
 
 def split_conformal(
     fitted: Intervals,
-    features: FloatArray,
-    predicted: FloatArray,
-    gold: FloatArray,
+    rows: CalibrationRows,
     *,
     levels: Sequence[float] = LEVELS,
     folds: int = 5,
     seed: int = 0,
-    column: Column = (),
-    weights: FloatArray | None = None,
 ) -> Intervals:
-    """Split-conformal intervals from (n,) labelled rows that the model never saw.
+    """Split-conformal intervals from labelled rows that the model never saw.
 
-    They keep `fitted`'s difficulty, groups and shift.
-
-    Their coverage is measured on every fifth of these rows by what the others give; not for levels that
-    these cannot promise. Raises InputError for fewer rows than folds.
+    They keep `fitted`'s difficulty, groups and shift. Their coverage is measured on every fifth of these rows
+    by what the others give; not for levels that these cannot promise. Raises InputError for fewer rows than
+    folds.
     """
-    if len(gold) < folds:
-        raise InputError(f"{len(gold)} rows cannot calibrate intervals", remedy=f"give at least {folds}")
-    rows = _Labelled(features, predicted, gold, column, weights)
-    parts = np.array_split(np.random.default_rng(seed).permutation(len(gold)), folds)
-    smallest = len(gold) - max(map(len, parts))
+    n = len(rows.gold)
+    if n < folds:
+        raise InputError(f"{n} rows cannot calibrate intervals", remedy=f"give at least {folds}")
+    parts = np.array_split(np.random.default_rng(seed).permutation(n), folds)
+
+    def without(part: int) -> Intervals:
+        return fitted.recalibrated(rows.take(np.delete(np.arange(n), parts[part])))
+
+    measured = _measured(rows, parts, without, levels, seed, fitted.scale, fitted.shift)
+    return replace(fitted.recalibrated(rows), measured=measured)
+
+
+def _measured(
+    rows: CalibrationRows,
+    parts: Sequence[IntArray],
+    intervals_without: Callable[[int], Intervals],
+    levels: Sequence[float],
+    seed: int,
+    scale: LabelScale,
+    shift: DensityRatio | None,
+) -> tuple[Coverage, ...]:
+    smallest = len(rows.gold) - max(map(len, parts))
     possible = [level for level in levels if level / (1 - level) <= smallest]
-    bounds = {level: np.full((2, len(gold)), np.nan) for level in possible}
-    for test in parts:
-        some, new = rows.take(np.delete(np.arange(len(gold)), test)), rows.take(test)
-        others = fitted.recalibrated(some.features, some.predicted, some.gold, some.column, some.weights)
+    bounds = {level: np.full((2, len(rows.gold)), np.nan) for level in possible}
+    for number, test in enumerate(parts if possible else ()):
+        intervals, new = intervals_without(number), rows.take(test)
         for level in possible:
-            bounds[level][:, test] = others.reached(new.features, new.predicted, level, new.column)
-    weighed = rows.weighed(fitted.shift)
-    measured = tuple(
+            bounds[level][:, test] = intervals.reached(new.features, new.predicted, level, new.column)
+    weights = rows.weighed(shift)
+    return tuple(
         coverage(
-            gold, bounds[level][0], bounds[level][1], level, seed,
-            predicted=predicted, scale=fitted.scale, weights=weighed,
+            rows.gold, ends[0], ends[1], level, seed,
+            predicted=rows.predicted, scale=scale, weights=weights,
         )
-        for level in possible
+        for level, ends in bounds.items()
     )  # fmt: skip
-    final = fitted.recalibrated(features, predicted, gold, column, weights)
-    return replace(final, measured=measured)
 
 
 @dataclass(frozen=True, eq=False)
 class _Residuals:
-    labelled: _Labelled
+    rows: CalibrationRows
     errors: FloatArray
-    folds: tuple[IntArray, ...]
+    fold_rows: tuple[IntArray, ...]
+    fits: Fits
+    scale: LabelScale
+    grouping: Grouping | None
+    shift: DensityRatio | None
 
-    def difficulty(self, fits: Fits, folds: Sequence[int], penalty: float) -> list[FloatArray]:
+    def difficulty(self, folds: Sequence[int], penalty: float) -> list[FloatArray]:
         predicted = []
         for fold in folds:
-            rows = self.folds[fold]
-            fitted = fits.fit([other for other in folds if other != fold], penalty)
-            predicted.append(fitted.predict(self.labelled.features[rows], self.labelled.predicted[rows]))
+            rows = self.fold_rows[fold]
+            fitted = self.fits.fit([number for number in folds if number != fold], penalty)
+            predicted.append(fitted.predict(self.rows.features[rows], self.rows.predicted[rows]))
         return predicted
 
-    def scores(self, fits: Fits, folds: Sequence[int], penalty: float) -> list[FloatArray]:
-        difficulty = self.difficulty(fits, folds, penalty)
-        return [self.errors[self.folds[fold]] / d for fold, d in zip(folds, difficulty, strict=True)]
+    def loss(self, folds: Sequence[int], penalty: float) -> float:
+        pairs = zip(folds, self.difficulty(folds, penalty), strict=True)
+        return float(sum(((self.errors[self.fold_rows[fold]] - d) ** 2).sum() for fold, d in pairs))
 
-    def loss(self, fits: Fits, folds: Sequence[int], penalty: float) -> float:
-        difficulty = self.difficulty(fits, folds, penalty)
-        pairs = zip(folds, difficulty, strict=True)
-        return float(sum(((self.errors[self.folds[fold]] - d) ** 2).sum() for fold, d in pairs))
-
-
-def _from_folds(
-    rows: _Residuals,
-    fits: Fits,
-    folds: Sequence[int],
-    penalty: float,
-    scale: LabelScale,
-    grouping: Grouping | None,
-    shift: DensityRatio | None,
-) -> Intervals:
-    some = rows.labelled.take(np.concatenate([rows.folds[fold] for fold in folds]))
-    taxonomy = None
-    if grouping is not None:
-        taxonomy = TAXONOMIES.get(grouping.kind).make(grouping, some.predicted, some.gold, some.column)
-    scores = np.concatenate(rows.scores(fits, folds, penalty))
-    return _calibrated(fits.fit(folds, penalty), scores, some, scale, "cross", taxonomy, shift)
-
-
-def _held_out_bounds(
-    rows: _Residuals,
-    fits: Fits,
-    penalty: float,
-    scale: LabelScale,
-    grouping: Grouping | None,
-    shift: DensityRatio | None,
-    levels: Sequence[float],
-) -> dict[float, FloatArray]:
-    bounds = {level: np.full((2, len(rows.errors)), np.nan) for level in levels}
-    for fold, test in enumerate(rows.folds if levels else ()):
-        others = [other for other in range(len(rows.folds)) if other != fold]
-        intervals = _from_folds(rows, fits, others, penalty, scale, grouping, shift)
-        new = rows.labelled.take(test)
-        for level in levels:
-            bounds[level][:, test] = intervals.reached(new.features, new.predicted, level, new.column)
-    return bounds
+    def intervals(self, folds: Sequence[int], penalty: float) -> Intervals:
+        rows = self.rows.take(np.concatenate([self.fold_rows[fold] for fold in folds]))
+        taxonomy = None
+        if self.grouping is not None:
+            kind = TAXONOMIES.get(self.grouping.kind)
+            taxonomy = kind.make(self.grouping, rows.predicted, rows.gold, rows.column)
+        pairs = zip(folds, self.difficulty(folds, penalty), strict=True)
+        scores = np.concatenate([self.errors[self.fold_rows[fold]] / d for fold, d in pairs])
+        difficulty = self.fits.fit(folds, penalty)
+        return _calibrated(difficulty, scores, rows, self.scale, "cross", taxonomy, self.shift)

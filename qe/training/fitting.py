@@ -12,9 +12,9 @@ from features.core.tree_columns import numbers
 from qe.data.dataset import Split
 from qe.data.splits import Fold
 from qe.evaluation.coverage import Coverage, coverage
-from qe.models.companions import CalibrationRows, Companions, Conditions, make_companions
+from qe.models.companions import Companions, Conditions, make_companions
 from qe.models.guard.guard import FEWEST, Guard
-from qe.models.intervals import Intervals
+from qe.models.intervals import CalibrationRows, Intervals
 from qe.models.model import Model
 from qe.models.pipeline import Candidate, fit
 from qe.models.pruning import pruned, selection

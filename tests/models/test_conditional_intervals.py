@@ -16,6 +16,9 @@ from qe.data.splits import make_folds
 from qe.evaluation.coverage import Coverage, coverage, label_cuts
 from qe.models.difficulty import Difficulty
 from qe.models.intervals import (
+    CalibrationRows as Rows,
+)
+from qe.models.intervals import (
     Intervals,
     conformal_quantile,
     cross_conformal,
@@ -82,11 +85,11 @@ def test_groups_give_the_intervals_of_crepes() -> None:
     difficulty = Difficulty(np.zeros(1), np.array([1.0, 0, 0]), np.array([1.0, 0, 0]), 1.0, 1.0)
     plain = Intervals(difficulty, np.zeros(0), OPEN)
     rows = sigmas[:, None], predicted, predicted + errors
-    outcome = Intervals(difficulty, np.zeros(0), OPEN, taxonomy=Prediction([3.0])).recalibrated(*rows)
+    outcome = Intervals(difficulty, np.zeros(0), OPEN, taxonomy=Prediction([3.0])).recalibrated(Rows(*rows))
     for level, expected in CREPES.items():
         bounds = np.column_stack(outcome.bounds(new_sigmas[:, None], new, level))
         np.testing.assert_allclose(bounds, expected, atol=1e-9)
-    whole = np.column_stack(plain.recalibrated(*rows).bounds(new_sigmas[:, None], new, 0.8))
+    whole = np.column_stack(plain.recalibrated(Rows(*rows)).bounds(new_sigmas[:, None], new, 0.8))
     np.testing.assert_allclose(whole, CREPES_WHOLE, atol=1e-9)
 
 
@@ -100,9 +103,9 @@ def held(computed: Intervals, data: Data, level: float, column: tuple[str, ...] 
 def test_bands_of_labels_are_each_held(level: float) -> None:
     calibration, new = regression(4000, 1), regression(20_000, 2)
     edges = (2.0, 3.0, 4.0)
-    plain = cross_conformal(*calibration, folds(4000), EFFORT, levels=())
+    plain = cross_conformal(Rows(*calibration), folds(4000), EFFORT, levels=())
     by_label = cross_conformal(
-        *calibration, folds(4000), EFFORT, levels=(), grouping=Grouping("label", edges=edges)
+        Rows(*calibration), folds(4000), EFFORT, levels=(), grouping=Grouping("label", edges=edges)
     )
     bad = new[2] < 2
     assert held(plain, new, level)[bad].mean() < level - 0.25  # what this taxonomy is for
@@ -128,16 +131,20 @@ def test_bands_of_predictions_and_values_of_a_column_are_each_held() -> None:
 
     (calibration, own), (new, other) = drawn(6000), drawn(20_000)
     by_prediction = cross_conformal(
-        *calibration, folds(6000), OPEN, grouping=Grouping("prediction", bands=4), levels=(0.8,)
+        Rows(*calibration),
+        folds(6000),
+        OPEN,
+        grouping=Grouping("prediction", bands=4),
+        levels=(0.8,),
     )
-    plain = cross_conformal(*calibration, folds(6000), OPEN, levels=())
+    plain = cross_conformal(Rows(*calibration), folds(6000), OPEN, levels=())
     quarters = np.array_split(np.argsort(new[1]), 4)
     in_quarters = [[held(one, new, 0.8)[rows].mean() for rows in quarters] for one in (plain, by_prediction)]
     assert max(abs(share - 0.8) for share in in_quarters[0]) > 0.08
     assert max(abs(share - 0.8) for share in in_quarters[1]) < 0.03
     assert by_prediction.measured[0].coverage == pytest.approx(0.8, abs=0.02)
     grouping = Grouping("column", column="system")
-    by_system = cross_conformal(*calibration, folds(6000), OPEN, grouping=grouping, column=own, levels=())
+    by_system = cross_conformal(Rows(*calibration, own), folds(6000), OPEN, grouping=grouping, levels=())
     assert by_system.columns == ("system",)
     for name in "ab":
         rows = np.array(other) == name
@@ -146,7 +153,7 @@ def test_bands_of_predictions_and_values_of_a_column_are_each_held() -> None:
     low, high = by_system.bounds(new[0][:2], new[1][:2], 0.8, ("a", "new"))
     assert np.isfinite([low[0], high[0]]).all() and np.isnan([low[1], high[1]]).all()
     split = split_conformal(
-        by_system, *(part[:500] for part in new), column=("c", *other[1:500]), levels=(0.8,)
+        by_system, Rows(*(part[:500] for part in new), ("c", *other[1:500])), levels=(0.8,)
     )
     assert isinstance(split.taxonomy, ByColumn) and split.taxonomy.values == ["a", "b", "c"]
 
@@ -157,7 +164,11 @@ def test_a_group_with_too_few_rows_has_the_whole_scale_or_nothing() -> None:
     grouping = Grouping("column", column="system")
     for scale, expected in ((EFFORT, [1.0, 5.0]), (OPEN, [np.nan, np.nan])):
         calibrated = cross_conformal(
-            features, predicted, gold, folds(300), scale, grouping=grouping, column=column, levels=()
+            Rows(features, predicted, gold, column),
+            folds(300),
+            scale,
+            grouping=grouping,
+            levels=(),
         )
         low, high = calibrated.bounds(features[:1], predicted[:1], 0.9, ("rare",))
         np.testing.assert_array_equal([low[0], high[0]], expected)
@@ -179,13 +190,13 @@ def test_weights_follow_a_shift_of_the_inputs() -> None:
     x = np.linspace(-1, 2, 7)
     np.testing.assert_allclose(np.log(shift.weights(x[:, None], 0.1 * x)), 1.5 * x - 1.125, atol=0.25)
     flat = Difficulty(np.zeros(1), np.zeros(3), np.zeros(3), 1.0, 1.0)
-    plain = Intervals(flat, np.zeros(0), OPEN).recalibrated(*calibration)
-    weighted = Intervals(flat, np.zeros(0), OPEN, shift=shift).recalibrated(*calibration)
+    plain = Intervals(flat, np.zeros(0), OPEN).recalibrated(Rows(*calibration))
+    weighted = Intervals(flat, np.zeros(0), OPEN, shift=shift).recalibrated(Rows(*calibration))
     test = drawn(20_000, 1.5)
     assert held(plain, test, 0.8).mean() < 0.6
     assert held(weighted, test, 0.8).mean() == pytest.approx(0.8, abs=0.03)
     assert weighted.effective < 0.5 * len(weighted.scores)
-    cross = cross_conformal(*calibration, folds(8000), OPEN, shift=shift, levels=(0.8,))
+    cross = cross_conformal(Rows(*calibration), folds(8000), OPEN, shift=shift, levels=(0.8,))
     assert cross.measured[0].coverage == pytest.approx(0.8, abs=0.05)
     same = DensityRatio.fit(*calibration[:2], *drawn(8000, 0.0)[:2])
     assert np.abs(np.log(same.weights(x[:, None], 0.1 * x))).max() < 0.1
@@ -199,7 +210,9 @@ def test_row_weights_move_the_quantile_to_the_rows_that_count() -> None:
     gold = predicted + np.where(noisy, 3.0, 1.0) * rng.normal(size=4000)
     features = rng.normal(size=(4000, 1))
     weights = np.where(noisy, 1.0, 1e-6)
-    calibrated = cross_conformal(features, predicted, gold, folds(4000), OPEN, weights=weights, levels=(0.5,))
+    calibrated = cross_conformal(
+        Rows(features, predicted, gold, weights=weights), folds(4000), OPEN, levels=(0.5,)
+    )
     low, high = calibrated.bounds(features, predicted, 0.5)
     assert np.mean((low <= gold) & (gold <= high), where=noisy) == pytest.approx(0.5, abs=0.02)
     assert calibrated.measured[0].coverage == pytest.approx(0.5, abs=0.03)
@@ -214,9 +227,12 @@ def test_every_taxonomy_is_saved_and_loaded(by: str, tmp_path: Path) -> None:
     shift = DensityRatio.fit(features, predicted, features[::2] + 1, predicted[::2])
     weights = np.linspace(1, 2, 400)
     calibrated = cross_conformal(
-        features, predicted, gold, folds(400), EFFORT,
-        grouping=grouping, column=column, weights=weights, shift=shift,
-    )  # fmt: skip
+        Rows(features, predicted, gold, column, weights),
+        folds(400),
+        EFFORT,
+        grouping=grouping,
+        shift=shift,
+    )
     calibrated.save(tmp_path)
     loaded = Intervals.load(tmp_path)
     assert loaded.taxonomy == calibrated.taxonomy and loaded.measured == calibrated.measured

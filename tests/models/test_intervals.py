@@ -20,7 +20,15 @@ from qe.data.splits import make_folds
 from qe.data.table_rows import read_rows
 from qe.evaluation.coverage import Coverage, coverage
 from qe.models.difficulty import Difficulty
-from qe.models.intervals import Intervals, conformal_quantile, cross_conformal, split_conformal
+from qe.models.intervals import (
+    CalibrationRows as Rows,
+)
+from qe.models.intervals import (
+    Intervals,
+    conformal_quantile,
+    cross_conformal,
+    split_conformal,
+)
 from qe.models.model import Model
 from qe.scoring.jobs import score_file
 from qe.scoring.scorer import Options
@@ -52,10 +60,10 @@ def test_coverage_on_exchangeable_data(level: float) -> None:
     """
     n, covered = 99, []
     features, predicted, gold = simulated(400, 0)
-    fitted = cross_conformal(features, predicted, gold, held_out(400), OPEN)
+    fitted = cross_conformal(Rows(features, predicted, gold), held_out(400), OPEN)
     for seed in range(1, 151):
         features, predicted, gold = simulated(n + 400, seed)
-        intervals = fitted.recalibrated(features[:n], predicted[:n], gold[:n])
+        intervals = fitted.recalibrated(Rows(features[:n], predicted[:n], gold[:n]))
         low, high = intervals.bounds(features[n:], predicted[n:], level)
         covered.append(np.mean((low <= gold[n:]) & (gold[n:] <= high)))
     rank = math.ceil(round((n + 1) * level, 9))
@@ -70,7 +78,9 @@ def test_coverage_on_exchangeable_data(level: float) -> None:
 @given(st.integers(0, 10_000), st.sampled_from([3, 5, 10]), st.sampled_from([0.8, 0.9]))
 def test_out_of_fold_residuals_cover_new_rows(seed: int, folds: int, level: float) -> None:
     features, predicted, gold = simulated(2400, seed)
-    intervals = cross_conformal(features[:1200], predicted[:1200], gold[:1200], held_out(1200, folds), OPEN)
+    intervals = cross_conformal(
+        Rows(features[:1200], predicted[:1200], gold[:1200]), held_out(1200, folds), OPEN
+    )
     low, high = intervals.bounds(features[1200:], predicted[1200:], level)
     outcome = np.mean((low <= gold[1200:]) & (gold[1200:] <= high))
     assert abs(outcome - level) < 5 * math.sqrt(2 * level * (1 - level) / 1200)  # calibration and test error
@@ -80,7 +90,7 @@ def test_out_of_fold_residuals_cover_new_rows(seed: int, folds: int, level: floa
 
 def test_harder_segments_get_wider_intervals_and_so_hold_their_share() -> None:
     features, predicted, gold = simulated(8000, 3)
-    intervals = cross_conformal(features[:4000], predicted[:4000], gold[:4000], held_out(4000), OPEN)
+    intervals = cross_conformal(Rows(features[:4000], predicted[:4000], gold[:4000]), held_out(4000), OPEN)
     test, labels = features[4000:], gold[4000:]
     low, high = intervals.bounds(test, predicted[4000:], 0.9)
     for third in np.array_split(np.argsort(test[:, 2]), 3):
@@ -94,7 +104,7 @@ def test_harder_segments_get_wider_intervals_and_so_hold_their_share() -> None:
 @pytest.mark.slow
 def test_normal_errors_of_constant_size_give_the_normal_quantile() -> None:
     features, predicted, gold = simulated(20_000, 4, spread=0.0)
-    intervals = cross_conformal(features, predicted, gold, held_out(20_000), OPEN)
+    intervals = cross_conformal(Rows(features, predicted, gold), held_out(20_000), OPEN)
     low, high = intervals.bounds(features, predicted, 0.9)
     assert np.mean(high - low) == pytest.approx(2 * norm.ppf(0.95) * 0.2, rel=0.02)
 
@@ -112,7 +122,7 @@ def test_quantile_by_hand_and_what_few_rows_cannot_promise() -> None:
 def test_bounds_stay_on_the_scale_around_the_score_and_grow_with_the_level() -> None:
     features, predicted, gold = simulated(300, 5)
     gold, predicted = EFFORT.clip(1 + gold), EFFORT.clip(1 + predicted)
-    intervals = cross_conformal(features, predicted, gold, held_out(300), EFFORT)
+    intervals = cross_conformal(Rows(features, predicted, gold), held_out(300), EFFORT)
     inner, outer = (intervals.bounds(features, predicted, level) for level in (0.8, 0.95))
     assert (outer[0] <= inner[0]).all() and (inner[1] <= outer[1]).all()
     assert (inner[0] <= predicted).all() and (predicted <= inner[1]).all()
@@ -122,16 +132,16 @@ def test_bounds_stay_on_the_scale_around_the_score_and_grow_with_the_level() -> 
 def test_undefined_and_constant_features_and_perfect_predictions() -> None:
     features, predicted, gold = simulated(200, 6)
     features[::3, 0], features[:, 1] = np.nan, np.nan
-    intervals = cross_conformal(features, predicted, gold, held_out(200), OPEN)
+    intervals = cross_conformal(Rows(features, predicted, gold), held_out(200), OPEN)
     assert np.isfinite(intervals.bounds(features, predicted, 0.9)).all()
-    exact = cross_conformal(features, gold, gold, held_out(200), OPEN)
+    exact = cross_conformal(Rows(features, gold, gold), held_out(200), OPEN)
     low, high = exact.bounds(features, gold, 0.9)
     assert np.array_equal(low, gold) and np.array_equal(high, gold)
 
 
 def test_difficulty_is_bounded_and_finds_what_makes_errors_large() -> None:
     features, predicted, gold = simulated(5000, 7)
-    difficulty = cross_conformal(features, predicted, gold, held_out(5000), OPEN).difficulty
+    difficulty = cross_conformal(Rows(features, predicted, gold), held_out(5000), OPEN).difficulty
     far = difficulty.predict(np.array([[0.5, 0.5, 100.0], [0.5, 0.5, -100.0]]), np.array([1.5, 1.5]))
     mean = np.abs(gold - predicted).mean()
     assert far.tolist() == pytest.approx([2 * mean, mean / 2])
@@ -147,7 +157,7 @@ def test_measured_coverage_by_hand() -> None:
 
 def test_saved_intervals_are_the_same_without_pickle(tmp_path: Path) -> None:
     features, predicted, gold = simulated(250, 8)
-    saved = cross_conformal(features, predicted, gold, held_out(250), EFFORT)
+    saved = cross_conformal(Rows(features, predicted, gold), held_out(250), EFFORT)
     saved.save(tmp_path)
     loaded = Intervals.load(tmp_path)
     assert np.array_equal(loaded.bounds(features, predicted, 0.9), saved.bounds(features, predicted, 0.9))
@@ -159,7 +169,7 @@ def test_saved_intervals_are_the_same_without_pickle(tmp_path: Path) -> None:
 
 def test_two_folds_calibrate_but_measure_nothing() -> None:
     features, predicted, gold = simulated(100, 9)
-    assert cross_conformal(features, predicted, gold, held_out(100, 2), OPEN).measured == ()
+    assert cross_conformal(Rows(features, predicted, gold), held_out(100, 2), OPEN).measured == ()
 
 
 def test_wmt12_ninety_percent_hold_ninety_percent(shared_data: Any) -> None:
@@ -186,7 +196,9 @@ def test_wmt12_ninety_percent_hold_ninety_percent(shared_data: Any) -> None:
         fold = FoldData(table.iloc[train], labels[0], None, table.iloc[test], labels[1], test)
         predicted[test] = fold.predict(candidate, dataset.scale, 0)
     intervals = cross_conformal(
-        table.to_numpy(), predicted, training.scores, [test for _, test in folds], dataset.scale
+        Rows(table.to_numpy(), predicted, training.scores),
+        [test for _, test in folds],
+        dataset.scale,
     )
     by_name = {entry.level: entry for entry in intervals.measured}
     assert 0.88 <= by_name[0.9].coverage <= 0.92
@@ -227,18 +239,18 @@ def test_training_reports_the_coverage(demo_run: Any, demo_client: Any) -> None:
 
 def test_split_conformal_intervals_measure_their_coverage_on_rows_left_out() -> None:
     features, predicted, gold = simulated(1500, 10)
-    fitted = cross_conformal(features[:500], predicted[:500], gold[:500], held_out(500), OPEN)
-    rest = features[500:], predicted[500:], gold[500:]
-    outcome = split_conformal(fitted, *rest)
-    assert np.array_equal(outcome.scores, fitted.recalibrated(*rest).scores) and outcome.method == "split"
+    fitted = cross_conformal(Rows(features[:500], predicted[:500], gold[:500]), held_out(500), OPEN)
+    rest = Rows(features[500:], predicted[500:], gold[500:])
+    outcome = split_conformal(fitted, rest)
+    assert np.array_equal(outcome.scores, fitted.recalibrated(rest).scores) and outcome.method == "split"
     assert outcome.difficulty is fitted.difficulty
     for entry in outcome.measured:
         assert entry.n == 1000
         assert abs(entry.coverage - entry.level) < 4 * math.sqrt(entry.level * (1 - entry.level) / 1000)
-    few = split_conformal(fitted, *(part[:15] for part in rest))
+    few = split_conformal(fitted, rest.take(np.arange(15)))
     assert [entry.level for entry in few.measured] == [0.5, 0.8, 0.9]  # 12 rows cannot promise .95
     with pytest.raises(InputError, match="4 rows cannot calibrate"):
-        split_conformal(fitted, *(part[:4] for part in rest))
+        split_conformal(fitted, rest.take(np.arange(4)))
 
 
 @pytest.fixture(scope="module")
