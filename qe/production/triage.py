@@ -19,7 +19,7 @@ from qe.data.dataset import LabelScale
 from qe.display.numbers import NumberText, count, estimate, number, percent, percent_estimate
 from qe.display.summary import summarised
 from qe.display.table import Column, Table
-from qe.models.held_out import HeldOutPredictions
+from qe.models.training_rows import HeldOutPredictions
 from qe.statistics.bootstrap import bootstrap_scores
 from qe.statistics.intervals import percentile_interval
 from qe.statistics.result import check_enough, check_seed

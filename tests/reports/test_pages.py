@@ -18,7 +18,7 @@ from features.basics.errors import InputError
 from qe.cli import main
 <<<<<<< HEAD
 from qe.cli._score_job import write_drift
-from qe.models.held_out import HeldOutPredictions
+from qe.models.training_rows import HeldOutPredictions
 from qe.production.triage import Thresholds
 =======
 from qe.cli._score_output import write_drift
