@@ -21,13 +21,8 @@ from qe.models import description
 from qe.models.guard.guard import Guard
 from qe.models.model import Model
 from qe.models.origin import origin
-<<<<<<< HEAD
-from qe.production.triage import ACTIONS, ActionCosts, Thresholds, cost_table, read_costs
-=======
 from qe.models.training_rows import HeldOutPredictions
-from qe.production.thresholds import Thresholds
-from qe.production.triage import ACTIONS, ActionCosts, cost_table, read_costs
->>>>>>> a45e3418 (Artifacts of a model are saved, loaded and checked by one class)
+from qe.production.triage import ACTIONS, ActionCosts, Thresholds, cost_table, read_costs
 from qe.reports.parts import ShownSegment, png, score_distributions, words_of
 from qe.scoring.checks import kinds_of
 from qe.scoring.job_summary import check_model, record_of, summary_of

@@ -16,15 +16,9 @@ import pytest
 
 from features.basics.errors import InputError
 from qe.cli import main
-<<<<<<< HEAD
 from qe.cli._score_job import write_drift
 from qe.models.training_rows import HeldOutPredictions
 from qe.production.triage import Thresholds
-=======
-from qe.cli._score_output import write_drift
-from qe.models.training_rows import HeldOutPredictions
-from qe.production.thresholds import Thresholds
->>>>>>> a45e3418 (Artifacts of a model are saved, loaded and checked by one class)
 from qe.reports.parts import words_of
 from qe.reports.run import run_page
 from qe.reports.scored import scored_page
