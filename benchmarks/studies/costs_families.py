@@ -18,7 +18,7 @@ import yaml
 from features.core.feature_set import expand
 from qe.cli.shared.progress import progress_bar
 from qe.config.experiment import load
-from qe.getting_started.catalogue.features import FeatureCosts
+from qe.getting_started.catalogue.costs import FeatureCosts
 from qe.getting_started.catalogue.measurement import measurable, measure
 from qe.resources.cache import default_cache
 from qe.training.check import check

@@ -125,7 +125,8 @@ class FeatureExtractor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             besides source and target; `parameters`: settings without a default; `learns`: whether it learns
             from labels, so that it needs `qe.train`.
         """
-        from qe.getting_started.catalogue.features import FeatureCosts, families
+        from qe.getting_started.catalogue.costs import FeatureCosts
+        from qe.getting_started.catalogue.features import families
 
         rows = {
             family.name: {

@@ -33,7 +33,8 @@ def list_(measure: bool = False, json: bool = False, quiet: bool = False) -> Non
     options:
       --measure  Measure the costs now, on generated data with small resources.
     """
-    from qe.getting_started.catalogue.features import FeatureCosts, families, listing, sets
+    from qe.getting_started.catalogue.costs import FeatureCosts
+    from qe.getting_started.catalogue.features import families, listing, sets
 
     if measure:
         from qe.getting_started.catalogue.measurement import measure_on_demo

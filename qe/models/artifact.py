@@ -26,7 +26,7 @@ class Artifact:
 
     file: ClassVar[str]
     noun: ClassVar[str]
-    absent: ClassVar[str]
+    absent: ClassVar[str] = ""
     absent_remedy: ClassVar[str] = "train it again"
 
     def check_arrays(self) -> None:
@@ -47,7 +47,8 @@ class Artifact:
         """Raises InputError for a model without it, and if it is damaged."""
         path = folder / f"{cls.file}.json"
         if not cls.exists(folder):
-            raise InputError(cls.absent, location=folder, remedy=cls.absent_remedy)
+            message = cls.absent or f"the model lacks {cls.noun}"
+            raise InputError(message, location=folder, remedy=cls.absent_remedy)
         content = read_json(cls.noun, path, REMEDY)
         with damage_reported(cls.noun, path, REMEDY):
             artifact: Self = decode(cls, content, "", folder / cls.file)

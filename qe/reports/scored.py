@@ -198,7 +198,7 @@ def _with_marks(
     rows: list[dict[str, Any]], model: Path, described: description.Description
 ) -> list[dict[str, Any]]:
     has_texts = all(isinstance(row.get(name), str) for row in rows for name in ("source", "target"))
-    guard = Guard.load(model)
+    guard = Guard.find(model)
     if guard is None or not rows or not has_texts or "unlike" in rows[0]:
         return rows
     source, target = (tuple(str(row[name]) for row in rows) for name in ("source", "target"))

@@ -2,13 +2,9 @@
 
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, Field, asdict, dataclass, field, fields, is_dataclass
-from pathlib import Path
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from typing import Any
 
-import yaml
-
-import features
 from features.basics.errors import InputError, did_you_mean
 from features.basics.plugins import own_entries
 from features.core.bundle import resource_parameters
@@ -25,49 +21,9 @@ from features.core.feature_set import (
     variant,
     variants,
 )
-from features.storage import strict_yaml
-from features.storage.files import atomic_file
 from qe.display.numbers import count
 from qe.display.table import Column, Table
-
-PUBLISHED = Path(features.__file__).resolve().parent / "costs.yaml"
-
-
-@dataclass(frozen=True)
-class FeatureCosts:
-    """Microseconds per segment by family, and of tokenizing source and target.
-
-    It also says how they were measured.
-
-    Processor time of one process, so that other work on the machine counts little; resources loaded, kernels
-    compiled, source and target tokenized. Families that learn from labels are fitted before, and have
-    forgotten the segments they were fitted on, so that theirs is the cost of segments never seen.
-    """
-
-    measured: str
-    machine: str
-    data: str
-    tokenization: float
-    families: Mapping[str, float]
-
-    def total(self, families: Sequence[str]) -> float:
-        """Microseconds per segment of tokenization and all the families named."""
-        return self.tokenization + sum(self.families[name] for name in families)
-
-    def cost_of(self, families: Sequence[str]) -> float | None:
-        """Microseconds per segment of the families named alone; None if one was not measured."""
-        return sum(self.families[name] for name in families) if set(families) <= set(self.families) else None
-
-    def save(self, path: Path = PUBLISHED) -> None:
-        content = {**asdict(self), "families": {name: round(c, 1) for name, c in self.families.items()}}
-        content["tokenization"] = round(self.tokenization, 1)
-        with atomic_file(path) as temporary:
-            temporary.write_text(yaml.safe_dump(content, sort_keys=False, allow_unicode=True), "utf-8")
-
-    @classmethod
-    def load(cls, path: Path = PUBLISHED) -> "FeatureCosts":
-        """The costs last written by benchmarks/studies/costs_families.py."""
-        return cls(**strict_yaml.read_mapping(path, "table of costs"))
+from qe.getting_started.catalogue.costs import FeatureCosts
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from features.core.segments import Segments
 from qe.config.experiment import load
 from qe.data.dataset import Split
 from qe.display.numbers import fixed
-from qe.getting_started.catalogue.features import FeatureCosts
+from qe.getting_started.catalogue.costs import FeatureCosts
 from qe.getting_started.demo.generation import generate
 from qe.getting_started.demo.run import EXPERIMENT
 from qe.resources.annotations import annotated_sides

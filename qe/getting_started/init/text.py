@@ -11,7 +11,7 @@ import yaml
 from features.basics.errors import InputError
 from qe.config.experiment import SplitSection
 from qe.display.numbers import count, span
-from qe.getting_started.catalogue.features import FeatureCosts
+from qe.getting_started.catalogue.costs import FeatureCosts
 from qe.getting_started.init.table import LabelledTable
 
 Folds = Literal["documents", "sources", "random"]
