@@ -4,7 +4,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -47,13 +47,11 @@ class TextLog:
     def event(self, name: str, **values: Any) -> None:
         """An event for machines only."""
 
-    @contextmanager
-    def progress(self, quiet: bool) -> Iterator[Progress]:
+    def progress(self, quiet: bool) -> AbstractContextManager[Progress]:
         """A bar, or lines."""
         from qe.cli.shared.progress import progress_bar
 
-        with progress_bar(quiet) as progress:
-            yield progress
+        return progress_bar(quiet)
 
 
 class JsonLog:

@@ -15,12 +15,10 @@ from qe.cli._help import line_width, listed
 from qe.cli._log import event, is_json
 from qe.cli._process import (
     Stopped,
-    safe_children,
+    process_environment,
     standard_streams,
     stopped_by_signals,
     store_named,
-    thread_limits,
-    without_telemetry,
 )
 from qe.cli._verbs import command, groups, is_verb, purpose
 
@@ -38,9 +36,8 @@ def main(arguments: list[str] | None = None) -> None:
     name = f"qe {verb}" if is_verb(verb) else "qe"
     refuse = partial(_refuse, is_json(arguments))
     warnings.formatwarning = partial(_notice, name, warnings.formatwarning)
-    without_telemetry()
     try:
-        with stopped_by_signals(), safe_children(), standard_streams(), thread_limits():
+        with stopped_by_signals(), standard_streams(), process_environment():
             _check_text(arguments)
             with store_named(name, arguments):
                 _run(verb, arguments[1:])

@@ -201,42 +201,27 @@ def _escaped(error: UnicodeError) -> tuple[str, int]:
 
 
 @contextmanager
-def thread_limits() -> Iterator[None]:
-    """Tell libraries how many processors this process may use.
+def process_environment() -> Iterator[None]:
+    """Sets variables for libraries and for processes that are started in the block.
 
-    They would otherwise count the machine's processors themselves.
-
-    What the user has set stays; all is as before when the block ends. Raises InputError for a wrong
-    QE_THREADS or NUMBA_NUM_THREADS.
+    Libraries would otherwise count the machine's processors instead of those that this process may use;
+    Python processes import nothing from the working directory; MLflow reports nothing to its makers. What the
+    user has set stays. Raises InputError for a wrong QE_THREADS or NUMBA_NUM_THREADS.
     """
     numba = os.environ.get(_NUMBA, "1")
     if not numba.isdecimal() or int(numba) == 0:
         raise InputError(f"{_NUMBA} must be a whole number from 1, but is '{numba}'")
-    with restored(THREADS, _LIBRARIES):
+    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+    with restored(THREADS, _LIBRARIES, "PYTHONSAFEPATH"):
+        os.environ["PYTHONSAFEPATH"] = "1"
         os.environ.setdefault(_LIBRARIES, str(cores()))
         yield
 
 
 def use_threads(number: int | None) -> None:
-    """What --threads asks for, inside `thread_limits`; processes that are started have it, too."""
+    """Sets the number of --threads, also for processes that are started, inside `process_environment`."""
     if number is not None:
         os.environ[THREADS] = os.environ[_LIBRARIES] = str(number)
-
-
-@contextmanager
-def safe_children() -> Iterator[None]:
-    """Python processes that are started in the block import nothing from the working directory."""
-    with restored("PYTHONSAFEPATH"):
-        os.environ["PYTHONSAFEPATH"] = "1"
-        yield
-
-
-def without_telemetry() -> None:
-    """Turn off MLflow's reports, here and in new processes.
-
-    They stay on if the user has set the variable.
-    """
-    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 
 
 @contextmanager

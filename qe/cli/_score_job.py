@@ -96,8 +96,7 @@ class ScoreJob:
             remedy = "leave one of them out"
             raise InputError("--json and --output - both write to stdout", remedy=remedy)
         if pipes:
-            unused = {"--resume": options.resume, "--engine": options.engine != "local"}
-            _check_unused(unused, "cannot be combined with - (stdin, stdout)", "give files")
+            self._check_unused("resume engine", "cannot be combined with - (stdin, stdout)", "give files")
         if options.tags is not None:
             if not options.tokens:
                 raise InputError("--tags needs --tokens", remedy="add --tokens, or leave it out")
@@ -105,6 +104,12 @@ class ScoreJob:
         if options.doc_ids is not None and options.documents is None:
             raise InputError("--doc-ids needs --documents", remedy="add --documents, or leave it out")
         self.piped = Piped() if pipes else None
+
+    def _check_unused(self, names: str, problem: str, remedy: str) -> None:
+        for name in names.split():
+            value = getattr(self.options, name)
+            if value and value != getattr(ScoreOptions, name):  # the default
+                raise InputError(f"--{name.replace('_', '-')} {problem}", remedy=remedy)
 
     def _paths(self) -> tuple[list[Path], Path]:
         names, output, piped = self.options.input_, self.options.output, self.piped
@@ -131,26 +136,17 @@ class ScoreJob:
         return on_spark(self.options.engine, self.options.master)
 
     def _check_kinds(self) -> None:
-        options, remedy = self.options, "leave it out for XLIFF, TMX and XLSX"
+        remedy = "leave it out for XLIFF, TMX and XLSX"
         if not self._reads_translation_files:
-            unused = {
-                "--sheet": options.sheet, "--header-row": options.header_row != 1,
-                "--languages": options.languages,
-            }  # fmt: skip
-            _check_unused(unused, "is for XLIFF, TMX or XLSX", "leave it out for tables")
+            names = "sheet header_row languages"
+            self._check_unused(names, "is for XLIFF, TMX or XLSX", "leave it out for tables")
             return
-        unused = {
-            "a second --input": self.inputs[1:], "--engine": options.engine != "local",
-            "--models": options.models,
-        }  # fmt: skip
-        _check_unused(unused, "is for tables", remedy)
+        if self.inputs[1:]:
+            raise InputError("a second --input is for tables", remedy=remedy)
+        self._check_unused("engine models", "is for tables", remedy)
         if self._in_place:
-            unused = {
-                "--tokens": options.tokens, "--keep": options.keep, "--safe-cells": options.safe_cells,
-                "--resume": options.resume, "--workers": options.workers, "--documents": options.documents,
-                "--reuse-scores": options.reuse_scores,
-            }  # fmt: skip
-            _check_unused(unused, "is for tables", remedy)
+            names = "tokens keep safe_cells resume workers documents reuse_scores"
+            self._check_unused(names, "is for tables", remedy)
 
     def _thresholds(self) -> list[Thresholds | None]:
         path = self.options.triage
@@ -182,13 +178,8 @@ class ScoreJob:
 
     def _run_on_spark(self) -> None:
         options = self.options
-        unused = {
-            "--resume": options.resume, "--workers": options.workers, "--summary": options.summary,
-            "--documents": options.documents, "--delimiter": options.delimiter, "--quoting": options.quoting,
-            "--encoding": options.encoding, "--decimal": options.decimal, "--models": options.models,
-            "--reuse-scores": options.reuse_scores,
-        }  # fmt: skip
-        _check_unused(unused, "is for the local engine", "leave out either it or --engine spark")
+        names = "resume workers summary documents delimiter quoting encoding decimal models reuse_scores"
+        self._check_unused(names, "is for the local engine", "leave out either it or --engine spark")
         self._check_profiles()
         result = self._score_on_spark()
         warnings = () if result.drift is None else result.drift.warnings
@@ -197,7 +188,7 @@ class ScoreJob:
         if options.drift is not None:
             write_drift(options.drift, result.drift)
         if self.thresholds[0] is not None and not self._no_progress:
-            show_actions(self.thresholds[0], result.actions, result.scored)
+            show(actions_table(self.thresholds[0], result.actions, result.scored))
         self._end(result.rows, result.scored, warnings)
 
     def _score_on_spark(self) -> "ScoredTable":
@@ -253,8 +244,7 @@ class ScoreJob:
         options = self.options
         if options.models is not None:
             check_output(self.destination, [options.models])
-            unused = {"--drift": options.drift, "--reuse-scores": options.reuse_scores}
-            _check_unused(unused, "is for one model", "leave it out with --models")
+            self._check_unused("drift reuse_scores", "is for one model", "leave it out with --models")
         if options.drift is not None:
             check_output(options.drift, self._files)
         self._check_profiles()
@@ -347,7 +337,7 @@ class ScoreJob:
             self._show(result, job.model.to_json() if options.json else None)
             thresholds = self.thresholds[0]
             if thresholds is not None and options.models is None and not (options.json or self._silent):
-                show_actions(thresholds, result.actions, result.scored)
+                show(actions_table(thresholds, result.actions, result.scored))
 
     def _write_documents(self, path: Path, ids: DocumentIds) -> None:
         column = f"score{self.options.suffix if self.options.keep else ''}"
@@ -371,12 +361,6 @@ class ScoreJob:
             raise typer.Exit(1)
 
 
-def _check_unused(options: Mapping[str, object], problem: str, remedy: str) -> None:
-    for name, value in options.items():
-        if value:
-            raise InputError(f"{name} {problem}", remedy=remedy)
-
-
 def _thresholds_of(path: Path, model: ScoringModel) -> Thresholds:
     with description.one_model(model.folder, model.identity):
         return Thresholds.from_file(path, model.folder, description.read(model.folder).scale)
@@ -392,11 +376,6 @@ def warn_of_input(log: Log, warnings: Sequence[str], not_checked: Mapping[str, s
         log.tell("warning", f"{kind} are not checked: {reason}")
     for warning in warnings:
         log.tell("warning", f"the input differs from the training data: {warning}")
-
-
-def show_actions(thresholds: Thresholds, actions: Mapping[str, int], scored: int) -> None:
-    """How many segments triage sends where."""
-    show(actions_table(thresholds, actions, scored))
 
 
 def summary_json(

@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from pathlib import Path
 
 import mlflow
+from mlflow.telemetry import client
 from mlflow.telemetry.client import get_telemetry_client, set_telemetry_client
 
 from features.basics.environment import restored
@@ -135,46 +136,33 @@ def one_at_a_time(uri: str) -> Iterator[None]:
     doing that.
     """
     file = database_file(uri)
-    if file is None or not os.access(_nearest(file.parent), os.W_OK):  # nothing can be made there anyway
+    # In a folder that cannot be written nothing can be made anyway.
+    if file is None or not os.access(next(path for path in file.parents if path.exists()), os.W_OK):
         yield
         return
     with locked_file(file, patience=_PATIENCE):
         yield
 
 
-def _nearest(folder: Path) -> Path:
-    return next(above for above in (folder, *folder.parents) if above.exists())
-
-
 @contextmanager
 def quiet() -> Iterator[None]:
-    """MLflow's migrations, downloads and hints are not the user's business; its errors are.
+    """Silences MLflow's migrations, downloads and hints, and its reports to its makers, but no errors.
 
-    It reports nothing to anyone, unless the user allows it.
+    Variables that the user has set stay.
     """
     loggers = [logging.getLogger(name) for name in ("mlflow", "alembic")]
     levels = [logger.level for logger in loggers]
     new = {name: value for name, value in _SILENT.items() if name not in os.environ}
+    reporter = get_telemetry_client()
     with restored(*new):
         os.environ.update(new)
+        set_telemetry_client()  # type: ignore[no-untyped-call]  # none, as the variable says
+        for logger in loggers:
+            logger.setLevel(logging.ERROR)
         try:
-            for logger in loggers:
-                logger.setLevel(logging.ERROR)
-            with _without_telemetry():
-                yield
+            yield
         finally:
+            if reporter is not None:
+                client._set_telemetry_client(reporter)
             for logger, level in zip(loggers, levels, strict=True):
                 logger.setLevel(level)
-
-
-@contextmanager
-def _without_telemetry() -> Iterator[None]:
-    from mlflow.telemetry import client
-
-    reporter = get_telemetry_client()
-    set_telemetry_client()  # type: ignore[no-untyped-call]  # none, as the variable says
-    try:
-        yield
-    finally:
-        if reporter is not None:
-            client._set_telemetry_client(reporter)

@@ -5,7 +5,7 @@ A mistake is one line; help fits the terminal.
 
 import re
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, get_args
 
 import typer
@@ -15,7 +15,34 @@ from features.basics.errors import InputError
 from features.basics.numerals import integer, real
 from qe.cli._commands import typed_command
 from qe.cli._help import help_text
-from qe.cli._lists import is_list, repeated
+
+_SHORT = re.compile("-[A-Za-z]")  # -o, but no negative number
+
+
+def is_list(option: Any) -> bool:
+    """Whether an option takes several values, by its metavar: `METRIC...`."""
+    return option.param_type_name == "option" and (option.metavar or "").endswith("...")
+
+
+def repeated(arguments: Iterable[str], options: Collection[str]) -> list[str]:
+    """Writes the option before every value of a list; any other option ends it.
+
+    >>> repeated(["--metrics", "bleu", "ter", "--seed", "1"], ["--metrics"])
+    ['--metrics', 'bleu', '--metrics', 'ter', '--seed', '1']
+    >>> repeated(["--metrics", "bleu", "ter", "-o", "out"], ["--metrics"])
+    ['--metrics', 'bleu', '--metrics', 'ter', '-o', 'out']
+    """
+    written: list[str] = []
+    current, values = "", 0
+    for argument in arguments:
+        if argument.startswith("--") or _SHORT.fullmatch(argument):
+            current, values = (argument, 0) if argument in options else ("", 0)
+        elif current and not argument.startswith("-"):
+            written += [current] if values else []
+            values += 1
+        written.append(argument)
+    return written
+
 
 _NOISE = re.compile("Value error, |, unable to parse string as .*")  # of pydantic, which Typer asks
 _HELP = {"help_option_names": ["-h", "--help"]}
