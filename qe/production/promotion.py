@@ -108,13 +108,10 @@ def promote(
     seed: int = 0,
     challenger: str | None = None,
 ) -> Decision:
-    """Makes the challenger champion if it is better by more than `margin`.
+    """Makes the challenger champion if it is better by more than `margin`, at significance `level`.
 
-    The test is at significance `level`.
-
-    Segments that either has learned from are left out. The decision and its evidence are recorded on the
-    challenger (tags `promotion.decision`, `promotion.evidence`). Without a champion the challenger becomes it
-    unopposed.
+    Segments that either was trained on are left out. The decision and its evidence are recorded on the
+    challenger (tags `promotion.decision`, `promotion.evidence`). Without a champion there is no test.
 
     Raises InputError for an unknown model or version, none to promote, labels of different scales, rows that
     a model cannot score, or none that is new to both.
@@ -167,7 +164,7 @@ def _unseen(name: str, versions: Sequence[str], data: Labelled) -> tuple[Labelle
 
 @dataclass(frozen=True)
 class Candidacy:
-    """A model that was just trained, and the labelled segments that it is to be judged by."""
+    """A model that was just trained, and the labelled segments for its comparison."""
 
     outcome: Outcome
     metric: str
@@ -195,11 +192,9 @@ def promote_trained(candidates: Sequence[Candidacy]) -> list[Decision]:
 
 
 def rollback(name: str) -> tuple[str, str]:
-    """Give the alias back to the champion's predecessor.
+    """Gives the alias back to the champion's predecessor: (version demoted, version champion again).
 
-    Returns (version demoted, version champion again).
-
-    Raises InputError if no version is champion or none was before it.
+    Raises InputError if no version is champion, or it has no predecessor.
     """
     versions = {entry.version: entry for entry in registry.model_versions(name)}
     champion = registry.aliased(name, registry.CHAMPION)
@@ -216,9 +211,7 @@ def rollback(name: str) -> tuple[str, str]:
 
 
 def from_table(path: Path, label: str) -> Labelled:
-    """Labelled segments of a TSV, CSV, JSONL or Parquet table.
-
-    `label` is the column of the labels.
+    """Labelled segments of a TSV, CSV, JSONL or Parquet table; `label` is the column of the labels.
 
     Raises InputError, with the row, for a label that is missing or no number.
     """
@@ -338,9 +331,9 @@ def better_by(
 ) -> TestResult:
     """Whether new predictions (n,) are better than old ones by more than a margin; one-sided.
 
-    The difference is the gain, in the direction in which more is better. Without a margin the predictions of
-    segments are exchanged, as `qe evaluate` does. With one, exchanges would not have the gain in question: a
-    t test with the jackknife's standard error.
+    The difference is the gain: larger is better. Without a margin the predictions of segments are exchanged,
+    as in `qe evaluate`; with one, under which they are not exchangeable, a t test with the jackknife's
+    standard error.
     """
     sign = 1.0 if metric.higher_is_better else -1.0
     tail: Tail = "greater" if metric.higher_is_better else "less"

@@ -26,9 +26,7 @@ _log = logging.getLogger(REQUESTS)
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """A socket that holds the port.
-
-    A client that connects before it is served waits. Port 0 means any free port.
+    """A listening socket, where clients wait for the server; port 0 is any free port.
 
     Raises InputError if the port is taken, or the address is none of this machine.
     """
@@ -63,22 +61,13 @@ def address_of(listener: socket.socket) -> str:
 def application(
     folder: Path, limits: Limits | None = None, level: float | None = None, triage: Path | None = None
 ) -> App:
-    """The server's application (ASGI) for the model in `folder`, loaded.
-
-    level   of prediction intervals that every answer has; a request may ask for others
-    triage  what `qe triage --json` printed: its thresholds, for requests that ask for actions
-
-    Raises InputError if the model cannot be loaded or has no intervals, and for bad thresholds.
-    """
+    """The server's application (ASGI) for the model in `folder`; parameters and errors as `Service.load`."""
     limits = limits or Limits()
     return App(limits, Service.load(folder, limits, level=level, triage=triage))
 
 
 def http_server(app: App, trusted_proxies: Sequence[str] = ()) -> uvicorn.Server:
-    """The server of an application, not yet started; the application knows when it is stopping.
-
-    trusted_proxies  addresses and networks whose header X-Forwarded-For names the client
-    """
+    """The server of an application, not yet started; parameters as `serve`."""
     limiter = ConnectionLimiter(app.limits, partial(app.metrics.count, "closed"))
     for name, text, value in (
         ("requests_busy", "Requests that are being scored, those given up on included.", lambda: app.busy),

@@ -33,18 +33,18 @@ _TYPES: Final = {"rank": pa.int64(), "row": pa.int64(), "uncertainty": pa.float6
 @summarised
 @dataclass(frozen=True, eq=False)
 class Suggestions:
-    """Rows of a pool that are worth labels next.
+    """Rows of a pool to label next.
 
     Attributes
     ----------
     rows : array of int
-        Of the pool, the most urgent first.
+        Rows of the pool, the most useful first.
     uncertainty : array of float
-        (count,) how much learners disagree about each, in label units.
+        (count,) disagreement of the committee about each, in label units.
     labelled : int
-        Segments that were learned from.
+        Training segments.
     candidates : int
-        Rows of the pool that were chosen from: those with a label already are not.
+        Rows of the pool without a label.
     """
 
     rows: NDArray[np.int64]
@@ -62,11 +62,9 @@ def suggest(
     seed: int = 0,
     progress: Progress = silent,
 ) -> Suggestions:
-    """Chooses `count` rows of the pool, by the features and labels of an experiment.
+    """Chooses `count` rows of the pool (columns of Segments) by the features and labels of an experiment.
 
-    The pool has columns of Segments.
-
-    Raises InputError if the pool has fewer rows that are not labelled already, or lacks a column.
+    Raises InputError if the pool has fewer rows without a label, or lacks a column.
     """
     prepared = prepare(check(experiment), cache, progress)
     segments = _segments(prepared, pool, cache, progress)
@@ -109,7 +107,7 @@ def _unlabelled(prepared: Prepared, segments: Segments) -> NDArray[np.int64]:
 
 
 def write_suggestions(path: Path, pool: Pool, suggestions: Suggestions) -> None:
-    """What to annotate, the most urgent first, as TSV, CSV, JSONL or Parquet."""
+    """Writes the rows to annotate, the most useful first, as TSV, CSV, JSONL or Parquet."""
     with atomic_file(path) as temporary, row_formats.table_writer(temporary, path, COLUMNS, _TYPES) as write:
         write(_rows(pool, suggestions))
 
@@ -132,9 +130,9 @@ def _rows(pool: Pool, suggestions: Suggestions) -> list[dict[str, Any]]:
 def choose(
     labelled: FloatArray, labels: FloatArray, pool: FloatArray, count: int, seed: int
 ) -> tuple[NDArray[np.int64], FloatArray]:
-    """Rows of the (m, d) pool, the first drawn first; and (m,) the disagreement about all of it.
+    """Rows of the (m, d) pool in the order drawn, and (m,) the disagreement about each row of the pool.
 
-    Drawn by the variance of the predictions of a committee, far from each other and from what is labelled.
+    They are drawn by the variance of a committee's predictions, far from each other and from labelled rows.
     """
     rows, pool_rows = standardised(labelled, pool)
     uncertain = disagreement(rows, labels, pool_rows, seed)
@@ -143,9 +141,9 @@ def choose(
 
 
 def standardised(labelled: FloatArray, pool: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Both tables scaled by mean and deviation of all rows, and cut at four deviations.
+    """Both tables, standardised by all rows and clipped at four deviations, without constant columns.
 
-    What is undefined is the median; columns that say the same of all rows are left out.
+    Undefined values become the median.
     """
     table = np.vstack([labelled, pool])
     table = table[:, np.isfinite(table).any(axis=0)]
@@ -173,12 +171,9 @@ def disagreement(
 ) -> FloatArray:
     """(m,) standard deviation of the members' predictions for (m, d) rows of the pool.
 
-    labelled  (n, d) rows on the scale of the pool's
-    labels    (n,)
-
-    All members have the penalty that generalised cross-validation chooses for all labelled rows (Golub, Heath
-    and Wahba 1979). What they disagree about is what the labels there do not yet settle (query by bagging,
-    Abe and Mamitsuka 1998).
+    The members are ridge regressions on bootstrap samples of the (n, d) labelled rows with their (n,) labels
+    (query by bagging, Abe and Mamitsuka 1998), with the penalty that generalised cross-validation chooses for
+    all labelled rows (Golub, Heath and Wahba 1979).
     """
     penalty = len(labelled) * _penalty(labelled, labels)
     generator = np.random.default_rng(seed)

@@ -21,12 +21,7 @@ from qe.production.triage import ACTIONS, TradeOff, Triage
 
 
 def trade_off_figure(curve: TradeOff, decision: Triage, unit: str = "cost") -> Figure:
-    """Plot what publishing lets through and costs, over the share published.
-
-    Left is the share of what is published that is bad; right is the mean cost.
-
-    unit  what a cost is counted in, for the axis
-    """
+    """Plots the share of bad segments among the published, and the mean cost, by share published."""
     figure = new_figure(10.4, 4.8)
     errors, costs = figure.subplots(1, 2)
     plain_axes(errors)

@@ -175,12 +175,10 @@ def _unreachable(uri: str, reason: str) -> InputError:
 
 
 def follow_moved(store: Path, root: Path) -> None:
-    """Updates the absolute locations in an SQLite store whose folder was moved or copied.
+    """Updates the absolute locations in an SQLite file whose folder was moved or copied.
 
-    store  the SQLite file
-    root   its folder of artifacts; nothing is done unless it is below the store's own folder
-
-    Raises InputError if the store was moved and cannot be written.
+    Nothing is done unless its folder of artifacts `root` is below its own. Raises InputError if the store was
+    moved and cannot be written.
     """
     folder, root = resolved(store.parent), resolved(root)
     if not root.is_relative_to(folder) or not store.exists():

@@ -1,8 +1,4 @@
-"""The way to the store: MLflow pointed at it for a while, quietly, and as it was afterwards.
-
-The library is a guest in the Python of its users: their tracking store, experiment, active run, log levels
-and variables are theirs, and stay.
-"""
+"""The connection to the store: MLflow is pointed at it for a block, quietly; the user's settings stay."""
 
 import logging
 import os
@@ -70,7 +66,7 @@ def connected(path: Path | None = None, *, reading: bool = False) -> Iterator[Tr
 
 
 def store_is_there(path: Path | None = None) -> bool:
-    """Whether there is a store to read; None is made to find out."""
+    """Whether there is a store to read; none is made to find out."""
     if _here.get() is not None or mlflow.active_run() is not None:
         return True
     uri = tracking_uri(path)
@@ -119,10 +115,7 @@ def _check_usable(uri: str, path: Path | None) -> None:
 
 
 def follow_moved(uri: str, path: Path | None = None) -> None:
-    """Updates the artifact locations of an SQLite store that was moved.
-
-    `path` is that of mlflow.yaml.
-    """
+    """Updates the artifact locations of an SQLite store that was moved; `path` is that of mlflow.yaml."""
     file, root = database_file(uri), local_path(artifact_root(path))
     if file is not None and root is not None:
         address.follow_moved(file, root)
@@ -130,11 +123,7 @@ def follow_moved(uri: str, path: Path | None = None) -> None:
 
 @contextmanager
 def one_at_a_time(uri: str) -> Iterator[None]:
-    """Keeps other processes from the same steps on an SQLite store.
-
-    MLflow makes its tables, and the first entry of a name, without asking whether another process is just
-    doing that.
-    """
+    """Locks an SQLite store: MLflow makes tables, and the first entry of a name, without a lock."""
     file = database_file(uri)
     # In a folder that cannot be written nothing can be made anyway.
     if file is None or not os.access(next(path for path in file.parents if path.exists()), os.W_OK):

@@ -87,10 +87,7 @@ def large_files(folder: Path) -> list[Path]:
 
 @contextmanager
 def copy_without(folder: Path, excluded: Sequence[Path]) -> Iterator[Path]:
-    """A temporary copy of `folder`, with its name, without the files `excluded` (relative paths).
-
-    `folder` itself if there are none.
-    """
+    """A temporary copy of `folder` without the files `excluded`; `folder` itself if there are none."""
     if not excluded:
         yield folder
         return
@@ -121,13 +118,13 @@ PARAMS = [
 
 @dataclass(frozen=True)
 class Described:
-    """How a model is shown to people.
+    """Texts about a model for people.
 
-    name         of the logged model; characters that MLflow refuses become `-`
-    description  Markdown
-    params       what it was fitted with
-    tags         of its version in the registry
-    requirements what pip must install for it to score
+    name          of the logged model; characters that MLflow refuses become `-`
+    description   Markdown
+    params        of its fit
+    tags          of its version in the registry
+    requirements  packages for scoring
     """
 
     name: str
@@ -171,9 +168,7 @@ def log_model(run: Run, directory: Path, *, columns: Sequence[str], described: D
 
 
 def model_directory(uri: str) -> Path:
-    """The model directory behind an MLflow URI.
-
-    A URI is `models:/NAME@champion`, `models:/NAME/3`, `runs:/...`.
+    """The model directory behind an MLflow URI (`models:/NAME@champion`, `models:/NAME/3`, `runs:/...`).
 
     Raises InputError if there is no such model, or one that this project did not log.
     """
@@ -197,12 +192,9 @@ def _model_directory(uri: str) -> Path:
 
 
 def registered_as(folder: Path) -> tuple[str, str] | None:
-    """Name and version by which a model was fetched from the registry, or None.
+    """Name and version by which a `model_directory` was fetched from the registry, or None.
 
-    `folder` is a `model_directory`.
-
-    MLflow writes them next to the model when it downloads it, so that an alias that moves meanwhile has no
-    effect.
+    MLflow writes them next to the downloaded model, so that an alias that moves meanwhile has no effect.
     """
     root = next((above for above in folder.parents if (above / "MLmodel").is_file()), folder)
     file = root / "registered_model_meta"
@@ -215,9 +207,7 @@ def registered_as(folder: Path) -> tuple[str, str] | None:
 
 @connected(reading=True)
 def registered_now(uri: str) -> tuple[str, str] | None:
-    """Name and version that `models:/NAME@ALIAS` leads to now in the registry.
-
-    None for a URI of no version.
+    """Name and version that `models:/NAME@ALIAS` leads to now; None for a URI of no version.
 
     Raises InputError if the registry has no such name, version or alias.
     """
@@ -234,10 +224,7 @@ def registered_now(uri: str) -> tuple[str, str] | None:
 
 @connected()
 def publish(folder: Path, names: Sequence[str]) -> None:
-    """Sends files written into a `model_directory` to its store, unless that is local.
-
-    Local stores are folders.
-    """
+    """Sends files written into a `model_directory` to its store, unless that is a local folder."""
     root = next(above for above in folder.parents if (above / "MLmodel").is_file())
     model_id = str(strict_yaml.read(root / "MLmodel", "description of a model")["model_id"])
     if _local_store(model_id) is None:

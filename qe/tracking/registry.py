@@ -28,10 +28,7 @@ PREVIOUS = "promotion.previous"  # tag: the version that was champion before
 @summarised
 @dataclass(frozen=True)
 class Version:
-    """One version of a registered model.
-
-    `metrics` are its run's, `created` is ISO 8601, local time.
-    """
+    """One version of a registered model: `metrics` of its run, `created` as ISO 8601 in local time."""
 
     name: str
     version: str
@@ -64,10 +61,7 @@ def _model_names() -> list[str]:
 
 @connected(reading=True)
 def model_versions(name: str) -> list[Version]:
-    """The versions of a registered model, oldest first.
-
-    Raises InputError for a name that is not registered.
-    """
+    """The versions of a registered model, oldest first. Raises InputError for an unknown name."""
     names = model_names()
     if check_text(name) not in names:
         raise InputError(f"no registered model '{name}'", remedy=f"registered: {', '.join(names) or 'none'}")
@@ -141,9 +135,7 @@ def _quoted(text: str) -> str:
 
 
 def to_delete(name: str, keep: int) -> list[Version]:
-    """The versions to delete: none of the last `keep`, and none that is still needed.
-
-    A version is needed if an alias names it, or a rollback would go back to it.
+    """The versions except the last `keep`, those with an alias, and the one that a rollback returns to.
 
     Raises InputError for a name that is not registered.
     """
@@ -154,10 +146,7 @@ def to_delete(name: str, keep: int) -> list[Version]:
 
 
 def select_versions(name: str, numbers: Sequence[str]) -> list[Version]:
-    """The versions with these numbers.
-
-    Raises InputError for one that there is not, and for one that an alias names.
-    """
+    """The versions with these numbers. Raises InputError for one that is absent or has an alias."""
     by_number = {version.version: version for version in model_versions(name)}
     for key in numbers:
         if key not in by_number:
@@ -245,10 +234,7 @@ _FOLDS, _CONTENT = "fingerprint.folds", "fingerprint.content"
 
 @dataclass(frozen=True)
 class Registration:
-    """What became of a trained model in the registry, and why.
-
-    value  its `metric`, by which versions that wait are ordered
-    """
+    """The version of a trained model, its aliases and the reason; `value` of `metric` ranks challengers."""
 
     name: str
     version: str

@@ -53,12 +53,8 @@ def parent_run() -> str | None:
 def experiment_id(settings: TrackingSettings, path: Path | None, parent: str | None) -> str:
     """The id of a run's experiment; a name is created on first use.
 
-    It is that of the parent, of `mlflow.set_experiment` or MLFLOW_EXPERIMENT_ID, of
-    MLFLOW_EXPERIMENT_NAME, or of mlflow.yaml.
-
-    path  of mlflow.yaml
-
-    Raises InputError for an id that the store does not have.
+    It is that of the parent, of MLFLOW_EXPERIMENT_ID (also set by `mlflow.set_experiment`) or
+    MLFLOW_EXPERIMENT_NAME, or of mlflow.yaml (`path`). Raises InputError for an unknown id.
     """
     if parent is not None:
         return str(mlflow.get_run(parent).info.experiment_id)
@@ -188,13 +184,10 @@ class Run:
         log(self.id, str(path), folder)
 
     def table(self, rows: pd.DataFrame, path: str) -> None:
-        """Logs a table that the UI opens under Artifacts.
+        """Logs a table that the UI opens under Artifacts; `path` ends in `.json`.
 
-        `mlflow.log_table` would append on a resumed run.
-
-        path  ends in `.json`
-
-        The UI shows nothing below a header with dots: they become blanks.
+        `mlflow.log_table` would append on a resumed run. Dots in headers, for which the UI shows an empty
+        column, become blanks.
         """
         rows = rows.rename(columns=lambda header: str(header).replace(".", " "))
         with TemporaryDirectory() as scratch:
@@ -267,10 +260,7 @@ class Run:
 
 
 class Untracked(Run):
-    """A run that keeps nothing: `tracking: off`.
-
-    It has no client, because making one makes a store.
-    """
+    """A run that keeps nothing (`tracking: off`), without a client, because making one makes a store."""
 
     def __init__(self) -> None:
         for name in ("id", "experiment_id"):
@@ -373,12 +363,10 @@ def log_report(
 ) -> str:
     """Logs a report that is not a training run as a separate run; its id.
 
-    params   settings, nested mappings by dotted names
-    metrics  figures; undefined ones are left out
-    folder   its content (tables, plots) goes to the run's artifacts
-    under    the folder there; default: `name`
+    folder  tables and plots, for the artifacts of the run
+    under   the folder there; default: `name`
 
-    Characters of names that MLflow refuses become `_`.
+    Undefined metrics are left out. Characters of names that MLflow refuses become `_`.
     """
     with run(name, settings_file=settings_file) as logged:
         logged.params(accepted(flatten(params)))

@@ -32,10 +32,9 @@ def find_settings(start: Path | None = None) -> Path | None:
 
 
 def load_settings(path: Path | None = None) -> tuple[TrackingSettings, Path]:
-    """The settings, and the folder that their relative paths start from.
+    """The settings, and the folder where their relative paths start.
 
-    That folder is mlflow.yaml's, which is in the working directory or above it; else it is the user's own
-    data folder.
+    That is the folder of the nearest mlflow.yaml, else the user's data folder.
 
     Raises InputError for an unreadable file, an unknown key, or a template that gives no name.
     """
@@ -49,10 +48,7 @@ def load_settings(path: Path | None = None) -> tuple[TrackingSettings, Path]:
 
 
 def tracking_uri(path: Path | None = None) -> str:
-    """The tracking store: MLFLOW_TRACKING_URI, or else the one of mlflow.yaml.
-
-    The SQLite path of the latter is made absolute.
-    """
+    """The tracking store: MLFLOW_TRACKING_URI, else that of mlflow.yaml, with an absolute SQLite path."""
     settings, folder = load_settings(path)
     given = os.environ.get("MLFLOW_TRACKING_URI")
     if given:
@@ -61,10 +57,10 @@ def tracking_uri(path: Path | None = None) -> str:
 
 
 def artifact_root(path: Path | None = None) -> str:
-    """URI of the artifacts of a database; one in the settings is taken as it is.
+    """URI of the artifacts of a database.
 
-    A relative path starts where the store does: at mlflow.yaml, or, where MLFLOW_TRACKING_URI names another
-    store, next to its SQLite file, and in the working directory for other databases.
+    A relative path starts at mlflow.yaml; if MLFLOW_TRACKING_URI names another store, next to its SQLite
+    file, or in the working directory for other databases.
     """
     settings, folder = load_settings(path)
     given = os.environ.get("MLFLOW_TRACKING_URI")
@@ -76,10 +72,7 @@ def artifact_root(path: Path | None = None) -> str:
 
 
 def registered_model(template: str, dataset: str, experiment: str) -> str:
-    """The registered model's name from the template of mlflow.yaml.
-
-    `/` and `:` of a dataset become `-`.
-    """
+    """The registered model's name from the template of mlflow.yaml; `/` and `:` become `-`."""
     _check_template(template)
     name = check_text(template.format(dataset=dataset, experiment=experiment))
     return name.replace("/", "-").replace(":", "-")  # MLflow's names cannot hold them

@@ -23,9 +23,9 @@ _NARROWEST, _WIDEST, _CHARACTER, _BESIDE = 150, 210, 7, 40
 
 
 def show_columns(run: Run, metrics: Sequence[str]) -> None:
-    """Makes these metrics the list's columns, first ones first, if the experiment is ours.
+    """Makes these metrics the first columns of the list, if the experiment is ours.
 
-    Metrics of earlier runs, which may be of another kind of label, keep the columns that are left.
+    Metrics of earlier runs, which may be of another kind of label, keep the remaining columns.
     """
     if not run.id:
         return
@@ -70,10 +70,7 @@ def _state(metrics: Sequence[str]) -> dict[str, object]:
 
 @connected()
 def view() -> str:
-    """The part of the list's address after host and port.
-
-    It is the list of all experiments while there is none yet.
-    """
+    """The part of the list's address after host and port; without an experiment, that of all experiments."""
     settings, _ = load_settings()
     experiment = mlflow.get_experiment_by_name(
         os.environ.get("MLFLOW_EXPERIMENT_NAME") or settings.experiment

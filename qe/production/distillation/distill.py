@@ -33,10 +33,8 @@ def student_of(
 ) -> Experiment:
     """The experiment of a student: one of `STUDENTS`, or a file.
 
-    By default the best that the teacher can teach: `words` where it judges words and has the resources of
-    models of words, else `surface`. If it lacks those of other families, `words` does without these.
-
-    Raises InputError as loading an experiment does, and for a name that is none of a student or a file.
+    The default is `words` if the teacher scores words and has their resources (families without resources are
+    left out), else `surface`. Raises InputError as loading an experiment does, and for an unknown name.
     """
     if student is None:
         student = "words" if _teaches_words(teacher) else "surface"
@@ -49,11 +47,7 @@ def student_of(
 def load_student(
     path: Path, data_root: Path | None = None, overrides: Sequence[str] = (), resources: Path | None = None
 ) -> Experiment:
-    """The student's experiment file.
-
-    Its `dataset`, if it has one, is not read: the teacher makes the data.
-
-    resources  the bundle of a student that names no resources
+    """The student's experiment file, with data in memory; `resources` is the bundle if it names none.
 
     Raises InputError as loading an experiment does.
     """
@@ -90,7 +84,7 @@ def learns_words(student: Experiment) -> bool:
 
 
 def check_teaches(teacher: Model, student: Experiment) -> None:
-    """Raises InputError for a student of words whose teacher judges none."""
+    """Raises InputError for a student of words whose teacher scores none."""
     if learns_words(student):
         WordLevel.from_model(teacher, location="--student")
 
@@ -104,11 +98,11 @@ def taught(
 ) -> Dataset:
     """The pool, read from `source`, as a training split whose labels are the teacher's scores.
 
-    words  with P(BAD) of words and gaps, too, which families of words learn from; for what only tags can be
-           measured by, tags that are drawn to be BAD as probably
+    words  adds P(BAD) of words and gaps, which word-level families learn from, and tags drawn by them, for
+           metrics that need tags
 
     Raises InputError if the pool has fewer than 30 rows or lacks a column that the teacher needs, or the
-    teacher does not judge words.
+    teacher does not score words.
     """
     if len(pool.rows) < _FEWEST:
         raise InputError(
