@@ -5,7 +5,6 @@ Bad input becomes one message and exit code 2.
 
 import sys
 import warnings
-from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import Any, NoReturn
@@ -22,6 +21,8 @@ from qe.cli._process import (
 )
 from qe.cli._verbs import command, groups, is_verb, purpose
 
+_format_warning = warnings.formatwarning  # Python's own
+
 
 def main(arguments: list[str] | None = None) -> None:
     """Entry point of the console script.
@@ -35,7 +36,7 @@ def main(arguments: list[str] | None = None) -> None:
     verb = arguments[0] if arguments else "--help"
     name = f"qe {verb}" if is_verb(verb) else "qe"
     refuse = partial(_refuse, is_json(arguments))
-    warnings.formatwarning = partial(_notice, name, warnings.formatwarning)
+    warnings.formatwarning = partial(_notice, name)
     try:
         with stopped_by_signals(), standard_streams(), process_environment():
             _check_text(arguments)
@@ -65,11 +66,9 @@ def main(arguments: list[str] | None = None) -> None:
         refuse(f"{name}: {what}", 2)
 
 
-def _notice(
-    name: str, usual: Callable[..., str], message: Warning | str, category: type[Warning], *rest: Any
-) -> str:
+def _notice(name: str, message: Warning | str, category: type[Warning], *rest: Any) -> str:
     """A renamed setting is one line; other warnings are formatted as usual."""
-    return f"{name}: {message}\n" if category is FutureWarning else usual(message, category, *rest)
+    return f"{name}: {message}\n" if category is FutureWarning else _format_warning(message, category, *rest)
 
 
 def _check_text(arguments: list[str]) -> None:
