@@ -16,11 +16,10 @@ from features.basics.hints import Count, Seed
 from features.basics.threads import side_by_side
 from features.core.extractor import Feature
 from features.core.segments import Segments
-from features.word_level.beginnings import standardised
 from features.word_level.knowledge import TokenKnowledge
 from features.word_level.labels import Bad, error_rate
 from features.word_level.network import Matrix
-from features.word_level.pooling import Parameters
+from features.word_level.pooling import Parameters, standardised
 from features.word_level.text_model import TextModel
 from features.word_level.two_sides import Side, TwoSides
 

@@ -18,7 +18,6 @@ from features.core.extractor import Extractor, Feature
 from features.core.out_of_fold import ResourceLookup, in_groups
 from features.core.segments import Segments
 from features.word_level.aggregates import AGGREGATES, JudgedWords, aggregate
-from features.word_level.extension import OPTIONAL, Extension, Extras, load_used, save_used
 from features.word_level.knowledge import Knowing, judgements, stem
 from features.word_level.labels import (
     Bad,
@@ -33,6 +32,7 @@ from features.word_level.memory import remembered
 from features.word_level.model import Inputs, TokenModel
 from features.word_level.places import Kind, Places, WordLevelExtractor
 from features.word_level.tokens import TokenTable, joined
+from features.word_level.training_text import OPTIONAL, Extension, Extras, load_used, save_used
 
 KINDS = ("word", "gap")
 _ORIGIN = "this project: feasibility study on WMT12; labels as in WMT15 task 2, without shifts"

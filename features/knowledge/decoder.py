@@ -8,15 +8,14 @@ import numpy as np
 
 from features.basics.errors import InputError
 from features.core.segments import Segments
-from features.decoder_output.means import SubwordMeans
 from features.decoder_output.statistics import ascending
-from features.decoder_output.tokens import DecoderTokens, Marker
+from features.decoder_output.tokens import DecoderTokens, Marker, SubwordMeans
 from features.resources.aligner import Aligner
 from features.text.tokens import Tokens, segment_mean, segment_min
 from features.word_level.columns import Columns, Floats, Longs, shifted, spread
-from features.word_level.extension import DECODER
 from features.word_level.knowledge import DescribedSegments, LearnedKnowledge, knowledge
 from features.word_level.tokens import TokenTable
+from features.word_level.training_text import DECODER
 
 # What a gap sees of the words at its sides.
 GAP_COLUMNS = (

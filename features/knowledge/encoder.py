@@ -22,7 +22,7 @@ from features.storage.files import digest
 from features.text.tokens import Tokens
 from features.word_level.columns import Columns, shifted, spread
 from features.word_level.knowledge import DescribedSegments, LearnedKnowledge, knowledge
-from features.word_level.links import aligned_links
+from features.word_level.lookups import aligned_links
 from features.word_level.tokens import TokenTable
 
 _FOLDER: Final = "encoder"  # in what is saved

@@ -12,8 +12,8 @@ from features.word_level.columns import Columns, Floats, shifted
 from features.word_level.knowledge import DescribedSegments, Judgement, TokenKnowledge, knowledge
 from features.word_level.network import Matrix
 from features.word_level.pooling import Parameters
-from features.word_level.predicted import predicted, with_predictions
 from features.word_level.tokens import TokenTable
+from features.word_level.training_text import predicted, with_predictions
 
 
 @knowledge("predictor")

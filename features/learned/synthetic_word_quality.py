@@ -21,11 +21,10 @@ from features.core.resource import Builder, Parts, Resource
 from features.learned.reduced import reduced
 from features.resources.aligner import Aligner
 from features.resources.lexicon import Lexicon
-from features.text.corpus import ParallelCorpus
-from features.text.held_out import split_pairs
-from features.word_level.beginnings import Beginnings, SyntheticExamples
+from features.text.corpus import ParallelCorpus, split_pairs
 from features.word_level.keys import Keys
 from features.word_level.model import Inputs, TokenModel
+from features.word_level.pooling import Beginnings, SyntheticExamples
 from features.word_level.synthetic import (
     Examples,
     examples,

@@ -17,8 +17,7 @@ from features.phrase_decoding.decoder import decode
 from features.resources.aligner import Aligner
 from features.storage.arrays import typed, within
 from features.storage.damage import Damaged
-from features.text.corpus import ParallelCorpus
-from features.text.held_out import held_out_in_turn
+from features.text.corpus import ParallelCorpus, held_out_in_turn
 from features.text.tokens import Tokens, TokensBuilder
 
 _TEXTS = ("source", "machine", "reference")

@@ -13,13 +13,20 @@ from features.basics.errors import InputError
 from features.basics.hints import Count
 from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
-from features.resources._phrase_counts import TargetPhrases, assembled, count_phrases
 from features.resources.aligner import Aligner, Symmetrization
 from features.resources.annotation import Annotation
-from features.resources.phrases import MOST_WORDS, AlignedSide, AlignedText, find, keys_of
+from features.resources.phrases import (
+    MOST_WORDS,
+    AlignedSide,
+    AlignedText,
+    TargetPhrases,
+    assembled,
+    count_phrases,
+    find,
+    keys_of,
+)
 from features.storage.arrays import finite, rising, rows, typed
-from features.syntax.labelled import moved
-from features.syntax.phrase_units import Units, in_units
+from features.syntax.phrase_units import Units, in_units, moved
 from features.text.corpus import ParallelCorpus
 from features.text.links import Links
 from features.text.tokens import Tokens

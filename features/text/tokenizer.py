@@ -8,8 +8,7 @@ from itertools import islice
 from typing import Any, Literal, TypeVar, get_args
 
 from features.basics.errors import InputError, unknown_name
-from features.text._chunks import ChunkTokenizer
-from features.text._moses import moses_2012_rules, moses_rules
+from features.text._moses import ChunkTokenizer, moses_2012_rules, moses_rules
 from features.text.languages import check_language
 from features.text.scripts import characters, without_blanks
 from features.text.segmenter import SEGMENTERS, Segmenter

@@ -1,9 +1,10 @@
-"""Keys of tokens and gaps for target encodings: 64-bit hashes of words and pairs."""
+"""Keys of tokens and gaps (64-bit hashes of words, pairs, annotation), and their target encodings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
@@ -11,9 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.core.segments import Segments
+from features.storage.arrays import finite, number, typed
+from features.text.annotation import LAYERS, Layer
+from features.text.annotation import NOTHING as NO_LEMMA
 from features.text.tokens import Tokens
-from features.word_level.columns import Longs
-from features.word_level.links import TokenLinks
+from features.word_level.columns import Floats, Longs
+from features.word_level.labels import Bad
+from features.word_level.lookups import TokenLinks
 
 Keys = NDArray[np.uint64]
 Number = TypeVar("Number", bound=np.number[Any])
@@ -187,3 +192,164 @@ def _find(sorted_keys: Any, wanted: Any, positions: Any) -> None:
                 high = middle
         if low <= last and sorted_keys[low] == key:
             positions[i] = low
+
+
+_PRIOR = 5.0  # training tokens that the overall share counts for
+_FOLDS = 8
+_MOST = 1e15  # tokens of training data
+
+
+@dataclass(frozen=True, eq=False)
+class Encoding:
+    """How often each key was seen and was BAD; `keys` ascending."""
+
+    keys: Keys
+    occurrences: Floats
+    bad: Floats
+    share: float
+
+    @classmethod
+    def fit(cls, keys: Keys, bad: Bad) -> "Encoding":
+        distinct, index = np.unique(keys, return_inverse=True)
+        occurrences = np.bincount(index, minlength=len(distinct)).astype(np.float64)
+        share = float(bad.mean()) if len(bad) else 0.5
+        times = np.bincount(index, weights=bad, minlength=len(distinct)).astype(np.float64)
+        return cls(distinct, occurrences, times, share)
+
+    def columns(self, keys: Keys) -> Floats:
+        """(n, 2) smoothed share of BAD (micci-barreca 2001), logarithm of 1 + times seen."""
+        occurrences, bad = np.zeros(len(keys)), np.zeros(len(keys))
+        place, known = places(self.keys, keys)
+        occurrences[known], bad[known] = self.occurrences[place[known]], self.bad[place[known]]
+        return np.column_stack([(bad + _PRIOR * self.share) / (occurrences + _PRIOR), np.log1p(occurrences)])
+
+
+def fit_encodings(keys: Mapping[str, Keys], bad: Bad) -> dict[str, Encoding]:
+    return {name: Encoding.fit(column, bad) for name, column in keys.items()}
+
+
+def save_encodings(encodings: Mapping[str, Encoding], path: Path) -> None:
+    for name, encoding in encodings.items():
+        np.save(path / f"{name}.keys.npy", encoding.keys, allow_pickle=False)
+        counts = np.vstack([encoding.occurrences, encoding.bad])
+        np.save(path / f"{name}.counts.npy", counts, allow_pickle=False)
+        np.save(path / f"{name}.share.npy", np.array(encoding.share), allow_pickle=False)
+
+
+def load_encodings(path: Path) -> dict[str, Encoding]:
+    encodings = {}
+    for file in sorted(path.glob("*.keys.npy")):
+        name = file.name.removesuffix(".keys.npy")
+        keys = np.load(file, allow_pickle=False)
+        counts = np.load(path / f"{name}.counts.npy", allow_pickle=False)
+        typed("keys", keys, np.uint64, None)
+        typed("counts", counts, np.float64, 2, len(keys))
+        finite("counts", counts, 0, _MOST)
+        share = number("share", np.load(path / f"{name}.share.npy", allow_pickle=False), 0, 1)
+        encodings[name] = Encoding(keys, counts[0], counts[1], share)
+    return encodings
+
+
+def encoded(encodings: Mapping[str, Encoding], keys: Mapping[str, Keys]) -> Floats:
+    """(n, 2 k) columns of tokens that the encodings were not fitted on."""
+    return np.hstack([encodings[name].columns(column) for name, column in keys.items()])
+
+
+def out_of_fold(keys: Mapping[str, Keys], bad: Bad, segment: Longs) -> Floats:
+    """(n, 2 k) columns of the training tokens, each by the other parts of the segments. Parts are contiguous,
+    so that few come from the token's own document.
+    """
+    n = int(segment[-1]) + 1 if len(segment) else 0
+    part = segment * _FOLDS // max(n, 1)
+    occurrences, wrong = (np.bincount(part, weights=w, minlength=_FOLDS) for w in (None, bad))
+    rest = (occurrences.sum() - occurrences).astype(np.float64)
+    share = np.divide(wrong.sum() - wrong, rest, out=np.full(_FOLDS, 0.5), where=rest > 0)[part]
+    columns = [column for key in keys.values() for column in _elsewhere(key, bad, part, share)]
+    return np.column_stack(columns) if columns else np.empty((len(bad), 0))
+
+
+def _elsewhere(keys: Keys, bad: Bad, part: Longs, share: Floats) -> tuple[Floats, Floats]:
+    distinct, index = np.unique(keys, return_inverse=True)
+    place = index * _FOLDS + part
+    size = len(distinct) * _FOLDS
+    occurrences = np.bincount(place, minlength=size).astype(np.float64)
+    wrong = np.bincount(place, weights=bad, minlength=size)
+    outside = occurrences.reshape(-1, _FOLDS).sum(axis=1)[index] - occurrences[place]
+    wrong_outside = wrong.reshape(-1, _FOLDS).sum(axis=1)[index] - wrong[place]
+    return (wrong_outside + _PRIOR * share) / (outside + _PRIOR), np.log1p(outside)
+
+
+_COLUMN = {"source": "annotation_source", "target": "annotation_target"}
+_NEIGHBOURHOODS: tuple[Layer, ...] = ("upos", "xpos")  # few enough tags for three in a row
+
+
+def annotation_keys(
+    segments: Segments, links: TokenLinks, use: frozenset[str]
+) -> tuple[dict[str, Keys], dict[str, Keys]]:
+    """Keys of words and of gaps for target encodings, of the sides annotated in `use`. Raises InputError if
+    an annotation does not fit the tokens.
+    """
+    words: dict[str, Keys] = {}
+    gaps: dict[str, Keys] = {}
+    for layer in LAYERS:
+        sides = {side: hashes(_layer(segments, side, layer)) for side in _COLUMN if _COLUMN[side] in use}
+        words |= {f"{layer}_{name}": keys for name, keys in _of_words(sides, segments, links, layer).items()}
+        if "target" in sides:
+            gap_keys = _of_gaps(sides["target"], segments.target_tokens.offsets)
+            gaps |= {f"{layer}_{name}": keys for name, keys in gap_keys.items()}
+    return words, gaps
+
+
+def _layer(segments: Segments, side: str, layer: Layer) -> Tokens:
+    tokens = segments.source_tokens if side == "source" else segments.target_tokens
+    annotated = segments.source_annotated if side == "source" else segments.target_annotated
+    layer_column = annotated.layer(layer).lower()
+    if layer != "lemma":
+        return layer_column
+    keys_of_words = tokens.lower()
+    texts = (
+        [
+            word if lemma == NO_LEMMA else lemma
+            for lemma, word in zip(layer_column.words(i), keys_of_words.words(i), strict=True)
+        ]
+        for i in range(len(tokens))
+    )
+    return Tokens.from_lists(texts)
+
+
+def _of_words(sides: dict[str, Keys], segments: Segments, links: TokenLinks, layer: Layer) -> dict[str, Keys]:
+    target, source = segments.target_tokens.offsets, segments.source_tokens.offsets
+    around = layer in _NEIGHBOURHOODS
+    keys: dict[str, Keys] = {}
+    if "source" in sides:
+        other = sides["source"]
+        keys["source"] = aligned = key_at(other, links.best)
+        if around:
+            before, after = (key_at(neighbour_keys(other, source, by), links.best) for by in (-1, 1))
+            keys["source_around"] = paired(paired(before, aligned), after)
+    if "target" in sides:
+        keys_of_words = sides["target"]
+        before, after = neighbour_keys(keys_of_words, target, -1), neighbour_keys(keys_of_words, target, 1)
+        keys |= {
+            "target": keys_of_words,
+            "before": paired(before, keys_of_words),
+            "after": paired(keys_of_words, after),
+        }
+        if around:
+            keys["around"] = paired(paired(before, keys_of_words), after)
+    if len(sides) == 2:
+        keys["pair"] = pair = paired(keys_of_words, aligned)
+        if around:
+            keys["pair_around"] = paired(
+                pair,
+                paired(neighbour_keys(keys_of_words, target, -1), neighbour_keys(keys_of_words, target, 1)),
+            )
+    return keys
+
+
+def _of_gaps(keys_of_words: Keys, offsets: Longs) -> dict[str, Keys]:
+    left, right = gap_sides(keys_of_words, offsets, NOTHING)
+    before, _ = gap_sides(neighbour_keys(keys_of_words, offsets, -1), offsets, NOTHING)
+    _, after = gap_sides(neighbour_keys(keys_of_words, offsets, 1), offsets, NOTHING)
+    both = paired(left, right)
+    return {"both": both, "before_both": paired(before, both), "both_after": paired(both, after)}

@@ -13,15 +13,15 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from features.basics.threads import side_by_side
 from features.storage.boosted_trees import check_trees
 from features.word_level.columns import Floats, Longs, same_width
-from features.word_level.encodings import (
+from features.word_level.keys import (
     Encoding,
+    Keys,
     encoded,
     fit_encodings,
     load_encodings,
     out_of_fold,
     save_encodings,
 )
-from features.word_level.keys import Keys
 from features.word_level.labels import Bad
 from features.word_level.network import Network
 from features.word_level.trees import TreeWalks, fit_trees, load_trees, tree_probability

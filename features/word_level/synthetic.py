@@ -16,13 +16,12 @@ from features.phrase_decoding.decoder import decode
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
-from features.word_level.beginnings import SyntheticExamples
 from features.word_level.columns import columns_in, offsets_together
 from features.word_level.labels import TokenLabels, error_rate, post_edit_labels
-from features.word_level.links import aligned_links
-from features.word_level.lookups import PLACES
-from features.word_level.source_side import describe_sources, link_ends, projected
+from features.word_level.lookups import PLACES, aligned_links
+from features.word_level.pooling import SyntheticExamples
 from features.word_level.tokens import TokenResources, TokenTable, describe, joined
+from features.word_level.two_sides import describe_sources, link_ends, projected
 
 _CHUNK = 2000  # pairs translated and described at a time
 # Columns that mean something else in other systems' translations: ours agree with our decoder, are

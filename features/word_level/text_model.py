@@ -13,7 +13,7 @@ from features.basics.threads import cores
 from features.storage.arrays import finite, typed
 from features.storage.damage import Damaged
 from features.word_level.columns import same_width
-from features.word_level.encodings import (
+from features.word_level.keys import (
     Encoding,
     encoded,
     fit_encodings,
@@ -28,11 +28,11 @@ from features.word_level.pooling import (
     Learned,
     Parameters,
     PoolingNetwork,
+    fit_network,
     full_texts,
     load_network,
     save_network,
 )
-from features.word_level.pooling_training import fit_network
 from features.word_level.two_sides import Side
 
 _BATCH = 500  # texts scored at a time: memory stays small

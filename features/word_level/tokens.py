@@ -19,14 +19,16 @@ from features.resources.phrase_table import PhraseTable
 from features.resources.tuple_lm import TupleLM
 from features.resources.word_vectors import WordVectors
 from features.text.tokens import rows_of
-from features.word_level.annotation import annotation_keys
 from features.word_level.columns import Columns, Longs, matrix, offsets_together, shifted, values_at
-from features.word_level.keys import Keys, WordClasses, gap_keys, gap_sides, word_keys
+from features.word_level.keys import Keys, WordClasses, annotation_keys, gap_keys, gap_sides, word_keys
 from features.word_level.labels import gap_offsets
-from features.word_level.links import TokenLinks, aligned_links, given_links, link_columns
 from features.word_level.lookups import (
+    TokenLinks,
     agreement_columns,
+    aligned_links,
+    given_links,
     language_columns,
+    link_columns,
     phrase_columns,
     source_columns,
     surface_columns,

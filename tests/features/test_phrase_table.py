@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.phrase_table import PhraseTableFeatures
-from features.resources import _phrase_counts
+from features.resources import phrases
 from features.resources.phrase_table import PhraseTable
 from features.resources.phrases import find
 from features.text.corpus import ParallelCorpus
@@ -93,9 +93,9 @@ def test_partitions_and_passes_change_nothing(monkeypatch: pytest.MonkeyPatch) -
         pairs.append((" ".join(source), " ".join(target), " ".join(f"{i}-{j}" for i, j in sorted(cells))))
     whole = table_of(pairs, minimum=2)
     for held, partition, blocks in ((1, 1, 1), (100, 16, 7), (10_000, 1000, 300)):
-        monkeypatch.setattr(_phrase_counts, "_HELD", held)
-        monkeypatch.setattr(_phrase_counts, "_PARTITION", partition)
-        monkeypatch.setattr(_phrase_counts, "_BLOCKS", blocks)
+        monkeypatch.setattr(phrases, "_HELD", held)
+        monkeypatch.setattr(phrases, "_PARTITION", partition)
+        monkeypatch.setattr(phrases, "_BLOCKS", blocks)
         table = table_of(pairs, minimum=2)
         for name, value in vars(whole).items():
             if isinstance(value, np.ndarray):

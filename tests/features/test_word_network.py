@@ -5,13 +5,20 @@ import pytest
 
 from features.basics.errors import InputError
 from features.word_level import pooling
-from features.word_level import pooling_training as training
-from features.word_level.beginnings import standardised
+from features.word_level import pooling as training
 from features.word_level.columns import Longs
 from features.word_level.model import Inputs
 from features.word_level.network import initial_state
-from features.word_level.pooling import Learned, PoolingNetwork, Texts
-from features.word_level.pooling_training import LabelledTexts, Layers, batch_gradients, epoch
+from features.word_level.pooling import (
+    LabelledTexts,
+    Layers,
+    Learned,
+    PoolingNetwork,
+    Texts,
+    batch_gradients,
+    epoch,
+    standardised,
+)
 from features.word_level.text_model import TextModel
 from features.word_level.two_sides import Side
 from features.word_network import WordNetwork

@@ -19,11 +19,10 @@ from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from features.word_level.aggregates import AGGREGATES, aggregate
 from features.word_level.columns import places, shifted
-from features.word_level.encodings import Encoding, out_of_fold
-from features.word_level.extension import OPTIONAL
-from features.word_level.keys import gap_sides, paired
+from features.word_level.keys import Encoding, gap_sides, out_of_fold, paired
 from features.word_level.labels import post_edit_labels, tag_labels
 from features.word_level.model import Inputs, TokenModel
+from features.word_level.training_text import OPTIONAL
 from features.word_network import WordNetwork
 from features.word_quality import WordQuality
 

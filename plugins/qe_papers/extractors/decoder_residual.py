@@ -15,9 +15,8 @@ from features.basics.array_types import FloatArray
 from features.core.columns import Column, block, features_of
 from features.core.extractor import Feature, FittedExtractor
 from features.core.segments import Segments
-from features.decoder_output.means import SubwordMeans
 from features.decoder_output.statistics import ascending, deviation, lowest_mean, quantile, worst_window
-from features.decoder_output.tokens import DecoderTokens, Marker
+from features.decoder_output.tokens import DecoderTokens, Marker, SubwordMeans
 from features.text.tokens import segment_mean, segment_min, segment_sum
 
 _ORIGIN: Final = "this project: feasibility study on MLQE-PE (residual against the mean of the subword type)"

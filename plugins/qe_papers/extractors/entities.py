@@ -11,7 +11,7 @@ from features.basics.array_types import FloatArray
 from features.core.columns import Column, block, features_of
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.syntax.entity_types import NAMES, OTHER
+from features.syntax.phrase_units import ENTITY_NAMES, OTHER
 from features.text.annotation import Annotated
 from qe_papers.differences import BothSides, Measure, Sides, annotations_of, columns_of, read, sides_of
 
@@ -79,7 +79,7 @@ def entities_of(annotated: Annotated) -> list[Named]:
     result: list[Named] = []
     for i, spans in enumerate(annotated.entities):
         words = [word.lower() for word in annotated.tokens.words(i)]
-        result.append([Entity(NAMES.get(t.upper(), OTHER), tuple(words[a:b])) for a, b, t in spans])
+        result.append([Entity(ENTITY_NAMES.get(t.upper(), OTHER), tuple(words[a:b])) for a, b, t in spans])
     return result
 
 

@@ -16,8 +16,7 @@ from features.learned.reduced import reduced
 from features.phrase_decoding.decoder import decode
 from features.storage.arrays import finite, typed
 from features.storage.damage import Damaged
-from features.text.corpus import ParallelCorpus
-from features.text.held_out import Rows, held_out_lines, split_pairs
+from features.text.corpus import ParallelCorpus, Rows, held_out_lines, split_pairs
 from features.text.tokens import Tokens
 from qe_papers.naive_bayes import EVIDENCE, evidence_of
 

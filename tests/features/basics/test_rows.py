@@ -11,8 +11,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from features.basics import rows as rows_module
 from features.basics.rows import row_products, single_row_products
 from features.word_level.network import Network
-from features.word_level.pooling import PoolingNetwork, Texts
-from features.word_level.pooling_training import random_beginning
+from features.word_level.pooling import PoolingNetwork, Texts, random_beginning
 
 RNG = np.random.default_rng(0)
 LEFT, RIGHT = RNG.normal(size=(700, 190)), RNG.normal(size=(190, 64))

@@ -5,8 +5,8 @@ import numpy as np
 from features.core.segments import Segments
 from features.text.annotation import block_of
 from features.text.tokenizer import Tokenizer
-from features.word_level.annotation import annotation_keys
-from features.word_level.links import given_links
+from features.word_level.keys import annotation_keys
+from features.word_level.lookups import given_links
 
 BOTH = frozenset(("annotation_source", "annotation_target"))
 

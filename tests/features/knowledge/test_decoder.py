@@ -3,8 +3,7 @@
 import numpy as np
 
 from features.core.segments import Segments
-from features.decoder_output.means import SubwordMeans
-from features.decoder_output.tokens import DecoderTokens
+from features.decoder_output.tokens import DecoderTokens, SubwordMeans
 from features.knowledge.decoder import GAP_COLUMNS, decoder_columns
 from features.text.tokens import Tokens
 

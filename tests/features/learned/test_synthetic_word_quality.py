@@ -19,8 +19,7 @@ from features.core.feature_set import configured, from_variant, make_extractor, 
 from features.core.segments import Segments
 from features.learned.synthetic_word_quality import SyntheticWordQuality
 from features.phrase_decoding.decoder import decode
-from features.text.corpus import ParallelCorpus
-from features.text.held_out import split_pairs
+from features.text.corpus import ParallelCorpus, split_pairs
 from features.text.tokenizer import Tokenizer
 from features.word_level.aggregates import JudgedWords
 from features.word_level.labels import TokenLabels, post_edit_labels

@@ -23,8 +23,7 @@ from features.resources.phrase_table import PhraseTable
 from features.resources.stop_words import StopWords
 from features.storage.damage import Damaged
 from features.text.annotation import block_of
-from features.text.corpus import ParallelCorpus
-from features.text.held_out import held_out_in_turn
+from features.text.corpus import ParallelCorpus, held_out_in_turn
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from qe.resources.annotations import Annotations, from_column

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.syntax.labelled import NONE, labelled, moved
+from features.syntax.phrase_units import NONE, labelled, moved
 from features.text.links import Links
 from features.text.tokens import Tokens
 

@@ -5,10 +5,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from features.word_level.beginnings import Beginnings, SyntheticExamples, standardised
 from features.word_level.labels import TokenLabels, error_rate
-from features.word_level.pooling import Learned, PoolingNetwork, Texts, full_texts
-from features.word_level.pooling_training import fit_network
+from features.word_level.pooling import (
+    Beginnings,
+    Learned,
+    PoolingNetwork,
+    SyntheticExamples,
+    Texts,
+    fit_network,
+    full_texts,
+    standardised,
+)
 
 NAMES = ("noise", "lm", "copied", "ibm", "unrelated")
 SHARED = ("ibm", "lm")

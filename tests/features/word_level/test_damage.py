@@ -11,9 +11,8 @@ import pytest
 from features.basics.errors import InputError
 from features.storage.damage import Damaged
 from features.word_level.columns import same_width
-from features.word_level.extension import load_used, save_used
-from features.word_level.pooling import PoolingNetwork
-from features.word_level.pooling_training import random_beginning
+from features.word_level.pooling import PoolingNetwork, random_beginning
+from features.word_level.training_text import load_used, save_used
 from features.word_level.trees import fit_trees, load_trees, tree_probability
 
 

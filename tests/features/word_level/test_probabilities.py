@@ -7,11 +7,11 @@ import pytest
 from features.basics.errors import InputError
 from features.storage.boosted_trees import check_trees
 from features.text.tokens import Tokens
-from features.word_level.encodings import Encoding, out_of_fold
+from features.word_level.keys import Encoding, out_of_fold
 from features.word_level.labels import PROBABILITIES, learned_labels, tag_probabilities
 from features.word_level.model import Inputs, TokenModel
-from features.word_level.source_side import projected
 from features.word_level.trees import fit_trees, load_trees, tree_probability
+from features.word_level.two_sides import projected
 
 
 def tokens(*texts: list[str]) -> Tokens:

@@ -13,9 +13,8 @@ from features.core.feature_set import make_extractor, parts_needed
 from features.core.segments import Segments
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
-from features.word_level.predicted import TextPredictor
 from features.word_level.tokens import TokenTable, describe
-from features.word_level.training_text import PARTS, TrainingText, with_text
+from features.word_level.training_text import PARTS, TextPredictor, TrainingText, with_text
 from features.word_quality import WordQuality
 
 PAIRS = [("the red house", "la casa roja"), ("a cat", "un gato"), ("the cat sleeps", "el gato duerme")] * 60

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from features.core.segments import Segments
-from features.phrase_decoding import beam_search
+from features.phrase_decoding import decoder as beam_search
 from features.phrase_decoding.decoder import decode
 from features.resources.aligner import Aligner
 from features.resources.language_model import LanguageModel

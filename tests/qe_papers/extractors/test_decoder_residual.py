@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from features.core.segments import Segments
-from features.decoder_output.means import PRIOR, SubwordMeans
-from features.decoder_output.tokens import DecoderTokens
+from features.decoder_output.tokens import PRIOR, DecoderTokens, SubwordMeans
 from features.storage.damage import Damaged
 from qe_papers.extractors.decoder_residual import DecoderResidual
 

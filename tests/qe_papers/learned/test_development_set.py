@@ -20,8 +20,7 @@ from features.resources.lexicon import Lexicon
 from features.resources.ngrams import NgramCounts
 from features.resources.phrase_table import PhraseTable
 from features.storage.damage import Damaged
-from features.text.corpus import ParallelCorpus
-from features.text.held_out import held_out_lines
+from features.text.corpus import ParallelCorpus, held_out_lines
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from qe_papers.extractors.example_precision import ORDER, ranked
