@@ -14,9 +14,8 @@ from features.basics.errors import InputError
 from features.basics.hints import Count, Seed
 from features.core.extractor import Feature, FittedExtractor
 from features.core.segments import Segments
-from features.encoding.encoded import TextEncoder, as_read
+from features.encoding.encoded import EncodedPairs, PairMemory, TextEncoder, as_read
 from features.encoding.folder import EncoderFolder, EncoderSettings, encoder_path
-from features.encoding.pairs import EncodedPairs, PairMemory
 from features.encoding.projections import Projection, Ridge, fit_pca, fit_pls, fit_ridge
 from features.storage.arrays import finite, typed
 from features.storage.files import digest

@@ -15,8 +15,8 @@ import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.encoder import _joint, _mean_unit
+from features.encoding.encoded import EncodedPairs, PairMemory
 from features.encoding.folder import EncoderFolder, EncoderSettings, encoder_path
-from features.encoding.pairs import EncodedPairs, PairMemory
 from features.encoding.projections import fit_ridge
 from qe.data.format import make_format
 

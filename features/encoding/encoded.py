@@ -1,13 +1,14 @@
-"""What an encoder computes for a text, and how texts are normalised for it."""
+"""What an encoder computes for texts and pairs of texts, and how tokens of pairs match."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from features.basics.array_types import FloatArray
 from features.text.tokenizer import composed, normalise
 
 Floats = NDArray[np.float32]
@@ -59,3 +60,156 @@ def as_read(text: str) -> str:
     '"So", he said.'
     """
     return _APART.sub("", normalise(composed(text)))
+
+
+_SHARES: Final = (0.1, 0.25, 0.5)
+
+
+class Match(NamedTuple):
+    """How well tokens are matched by the most similar one of the other text: cosines.
+
+    precision  mean over the tokens of the first text
+    recall     mean over the tokens of the second
+    f1         harmonic mean of both; 0 if one of them is not above 0
+    lowest     of a token of the first text
+    q10, q25, q50  quantiles over the tokens of the first text
+    """
+
+    precision: float
+    recall: float
+    f1: float
+    lowest: float
+    q10: float
+    q25: float
+    q50: float
+
+
+NO_MATCH = Match(*[float("nan")] * 7)
+
+
+def best_match(first: Floats, second: Floats) -> Match:
+    """Match of (k, e) and (l, e) token vectors of length 1; NaN without tokens. Source: Zhang et al. 2020
+    (BERTScore), without idf.
+
+    >>> best_match(np.eye(2, dtype=np.float32), np.eye(2, dtype=np.float32)[:1])
+    Match(precision=0.5, recall=1.0, f1=0.666..., lowest=0.0, q10=0.1..., q25=0.25, q50=0.5)
+    """
+    if not (len(first) and len(second)):
+        return NO_MATCH
+    cosines = first @ second.T
+    best = cosines.max(axis=1)
+    precision, recall = float(best.mean(dtype=np.float64)), float(cosines.max(axis=0).mean(dtype=np.float64))
+    f1 = 2 * precision * recall / (precision + recall) if min(precision, recall) > 0 else 0.0
+    quantiles = map(float, np.quantile(best.astype(np.float64), _SHARES))
+    return Match(precision, recall, f1, float(best.min()), *quantiles)
+
+
+_CHUNK = 1024  # pairs whose token vectors are held at a time
+_LIMIT = 100_000_000  # numbers remembered, 400 MB
+
+Pair = tuple[str, str]
+Prompted = tuple[str, str]  # a prompt, and the text behind it
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedPairs:
+    """Vectors of n pairs of texts, and matches of their tokens.
+
+    first, second  (n, d) float64 vectors; NaN if undefined
+    matches        (n, 7) as `Match` names them
+    layers         the vectors of both by each requested inner layer
+    """
+
+    first: FloatArray
+    second: FloatArray
+    matches: FloatArray
+    layers: Sequence[tuple[FloatArray, FloatArray]] = ()
+
+    def by_layer(self) -> list["EncodedPairs"]:
+        return [self, *(EncodedPairs(*vectors, self.matches) for vectors in self.layers)]
+
+
+@dataclass(eq=False)
+class PairMemory:
+    """An encoder's results for texts and pairs, by content; emptied when full."""
+
+    prompts: tuple[str, str] = ("", "")
+    _vectors: dict[Prompted, Floats | None] = field(default_factory=dict, repr=False)  # (1 + l, d)
+    _matches: dict[Pair, Match] = field(default_factory=dict, repr=False)
+    _numbers: int = 0
+
+    def pairs(self, encoder: TextEncoder, first: Sequence[str], second: Sequence[str]) -> EncodedPairs:
+        """Encoded pairs of text i of both columns; only pairs that are not remembered are encoded."""
+        rows = list(zip(first, second, strict=True))
+        blocks = [self._chunk(encoder, rows[i : i + _CHUNK]) for i in range(0, len(rows), _CHUNK)]
+        shapes = (v.shape for block in blocks for v in (*block[0], *block[1]) if v is not None)
+        shape = next(shapes, (1, 0))
+        one = _table([v for block in blocks for v in block[0]], shape)
+        other = _table([v for block in blocks for v in block[1]], shape)
+        return EncodedPairs(
+            one[:, 0],
+            other[:, 0],
+            np.array([m for block in blocks for m in block[2]], np.float64).reshape(-1, len(NO_MATCH)),
+            [(one[:, layer], other[:, layer]) for layer in range(1, shape[0])],
+        )
+
+    def _chunk(
+        self, encoder: TextEncoder, rows: list[Pair]
+    ) -> tuple[list[Floats | None], list[Floats | None], list[Match]]:
+        new = [pair for pair in dict.fromkeys(rows) if pair not in self._matches]
+        encoded = encode_prompted(encoder, [each for pair in new for each in self._prompted(pair)])
+        matches = {pair: _match(*(encoded[each] for each in self._prompted(pair))) for pair in new}
+        vectors = {prompted: _vectors(each) for prompted, each in encoded.items()}
+        asked = [self._prompted(pair) for pair in rows]
+        known = {each: self._vectors[each] for both in asked for each in both if each not in vectors}
+        vectors_of = {**known, **vectors}
+        result = (
+            [vectors_of[first] for first, _ in asked],
+            [vectors_of[second] for _, second in asked],
+            [matches[pair] if pair in matches else self._matches[pair] for pair in rows],
+        )
+        self._remember(vectors, matches)
+        return result
+
+    def _prompted(self, pair: Pair) -> tuple[Prompted, Prompted]:
+        return (self.prompts[0], pair[0]), (self.prompts[1], pair[1])
+
+    def _remember(self, vectors: dict[Prompted, Floats | None], matches: dict[Pair, Match]) -> None:
+        size = sum(0 if vector is None else vector.size for vector in vectors.values())
+        size += len(NO_MATCH) * len(matches)
+        if self._numbers + size > _LIMIT:
+            self._vectors.clear()
+            self._matches.clear()
+            self._numbers = 0
+        if size <= _LIMIT:
+            self._vectors.update(vectors)
+            self._matches.update(matches)
+            self._numbers += size
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"prompts": self.prompts, "_vectors": {}, "_matches": {}, "_numbers": 0}
+
+
+def encode_prompted(encoder: TextEncoder, texts: Iterable[Prompted]) -> dict[Prompted, EncodedText]:
+    distinct = dict.fromkeys(texts)
+    encoded = dict[Prompted, EncodedText]()
+    for prompt in dict.fromkeys(prompt for prompt, _ in distinct):
+        own = [text for other, text in distinct if other == prompt]
+        encoded |= zip(((prompt, text) for text in own), encoder.encode(own, prompt), strict=True)
+    return encoded
+
+
+def _match(first: EncodedText, second: EncodedText) -> Match:
+    return best_match(first.tokens, second.tokens)
+
+
+def _vectors(encoded: EncodedText) -> Floats | None:
+    if encoded.vector is None:
+        return None
+    return np.concatenate([encoded.vector[np.newaxis], *([encoded.layers] if encoded.layers.size else [])])
+
+
+def _table(vectors: list[Floats | None], shape: tuple[int, ...]) -> FloatArray:
+    nothing: NDArray[np.float64] = np.full(shape, np.nan)
+    rows = [nothing if vector is None else vector for vector in vectors]
+    return np.array(rows, np.float64).reshape(len(rows), *shape)

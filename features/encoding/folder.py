@@ -11,8 +11,7 @@ from typing import Any, Final, Literal
 from features.basics.errors import InputError, did_you_mean
 from features.encoding.encoded import TextEncoder
 from features.encoding.graph import external_files
-from features.encoding.onnx import OnnxEncoder, Pooling
-from features.encoding.static import StaticEncoder
+from features.encoding.onnx import OnnxEncoder, Pooling, StaticEncoder
 from features.encoding.tokenizing import REMEDY, GuardedEncoder, growth_of, guarded
 from features.storage.cache_folder import default_cache
 from features.storage.checksums import checksum

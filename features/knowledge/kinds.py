@@ -1,19 +1,44 @@
-"""Knowledge from resources of the bundle alone."""
+"""Kinds of knowledge: what resources, a decoder and an encoder say of words."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any, Final, Self
 
 import numpy as np
+from annotated_types import Ge
+from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.hints import Count
+from features.core.segments import Segments
+from features.decoder_output.statistics import ascending
+from features.decoder_output.tokens import DecoderTokens, Marker, SubwordMeans
+from features.encoding.encoded import Floats as Vectors
+from features.encoding.encoded import as_read
+from features.encoding.folder import EncoderFolder, encoder_path
+from features.encoding.projections import Projection, fit_pca
+from features.encoding.words import WordStates, word_states
 from features.learned.synthetic_word_quality import SyntheticWordQuality
+from features.resources.aligner import Aligner
 from features.resources.predictor import Predictor
-from features.word_level.columns import Columns, Floats, shifted
-from features.word_level.knowledge import DescribedSegments, Judgement, TokenKnowledge, knowledge
+from features.storage.files import digest
+from features.text.tokens import Tokens, segment_mean, segment_min
+from features.word_level.columns import Columns, Floats, Longs, shifted, spread
+from features.word_level.knowledge import (
+    DescribedSegments,
+    Judgement,
+    LearnedKnowledge,
+    TokenKnowledge,
+    knowledge,
+)
+from features.word_level.lookups import aligned_links
 from features.word_level.network import Matrix
 from features.word_level.pooling import Parameters
 from features.word_level.tokens import TokenTable
-from features.word_level.training_text import predicted, with_predictions
+from features.word_level.training_text import DECODER, predicted, with_predictions
 
 
 @knowledge("predictor")
@@ -84,3 +109,310 @@ class SyntheticKnowledge(Judgement):
 
     def judged(self, table: TokenTable) -> tuple[FloatArray, FloatArray]:
         return self.synthetic_word_quality.probabilities(table)
+
+
+# What a gap sees of the words at its sides.
+GAP_COLUMNS = (
+    "decoder_sum",
+    "decoder_first",
+    "decoder_minimum",
+    "decoder_residual",
+    "decoder_residual_first",
+)
+
+
+def with_decoder(
+    table: TokenTable, segments: Segments, decoder: DecoderTokens, means: SubwordMeans, *, is_training: bool
+) -> TokenTable:
+    """The table with the decoder's columns. `is_training`: `means` were learned from these segments."""
+    words = decoder_columns(segments.target_tokens, decoder, means, is_training=is_training)
+    return table.with_columns(words, table.beside_gaps({name: words[name] for name in GAP_COLUMNS}))
+
+
+def decoder_columns(
+    tokens: Tokens, decoder: DecoderTokens, means: SubwordMeans, *, is_training: bool
+) -> Columns:
+    """name -> (n_tokens,) decoder columns of the translations' tokens. NaN if no subword begins in a token.
+    `is_training`: `means` were learned from the same translations.
+    """
+    index = decoder.token_index(tokens)
+    residuals, seen = means.residuals(decoder, leave_one_out=is_training), means.log_counts(decoder)
+    size, offsets = len(tokens.ids), tokens.offsets
+    total = _total(decoder.log_probability, index, size)
+    residual = _total(residuals, index, size)
+    columns: Columns = {
+        "decoder_sum": total,
+        "decoder_first": _first(decoder.log_probability, index, size),
+        "decoder_minimum": _lowest(decoder.log_probability, index, size),
+        "decoder_pieces": np.bincount(index[index >= 0], minlength=size).astype(np.float64),
+        "decoder_residual": residual,
+        "decoder_residual_first": _first(residuals, index, size),
+        "decoder_residual_minimum": _lowest(residuals, index, size),
+        "decoder_seen_minimum": _lowest(seen, index, size),
+        "decoder_rank": _rank(total, offsets),
+        "decoder_text_mean": spread(segment_mean(decoder.log_probability, decoder.subwords.offsets), offsets),
+        "decoder_text_minimum": spread(
+            segment_min(decoder.log_probability, decoder.subwords.offsets), offsets
+        ),
+        "decoder_text_residual": spread(segment_mean(residuals, decoder.subwords.offsets), offsets),
+        "decoder_end": spread(decoder.end, offsets),
+    }
+    for by in (-2, -1, 1, 2):
+        columns[f"decoder_sum_{by:+d}"] = shifted(total, offsets, by)
+        columns[f"decoder_residual_{by:+d}"] = shifted(residual, offsets, by)
+    columns["decoder_contrast"] = total - columns["decoder_text_mean"]
+    around = np.vstack([total, columns["decoder_sum_-1"], columns["decoder_sum_+1"]])
+    columns["decoder_window"] = _mean_known(around)
+    return columns
+
+
+def _total(values: Floats, index: Longs, size: int) -> Floats:
+    inside = index >= 0
+    counts = np.bincount(index[inside], minlength=size)
+    sums = np.bincount(index[inside], weights=values[inside], minlength=size)
+    return np.where(counts > 0, sums, np.nan)
+
+
+def _first(values: Floats, index: Longs, size: int) -> Floats:
+    result = np.full(size, np.nan)
+    inside = np.flatnonzero(index >= 0)[::-1]
+    result[index[inside]] = values[inside]  # the last assignment, that is the first value, stays
+    return result
+
+
+def _lowest(values: Floats, index: Longs, size: int) -> Floats:
+    result = np.full(size, np.inf)
+    inside = index >= 0
+    np.minimum.at(result, index[inside], values[inside])
+    return np.where(np.isinf(result), np.nan, result)
+
+
+def _rank(values: Floats, offsets: Longs) -> Floats:
+    known = np.where(np.isnan(values), np.inf, values)
+    rising = ascending(known, offsets)
+    result = np.full(len(values), np.nan)
+    for start, end in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
+        result[start:end] = np.searchsorted(rising[start:end], known[start:end]) / max(end - start, 1)
+    return np.where(np.isnan(values), np.nan, result)
+
+
+def _mean_known(rows: Floats) -> Floats:
+    known = ~np.isnan(rows)
+    counts = known.sum(axis=0)
+    sums = np.where(known, rows, 0.0).sum(axis=0)
+    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+
+
+@knowledge("decoder")
+@dataclass(frozen=True, eq=False)
+class DecoderKnowledge(LearnedKnowledge):
+    """Log-probabilities of a word's subwords, neighbours' among them, and rank in the sentence. Their
+    difference from the mean of the subword's type over the training translations is learned (leave-one-out
+    means while learning).
+
+    marker  how subwords join, as for `decoder`
+    """
+
+    marker: Marker = "bpe"
+    _means: SubwordMeans | None = field(default=None, init=False, repr=False)
+
+    def requires(self) -> tuple[str, ...]:
+        return DECODER
+
+    def fit(self, segments: Segments, aligner: Aligner) -> Self:
+        return self._fitted(SubwordMeans.fit(DecoderTokens.from_segments(segments, self.marker)))
+
+    def extended(self, table: TokenTable, described: DescribedSegments) -> TokenTable:
+        decoder = DecoderTokens.from_segments(described.segments, self.marker)
+        return with_decoder(
+            table, described.segments, decoder, self._learned, is_training=described.is_training
+        )
+
+    def save(self, path: Path) -> None:
+        self._learned.save(path)
+
+    def restore(self, path: Path) -> Self:
+        return self._fitted(SubwordMeans.load(path))
+
+    @property
+    def _learned(self) -> SubwordMeans:
+        if self._means is None:
+            raise InputError("knowledge of the decoder must be fitted first", remedy="train a model with it")
+        return self._means
+
+    def _fitted(self, means: SubwordMeans) -> Self:
+        made = replace(self)
+        vars(made)["_means"] = means
+        return made
+
+
+_FOLDER: Final = "encoder"  # in what is saved
+_KINDS: Final = ("state", "difference")
+_LEARNED_FROM: Final = 40_000  # words at most that components are learned from
+_BLOCK: Final = 2048  # segments whose states are held at a time
+_OF_GAPS: Final = ("encoder_best", "encoder_partner")
+
+_OfWords = Callable[[tuple[str, ...], Tokens], Vectors]  # texts and their words -> states of the words
+
+
+@knowledge("encoder")
+@dataclass(frozen=True, eq=False)
+class EncoderKnowledge(LearnedKnowledge):
+    """Cosines of a word's state with source words, and principal components of states. Cosines are with the
+    most similar word of the source and with the aligned one. Components are of its state and of its
+    difference from the aligned one's.
+
+    model       name of an encoder of yours, or the path of its folder, as for `encoder`; by default the one
+                that `qe encoders make` makes
+    prompt      before every text; null: what the encoder's folder says
+    components  of state and difference each, learned from the words of training translations
+    threads     on which the encoder runs
+    normalise   typographic quotes are made plain, letters composed, and blanks before a full stop, at the end
+                and repeated ones removed, so that they do not change a score
+    """
+
+    model: str | Path = "multilingual-e5-small"
+    prompt: str | None = None
+    components: Annotated[int, Ge(0)] = 16
+    threads: Count = 1
+    normalise: bool = True
+    _loaded: "_Loaded" = field(default_factory=lambda: _Loaded(), init=False, repr=False)
+    _projections: dict[str, Projection] | None = field(default=None, init=False, repr=False)
+    _copy: Path | None = field(default=None, init=False, repr=False)
+
+    def content_fingerprint(self) -> str:
+        return digest(*sorted(self._folder.checksums().values()))
+
+    def fit(self, segments: Segments, aligner: Aligner) -> Self:
+        step = int(segments.target_tokens.offsets[-1]) // _LEARNED_FROM + 1
+        some: dict[str, list[Vectors]] = {kind: [] for kind in _KINDS}
+        first = 0  # of the words of a block that is learned from
+        for states in _States.blocks(self._words, segments, aligner):
+            for kind, rows in states.by_kind().items():
+                some[kind].append(rows[first::step])
+            first = (first - len(states.target)) % step
+        learned = {kind: fit_pca(_defined(rows), self.components, 0) for kind, rows in some.items()}
+        return self._changed(_projections=learned)
+
+    def extended(self, table: TokenTable, described: DescribedSegments) -> TokenTable:
+        blocks = _States.blocks(self._words, described.segments, described.aligner)
+        parts = [{**_cosines(states), **self._components(states)} for states in blocks]
+        words = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        return table.with_columns(words, table.beside_gaps({name: words[name] for name in _OF_GAPS}))
+
+    def save(self, path: Path) -> None:
+        for kind, projection in self._learned.items():
+            projection.save(path / kind)
+        self._folder.copy(path / _FOLDER)
+
+    def restore(self, path: Path) -> Self:
+        loaded = {kind: Projection.load(path / kind, self.components) for kind in _KINDS}
+        return self._changed(_projections=loaded, _loaded=_Loaded(), _copy=path / _FOLDER)
+
+    @property
+    def _folder(self) -> EncoderFolder:
+        return EncoderFolder(self._copy or encoder_path(self.model))
+
+    @property
+    def _learned(self) -> dict[str, Projection]:
+        if self._projections is None:
+            raise InputError("knowledge of the encoder must be fitted first", remedy="train a model with it")
+        return self._projections
+
+    @property
+    def _states(self) -> WordStates:
+        if self._loaded.states is None:
+            self._loaded.states = word_states(self._folder.path, self.prompt, self.threads)
+        return self._loaded.states
+
+    def _words(self, texts: tuple[str, ...], tokens: Tokens) -> Vectors:
+        return self._states.word_states(tuple(map(as_read, texts)) if self.normalise else texts, tokens)
+
+    def _components(self, states: "_States") -> Columns:
+        columns: Columns = {}
+        for kind, rows in states.by_kind().items():
+            values = self._learned[kind].apply(rows.astype(np.float64))
+            columns |= {f"encoder_{kind}_{k + 1}": values[:, k] for k in range(self.components)}
+        return columns
+
+    def _changed(self, **fields: Any) -> Self:
+        made = copy(self)
+        vars(made).update(fields)
+        return made
+
+
+@dataclass(eq=False)
+class _Loaded:
+    states: WordStates | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"states": None}
+
+
+@dataclass(frozen=True, eq=False)
+class _States:
+    offsets: NDArray[np.int64]
+    target: Vectors
+    partner: Vectors
+    best: NDArray[np.float64]
+    free: NDArray[np.float64]
+
+    @classmethod
+    def blocks(cls, words: _OfWords, segments: Segments, aligner: Aligner) -> Iterator["_States"]:
+        links = aligned_links(segments, aligner).best
+        for begin in range(0, max(1, len(segments)), _BLOCK):
+            rows = np.arange(begin, min(begin + _BLOCK, len(segments)))
+            sources, targets = segments.source_tokens.take(rows), segments.target_tokens.take(rows)
+            source = words(segments.source[begin : begin + _BLOCK], sources)
+            target = words(segments.target[begin : begin + _BLOCK], targets)
+            if target.shape[1] != source.shape[1]:  # one side has no word that the encoder knows
+                source, target = (np.full((len(x), 1), np.nan, np.float32) for x in (source, target))
+            first = segments.target_tokens.offsets[begin]
+            own = links[first : first + len(target)]
+            partner = np.full_like(target, np.nan)
+            partner[own >= 0] = source[own[own >= 0] - segments.source_tokens.offsets[begin]]
+            yield cls(targets.offsets, target, partner, *_best(target, source, targets, sources))
+
+    def by_kind(self) -> dict[str, Vectors]:
+        return {"state": self.target, "difference": self.target - self.partner}
+
+
+def _best(
+    target: Vectors, source: Vectors, targets: Tokens, sources: Tokens
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    best, free = np.full(len(target), np.nan), np.full(len(targets), np.nan)
+    for i in range(len(targets)):
+        a, b = targets.offsets[i : i + 2].tolist()
+        c, d = sources.offsets[i : i + 2].tolist()
+        cosines = target[a:b] @ source[c:d].T
+        known = np.where(np.isnan(cosines), -np.inf, cosines)
+        if known.size:
+            best[a:b], lowest = known.max(axis=1), known.max(axis=0)
+            free[i] = np.where(np.isinf(lowest), np.inf, lowest).min()
+    return np.where(np.isfinite(best), best, np.nan), np.where(np.isfinite(free), free, np.nan)
+
+
+def _defined(parts: list[Vectors]) -> NDArray[np.float64]:
+    whole = [part[np.isfinite(part).all(axis=1)] for part in parts]
+    width = max(part.shape[1] for part in whole)
+    return np.concatenate([part for part in whole if part.shape[1] == width]).astype(np.float64)
+
+
+def _cosines(states: _States) -> Columns:
+    partner = np.einsum("nd,nd->n", states.target, states.partner).astype(np.float64)
+    columns: Columns = {"encoder_best": states.best, "encoder_partner": partner}
+    for by in (-1, 1):
+        columns[f"encoder_best_{by:+d}"] = shifted(states.best, states.offsets, by)
+        columns[f"encoder_partner_{by:+d}"] = shifted(partner, states.offsets, by)
+    columns["encoder_text_best"] = spread(_text_mean(states.best, states.offsets), states.offsets)
+    columns["encoder_text_free"] = spread(states.free, states.offsets)
+    columns["encoder_contrast"] = states.best - columns["encoder_text_best"]
+    return columns
+
+
+def _text_mean(values: NDArray[np.float64], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+    segment = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    defined = np.isfinite(values)
+    counts = np.bincount(segment[defined], minlength=len(offsets) - 1)
+    sums = np.bincount(segment[defined], weights=values[defined], minlength=len(offsets) - 1)
+    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)

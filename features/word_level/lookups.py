@@ -436,7 +436,7 @@ def agreement_columns(prefix: str, target: Tokens, translation: Tokens) -> Colum
     segment       share of words of the segment that the other has
     """
     left_ids, right_ids = common_ids(target.lower(), translation.lower())
-    stems = common_ids(_beginnings(target), _beginnings(translation))
+    stems = tuple(common_ids(_beginnings(target), _beginnings(translation)))
     values = np.full((len(left_ids), 5), np.nan)
     _compare((left_ids, right_ids), stems, (target.offsets, translation.offsets), values)
     names = ("there", "stem", "equal", "inserted", "order")

@@ -4,7 +4,7 @@ import numpy as np
 
 from features.core.segments import Segments
 from features.decoder_output.tokens import DecoderTokens, SubwordMeans
-from features.knowledge.decoder import GAP_COLUMNS, decoder_columns
+from features.knowledge.kinds import GAP_COLUMNS, decoder_columns
 from features.text.tokens import Tokens
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from features.core.segments import Segments
-from features.knowledge.encoder import EncoderKnowledge
+from features.knowledge.kinds import EncoderKnowledge
 from features.text.tokenizer import Tokenizer
 from features.word_level.knowledge import DescribedSegments
 from features.word_level.tokens import TokenTable
@@ -36,7 +36,7 @@ def straight_links(monkeypatch: pytest.MonkeyPatch) -> None:
         best = [np.append(begin + np.minimum(np.arange(m - 1), n - 1), -1)[:m] for begin, n, m in pairs]
         return SimpleNamespace(best=np.concatenate(best))
 
-    monkeypatch.setattr("features.knowledge.encoder.aligned_links", links)
+    monkeypatch.setattr("features.knowledge.kinds.aligned_links", links)
 
 
 def table(segments: Segments) -> TokenTable:
@@ -146,9 +146,9 @@ def test_texts_without_a_known_token_are_undefined(folder: Path) -> None:
 
 def test_blocks_of_segments_say_what_one_does(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every third word is learned from, wherever a block begins."""
-    monkeypatch.setattr("features.knowledge.encoder._LEARNED_FROM", 60)
+    monkeypatch.setattr("features.knowledge.kinds._LEARNED_FROM", 60)
     whole = described(fitted(folder, components=2))
-    monkeypatch.setattr("features.knowledge.encoder._BLOCK", 7)
+    monkeypatch.setattr("features.knowledge.kinds._BLOCK", 7)
     blocks = described(fitted(folder, components=2))
     np.testing.assert_allclose(blocks.words, whole.words, atol=1e-6)
     np.testing.assert_allclose(blocks.gaps, whole.gaps, atol=1e-6)
